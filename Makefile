@@ -1,0 +1,63 @@
+# `make demo` and `make test` do everything from a bare machine with Python (3.11 or later), pip and make.
+# Everything is installed into .venv, once: the stamp .venv/.ready is newer than the lock and pyproject.toml.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+BENCH_READY := $(VENV)/.bench-ready
+LOCK := requirements/test.txt
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+# Real data for the benchmarks and for the tests that need it. Where it is not there, they skip and say so.
+DISCREET_DATA ?= $(wildcard ../shared/data)
+ifneq ($(DISCREET_DATA),)
+export DISCREET_DATA := $(abspath $(DISCREET_DATA))
+endif
+
+.PHONY: demo test lint types check bench lock clean help
+
+help:  ## what can be made
+	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "%-8s %s\n", $$1, $$2}' Makefile
+
+demo: $(READY)  ## fit the bundled table privately and print the result with its guarantee
+	@$(BIN)/python examples/demo.py
+
+test: $(READY)  ## all tests, doctests and the README's example
+	@$(BIN)/python -m pytest -q -n 2
+
+lint: $(READY)  ## style and formatting
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(READY)  ## strict types over src/
+	@$(BIN)/mypy
+
+check: test lint types  ## what CI runs
+
+bench: $(BENCH_READY)  ## every benchmark; each prints ratios measured in one run
+	@set -e; for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script; done
+
+$(READY): pyproject.toml $(LOCK)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo 'discreet needs Python 3.11 or later; name one, for example: make PYTHON=python3.12 $(MAKECMDGOALS)'; exit 1; }
+	@echo 'setting up $(VENV) (once)'
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --require-hashes -r $(LOCK)
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(BENCH_READY): $(READY) requirements/bench.txt
+	@$(PIP) install --require-hashes -r requirements/bench.txt
+	@touch $@
+
+lock: $(READY)  ## choose new versions of everything that the tests and benchmarks use
+	@$(PIP) install uv
+	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --custom-compile-command 'make lock' --upgrade --group test pyproject.toml -o $(LOCK)
+	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --custom-compile-command 'make lock' --upgrade --group bench -c $(LOCK) -o requirements/bench.txt
+
+clean:  ## remove the environment and every cache
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,39 @@
+"""Learning from sensitive continuous data under differential privacy.
+
+>>> import discreet as dp
+>>> steps = [dp.GaussianLoss(1.0)] * 10
+>>> round(dp.calibrate(dp.Guarantee(epsilon=1.0, delta=1e-6), steps).noise, 3)
+13.36
+"""
+
+from discreet.guarantees import (
+    ApproximateLoss,
+    BoundedRangeLoss,
+    ClassicalGaussianLoss,
+    GaussianLoss,
+    GeometricLoss,
+    Guarantee,
+    LaplaceLoss,
+    Neighbors,
+    PureLoss,
+    ZcdpLoss,
+    calibrate,
+    compare,
+    compose,
+)
+
+__all__ = [
+    "ApproximateLoss",
+    "BoundedRangeLoss",
+    "ClassicalGaussianLoss",
+    "GaussianLoss",
+    "GeometricLoss",
+    "Guarantee",
+    "LaplaceLoss",
+    "Neighbors",
+    "PureLoss",
+    "ZcdpLoss",
+    "calibrate",
+    "compare",
+    "compose",
+]

@@ -1,0 +1,92 @@
+"""Checks of public arguments: one place, so that every error says the same three things.
+
+Each check returns the value in the type that the caller works with, or raises a ``ValueError`` that names
+the argument, the value that was given and what is accepted. Only arguments that the analyst chose are
+checked here. A number that comes from a row never is: the error would tell of it.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Collection
+from typing import Any
+
+__all__ = ["choice", "integer", "positive", "probability"]
+
+
+def _number(name: str, value: Any, accepted: str) -> float:
+    """Return a real number as a float; text, booleans, arrays and ``None`` are refused, not converted."""
+    if not isinstance(value, bool | str | bytes):
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    raise ValueError(f"{name}={value!r}: expected {accepted}")
+
+
+def positive(name: str, value: Any, *, accepted: str = "a finite number above 0") -> float:
+    """Return ``value`` as a float if it is finite and above 0.
+
+    >>> positive("epsilon", 1)
+    1.0
+    >>> positive("epsilon", float("nan"))
+    Traceback (most recent call last):
+        ...
+    ValueError: epsilon=nan: expected a finite number above 0
+    """
+    number = _number(name, value, accepted)
+    if not (0.0 < number < math.inf):
+        raise ValueError(f"{name}={value!r}: expected {accepted}")
+    return number
+
+
+def probability(name: str, value: Any, *, accepted: str = "a probability in [0, 1)") -> float:
+    """Return ``value`` as a float if it lies in [0, 1).
+
+    >>> probability("delta", 1e-6)
+    1e-06
+    >>> probability("delta", 1)
+    Traceback (most recent call last):
+        ...
+    ValueError: delta=1: expected a probability in [0, 1)
+    """
+    number = _number(name, value, accepted)
+    if not (0.0 <= number < 1.0):
+        raise ValueError(f"{name}={value!r}: expected {accepted}")
+    return number
+
+
+def integer(name: str, value: Any, *, least: int, most: int | None = None) -> int:
+    """Return ``value`` as an int if it is a whole number from ``least`` to ``most``.
+
+    >>> integer("steps", 3, least=1)
+    3
+    >>> integer("steps", 2.5, least=1)
+    Traceback (most recent call last):
+        ...
+    ValueError: steps=2.5: expected a whole number, at least 1
+    """
+    accepted = f"a whole number, at least {least}" + ("" if most is None else f" and at most {most}")
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name}={value!r}: expected {accepted}") from None
+    if isinstance(value, bool) or whole < least or (most is not None and whole > most):
+        raise ValueError(f"{name}={value!r}: expected {accepted}")
+    return whole
+
+
+def choice(name: str, value: Any, accepted: Collection[str]) -> str:
+    """Return ``value`` if it is one of the accepted names.
+
+    >>> choice("method", "exact", ["linear", "exact"])
+    'exact'
+    >>> choice("method", "exakt", ["linear", "exact"])
+    Traceback (most recent call last):
+        ...
+    ValueError: method='exakt': expected one of 'linear', 'exact'
+    """
+    if isinstance(value, str) and value in accepted:
+        return value
+    raise ValueError(f"{name}={value!r}: expected one of " + ", ".join(map(repr, accepted)))

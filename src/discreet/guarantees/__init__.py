@@ -1,0 +1,41 @@
+"""Guarantees: neighbour relations, privacy losses, composition and calibration.
+
+This room promises that every ε and δ it gives is a true bound under the relation that it names, given losses that
+are true. It knows nothing of data, queries or noise. It may import ``discreet.arguments`` and, from outside, numpy,
+scipy and (when a privacy loss distribution is needed) dp-accounting.
+
+Where to look: the values are in ``additive`` and ``stated``, what they have in common in ``loss``; the methods in
+``classical`` and ``exact``; the verbs in ``composing``, ``calibration`` and ``comparison``.
+"""
+
+from discreet.guarantees.additive import ClassicalGaussianLoss, GaussianLoss, GeometricLoss, LaplaceLoss
+from discreet.guarantees.calibration import Calibration, calibrate
+from discreet.guarantees.comparison import Comparison, compare
+from discreet.guarantees.composing import compose
+from discreet.guarantees.composition import Composition
+from discreet.guarantees.guarantee import Guarantee
+from discreet.guarantees.loss import Loss
+from discreet.guarantees.neighbors import Neighbors
+from discreet.guarantees.scenarios import dpem_losses
+from discreet.guarantees.stated import ApproximateLoss, BoundedRangeLoss, PureLoss, ZcdpLoss
+
+__all__ = [
+    "ApproximateLoss",
+    "BoundedRangeLoss",
+    "Calibration",
+    "ClassicalGaussianLoss",
+    "Comparison",
+    "Composition",
+    "GaussianLoss",
+    "GeometricLoss",
+    "Guarantee",
+    "LaplaceLoss",
+    "Loss",
+    "Neighbors",
+    "PureLoss",
+    "ZcdpLoss",
+    "calibrate",
+    "compare",
+    "compose",
+    "dpem_losses",
+]

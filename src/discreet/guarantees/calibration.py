@@ -1,0 +1,85 @@
+"""``calibrate``: the smallest noise with which a list of mechanisms keeps a promise."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from discreet.guarantees.composing import compose
+from discreet.guarantees.composition import Composition, Losses, as_counts
+from discreet.guarantees.guarantee import Guarantee
+from discreet.guarantees.loss import Loss
+from discreet.guarantees.search import least_on_half_line
+
+__all__ = ["Calibration", "calibrate"]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The answer of ``calibrate``.
+
+    Attributes
+    ----------
+    noise : float
+        By what the noise of every mechanism is multiplied. For ``GaussianLoss(1.0)`` it is σ/Δ.
+    losses : tuple of Loss
+        The losses at that noise, in the order that they were given.
+    guarantee : Guarantee
+        What they keep together.
+    method : str
+    """
+
+    noise: float
+    losses: tuple[Loss, ...]
+    guarantee: Guarantee
+    method: str
+
+
+def calibrate(guarantee: Guarantee, losses: Losses, method: str = "exact", *, integer: bool = False) -> Calibration:
+    """Return the smallest noise with which ``losses`` together keep ``guarantee``.
+
+    The losses say how the budget is shared: their noise is scaled by one common factor. Four Gaussians of which the
+    first gets half the noise of the others are ``[GaussianLoss(2.0)] + [GaussianLoss(1.0)] * 3``.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+    losses : Loss, iterable of Loss, or mapping of Loss to int
+        Under the guarantee's neighbour relation.
+    method, integer
+        As in ``compose``.
+
+    Returns
+    -------
+    Calibration
+
+    Examples
+    --------
+    >>> from discreet import GaussianLoss, Guarantee
+    >>> round(calibrate(Guarantee(1.0, 1e-5), GaussianLoss(1.0)).noise, 4)
+    3.7306
+    """
+    if not isinstance(guarantee, Guarantee):
+        raise ValueError(f"guarantee={guarantee!r}: expected a Guarantee, for example Guarantee(1.0, 1e-6)")
+    counts = as_counts(losses)
+
+    def at(noise: float) -> Composition:
+        scaled = Counter[Loss]()
+        for loss, count in counts.items():  # two losses may become equal once their digits are rounded
+            scaled[loss.with_noise(noise)] += count
+        return compose(scaled, method, integer=integer)
+
+    if at(1.0).neighbors is not guarantee.neighbors:
+        raise ValueError(
+            f"losses: expected losses under {guarantee.neighbors}, as the guarantee; got {at(1.0).neighbors}"
+        )
+    noise = least_on_half_line(lambda factor: at(factor).usage(guarantee), 1.0, 1.0)
+    if math.isinf(noise):
+        raise ValueError(
+            f"guarantee={guarantee}: no noise is enough with method={method!r}; expected a larger delta, "
+            "or mechanisms whose own failure probabilities sum to less than it"
+        )
+    ordered = losses if isinstance(losses, Sequence) else counts.elements()
+    return Calibration(noise, tuple(loss.with_noise(noise) for loss in ordered), guarantee, method)

@@ -1,0 +1,73 @@
+"""The promise in two numbers: (ε, δ), under a neighbour relation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from discreet.arguments import positive, probability
+from discreet.guarantees.neighbors import Neighbors
+
+__all__ = ["Guarantee"]
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """(ε, δ)-differential privacy under a neighbour relation.
+
+    Whatever an observer looks for in the output, finding it is at most e^ε times as probable, plus δ, with one
+    data set as with its neighbour.
+
+    Parameters
+    ----------
+    epsilon : float
+        Above 0 and finite.
+    delta : float
+        In [0, 1). Far below one over the number of records, or it promises little.
+    neighbors : Neighbors or str
+        ``"replace-one"`` (default) or ``"add-remove"``.
+
+    Examples
+    --------
+    >>> promise = Guarantee(1.0, 1e-6)
+    >>> print(promise)
+    (ε=1, δ=1e-06) replace-one
+    >>> Guarantee(0.5, 1e-6, "add-remove").under("replace-one").epsilon
+    1.0
+    """
+
+    epsilon: float
+    delta: float = 0.0
+    neighbors: Neighbors = Neighbors.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        object.__setattr__(self, "delta", probability("delta", self.delta))
+        object.__setattr__(self, "neighbors", Neighbors.of(self.neighbors))
+
+    def under(self, neighbors: Neighbors | str) -> Guarantee:
+        """Return what this promises under another relation; only add-remove to replace-one exists.
+
+        Two steps of (ε, δ) are one of (2ε, (1 + e^ε)δ): P(A) ≤ e^ε P'(A) + δ ≤ e^ε(e^ε P''(A) + δ) + δ.
+        """
+        if self.neighbors.distance(neighbors) == 1:
+            return self
+        delta = (1.0 + math.exp(min(self.epsilon, 700.0))) * self.delta
+        if delta >= 1.0:
+            raise ValueError(
+                f"delta={self.delta!r}: under {str(Neighbors.of(neighbors))!r} it grows to (1 + e^ε)δ ≥ 1, which "
+                "promises nothing; expected a smaller δ"
+            )
+        return Guarantee(2.0 * self.epsilon, delta, Neighbors.of(neighbors))
+
+    def in_words(self) -> str:
+        """Return the promise as a sentence for somebody who is not a privacy researcher."""
+        factor = f"{math.exp(self.epsilon):.3g}" if self.epsilon < 700.0 else f"e^{self.epsilon:g}"
+        extra = f", plus {self.delta:g}" if self.delta else ""
+        return (
+            f"Any conclusion drawn from the output is at most {factor} times as probable{extra} as from the same "
+            f"data {self.neighbors.in_words()}."
+        )
+
+    def __str__(self) -> str:
+        return f"(ε={self.epsilon:g}, δ={self.delta:g}) {self.neighbors}"

@@ -1,0 +1,120 @@
+"""What every privacy loss knows of itself: a small immutable value with all its behaviour on it.
+
+A mechanism states its loss once, as one of these values. Everything that is later done with it (composing,
+calibrating, filtering in a ledger) asks the value, so a new kind of loss is one new class and no other change.
+
+What a loss promises: its mechanism is dominated by a pair of distributions whose hockey-stick curve is at most
+``delta_at(ε)`` for every real ε, in both directions (the curve is symmetric: δ(−ε) = 1 − e^(−ε)(1 − δ(ε))). Dominating
+pairs compose, adaptively too (Zhu, Dong and Wang 2022, Theorem 10), which is what makes ``compose`` sound.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import fields, replace
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arguments import positive, probability
+from discreet.guarantees.neighbors import Neighbors
+from discreet.guarantees.search import least_on_half_line
+
+__all__ = ["Array", "Loss"]
+
+Array = NDArray[np.float64]
+
+
+class Loss(ABC):
+    """The privacy loss of one mechanism. Its subclasses are frozen dataclasses.
+
+    Attributes
+    ----------
+    neighbors : Neighbors
+        The relation under which the loss holds.
+    """
+
+    neighbors: Neighbors
+
+    _probabilities: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        for field in fields(cast(Any, self)):
+            value = getattr(self, field.name)
+            if field.name == "neighbors":
+                value = Neighbors.of(value)
+            elif field.name in self._probabilities:
+                value = probability(field.name, value, accepted="a probability in (0, 1)")
+                if value == 0.0:
+                    raise ValueError(f"{field.name}=0: expected a probability in (0, 1)")
+            elif field.type == "float":
+                value = positive(field.name, value)
+            object.__setattr__(self, field.name, value)
+
+    @abstractmethod
+    def delta_at(self, epsilon: float | Array) -> Array:
+        """Return the least δ for which (ε, δ) is promised, for any real ε, elementwise."""
+
+    @abstractmethod
+    def renyi(self, order: float) -> float:
+        """Return a bound on the Rényi divergence of ``order`` > 1, leaving ``failure`` out."""
+
+    @property
+    @abstractmethod
+    def zcdp(self) -> float:
+        """The ρ of zero-concentrated privacy as the DP-EM paper takes it, leaving ``failure`` out."""
+
+    @abstractmethod
+    def with_noise(self, factor: float) -> Self:
+        """Return the loss of the same mechanism with its noise scaled by ``factor``."""
+
+    @abstractmethod
+    def _twice(self) -> Self:
+        """Return the loss two steps of the relation away (the relation itself is set by ``under``)."""
+
+    @property
+    def pure(self) -> float:
+        """The ε of pure privacy, leaving ``failure`` out; ∞ where there is none."""
+        return math.inf
+
+    @property
+    def failure(self) -> float:
+        """The probability with which the mechanism may promise nothing, for every ε alike."""
+        return 0.0
+
+    @property
+    def stated(self) -> tuple[float, float] | None:
+        """The one (ε, δ) that the mechanism states, or None where a δ must be chosen first."""
+        return None if math.isinf(self.pure) else (self.pure, self.failure)
+
+    @property
+    def gaussian(self) -> float | None:
+        """The μ where the mechanism is exactly a Gaussian one, else None."""
+        return None
+
+    def epsilon_at(self, delta: float) -> float:
+        """Return the least ε ≥ 0 that goes with ``delta``; ∞ where none does.
+
+        >>> from discreet import GaussianLoss
+        >>> round(GaussianLoss(1.0).epsilon_at(1e-5), 4)
+        4.3772
+        """
+        delta = probability("delta", delta)
+        if float(self.delta_at(0.0)) <= delta:
+            return 0.0
+        if delta <= self.failure:
+            return self.pure if delta == self.failure else math.inf
+        return min(self.pure, least_on_half_line(lambda e: float(self.delta_at(e)), delta, 1.0))
+
+    def under(self, neighbors: Neighbors | str) -> Self:
+        """Return this loss under another relation; only add-remove to replace-one exists.
+
+        >>> from discreet import GaussianLoss
+        >>> GaussianLoss(0.5, "add-remove").under("replace-one")
+        GaussianLoss(mu=1.0, neighbors=<Neighbors.REPLACE_ONE: 'replace-one'>)
+        """
+        if self.neighbors.distance(neighbors) == 1:
+            return self
+        return cast(Self, replace(cast(Any, self._twice()), neighbors=Neighbors.of(neighbors)))

@@ -1,0 +1,201 @@
+"""Losses that are known by a number alone: pure, bounded-range, zero-concentrated and approximate privacy.
+
+A mechanism that has only been proved to meet one of these definitions is charged the worst that the definition
+allows. For each the hockey-stick curve of that worst case is given in closed form.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+
+from discreet.guarantees.loss import Array, Loss
+from discreet.guarantees.neighbors import Neighbors
+from discreet.guarantees.normal import reflected
+from discreet.guarantees.renyi import pure_renyi, renyi_delta
+
+__all__ = ["ApproximateLoss", "BoundedRangeLoss", "PureLoss", "ZcdpLoss"]
+
+
+def _pure_curve(pure: float, epsilon: float | Array) -> Array:
+    """Return the curve of randomised response, (e^ε − e^ε')/(1 + e^ε) for 0 ≤ ε' ≤ ε: the worst of pure privacy."""
+    e = np.asarray(epsilon, dtype=np.float64)
+    gap = np.minimum(np.abs(e) - pure, 0.0)
+    return reflected(e, -np.expm1(gap) / (1.0 + math.exp(-pure)))
+
+
+@dataclass(frozen=True)
+class PureLoss(Loss):
+    """Pure ε-differential privacy, and nothing more is known.
+
+    The worst case is randomised response (Kairouz, Oh and Viswanath 2015).
+
+    Examples
+    --------
+    >>> float(PureLoss(1.0).delta_at(0.0)).__round__(6)
+    0.462117
+    """
+
+    epsilon: float
+    neighbors: Neighbors = Neighbors.REPLACE_ONE
+
+    def delta_at(self, epsilon: float | Array) -> Array:
+        """Return the curve of randomised response."""
+        return _pure_curve(self.epsilon, epsilon)
+
+    def renyi(self, order: float) -> float:
+        """Return the divergence of randomised response."""
+        return pure_renyi(self.epsilon, order)
+
+    @property
+    def pure(self) -> float:
+        """ε."""
+        return self.epsilon
+
+    @property
+    def zcdp(self) -> float:
+        """ε²/2 (Bun and Steinke 2016, proposition 1.4)."""
+        return self.epsilon**2 / 2.0
+
+    def with_noise(self, factor: float) -> Self:
+        """Return ε/factor."""
+        return replace(self, epsilon=self.epsilon / factor)
+
+    def _twice(self) -> Self:
+        return replace(self, epsilon=2.0 * self.epsilon)
+
+
+@dataclass(frozen=True)
+class BoundedRangeLoss(Loss):
+    """ε-bounded range: over all outputs the log-likelihood ratio spans at most ε, as in the exponential mechanism.
+
+    It implies ε-differential privacy and is a good deal better. The worst cases take two log-ratios, t and t − ε,
+    the first with probability (e^ε − e^t)/(e^ε − 1); for each ε' the worst t is (ε + ε')/2, which gives the curve
+    (e^(ε/2) − e^(ε'/2))²/(e^ε − 1). Its zCDP is ε²/8 (Cesar and Rogers 2021).
+
+    Examples
+    --------
+    >>> float(BoundedRangeLoss(1.0).delta_at(0.0)).__round__(6)
+    0.244919
+    """
+
+    epsilon: float
+    neighbors: Neighbors = Neighbors.REPLACE_ONE
+
+    def delta_at(self, epsilon: float | Array) -> Array:
+        """Return the upper envelope of the worst cases' curves; at 0 it is tanh(ε/4)."""
+        e = np.asarray(epsilon, dtype=np.float64)
+        gap = np.minimum(np.abs(e) - self.epsilon, 0.0) / 2.0
+        return reflected(e, np.expm1(gap) ** 2 / -math.expm1(-self.epsilon))
+
+    def renyi(self, order: float) -> float:
+        """Return min(αε²/8, ε)."""
+        return min(order * self.zcdp, self.epsilon)
+
+    @property
+    def pure(self) -> float:
+        """ε."""
+        return self.epsilon
+
+    @property
+    def zcdp(self) -> float:
+        """ε²/8."""
+        return self.epsilon**2 / 8.0
+
+    def with_noise(self, factor: float) -> Self:
+        """Return the loss at scores divided by ``factor``."""
+        return replace(self, epsilon=self.epsilon / factor)
+
+    def _twice(self) -> Self:
+        return replace(self, epsilon=2.0 * self.epsilon)  # the ranges of the two log-ratios add up
+
+
+@dataclass(frozen=True)
+class ZcdpLoss(Loss):
+    """ρ-zero-concentrated privacy: every Rényi divergence of order α is at most αρ.
+
+    Examples
+    --------
+    >>> round(ZcdpLoss(0.025763).epsilon_at(1e-4), 3)
+    0.776
+    """
+
+    rho: float
+    neighbors: Neighbors = Neighbors.REPLACE_ONE
+
+    def delta_at(self, epsilon: float | Array) -> Array:
+        """Return the least δ over all Rényi orders (``discreet.guarantees.renyi``)."""
+        e = np.asarray(epsilon, dtype=np.float64)
+        above = np.vectorize(lambda size: renyi_delta(self.renyi, float(size)), otypes=[np.float64])(np.abs(e))
+        return reflected(e, above)
+
+    def renyi(self, order: float) -> float:
+        """Return αρ."""
+        return order * self.rho
+
+    @property
+    def zcdp(self) -> float:
+        """ρ."""
+        return self.rho
+
+    def with_noise(self, factor: float) -> Self:
+        """Return ρ/factor²."""
+        return replace(self, rho=self.rho / factor**2)
+
+    def _twice(self) -> Self:
+        return replace(self, rho=4.0 * self.rho)  # Bun and Steinke 2016, proposition 1.9
+
+
+@dataclass(frozen=True)
+class ApproximateLoss(Loss):
+    """(ε, δ)-differential privacy, and nothing more is known.
+
+    The worst case tells everything with probability δ and is randomised response at ε otherwise (Kairouz, Oh and
+    Viswanath 2015). More noise lowers ε only: δ is the mechanism's own.
+
+    Examples
+    --------
+    >>> float(ApproximateLoss(1.0, 1e-6).delta_at(1.0))
+    1e-06
+    """
+
+    epsilon: float
+    delta: float
+    neighbors: Neighbors = Neighbors.REPLACE_ONE
+
+    _probabilities: ClassVar[tuple[str, ...]] = ("delta",)
+
+    def delta_at(self, epsilon: float | Array) -> Array:
+        """Return δ + (1 − δ) times the curve of randomised response."""
+        e = np.asarray(epsilon, dtype=np.float64)
+        above = self.delta + (1.0 - self.delta) * _pure_curve(self.epsilon, np.abs(e))
+        return reflected(e, above)
+
+    def renyi(self, order: float) -> float:
+        """Return the divergence of randomised response; the δ is the ``failure``."""
+        return pure_renyi(self.epsilon, order)
+
+    @property
+    def pure(self) -> float:
+        """ε."""
+        return self.epsilon
+
+    @property
+    def failure(self) -> float:
+        """δ."""
+        return self.delta
+
+    @property
+    def zcdp(self) -> float:
+        """ε²/2 (Bun and Steinke 2016, proposition 1.4)."""
+        return self.epsilon**2 / 2.0
+
+    def with_noise(self, factor: float) -> Self:
+        """Return (ε/factor, δ)."""
+        return replace(self, epsilon=self.epsilon / factor)
+
+    def _twice(self) -> Self:
+        return replace(self, epsilon=2.0 * self.epsilon, delta=(1.0 + math.exp(min(self.epsilon, 700.0))) * self.delta)
