@@ -12,7 +12,7 @@ import operator
 from collections.abc import Collection
 from typing import Any
 
-__all__ = ["choice", "integer", "positive", "probability"]
+__all__ = ["choice", "integer", "nonnegative", "positive", "probability"]
 
 
 def _number(name: str, value: Any, accepted: str) -> float:
@@ -37,6 +37,19 @@ def positive(name: str, value: Any, *, accepted: str = "a finite number above 0"
     """
     number = _number(name, value, accepted)
     if not (0.0 < number < math.inf):
+        raise ValueError(f"{name}={value!r}: expected {accepted}")
+    return number
+
+
+def nonnegative(name: str, value: Any) -> float:
+    """Return ``value`` as a float if it is finite and at least 0.
+
+    >>> nonnegative("epsilon", 0)
+    0.0
+    """
+    accepted = "a finite number, at least 0"
+    number = _number(name, value, accepted)
+    if not (0.0 <= number < math.inf):
         raise ValueError(f"{name}={value!r}: expected {accepted}")
     return number
 

@@ -7,13 +7,12 @@ method: the papers' in ``classical``, the tight one in ``exact``.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from discreet.arguments import integer, probability
+from discreet.arguments import integer, nonnegative, probability
 from discreet.guarantees.guarantee import Guarantee
 from discreet.guarantees.loss import Loss
 from discreet.guarantees.neighbors import common
@@ -63,9 +62,7 @@ class Composition(ABC):
 
     def delta(self, epsilon: float) -> float:
         """Return the least δ that this method promises at ``epsilon`` ≥ 0; 1 where it promises none."""
-        if isinstance(epsilon, bool) or not (0.0 <= epsilon < math.inf):
-            raise ValueError(f"epsilon={epsilon!r}: expected a finite number, at least 0")
-        return min(1.0, self._delta(float(epsilon)))
+        return min(1.0, self._delta(nonnegative("epsilon", epsilon)))
 
     def guarantee(self, delta: float) -> Guarantee:
         """Return the whole promise at ``delta``."""

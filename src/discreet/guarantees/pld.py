@@ -22,6 +22,7 @@ from discreet.guarantees.normal import normal_delta, normal_epsilon
 __all__ = ["LossDistribution"]
 
 ROUNDING = 1e-12
+FINENESS = 1.0  # the tests double it and see that nothing changes
 _TAIL = 1e-14  # the probability beyond which a Gaussian's losses count as a failure, and the convolution's cut
 
 
@@ -31,7 +32,7 @@ class LossDistribution:
     def __init__(self, mu: float, others: Sequence[tuple[Loss, int]]) -> None:
         spread = math.sqrt(mu * mu + math.fsum(count * min(loss.pure, 2.0) * loss.pure for loss, count in others))
         steps = sum(count for _, count in others) + (mu > 0.0)
-        self.width = spread * min(1.0 / 1000.0, 1.0 / (50.0 * math.sqrt(steps)))
+        self.width = spread * min(1.0 / 1000.0, 1.0 / (50.0 * math.sqrt(steps))) / FINENESS
         parts = [self._on_grid(loss.delta_at, loss.pure, count) for loss, count in others]
         if mu > 0.0:
             parts.append(self._on_grid(lambda e: normal_delta(mu, e), normal_epsilon(mu, _TAIL), 1))
@@ -47,7 +48,7 @@ class LossDistribution:
         end = math.ceil(reach / self.width)
         points: Array = np.arange(-end, end + 1, dtype=np.float64) * self.width
         one = pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(self.width, -end, end, curve(points))
-        return one.self_compose(count, tail_mass_truncation=_TAIL) if count > 1 else one
+        return one.to_dense_pmf().self_compose(count, tail_mass_truncation=_TAIL)
 
     def delta(self, epsilon: float) -> float:
         """Return δ at ``epsilon``."""

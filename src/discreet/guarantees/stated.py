@@ -15,7 +15,7 @@ import numpy as np
 from discreet.guarantees.loss import Array, Loss
 from discreet.guarantees.neighbors import Neighbors
 from discreet.guarantees.normal import reflected
-from discreet.guarantees.renyi import pure_renyi, renyi_delta
+from discreet.guarantees.renyi import bounded_range_renyi, pure_renyi, renyi_delta
 
 __all__ = ["ApproximateLoss", "BoundedRangeLoss", "PureLoss", "ZcdpLoss"]
 
@@ -92,8 +92,8 @@ class BoundedRangeLoss(Loss):
         return reflected(e, np.expm1(gap) ** 2 / -math.expm1(-self.epsilon))
 
     def renyi(self, order: float) -> float:
-        """Return min(αε²/8, ε)."""
-        return min(order * self.zcdp, self.epsilon)
+        """Return the largest divergence over the worst cases."""
+        return bounded_range_renyi(self.epsilon, order)
 
     @property
     def pure(self) -> float:

@@ -1,0 +1,54 @@
+"""Tables to learn on: one bundled, six fetched, six generated.
+
+What this room promises:
+
+- Every function returns the same value, a :class:`Dataset`: rows with labels, names, licence and citation.
+- ``Dataset.bounds`` is public knowledge (a code book, a unit, the law of a generator) and never comes from the
+  rows, so that it may be declared to a private method as it is; where nothing is publicly known it is None.
+- ``Dataset.unit`` says whose row it is where one person has several, for privacy at the level of persons.
+- ``load_`` needs nothing but the package. ``fetch_`` looks into the folder named by the environment variable
+  ``DISCREET_DATA``, then into the cache (``data_home``, ``DISCREET_CACHE`` or pooch's default) and downloads
+  last, with ``pip install 'discreet[data]'``; by every route the rows have the published content, or an error says
+  which file has not. ``make_`` draws from a law that it hands over in ``Dataset.truth``.
+- Importing the room loads neither pooch nor scikit-learn, SciPy, pandas or matplotlib.
+
+>>> from discreet.datasets import load_adult, make_synth
+>>> load_adult(subset="train")
+Dataset(name='adult', shape=(32561, 6), licence='CC BY 4.0')
+>>> make_synth(random_state=0).truth.coef.shape
+(4,)
+"""
+
+from discreet.datasets.adult import load_adult
+from discreet.datasets.dataset import Dataset
+from discreet.datasets.fetchers import (
+    fetch_gowalla,
+    fetch_lifesci,
+    fetch_olivetti,
+    fetch_parkinsons,
+    fetch_pima,
+    fetch_s1,
+)
+from discreet.datasets.hyperplane_sets import make_cm1, make_cm2, make_synth
+from discreet.datasets.stroke import make_stroke
+from discreet.datasets.truth import Mixture, Plane
+from discreet.datasets.xi_mixtures import make_xi_correlated, make_xi_pair
+
+__all__ = [
+    "Dataset",
+    "Mixture",
+    "Plane",
+    "fetch_gowalla",
+    "fetch_lifesci",
+    "fetch_olivetti",
+    "fetch_parkinsons",
+    "fetch_pima",
+    "fetch_s1",
+    "load_adult",
+    "make_cm1",
+    "make_cm2",
+    "make_stroke",
+    "make_synth",
+    "make_xi_correlated",
+    "make_xi_pair",
+]

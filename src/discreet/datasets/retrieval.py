@@ -1,0 +1,132 @@
+"""Getting a table onto this machine: the folder ``DISCREET_DATA``, then the cache, then the origin.
+
+Promises: what is returned has the published content, whatever the route; a file that fails the check is
+refused by name and, if it was ours (in the cache), removed; the network is used only when neither the folder
+nor the cache has the file. A file of the user's own is never changed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+from discreet.datasets.content import Table, content_hash
+from discreet.datasets.dataset import Dataset
+from discreet.datasets.sources import Source
+
+__all__ = ["DataHome", "fetch"]
+
+DataHome = str | os.PathLike[str] | None
+
+
+def fetch(source: Source, data_home: DataHome) -> Dataset:
+    """Return a table with its published content.
+
+    Raises
+    ------
+    ValueError
+        If a file does not hold the published rows, or an argument or variable names no folder.
+    OSError
+        If the download fails.
+    ImportError
+        If a download or the cache is needed and pooch is not installed.
+    """
+    table = _from_folder(source)
+    if table is None:
+        table = _from_cache(source, data_home)
+    return Dataset(
+        name=source.name,
+        X=table.X,
+        y=table.y,
+        columns=source.columns,
+        bounds=source.bounds,
+        licence=source.licence,
+        citation=source.citation,
+        unit=table.unit,
+    )
+
+
+def _from_folder(source: Source) -> Table | None:
+    folder = os.environ.get("DISCREET_DATA")
+    if not folder:
+        return None
+    if not Path(folder).is_dir():
+        raise ValueError(f"DISCREET_DATA={folder!r}: expected an existing folder (or unset the variable)")
+    path = Path(folder, source.local)
+    if not path.is_file():
+        return None
+    fault = f"{path} does not hold the published rows of {source.name}"
+    return _checked(source, source.read_local, [path], f"{fault}. Replace it, or unset DISCREET_DATA to download them.")
+
+
+def _from_cache(source: Source, data_home: DataHome) -> Table:
+    paths = _downloaded(source, data_home)
+    try:
+        return _checked(
+            source,
+            source.read_remote,
+            paths,
+            f"{', '.join(map(str, paths))}: not the published rows of {source.name}; removed from the cache. "
+            f"Call fetch_{source.name} again. {_by_hand(source)}",
+        )
+    except ValueError:
+        for path in paths:
+            path.unlink(missing_ok=True)
+        raise
+
+
+def _checked(source: Source, read: Callable[..., Table], paths: list[Path], fault: str) -> Table:
+    try:
+        table = read(*paths)
+    except (MemoryError, FileNotFoundError, PermissionError):
+        raise
+    except Exception as error:  # whatever a parser says of a file that is cut off or is something else
+        raise ValueError(fault) from error
+    if content_hash(table) != source.content:
+        raise ValueError(fault)
+    return table
+
+
+def _downloaded(source: Source, data_home: DataHome) -> list[Path]:
+    """Return the paths of a table's files in the cache, after downloading those that are not there."""
+    pooch = _pooch()
+    cache = pooch.create(
+        path=_cache_folder(data_home, pooch) / source.name,
+        base_url="",
+        registry={remote.file: remote.known_hash for remote in source.remote},
+        urls={remote.file: remote.url for remote in source.remote},
+    )
+    paths = []
+    for remote in source.remote:
+        try:
+            paths.append(Path(cache.fetch(remote.file)))
+        except ValueError as error:  # the bytes do not have the known hash; pooch has thrown them away
+            raise ValueError(
+                f"{remote.file}: what {remote.url} sent is not the published file; it was not kept. {_by_hand(source)}"
+            ) from error
+        except OSError as error:
+            raise OSError(f"{remote.file}: no download from {remote.url} ({error}). {_by_hand(source)}") from error
+    return paths
+
+
+def _by_hand(source: Source) -> str:
+    return f"If that does not help, put {source.local} in a folder and name the folder in DISCREET_DATA."
+
+
+def _cache_folder(data_home: DataHome, pooch: ModuleType) -> Path:
+    if data_home is None:
+        return Path(os.environ.get("DISCREET_CACHE") or pooch.os_cache("discreet"))
+    if not isinstance(data_home, str | os.PathLike) or not os.fspath(data_home):
+        raise ValueError(f"data_home={data_home!r}: expected the path of a folder, or None")
+    return Path(data_home)
+
+
+def _pooch() -> ModuleType:
+    try:
+        import pooch  # an extra, and slow to import
+    except ImportError as error:
+        raise ImportError("downloading needs pooch: pip install 'discreet[data]'") from error
+    module: ModuleType = pooch
+    return module

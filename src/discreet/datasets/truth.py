@@ -1,0 +1,32 @@
+"""The laws that generated rows come from, as values that a test or a benchmark can compare with."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["GENERATED", "Mixture", "Plane"]
+
+GENERATED = "synthetic; no rights reserved"  # the licence of rows that were drawn from a law
+
+
+class Plane(NamedTuple):
+    """A hyperplane through the origin: the label leans to 1 where ``X @ coef`` is above 0.
+
+    ``coef`` has shape (n_features,).
+    """
+
+    coef: NDArray[np.float64]
+
+
+class Mixture(NamedTuple):
+    """A mixture of Gaussians; component k is the law of the rows with label k.
+
+    ``weights`` has shape (K,), ``means`` (K, n_features), ``covariances`` (K, n_features, n_features).
+    """
+
+    weights: NDArray[np.float64]
+    means: NDArray[np.float64]
+    covariances: NDArray[np.float64]

@@ -1,0 +1,115 @@
+"""Exact draws from discrete laws: whole numbers, coins of probability e^(−x), and categories weighted by e^score.
+
+All are integer arithmetic or comparisons with reals bounded as narrowly as it takes (``reals``); a float is used only
+to propose, never to decide. Where their arguments come from rows, the caller has to make them valid first: an error
+here tells that they were not.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from discreet.arguments import integer, positive
+from discreet.noise.bits import Bits, SecureBits
+from discreet.noise.filling import Integers, Size, WordStream, draw
+from discreet.noise.reals import Bounds, LazyUniform, exp_minus
+
+__all__ = ["bernoulli_exp", "categorical", "geometric", "uniform_integers"]
+
+
+def uniform_integers(high: int, size: Size, bits: Bits | None = None) -> Integers:
+    """Return integers uniform over 0, …, high − 1.
+
+    Leading bits of a word are drawn again while they are too large, so no value is favoured.
+
+    >>> bool((uniform_integers(6, 1000) < 6).all())
+    True
+    """
+    return draw(size, bits, "UNIFORM", n=integer("high", high, least=1, most=2**62))
+
+
+def bernoulli_exp(x: float | Fraction, bits: Bits | None = None) -> bool:
+    """Return True with probability exactly e^(−x), x ≥ 0.
+
+    A uniform real is compared with e^(−x), bit by bit until it is decided.
+
+    >>> bernoulli_exp(0)
+    True
+    """
+    exponent = Fraction(x) if isinstance(x, Fraction) or np.isfinite(x) else Fraction(-1)
+    if exponent < 0:
+        raise ValueError(f"x={x!r}: expected a finite number, at least 0")
+    if exponent == 0:
+        return True
+    stream = WordStream(SecureBits() if bits is None else bits)
+    return LazyUniform(stream(), stream).below(exp_minus(exponent))
+
+
+def geometric(scale: float, size: Size, bits: Bits | None = None) -> Integers:
+    """Return whole numbers k ≥ 0 with P(k) ∝ e^(−k/scale).
+
+    ``scale`` is taken as the number that its float is, exactly; from 2⁻⁸ to 2⁴⁸.
+
+    >>> bool((geometric(3.5, 100) >= 0).all())
+    True
+    """
+    ratio = positive("scale", scale)
+    if not 2.0**-8 <= ratio <= 2.0**48:
+        raise ValueError(f"scale={scale!r}: expected from 2**-8 to 2**48")
+    n, denominator = ratio.as_integer_ratio()
+    return draw(size, bits, "ONE_SIDED_GEOMETRIC", n=n, shift=denominator.bit_length() - 1)
+
+
+def categorical(scores: ArrayLike, bits: Bits | None = None) -> int:
+    """Return an index i with probability exactly proportional to e^(score_i), whatever the range of the scores.
+
+    This is the exponential mechanism's draw. A score of −∞ has probability zero; NaN and +∞ have no meaning and are
+    refused, as are no scores at all, so what may come from rows must be made finite before.
+
+    How: each weight w_i = 2^s e^(score_i − max) is bounded above by an integer W_i = ⌊w_i(1 + 2⁻⁴⁰)⌋ + 1, computed in
+    floats (whose error is far below that margin: for w_i ≥ 1 the exponent is at most 43, so rounding it moves w_i by a
+    share of 2⁻⁴⁷). An index is proposed with probability W_i/ΣW in integer arithmetic and kept with probability
+    w_i/W_i, by comparing a uniform real with that number bit by bit. The first that is kept has the right law, exactly.
+    Nearly every proposal is kept: the excess of ΣW over Σw is below n + 2⁻⁴⁰Σw, and s makes n small beside 2^s ≤ Σw.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,)
+    bits : Bits or None
+
+    Examples
+    --------
+    >>> categorical([-1e308, 0.0, -float("inf"), -1e5])
+    1
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"scores: expected one dimension and at least one score, got shape {values.shape}")
+    best = float(values.max())
+    if not np.isfinite(best):  # NaN wins every maximum
+        raise ValueError("scores: expected numbers below +∞, at least one of them finite")
+    s = 61 - values.size.bit_length()
+    with np.errstate(under="ignore", over="ignore"):
+        ceiling = np.floor(np.exp(values - best) * (2.0**s * (1.0 + 2.0**-40))).astype(np.int64) + 1
+    ceiling[np.isneginf(values)] = 0
+    cumulative = np.cumsum(ceiling)
+    stream = WordStream(SecureBits() if bits is None else bits)
+    while True:
+        place = uniform_integers(int(cumulative[-1]), 1, bits)[0]
+        index = int(np.searchsorted(cumulative, place, side="right"))
+        kept = _scaled(
+            exp_minus(Fraction(best) - Fraction(float(values[index]))), Fraction(1 << s, int(ceiling[index]))
+        )
+        if LazyUniform(stream(), stream).below(kept):
+            return index
+
+
+def _scaled(bounds: Bounds, factor: Fraction) -> Bounds:
+    def scaled(p: int) -> tuple[Fraction, Fraction]:
+        low, high = bounds(p)
+        return low * factor, high * factor
+
+    return scaled

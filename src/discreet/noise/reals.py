@@ -1,0 +1,91 @@
+"""Uniform real numbers whose bits are drawn as they are needed, and comparisons that are exact.
+
+A uniform real in [0, 1) is an endless string of random bits. ``LazyUniform`` holds the words that have been looked at
+so far; a comparison draws more only while it is undecided, so it is decided as if all bits were there. Its other side
+may be another lazy uniform, or a real number that can be bounded as narrowly as one likes, such as e^(−x).
+
+This is the slow and obvious form. The compiled loops of ``kernels`` look at first words only and hand a draw over to
+this form whenever those do not decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+__all__ = ["LazyUniform", "exp_minus"]
+
+Bounds = Callable[[int], tuple[Fraction, Fraction]]
+WORD = 64
+
+
+class LazyUniform:
+    """A uniform real in [0, 1), its first word given and the others drawn when needed.
+
+    Parameters
+    ----------
+    first : int
+        The first word.
+    more : callable
+        Returns a fresh word.
+    width : int
+        Bits a word; other than 64 in tests only, where ties are to be frequent.
+    """
+
+    def __init__(self, first: int, more: Callable[[], int], width: int = WORD) -> None:
+        self.words = [first]
+        self._more = more
+        self._width = width
+
+    def _word(self, place: int) -> int:
+        while len(self.words) <= place:
+            self.words.append(self._more())
+        return self.words[place]
+
+    def __lt__(self, other: LazyUniform) -> bool:
+        place = 0
+        while self._word(place) == other._word(place):
+            place += 1
+        return self._word(place) < other._word(place)
+
+    def below(self, bounds: Bounds) -> bool:
+        """Return whether the number is below the real r of which ``bounds(p)`` gives a lower and an upper bound.
+
+        The bounds must close in on r as p grows, and r must not be a dyadic rational unless they coincide.
+        """
+        value, place = 0, 0
+        while True:
+            value = (value << self._width) | self._word(place)
+            place += 1
+            scale = 1 << (place * self._width)
+            low, high = bounds(place * self._width + 16)
+            if value + 1 <= low * scale:
+                return True
+            if value >= high * scale:
+                return False
+
+
+def exp_minus(x: Fraction) -> Bounds:
+    """Return bounds on e^(−x) for a rational x ≥ 0, to about p bits beyond its leading one.
+
+    ``decimal`` rounds ``exp`` correctly, so the two neighbours of its result enclose the true value; x is rounded
+    outwards before. From x = p + 64 on, 0 and 2^(−p−64) are close enough, and no huge exponent is computed.
+
+    >>> low, high = exp_minus(Fraction(1, 2))(64)
+    >>> low < high, round(float(low), 12)
+    (True, 0.606530659713)
+    """
+
+    def bounds(p: int) -> tuple[Fraction, Fraction]:
+        if x >= p + 64:
+            return Fraction(0), Fraction(1, 1 << (p + 64))
+        digits = p // 3 + len(str(int(x))) + 5
+        down, up = Context(digits, ROUND_FLOOR), Context(digits, ROUND_CEILING)
+        numerator, denominator = Decimal(x.numerator), Decimal(x.denominator)
+        # copy_negate, because a minus sign would round to the digits of the thread's own context.
+        low = down.exp(up.divide(numerator, denominator).copy_negate()).next_minus(down)
+        high = up.exp(down.divide(numerator, denominator).copy_negate()).next_plus(up)
+        return Fraction(low), Fraction(high)
+
+    return bounds

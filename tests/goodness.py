@@ -1,0 +1,29 @@
+"""Tests of a sample against a law, with the probability of a false alarm."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import binomtest, chi2
+
+
+def chi_square_p(counts: np.ndarray, probabilities: np.ndarray) -> float:
+    """Return the p-value of observed counts; cells of few expected counts are pooled into one."""
+    expected = counts.sum() * probabilities
+    few = expected < 20.0
+    if few.any():
+        counts = np.append(counts[~few], counts[few].sum())
+        expected = np.append(expected[~few], expected[few].sum())
+        if expected[-1] < 20.0:
+            counts, expected = counts[:-1], expected[:-1]
+    assert len(counts) > 1, "too few draws to test anything"
+    return float(chi2.sf(((counts - expected) ** 2 / expected).sum(), len(counts) - 1))
+
+
+def binomial_p(successes: int, trials: int, probability: float) -> float:
+    """Return the two-sided p-value of a number of successes."""
+    return float(binomtest(int(successes), int(trials), probability).pvalue)
+
+
+def counts_between(sample: np.ndarray, low: int, high: int) -> np.ndarray:
+    """Return how often each integer from low to high occurs; what lies beyond counts at the ends."""
+    return np.bincount(np.clip(sample, low, high) - low, minlength=high - low + 1)

@@ -1,0 +1,182 @@
+"""Every wrong argument gets a ValueError that names the argument, the value and what is accepted."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import discreet as dp
+from discreet import guarantees, noise
+
+NOT_POSITIVE = [0, -1, 0.0, -1e-300, math.nan, math.inf, -math.inf, "1", None, True, [1.0], 1j]
+NOT_PROBABILITIES = [-1e-9, 1, 1.5, math.nan, math.inf, "0.1", None, True]
+
+
+def refuses(name, value, call):
+    with pytest.raises(ValueError, match="expected") as caught:
+        call(value)
+    message = str(caught.value)
+    assert message.startswith(name), message
+    assert repr(value) in message, message
+
+
+@pytest.mark.parametrize("value", NOT_POSITIVE, ids=repr)
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("epsilon", dp.Guarantee),
+        ("mu", dp.GaussianLoss),
+        ("epsilon", dp.LaplaceLoss),
+        ("epsilon", dp.GeometricLoss),
+        ("epsilon", dp.PureLoss),
+        ("epsilon", dp.BoundedRangeLoss),
+        ("rho", dp.ZcdpLoss),
+        ("epsilon", lambda value: dp.ApproximateLoss(value, 1e-6)),
+        ("epsilon", lambda value: dp.ClassicalGaussianLoss(value, 1e-6)),
+        ("scale", noise.GaussianNoise),
+        ("scale", noise.GeometricNoise),
+        ("scale", noise.DiscreteGaussianNoise),
+        ("scale", lambda value: noise.EuclideanNoise(value, 2)),
+        ("step", lambda value: noise.GeometricNoise(1.0, value)),
+        ("largest", lambda value: noise.GaussianNoise.for_sum(1.0, value)),
+        ("scale", lambda value: noise.geometric(value, 1)),
+    ],
+)
+def test_what_must_be_positive(name, value, call):
+    refuses(name, value, call)
+
+
+@pytest.mark.parametrize("value", NOT_PROBABILITIES, ids=repr)
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("delta", lambda value: dp.Guarantee(1.0, value)),
+        ("delta", lambda value: dp.ApproximateLoss(1.0, value)),
+        ("delta", dp.GaussianLoss(1.0).epsilon_at),
+        ("delta", dp.compose(dp.GaussianLoss(1.0)).epsilon),
+        ("delta", lambda value: dp.compare(dp.GaussianLoss(1.0), value)),
+        ("level", noise.GaussianNoise(1.0).half_width),
+        ("level", noise.GeometricNoise(1.0).half_width),
+    ],
+)
+def test_what_must_be_a_probability(name, value, call):
+    refuses(name, value, call)
+
+
+@pytest.mark.parametrize("value", ["replace", "", None, 1, "REPLACE-ONE"], ids=repr)
+def test_an_unknown_relation(value):
+    for call in [lambda v: dp.Guarantee(1.0, 0.0, v), lambda v: dp.GaussianLoss(1.0, v), dp.Neighbors.of]:
+        refuses("neighbors", value, call)
+
+
+@pytest.mark.parametrize("value", ["exakt", None, 3], ids=repr)
+def test_an_unknown_method(value):
+    refuses("method", value, lambda v: dp.compose(dp.GaussianLoss(1.0), v))
+    refuses("method", value, lambda v: dp.calibrate(dp.Guarantee(1.0, 1e-6), dp.GaussianLoss(1.0), v))
+
+
+def test_an_unknown_scenario():
+    refuses("scenario", "GLG", lambda v: guarantees.dpem_losses(v, steps=1, components=1, epsilon=0.1, delta=1e-6))
+
+
+@pytest.mark.parametrize("value", [[], {}, (), 5, None], ids=repr)
+def test_no_losses(value):
+    for call in [dp.compose, lambda v: dp.compare(v, 1e-6), lambda v: dp.calibrate(dp.Guarantee(1.0, 1e-6), v)]:
+        refuses("losses", value, call)
+
+
+@pytest.mark.parametrize("value", [[1.0], ["gaussian"], [dp.GaussianLoss(1.0), dp.Guarantee(1.0)]], ids=repr)
+def test_what_is_not_a_loss(value):
+    with pytest.raises(ValueError, match=r"losses: .* is not a loss; expected"):
+        dp.compose(value)
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5])
+def test_counts_of_losses(count):
+    with pytest.raises(ValueError, match="expected a whole number, at least 1"):
+        dp.compose({dp.GaussianLoss(1.0): count})
+
+
+@pytest.mark.parametrize("value", [(1.0, 1e-6), 1.0, None], ids=repr)
+def test_what_is_not_a_guarantee(value):
+    refuses("guarantee", value, lambda v: dp.calibrate(v, dp.GaussianLoss(1.0)))
+
+
+@pytest.mark.parametrize("value", [-1.0, math.nan, math.inf, "1", True, None], ids=repr)
+def test_the_epsilon_of_a_composition(value):
+    refuses("epsilon", value, dp.compose(dp.GaussianLoss(1.0)).delta)
+
+
+def test_integer_orders_belong_to_the_moments_accountant():
+    with pytest.raises(ValueError, match="integer=True: expected method='moments'"):
+        dp.compose(dp.GaussianLoss(1.0), "zcdp", integer=True)
+
+
+def test_zero_delta_where_a_mechanism_must_have_some():
+    with pytest.raises(ValueError, match=r"delta=0.*expected a probability in \(0, 1\)"):
+        dp.ApproximateLoss(1.0, 0.0)
+
+
+def test_no_deltas():
+    with pytest.raises(ValueError, match="delta"):
+        dp.compare(dp.GaussianLoss(1.0), [])
+
+
+@pytest.mark.parametrize("value", [-1, 53, 2.5, "40", True], ids=repr)
+def test_fineness(value):
+    refuses("fineness", value, lambda v: noise.GaussianNoise(1.0, v))
+
+
+@pytest.mark.parametrize("value", [0, 2.5, -3, "1"], ids=repr)
+def test_whole_numbers(value):
+    refuses("steps", value, lambda v: dp.GeometricLoss(1.0, v))
+    refuses("dimension", value, lambda v: noise.EuclideanNoise(1.0, v))
+    refuses("high", value, lambda v: noise.uniform_integers(v, 3))
+
+
+@pytest.mark.parametrize("value", [-1, 0.5, "7", None], ids=repr)
+def test_a_seed(value):
+    refuses("seed", value, noise.SeededBits)
+
+
+@pytest.mark.parametrize("scores", [[], [[1.0]], [math.nan, 1.0], [math.inf], [-math.inf]], ids=repr)
+def test_scores(scores):
+    with pytest.raises(ValueError, match="scores: expected"):
+        noise.categorical(scores)
+
+
+@pytest.mark.parametrize("value", [-0.1, math.nan, math.inf], ids=repr)
+def test_the_exponent_of_a_coin(value):
+    refuses("x", value, noise.bernoulli_exp)
+
+
+def test_a_grid_that_could_not_hold_the_statistic():
+    with pytest.raises(ValueError, match="largest"):
+        noise.GaussianNoise.for_sum(1.0, 1e15)
+    with pytest.raises(OverflowError, match="nothing was released"):
+        noise.GaussianNoise(1.0).add([1e10])
+    with pytest.raises(OverflowError, match="nothing was released"):
+        noise.GaussianNoise(1.0).add([math.nan])
+    with pytest.raises(ValueError, match="scale"):
+        noise.GaussianNoise(1e-300)
+
+
+def test_scales_that_the_exact_laws_cannot_have():
+    for call in [lambda: noise.GeometricNoise(1e-3), lambda: noise.GeometricNoise(0.3, 0.1)]:
+        with pytest.raises(ValueError, match="step="):
+            call()
+    for value in [1e-9, 1e18]:
+        refuses("scale", value, lambda v: noise.geometric(v, 1))
+
+
+def test_the_shape_of_a_vector():
+    with pytest.raises(ValueError, match="length 3"):
+        noise.EuclideanNoise(1.0, 3).add([0.0, 0.0])
+
+
+def test_a_guarantee_that_means_nothing_under_the_other_relation():
+    with pytest.raises(ValueError, match=r"delta=0\.4"):
+        dp.Guarantee(1.0, 0.4, "add-remove").under("replace-one")
+    with pytest.raises(ValueError, match="delta"):
+        dp.ApproximateLoss(1.0, 0.4, "add-remove").under("replace-one")

@@ -1,0 +1,255 @@
+"""Composition against brute force, against dp-accounting, against the papers, and against itself."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from dp_accounting import dp_event
+from dp_accounting.pld import PLDAccountant
+from dp_accounting.pld.privacy_loss_distribution import from_discrete_laplace_mechanism
+from scipy.special import gammaln
+
+from discreet import (
+    ApproximateLoss,
+    BoundedRangeLoss,
+    ClassicalGaussianLoss,
+    GaussianLoss,
+    GeometricLoss,
+    Guarantee,
+    LaplaceLoss,
+    PureLoss,
+    ZcdpLoss,
+    compare,
+    compose,
+)
+from discreet.guarantees import dpem_losses
+from discreet.guarantees.pld import LossDistribution
+
+METHODS = ["linear", "advanced", "zcdp", "moments", "exact"]
+
+
+def random_losses(rng: np.random.Generator, kinds: str) -> list:
+    make = {
+        "G": lambda: GaussianLoss(10 ** rng.uniform(-1.5, 0.0)),
+        "L": lambda: LaplaceLoss(10 ** rng.uniform(-2.0, 0.0)),
+        "D": lambda: GeometricLoss(10 ** rng.uniform(-2.0, 0.0), int(rng.integers(1, 9))),
+        "P": lambda: PureLoss(10 ** rng.uniform(-2.0, 0.0)),
+        "B": lambda: BoundedRangeLoss(10 ** rng.uniform(-2.0, 0.0)),
+        "Z": lambda: ZcdpLoss(10 ** rng.uniform(-4.0, -1.0)),
+        "A": lambda: ApproximateLoss(10 ** rng.uniform(-2.0, 0.0), 10 ** rng.uniform(-9.0, -7.0)),
+    }
+    losses = []
+    for kind in kinds:
+        losses += [make[kind]()] * int(rng.integers(1, 12))
+    return losses
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_exact_agrees_with_dp_accounting_on_random_compositions(seed):
+    rng = np.random.default_rng(seed)
+    losses = random_losses(rng, ["GL", "LL", "GLL", "GGL", "GG"][seed % 5])
+    reference = PLDAccountant()
+    for loss in losses:
+        if loss.gaussian:
+            reference.compose(dp_event.GaussianDpEvent(1.0 / loss.mu))
+        else:
+            reference.compose(dp_event.LaplaceDpEvent(1.0 / loss.epsilon))
+    ours = compose(losses)
+    for delta in [1e-3, 1e-6, 1e-9]:
+        assert ours.epsilon(delta) == pytest.approx(reference.get_epsilon(delta), rel=1e-3)
+    epsilon = ours.epsilon(1e-5)
+    assert ours.delta(epsilon) == pytest.approx(1e-5, rel=1e-3)
+
+
+@pytest.mark.parametrize("steps", [1, 3, 8])
+def test_exact_agrees_with_dp_accounting_on_geometrics(steps):
+    reference = from_discrete_laplace_mechanism(0.2 / steps, sensitivity=steps).self_compose(20)
+    ours = compose([GeometricLoss(0.2, steps)] * 20)
+    for delta in [1e-3, 1e-6]:
+        assert ours.epsilon(delta) == pytest.approx(reference.get_epsilon_for_delta(delta), rel=1e-3)
+
+
+@pytest.mark.parametrize(("epsilon0", "count"), [(0.1, 1), (0.1, 50), (0.02, 1000), (2.0, 5)])
+def test_exact_is_right_for_repeated_randomised_response(epsilon0, count):
+    """The sum of the losses is binomial, so the truth is a finite sum; exact is above it, and hardly so."""
+    heads = np.arange(count + 1)
+    loss = epsilon0 * (2 * heads - count)
+    log_p = gammaln(count + 1) - gammaln(heads + 1) - gammaln(count - heads + 1)
+    log_p += heads * epsilon0 - count * math.log1p(math.exp(epsilon0))
+    ours = compose({PureLoss(epsilon0): count})
+    for epsilon in epsilon0 * math.sqrt(count) * np.array([0.0, 0.5, 1.0, 2.0, 3.0]):
+        truth = float((np.exp(log_p) * np.maximum(-np.expm1(epsilon - loss), 0.0)).sum())
+        assert truth <= ours.delta(epsilon) * (1.0 + 1e-12)
+        if truth > 1e-9:
+            assert ours.delta(epsilon) <= truth * 1.02 + 2e-12
+
+
+def test_gaussians_compose_to_one_gaussian():
+    ours = compose([GaussianLoss(0.3)] * 4 + [GaussianLoss(0.8)])
+    alone = GaussianLoss(1.0)
+    for epsilon in [0.0, 0.5, 2.0, 20.0]:
+        assert ours.delta(epsilon) == pytest.approx(float(alone.delta_at(epsilon)), rel=1e-12)
+    assert ours.epsilon(1e-300) == pytest.approx(alone.epsilon_at(1e-300))
+    assert math.isinf(ours.epsilon(0.0))
+
+
+def test_the_grid_route_agrees_with_the_closed_form_for_a_gaussian():
+    """The convolution of two halves of a Gaussian, by the route that mixtures take, at every δ that it may answer."""
+    from discreet.guarantees.stated import PureLoss as Tiny
+
+    grid = LossDistribution(1.0, [(Tiny(1e-9), 1)])
+    for delta in [0.1, 1e-3, 1e-6, 1e-9, 1e-10]:
+        truth = GaussianLoss(1.0).epsilon_at(delta)
+        assert truth <= grid.epsilon(delta) * (1.0 + 1e-9)
+        assert grid.epsilon(delta) <= truth * (1.0 + 2e-3)
+    assert math.isinf(grid.epsilon(1e-13))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_halving_the_grid_changes_nothing_that_matters(seed, monkeypatch):
+    losses = random_losses(np.random.default_rng(100 + seed), ["GLD", "PL", "GPB", "DDDD"][seed % 4])
+    coarse = compose(losses).epsilon(1e-6)
+    monkeypatch.setattr("discreet.guarantees.pld.FINENESS", 2.0)
+    fine = compose(losses).epsilon(1e-6)
+    assert fine <= coarse * (1.0 + 1e-9)
+    assert coarse == pytest.approx(fine, rel=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_exact_is_never_worse_than_another_method(seed):
+    rng = np.random.default_rng(1000 + seed)
+    kinds = "".join(rng.choice(list("GLDPBZA"), size=int(rng.integers(1, 5))))
+    losses = random_losses(rng, kinds)
+    for delta in [1e-2, 1e-5]:
+        epsilons = {method: compose(losses, method).epsilon(delta) for method in METHODS}
+        assert all(epsilons["exact"] <= value * (1.0 + 1e-6) for value in epsilons.values()), epsilons
+        assert epsilons["moments"] <= epsilons["zcdp"] * (1.0 + 1e-6)
+        assert epsilons["moments"] <= compose(losses, "moments", integer=True).epsilon(delta) * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kinds", ["G", "L", "GL", "GLPA", "B", "Z", "ZG"])
+def test_epsilon_and_delta_are_inverse_to_each_other(method, kinds):
+    losses = random_losses(np.random.default_rng(7), kinds)
+    ours = compose(losses, method)
+    for delta in [1e-3, 1e-5]:
+        epsilon = ours.epsilon(delta)
+        assert ours.delta(epsilon * (1 + 1e-9)) <= delta * (1.0 + 1e-3)
+        assert ours.delta(epsilon * 1.05) < delta or ours.delta(epsilon * 1.05) == pytest.approx(ours.delta(1e3))
+    assert ours.delta(0.0) <= 1.0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_mechanisms_own_failure_is_never_lost(method):
+    losses = [ApproximateLoss(0.1, 1e-5)] * 10 + [LaplaceLoss(0.1)]
+    ours = compose(losses, method)
+    assert math.isinf(ours.epsilon(0.9e-4))
+    assert ours.delta(100.0) >= 1.0 - (1.0 - 1e-5) ** 10 - 1e-18
+    assert ours.epsilon(1.1e-4) < math.inf
+
+
+def test_at_delta_zero_only_pure_losses_have_a_price():
+    pure = [LaplaceLoss(0.5), PureLoss(0.25), BoundedRangeLoss(0.25), GeometricLoss(1.0, 4)]
+    assert compose(pure).epsilon(0.0) == pytest.approx(2.0)
+    assert compose(pure).delta(2.0) == 0.0
+    assert compose(pure, "linear").epsilon(0.0) == pytest.approx(2.0)
+    assert math.isinf(compose([*pure, GaussianLoss(0.1)]).epsilon(0.0))
+
+
+def test_many_bounded_range_losses_take_the_better_of_two_routes():
+    """Few are better on the grid, many by their divergences (variance ε²/4 instead of the envelope's ε²/3)."""
+    few, many = {BoundedRangeLoss(0.5): 2}, {BoundedRangeLoss(0.05): 2000}
+    as_zcdp = [{ZcdpLoss(loss.zcdp): count} for ((loss, count),) in (few.items(), many.items())]
+    assert compose(few).epsilon(1e-5) < 0.8 * compose(as_zcdp[0]).epsilon(1e-5)
+    assert compose(many).epsilon(1e-5) == pytest.approx(compose(as_zcdp[1]).epsilon(1e-5), rel=0.02)
+
+
+class TestPaper:
+    """The formulas of sections 4 and 5 of the DP-EM paper, written out."""
+
+    J, K, STEP_EPSILON, STEP_DELTA = 10, 3, 0.02, 1e-8
+
+    def losses(self, scenario):
+        return dpem_losses(scenario, steps=self.J, components=self.K, epsilon=self.STEP_EPSILON, delta=self.STEP_DELTA)
+
+    @pytest.mark.parametrize(("scenario", "gaussians"), [("LLG", 30), ("GGG", 70)])
+    def test_linear(self, scenario, gaussians):
+        spent = gaussians * self.STEP_DELTA
+        ours = compose(self.losses(scenario), "linear")
+        assert ours.epsilon(spent * (1 + 1e-9)) == pytest.approx(70 * self.STEP_EPSILON)
+        assert math.isinf(ours.epsilon(0.99 * spent))
+
+    @pytest.mark.parametrize(("scenario", "gaussians"), [("LLG", 30), ("GGG", 70)])
+    def test_advanced(self, scenario, gaussians):
+        slack = 1e-5
+        e = self.STEP_EPSILON
+        truth = 70 * e * (math.exp(e) - 1) + math.sqrt(2 * 70 * math.log(1 / slack)) * e
+        ours = compose(self.losses(scenario), "advanced")
+        assert ours.epsilon(slack + gaussians * self.STEP_DELTA) == pytest.approx(truth, rel=1e-9)
+
+    def test_zcdp(self):
+        sigma = math.sqrt(2 * math.log(1.25 / self.STEP_DELTA)) / self.STEP_EPSILON
+        e2 = self.STEP_EPSILON**2
+        rho = {"GGG": 70 / (2 * sigma**2), "LLG": 40 * e2 / 2 + 30 / (2 * sigma**2)}
+        for scenario, value in rho.items():
+            truth = value + 2 * math.sqrt(value * math.log(1e4))
+            assert compose(self.losses(scenario), "zcdp").epsilon(1e-4) == pytest.approx(truth)
+
+    def test_moments_with_integer_orders(self):
+        sigma = math.sqrt(2 * math.log(1.25 / self.STEP_DELTA)) / self.STEP_EPSILON
+        e = self.STEP_EPSILON
+
+        def laplace(order):  # equation 20
+            up = (order + 1) / (2 * order + 1) * math.exp(order * e)
+            return math.log(up + order / (2 * order + 1) * math.exp(-e * (order + 1)))
+
+        def gaussian(order):  # equation 21
+            return (order**2 + order) / (2 * sigma**2)
+
+        for scenario, (n_laplace, n_gaussian) in {"LLG": (40, 30), "GGG": (0, 70)}.items():
+            moments = {o: n_laplace * laplace(o) + n_gaussian * gaussian(o) for o in range(1, 101)}
+            truth = min((moment + math.log(1e4)) / order for order, moment in moments.items())
+            ours = compose(self.losses(scenario), "moments", integer=True)
+            assert ours.epsilon(1e-4) == pytest.approx(truth, rel=1e-9)
+
+    def test_real_orders_make_the_moments_accountant_as_good_as_zcdp_for_gaussians(self):
+        losses = self.losses("GGG")
+        for delta in [1e-2, 1e-4, 1e-9]:
+            zcdp = compose(losses, "zcdp").epsilon(delta)
+            assert compose(losses, "moments").epsilon(delta) == pytest.approx(zcdp, rel=1e-9)
+
+    def test_the_classical_price_is_refused_where_its_rule_is_not_proved(self):
+        assert math.isinf(compose(ClassicalGaussianLoss(1.0, 1e-6), "linear").epsilon(1e-5))
+        assert compose(ClassicalGaussianLoss(1.0, 1e-6), "exact").epsilon(1e-5) < 1.0
+
+
+def test_compare_has_every_method_and_can_be_drawn():
+    comparison = compare([GaussianLoss(0.1)] * 20, [1e-6, 1e-4])
+    assert list(comparison.epsilon) == METHODS
+    assert all(values.shape == (2,) for values in comparison.epsilon.values())
+    assert "exact" in str(comparison)
+    axes = comparison.plot()
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == METHODS
+    assert len(compare(LaplaceLoss(1.0), 1e-6).plot().patches) == len(METHODS)
+
+
+def test_a_method_that_promises_nothing_shows_as_infinite_and_is_left_out_of_the_picture():
+    comparison = compare([GaussianLoss(1.0)], 0.0)
+    assert all(math.isinf(values[0]) for values in comparison.epsilon.values())
+    assert len(comparison.plot().patches) == 0
+
+
+def test_relations_do_not_mix():
+    mixed = [LaplaceLoss(0.1), LaplaceLoss(0.1, "add-remove")]
+    with pytest.raises(ValueError, match=r"under\('replace-one'\)"):
+        compose(mixed)
+    assert compose([loss.under("replace-one") for loss in mixed]).epsilon(0.0) == pytest.approx(0.3)
+    assert compose(LaplaceLoss(0.1, "add-remove")).guarantee(1e-6).neighbors.value == "add-remove"
+
+
+def test_a_guarantee_comes_out_of_a_composition():
+    promise = compose([GaussianLoss(0.2)] * 3).guarantee(1e-6)
+    assert isinstance(promise, Guarantee)
+    assert promise.delta == 1e-6

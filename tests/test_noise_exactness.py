@@ -1,0 +1,203 @@
+"""The compiled loops and the slow form are one function of the bits, however these arrive and whatever ties."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from conftest import FALSE_ALARM
+from discreet.noise import Bits, DiscreteGaussianNoise, GaussianNoise, GeometricNoise, kernels, reference
+from discreet.noise.reals import LazyUniform, exp_minus
+from goodness import chi_square_p, counts_between
+
+
+class Undecided(Exception):  # noqa: N818 - a signal between the stream and the test
+    pass
+
+
+def stream_of(words):
+    source = iter([int(word) for word in words])
+
+    def word():
+        try:
+            return next(source)
+        except StopIteration:
+            raise Undecided("short") from None
+
+    return word
+
+
+def no_more():
+    raise Undecided("tie")
+
+
+def outcome(slow, words):
+    """Return the status that the compiled form should have, and the value."""
+    try:
+        return kernels.DONE, slow(stream_of(words), no_more)
+    except Undecided as reason:
+        return {"tie": kernels.TIE, "short": kernels.SHORT}[str(reason)], None
+
+
+TWINS = {
+    "normal 40": (kernels.NORMAL, (40, 0, 1.0), lambda word, more: reference.normal(word, more, 40)),
+    "normal 3": (kernels.NORMAL, (3, 0, 1.0), lambda word, more: reference.normal(word, more, 3)),
+    "geometric": (
+        kernels.TWO_SIDED_GEOMETRIC,
+        (5, 3, 1.0),
+        lambda word, more: reference.two_sided_geometric(word, 5, 3),
+    ),
+    "geometric 2^53": (
+        kernels.TWO_SIDED_GEOMETRIC,
+        (2**53 - 1, 60, 1.0),
+        lambda word, more: reference.two_sided_geometric(word, 2**53 - 1, 60),
+    ),
+    "discrete": (
+        kernels.DISCRETE_GAUSSIAN,
+        (1, 0, 3.7),
+        lambda word, more: reference.discrete_gaussian(word, more, 3.7),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_compiled_and_slow_form_agree_word_for_word(name, seeded):
+    law, parameters, slow = TWINS[name]
+    words = seeded(20).words(60_000)
+    out = np.empty(3000, dtype=np.int64)
+    done, _, status = kernels.fill(words, out, 0, law, *parameters)
+    assert (done, status) == (3000, kernels.DONE)
+    word = stream_of(words)
+    assert [slow(word, no_more) for _ in range(3000)] == out.tolist()
+
+
+@pytest.mark.parametrize("name", ["normal 40", "normal 3"])
+@pytest.mark.parametrize("alphabet", [3, 5, 40])
+def test_the_compiled_form_stops_exactly_where_first_words_do_not_decide(name, alphabet, seeded):
+    """Words from a small alphabet tie often; the slow form then asks for more bits, and only then."""
+    law, parameters, slow = TWINS[name]
+    letters = seeded(21).words(alphabet)
+    seen = set()
+    for words in letters[seeded(22).words(40 * 2000) % np.uint64(alphabet)].reshape(2000, 40):
+        out = np.empty(1, dtype=np.int64)
+        _, _, status = kernels.fill(words, out, 0, law, *parameters)
+        slowly = outcome(slow, words)
+        assert (status, out[0]) == slowly if status == kernels.DONE else status == slowly[0]
+        seen.add(status)
+    assert {kernels.DONE, kernels.TIE} <= seen
+
+
+@pytest.mark.parametrize("width", [4, 6])
+def test_ties_are_settled_without_bias(width, seeded):
+    """With words of 4 bits most draws tie; the law must still be the normal one."""
+    words = seeded(23).words(2_000_000) >> np.uint64(64 - width)
+    word, more = stream_of(words), stream_of(seeded(24).words(1_000_000) >> np.uint64(64 - width))
+    sample = np.array([reference.normal(word, more, 2, width) for _ in range(50_000)])
+    edges = (np.arange(-14, 14) + 0.5) / 4.0
+    law = np.diff(np.concatenate([[0.0], ndtr(edges), [1.0]]))
+    assert chi_square_p(counts_between(sample, -14, 14), law) > FALSE_ALARM
+
+
+class Prepared(Bits):
+    """Words that a test prepared, then those of a seed."""
+
+    private = False
+
+    def __init__(self, words, then):
+        self._words, self._then = np.array(words, dtype=np.uint64), then
+
+    def words(self, count):
+        first, self._words = self._words[:count], self._words[count:]
+        return np.concatenate([first, self._then.words(count - first.size)])
+
+
+def test_a_tie_in_the_compiled_loop_is_handed_to_the_slow_form(seeded):
+    """The words up to the tie are read again by the slow form, and drawing goes on behind them."""
+    low = 1 << 62
+    ties = [low, low]  # the first coin: ½ > u₁ = u₂
+    out = GaussianNoise(1.0).sample(1000, Prepared(ties, seeded(25)))
+    status = kernels.fill(np.array(ties, dtype=np.uint64), np.empty(1, dtype=np.int64), 0, kernels.NORMAL, 40, 0, 1.0)[
+        2
+    ]
+    assert status == kernels.TIE
+    assert len(np.unique(out)) == 1000
+    assert np.abs(out * 2.0**-40).max() < 6.0
+
+
+@pytest.mark.parametrize("offset", [-(10**12), -2000, 0, 2000, 10**12])
+def test_the_float_filter_of_the_discrete_gaussian_leaves_what_is_close_to_exact_arithmetic(offset, seeded):
+    """σ = ½: t = 1, a word ≥ ½ gives |X| = 0, the sign, then a word against e^(−1/8)."""
+    with mpmath.workdps(40):
+        threshold = int(mpmath.exp(mpmath.mpf(-1) / 8) * 2**64)
+    words = [1 << 63, 0, threshold + offset]
+    status = kernels.fill(
+        np.array(words, dtype=np.uint64), np.empty(1, dtype=np.int64), 0, kernels.DISCRETE_GAUSSIAN, 1, 0, 0.5
+    )[2]
+    if abs(offset) <= 2000:
+        assert status == kernels.TIE
+    else:
+        assert status == (kernels.DONE if offset < 0 else kernels.SHORT)
+    first = DiscreteGaussianNoise(0.5).sample(1, Prepared(words, seeded(26)))[0]
+    if offset < 0:
+        assert first == 0
+
+
+@pytest.mark.parametrize(
+    "law", [GaussianNoise(1.0), GeometricNoise(7.3), DiscreteGaussianNoise(2.3)], ids=lambda law: type(law).__name__
+)
+def test_it_does_not_matter_in_what_pieces_the_words_arrive(law, seeded, monkeypatch):
+    """A draw that runs out of words is finished with the next ones, not dropped: dropping would be a bias."""
+    whole = law.sample(2000, seeded(27))
+    monkeypatch.setattr("discreet.noise.filling._PIECE", 7)
+    np.testing.assert_array_equal(law.sample(2000, seeded(27)), whole)
+
+
+def test_overflow_is_refused_and_not_wrapped(seeded):
+    """Words that make k = 1 where only k = 0 fits, and words that make the coins of a geometric succeed for ever."""
+    out = np.empty(1, dtype=np.int64)
+    one_and_a_bit = np.array([2**64 - 1, 1, 2, 0, 5, 5, 0], dtype=np.uint64)
+    assert kernels.fill(one_and_a_bit, out, 0, kernels.NORMAL, 61, 0, 1.0)[2] == kernels.DONE
+    assert out[0] == 2**61
+    assert kernels.fill(one_and_a_bit, out, 0, kernels.NORMAL, 62, 0, 1.0)[2] == kernels.OVERFLOW
+    endless = [0, 0] + [0, 1 << 62] * 20_000
+    with pytest.raises(OverflowError, match="nothing was released"):
+        GeometricNoise(2.0**48).sample(1, Prepared(endless, seeded(28)))
+
+
+def test_exponentials_are_enclosed():
+    with mpmath.workdps(80):
+        for x in [
+            Fraction(0),
+            Fraction(1, 10**30),
+            Fraction(1, 3),
+            Fraction(7, 2),
+            Fraction(10**4),
+            Fraction(2) ** 1000,
+        ]:
+            truth = mpmath.exp(-mpmath.mpf(x.numerator) / x.denominator)
+            last = None
+            for p in [20, 64, 200]:
+                low, high = exp_minus(x)(p)
+                assert low <= high
+                assert mpmath.mpf(low.numerator) / low.denominator <= truth * (1 + mpmath.mpf(10) ** -70)
+                assert mpmath.mpf(high.numerator) / high.denominator >= truth * (1 - mpmath.mpf(10) ** -70)
+                gap = high - low
+                assert last is None or gap < last
+                last = gap
+
+
+def test_a_uniform_is_compared_with_a_real_bit_by_bit():
+    """The first word equals that of e^(−1) and the next ones decide."""
+    with mpmath.workdps(60):
+        digits = int(mpmath.exp(-1) * mpmath.mpf(2) ** 128)
+    first, second = digits >> 64, digits & (2**64 - 1)
+    for step, below in [(-1, True), (1, False)]:
+        assert LazyUniform(first, stream_of([second + step])).below(exp_minus(Fraction(1))) is below
+    assert LazyUniform(first - 1, no_more).below(exp_minus(Fraction(1)))
+    assert not LazyUniform(first + 1, no_more).below(exp_minus(Fraction(1)))
+    assert math.isclose(first / 2**64, math.exp(-1))

@@ -1,0 +1,235 @@
+"""The noise has exactly the law that it names: chi-square, tails, atoms, moments, and the broken copies are caught."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.special import betainc, ndtr
+from scipy.stats import gamma, kstest, norm
+
+from conftest import FALSE_ALARM
+from discreet.noise import (
+    DiscreteGaussianNoise,
+    EuclideanNoise,
+    GaussianNoise,
+    GeometricNoise,
+    bernoulli_exp,
+    categorical,
+    geometric,
+    uniform_integers,
+)
+from goodness import binomial_p, chi_square_p, counts_between
+
+MANY = 10_000_000
+
+
+def rounded_normal(fineness: int, low: int, high: int) -> np.ndarray:
+    """Return P(round(2^m Z) = k) for k from low to high, the tails added to the ends."""
+    edges = (np.arange(low, high) + 0.5) / 2.0**fineness
+    return np.diff(np.concatenate([[0.0], ndtr(edges), [1.0]]))
+
+
+@pytest.mark.parametrize(("fineness", "reach"), [(0, 5), (1, 10), (4, 80)])
+def test_coarse_rounded_gaussian(seeded, fineness, reach):
+    sample = GaussianNoise(1.0, fineness).sample(MANY, seeded(fineness))
+    counts = counts_between(sample, -reach, reach)
+    assert chi_square_p(counts, rounded_normal(fineness, -reach, reach)) > FALSE_ALARM
+    zero = 2.0 * ndtr(0.5 / 2**fineness) - 1.0
+    assert binomial_p((sample == 0).sum(), MANY, zero) > FALSE_ALARM
+    assert binomial_p((sample > 0).sum(), (sample != 0).sum(), 0.5) > FALSE_ALARM
+
+
+def test_fine_rounded_gaussian(seeded):
+    law = GaussianNoise(1.0)
+    sample = law.sample(MANY, seeded(40))
+    z = sample * law.grid
+    cells = np.floor(ndtr(z) * 4096).astype(np.int64)
+    assert chi_square_p(np.bincount(cells, minlength=4096), np.full(4096, 1 / 4096)) > FALSE_ALARM
+    low_bits = np.bincount(sample & 1023, minlength=1024)
+    assert chi_square_p(low_bits, np.full(1024, 1 / 1024)) > FALSE_ALARM
+    assert binomial_p((z > 0).sum(), MANY, 0.5) > FALSE_ALARM
+    for t in [3.0, 4.0, 4.5, 5.0]:
+        for side in [1, -1]:
+            assert binomial_p((side * z > t).sum(), MANY, norm.sf(t)) > FALSE_ALARM
+    # The k-th moment's standard error is √(E Z^2k − (E Z^k)²)/√n.
+    for power, mean, square in [(1, 0, 1), (2, 1, 3), (3, 0, 15), (4, 3, 105)]:
+        error = math.sqrt((square - mean**2) / MANY)
+        assert abs((z**power).mean() - mean) < norm.isf(FALSE_ALARM / 2) * error
+
+
+def test_cutting_bits_instead_of_rounding_would_be_caught(seeded):
+    """Zero would get both first atoms: the sign and the magnitude cut to m bits, at the sample size used above."""
+    fine = GaussianNoise(1.0, 24).sample(MANY, seeded(1))
+    broken = np.sign(fine) * (np.abs(fine) >> 20)
+    assert chi_square_p(counts_between(broken, -80, 80), rounded_normal(4, -80, 80)) < FALSE_ALARM
+
+
+def test_a_scale_wrong_by_half_a_percent_would_be_caught(seeded):
+    sample = np.rint(GaussianNoise(1.0).sample(MANY, seeded(2)) * (1.005 / 2**36)).astype(np.int64)
+    assert chi_square_p(counts_between(sample, -80, 80), rounded_normal(4, -80, 80)) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("scale", [0.1, 0.3, 1.0, 7.5, 61.03125])
+def test_two_sided_geometric(seeded, scale):
+    sample = GeometricNoise(scale).sample(4_000_000, seeded(3))
+    reach = math.ceil(14 * scale) + 3
+    q = math.exp(-1.0 / scale)
+    inner = (1.0 - q) / (1.0 + q) * q ** np.abs(np.arange(-reach + 1, reach))
+    tail = q**reach / (1.0 + q)
+    assert chi_square_p(counts_between(sample, -reach, reach), np.array([tail, *inner, tail])) > FALSE_ALARM
+    if scale > 0.2:
+        assert binomial_p((sample > 0).sum(), (sample != 0).sum(), 0.5) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("law", [GeometricNoise.for_sum(3.0, 1e3), GeometricNoise(2.0**48), GeometricNoise(1e9 + 0.5)])
+def test_two_sided_geometric_of_large_scale_is_laplace(seeded, law):
+    x = law.sample(4_000_000, seeded(4)) * (law.grid / law.scale)
+    uniform = np.where(x < 0, 0.5 * np.exp(np.minimum(x, 0)), 1.0 - 0.5 * np.exp(-np.maximum(x, 0)))
+    cells = np.minimum((uniform * 2048).astype(np.int64), 2047)
+    assert chi_square_p(np.bincount(cells, minlength=2048), np.full(2048, 1 / 2048)) > FALSE_ALARM
+    for t in [5.0, 10.0, 14.0]:
+        assert binomial_p((np.abs(x) > t).sum(), x.size, math.exp(-t)) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("scale", [0.3, 2.0, 33.25])
+def test_one_sided_geometric(seeded, scale):
+    sample = geometric(scale, 2_000_000, seeded(5))
+    reach = math.ceil(14 * scale) + 3
+    q = math.exp(-1.0 / scale)
+    law = np.append((1.0 - q) * q ** np.arange(reach), q**reach)
+    assert chi_square_p(counts_between(sample, 0, reach), law) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("sigma", [0.25, 1.0, 4.75, 100.5])
+def test_discrete_gaussian(seeded, sigma):
+    sample = DiscreteGaussianNoise(sigma).sample(4_000_000, seeded(6))
+    reach = math.ceil(7 * sigma) + 2
+    weights = np.exp(-((np.arange(-reach, reach + 1) / sigma) ** 2) / 2.0)
+    assert chi_square_p(counts_between(sample, -reach, reach), weights / weights.sum()) > FALSE_ALARM
+
+
+def test_discrete_gaussian_of_large_scale_is_normal(seeded):
+    z = DiscreteGaussianNoise(2.0**48).sample(2_000_000, seeded(7)) / 2.0**48
+    cells = np.floor(ndtr(z) * 1024).astype(np.int64)
+    assert chi_square_p(np.bincount(cells, minlength=1024), np.full(1024, 1 / 1024)) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("high", [1, 2, 3, 6, 1000, 1025])
+def test_uniform_integers(seeded, high):
+    sample = uniform_integers(high, 1_000_000, seeded(8))
+    assert sample.min() >= 0
+    assert sample.max() < high
+    if high > 1:
+        assert chi_square_p(np.bincount(sample, minlength=high), np.full(high, 1 / high)) > FALSE_ALARM
+
+
+def test_uniform_integers_up_to_a_large_end(seeded):
+    high = 3 * 2**60
+    cells = uniform_integers(high, 1_000_000, seeded(9)) // (high // 768)
+    assert chi_square_p(np.bincount(np.minimum(cells, 767), minlength=768), np.full(768, 1 / 768)) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("x", [0.01, 0.6931471805599453, 1.0, 6.5])
+def test_bernoulli_exp(seeded, x):
+    bits = seeded(10)
+    assert binomial_p(sum(bernoulli_exp(x, bits) for _ in range(20_000)), 20_000, math.exp(-x)) > FALSE_ALARM
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [0.0, 0.0, 0.0],
+        [0.0, -1.0, -2.5, 0.5, -30.0],
+        [1e300, 1e300, -1e300],
+        [-1e-300, 1e-300, 0.0, -math.inf],
+        [-5000.0, -5001.0, -5002.0],
+        list(np.linspace(-3.0, 3.0, 200)),
+    ],
+    ids=lambda scores: f"{len(scores)} from {scores[0]:g}",
+)
+def test_categorical(seeded, scores):
+    bits = seeded(11)
+    with np.errstate(under="ignore"):
+        weights = np.exp(np.array(scores) - max(scores))
+    drawn = np.bincount([categorical(scores, bits) for _ in range(20_000)], minlength=len(scores))
+    assert np.all(drawn[weights == 0.0] == 0)
+    if (weights > 0.0).sum() > 1:
+        assert chi_square_p(drawn[weights > 0.0], weights[weights > 0.0] / weights.sum()) > FALSE_ALARM
+
+
+def test_categorical_with_many_candidates(seeded):
+    """A million of the same score and one that outweighs them all together, one to one."""
+    scores = np.zeros(1_000_001)
+    scores[77] = math.log(1e6)
+    bits = seeded(12)
+    hits = sum(categorical(scores, bits) == 77 for _ in range(60))
+    assert binomial_p(hits, 60, 0.5) > FALSE_ALARM
+
+
+def test_euclidean_noise(seeded):
+    law = EuclideanNoise(2.0, dimension=7)
+    assert not law.exact
+    noise = law.sample(200_000, seeded(13))
+    radius = np.linalg.norm(noise, axis=1)
+    assert kstest(radius / 2.0, gamma(7).cdf).pvalue > FALSE_ALARM
+    assert kstest(noise[:, 0] / radius, lambda t: _beta_coordinate(t, 7)).pvalue > FALSE_ALARM
+    assert noise.var(axis=0) == pytest.approx(np.full(7, law.variance), rel=0.03)
+
+
+def _beta_coordinate(t, d):
+    """Return the distribution function of one coordinate of a uniform direction in d dimensions."""
+    return 0.5 + np.sign(t) * betainc(0.5, (d - 1) / 2.0, np.square(t)) / 2.0
+
+
+LAWS = [
+    GaussianNoise(2.0),
+    GaussianNoise(2.0, 2),
+    GeometricNoise(3.0),
+    GeometricNoise(0.5),
+    GeometricNoise.for_sum(3.0, 100.0),
+    DiscreteGaussianNoise(0.5),
+    DiscreteGaussianNoise(5.0),
+]
+
+
+@pytest.mark.parametrize("law", LAWS, ids=repr)
+def test_a_law_knows_its_variance_and_its_intervals(seeded, law):
+    assert law.exact
+    noise = law.sample(1_000_000, seeded(14)) * law.grid
+    assert noise.var() == pytest.approx(law.variance, rel=0.02)
+    for level in [0.0, 0.5, 0.9, 0.999]:
+        covered = (np.abs(noise) <= law.half_width(level)).mean()
+        assert covered >= level - 5e-3
+        if law.grid < 1e-6:
+            assert covered == pytest.approx(level, abs=5e-3)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=repr)
+def test_what_is_released_lies_on_the_grid(seeded, law):
+    values = np.array([[0.3, -17.2], [5.0, 1000.0 / 7.0]])
+    released = law.add(values, seeded(15))
+    assert released.shape == (2, 2)
+    steps = released / law.grid
+    np.testing.assert_allclose(steps, np.rint(steps), rtol=1e-15)
+    expected = law.steps(values) + law.sample((2, 2), seeded(15))
+    np.testing.assert_array_equal(np.rint(steps).astype(np.int64), expected)
+
+
+def test_putting_a_statistic_on_the_grid_moves_it_by_at_most_a_step():
+    rng = np.random.default_rng(0)
+    for largest in [1.0, 1e3, 1e9]:
+        law = GaussianNoise.for_sum(0.7, largest)
+        values = rng.uniform(-largest, largest, 10_000)
+        grid = Fraction(law.grid)
+        gaps = [abs(Fraction(v) / grid - int(s)) for v, s in zip(values, law.steps(values), strict=True)]
+        assert max(gaps) <= 1
+        assert np.abs(law.steps(np.array([largest]))).max() <= 2**52
+
+
+def test_the_grid_is_as_fine_as_the_size_of_the_statistic_allows():
+    assert GaussianNoise.for_sum(1.0, 100.0).fineness == 40
+    assert GaussianNoise.for_sum(1.0, 2.0**20).fineness == 32
+    assert GaussianNoise.for_sum(1e-3, 2.0**-40).fineness == 40

@@ -1,0 +1,72 @@
+"""The house: a room imports only rooms above it, and ``import discreet`` is light."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import discreet
+
+SOURCE = Path(discreet.__file__).parent
+
+# From top to bottom, as in CONTRIBUTING.md. Each may import itself and those before it.
+ROOMS = ["arguments", "guarantees", "noise", "datasets"]
+
+HEAVY = {
+    "arviz", "dask", "dp_accounting", "duckdb", "jax", "matplotlib", "numba", "numpyro", "pandas", "polars", "pooch",
+    "pyarrow", "scipy.optimize", "scipy.stats", "sklearn", "sqlalchemy", "torch",
+}  # fmt: skip
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SOURCE).with_suffix("").parts[0]
+
+
+def imported_rooms(path: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute, so that this test can read them"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        rooms |= {name.split(".")[1] for name in names if name.startswith("discreet.")}
+    return rooms
+
+
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
+
+
+def test_every_room_is_on_the_map():
+    assert {room_of(path) for path in MODULES} == set(ROOMS)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_room_imports_only_rooms_above_it(path):
+    allowed = ROOMS[: ROOMS.index(room_of(path)) + 1]
+    assert imported_rooms(path) <= set(allowed)
+
+
+def test_the_map_catches_an_import_from_below(tmp_path):
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("from discreet.datasets import load_adult\nimport discreet.noise\n")
+    assert imported_rooms(wrong) == {"datasets", "noise"}
+
+
+@pytest.mark.parametrize("module", ["discreet", "discreet.noise", "discreet.datasets"])
+def test_importing_pulls_in_nothing_heavy(module):
+    code = f"import sys, {module}; print(*sys.modules)"
+    loaded = set(
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    )
+    assert not loaded & HEAVY
+
+
+@pytest.mark.parametrize("name", discreet.__all__)
+def test_every_public_name_has_a_docstring(name):
+    assert getattr(discreet, name).__doc__
