@@ -39,7 +39,9 @@ def refuses(name, value, call):
         ("scale", noise.DiscreteGaussianNoise),
         ("scale", lambda value: noise.EuclideanNoise(value, 2)),
         ("step", lambda value: noise.GeometricNoise(1.0, value)),
-        ("largest", lambda value: noise.GaussianNoise.for_sum(1.0, value)),
+        ("mu", lambda value: noise.GaussianNoise.for_query(mu=value, sensitivity=1.0, largest=1.0)),
+        ("sensitivity", lambda value: noise.GeometricNoise.for_query(epsilon=1.0, sensitivity=value, largest=1.0)),
+        ("largest", lambda value: noise.GaussianNoise.for_query(mu=1.0, sensitivity=1.0, largest=value)),
         ("scale", lambda value: noise.geometric(value, 1)),
     ],
 )
@@ -153,7 +155,9 @@ def test_the_exponent_of_a_coin(value):
 
 def test_a_grid_that_could_not_hold_the_statistic():
     with pytest.raises(ValueError, match="largest"):
-        noise.GaussianNoise.for_sum(1.0, 1e15)
+        noise.GaussianNoise.for_query(mu=1.0, sensitivity=1.0, largest=1e15)
+    with pytest.raises(ValueError, match="a hundredth of the budget"):
+        noise.GaussianNoise.for_query(mu=1e-3, sensitivity=1.0, largest=1e15)
     with pytest.raises(OverflowError, match="nothing was released"):
         noise.GaussianNoise(1.0).add([1e10])
     with pytest.raises(OverflowError, match="nothing was released"):

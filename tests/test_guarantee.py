@@ -36,7 +36,7 @@ def test_it_can_be_read_aloud():
     words = Guarantee(1.0, 1e-6).in_words()
     assert "2.72 times" in words
     assert "1e-06" in words
-    assert "replaced" in words
+    assert "had other values" in words
     assert "added" in Guarantee(1.0, 0.0, "add-remove").in_words()
     assert "plus" not in Guarantee(1.0).in_words()
     assert "e^1000" in Guarantee(1000.0).in_words()

@@ -84,7 +84,14 @@ def test_two_sided_geometric(seeded, scale):
         assert binomial_p((sample > 0).sum(), (sample != 0).sum(), 0.5) > FALSE_ALARM
 
 
-@pytest.mark.parametrize("law", [GeometricNoise.for_sum(3.0, 1e3), GeometricNoise(2.0**48), GeometricNoise(1e9 + 0.5)])
+@pytest.mark.parametrize(
+    "law",
+    [
+        GeometricNoise.for_query(epsilon=1.0, sensitivity=3.0, largest=1e3),
+        GeometricNoise(2.0**48),
+        GeometricNoise(1e9 + 0.5),
+    ],
+)
 def test_two_sided_geometric_of_large_scale_is_laplace(seeded, law):
     x = law.sample(4_000_000, seeded(4)) * (law.grid / law.scale)
     uniform = np.where(x < 0, 0.5 * np.exp(np.minimum(x, 0)), 1.0 - 0.5 * np.exp(-np.maximum(x, 0)))
@@ -189,7 +196,7 @@ LAWS = [
     GaussianNoise(2.0, 2),
     GeometricNoise(3.0),
     GeometricNoise(0.5),
-    GeometricNoise.for_sum(3.0, 100.0),
+    GeometricNoise.for_query(epsilon=0.5, sensitivity=1.5, largest=100.0),
     DiscreteGaussianNoise(0.5),
     DiscreteGaussianNoise(5.0),
 ]
@@ -221,7 +228,7 @@ def test_what_is_released_lies_on_the_grid(seeded, law):
 def test_putting_a_statistic_on_the_grid_moves_it_by_at_most_a_step():
     rng = np.random.default_rng(0)
     for largest in [1.0, 1e3, 1e9]:
-        law = GaussianNoise.for_sum(0.7, largest)
+        law = GaussianNoise.for_query(mu=1.0, sensitivity=0.7, largest=largest)
         values = rng.uniform(-largest, largest, 10_000)
         grid = Fraction(law.grid)
         gaps = [abs(Fraction(v) / grid - int(s)) for v, s in zip(values, law.steps(values), strict=True)]
@@ -230,6 +237,17 @@ def test_putting_a_statistic_on_the_grid_moves_it_by_at_most_a_step():
 
 
 def test_the_grid_is_as_fine_as_the_size_of_the_statistic_allows():
-    assert GaussianNoise.for_sum(1.0, 100.0).fineness == 40
-    assert GaussianNoise.for_sum(1.0, 2.0**20).fineness == 32
-    assert GaussianNoise.for_sum(1e-3, 2.0**-40).fineness == 40
+    for sensitivity, largest, fineness in [(1.0, 100.0, 40), (1.0, 2.0**20, 32), (1e-3, 2.0**-40, 40)]:
+        assert GaussianNoise.for_query(mu=1.0, sensitivity=sensitivity, largest=largest).fineness == fineness
+
+
+@pytest.mark.parametrize("size", [1, 100, 10**7])
+def test_a_query_costs_what_was_asked_for_with_the_grid_charged(size):
+    """Two statistics Δ apart are, on the grid, at most μ standard deviations apart."""
+    law = GaussianNoise.for_query(mu=0.3, sensitivity=2.0, largest=1e4, size=size)
+    assert 2.0 + 2.0 * law.grid * math.sqrt(size) <= 0.3 * law.scale * (1.0 + 1e-15)
+    assert law.scale == pytest.approx(2.0 / 0.3, rel=1e-4)
+    laplace = GeometricNoise.for_query(epsilon=0.3, sensitivity=2.0, largest=1e4, size=size)
+    assert 2.0 + 2.0 * laplace.grid * size <= 0.3 * laplace.scale * (1.0 + 1e-15)
+    steps = math.floor(2.0 / laplace.grid) + 2 * size
+    assert steps <= math.ceil(0.3 * laplace.scale / laplace.grid)

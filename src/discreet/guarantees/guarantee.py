@@ -63,10 +63,10 @@ class Guarantee:
     def in_words(self) -> str:
         """Return the promise as a sentence for somebody who is not a privacy researcher."""
         factor = f"{math.exp(self.epsilon):.3g}" if self.epsilon < 700.0 else f"e^{self.epsilon:g}"
-        extra = f", plus {self.delta:g}" if self.delta else ""
+        extra = f" plus {self.delta:g}" if self.delta else ""
         return (
-            f"Any conclusion drawn from the output is at most {factor} times as probable{extra} as from the same "
-            f"data {self.neighbors.in_words()}."
+            "Whatever somebody concludes from the output, its probability is at most "
+            f"{factor} times{extra} what it would be {self.neighbors.in_words()}."
         )
 
     def __str__(self) -> str:

@@ -55,10 +55,10 @@ class Neighbors(Enum):
         return self.value
 
     def in_words(self) -> str:
-        """Return what sets neighbours apart, as the end of a sentence that begins with "the same data"."""
+        """Return what sets neighbours apart, as the end of "what it would be"."""
         if self is Neighbors.REPLACE_ONE:
-            return "in which the values of any one record are replaced by others (the number of records is public)"
-        return "to which any one record is added, or from which it is removed"
+            return "if any one record had other values (the number of records is public)"
+        return "if any one record were added or left out"
 
 
 def common(relations: Iterable[Neighbors]) -> Neighbors:

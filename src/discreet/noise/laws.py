@@ -116,10 +116,33 @@ class GaussianNoise(GridNoise):
         _check_grid(self.grid)
 
     @classmethod
-    def for_sum(cls, scale: float, largest: float) -> Self:
-        """Return the law on the finest grid for a statistic whose size is publicly bounded by ``largest``."""
-        scale, largest = positive("scale", scale), positive("largest", largest)
-        return cls(scale, finest(scale, largest))
+    def for_query(cls, *, mu: float, sensitivity: float, largest: float, size: int = 1) -> Self:
+        """Return the law with which a query costs exactly ``GaussianLoss(mu)``, the grid's share charged.
+
+        The neighbours' statistics are at most Δ + 2·grid·√D apart once they are on the grid, and grid = σ/2^m, so
+        σ = Δ/(μ − 2√D/2^m) makes that μσ.
+
+        Parameters
+        ----------
+        mu : float
+            The loss to keep.
+        sensitivity : float
+            Δ: how far apart, in L2, two neighbours' statistics are as floats; float error included.
+        largest : float
+            A public bound on the size of every coordinate.
+        size : int
+            D, the number of coordinates.
+
+        Examples
+        --------
+        >>> law = GaussianNoise.for_query(mu=0.25, sensitivity=73.0, largest=1e6)
+        >>> round(law.scale, 6), law.fineness
+        (292.0, 40)
+        """
+        mu, sensitivity = positive("mu", mu), positive("sensitivity", sensitivity)
+        m = finest(sensitivity / mu, positive("largest", largest))
+        share = 2.0 * math.sqrt(integer("size", size, least=1)) * 2.0**-m
+        return cls(sensitivity / _left(mu, share), m)
 
     @property
     def grid(self) -> float:
@@ -152,7 +175,7 @@ class GeometricNoise(GridNoise):
     scale : float
         b of the Laplace distribution, in the statistic's units.
     step : float
-        The grid. 1 for counts; ``for_sum`` chooses it for real numbers. scale/step must be a
+        The grid. 1 for counts; ``for_query`` chooses it for real numbers. scale/step must be a
         float, exactly, between 2⁻⁸ and 2⁴⁸, so that the law is the one that it says.
 
     Examples
@@ -172,10 +195,23 @@ class GeometricNoise(GridNoise):
         _ratio(self.scale, self.step)
 
     @classmethod
-    def for_sum(cls, scale: float, largest: float) -> Self:
-        """Return the law on the finest grid for a statistic whose size is publicly bounded by ``largest``."""
-        scale, largest = positive("scale", scale), positive("largest", largest)
-        return cls(scale, math.ldexp(scale, -finest(scale, largest)))
+    def for_query(cls, *, epsilon: float, sensitivity: float, largest: float, size: int = 1) -> Self:
+        """Return the law with which a query of real numbers is ε-private, the grid's share charged.
+
+        As for ``GaussianNoise``, in L1: b = Δ/(ε − 2D/2^m), and the grid is b/2^m. The sensitivity is then at most
+        ⌈ε·2^m⌉ grid steps, which is what ``GeometricLoss`` asks for.
+
+        Examples
+        --------
+        >>> law = GeometricNoise.for_query(epsilon=0.5, sensitivity=1.0, largest=100.0)
+        >>> round(law.scale, 6), law.scale / law.grid == 2.0**40
+        (2.0, True)
+        """
+        epsilon, sensitivity = positive("epsilon", epsilon), positive("sensitivity", sensitivity)
+        m = finest(sensitivity / epsilon, positive("largest", largest))
+        share = 2.0 * integer("size", size, least=1) * 2.0**-m
+        scale = sensitivity / _left(epsilon, share)
+        return cls(scale, math.ldexp(scale, -m))
 
     @property
     def grid(self) -> float:
@@ -310,6 +346,16 @@ class EuclideanNoise:
     def variance(self) -> float:
         """(d + 1)·scale² a coordinate, the mean of ‖z‖² being d(d + 1)·scale²."""
         return (self.dimension + 1.0) * self.scale**2
+
+
+def _left(budget: float, share: float) -> float:
+    """Return what the grid leaves of μ or ε."""
+    if not share < 0.01 * budget:
+        raise ValueError(
+            "largest: the grid that holds a statistic of this size would cost more than a hundredth of the budget; "
+            "expected tighter bounds on the rows, or a larger budget"
+        )
+    return budget - share
 
 
 def _check_grid(grid: float) -> None:
