@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
 from dataclasses import FrozenInstanceError
@@ -23,6 +24,7 @@ from discreet import (
     PureLoss,
     ZcdpLoss,
 )
+from discreet.guarantees import Loss
 from discreet.guarantees.normal import normal_delta, normal_epsilon, normal_mu
 
 LOSSES = [
@@ -238,6 +240,20 @@ def test_a_loss_is_an_immutable_value(loss):
     assert len({loss, pickle.loads(pickle.dumps(loss))}) == 1
     with pytest.raises(FrozenInstanceError):
         loss.neighbors = Neighbors.ADD_REMOVE
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_a_loss_goes_through_json(loss):
+    assert Loss.from_dict(json.loads(json.dumps(loss.to_dict()))) == loss
+
+
+def test_what_is_no_loss_in_json():
+    with pytest.raises(ValueError, match="kind='Gauss': expected one of"):
+        Loss.from_dict({"kind": "Gauss"})
+    with pytest.raises(ValueError, match="expected the fields"):
+        Loss.from_dict({"kind": "GaussianLoss", "sigma": 1.0, "neighbors": "replace-one"})
+    with pytest.raises(ValueError, match="mu=-1"):
+        Loss.from_dict({"kind": "GaussianLoss", "mu": -1, "neighbors": "replace-one"})
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)

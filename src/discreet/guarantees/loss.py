@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import positive, probability
+from discreet.arguments import choice, positive, probability
 from discreet.guarantees.neighbors import Neighbors
 from discreet.guarantees.search import least_on_half_line
 
@@ -39,6 +40,10 @@ class Loss(ABC):
     neighbors: Neighbors
 
     _probabilities: ClassVar[tuple[str, ...]] = ()
+    _kinds: ClassVar[dict[str, type[Loss]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        Loss._kinds[cls.__name__] = cls
 
     def __post_init__(self) -> None:
         for field in fields(cast(Any, self)):
@@ -107,6 +112,26 @@ class Loss(ABC):
         if delta <= self.failure:
             return self.pure if delta == self.failure else math.inf
         return min(self.pure, least_on_half_line(lambda e: float(self.delta_at(e)), delta, 1.0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the loss as plain values, for JSON; ``from_dict`` reads it back.
+
+        >>> from discreet import LaplaceLoss
+        >>> LaplaceLoss(0.5).to_dict()
+        {'kind': 'LaplaceLoss', 'epsilon': 0.5, 'neighbors': 'replace-one'}
+        """
+        values = {field.name: getattr(self, field.name) for field in fields(cast(Any, self))}
+        return {"kind": type(self).__name__, **values, "neighbors": self.neighbors.value}
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any]) -> Loss:
+        """Return the loss that ``to_dict`` described."""
+        kind = Loss._kinds[choice("kind", values.get("kind"), Loss._kinds)]
+        given = {name: value for name, value in values.items() if name != "kind"}
+        names = {field.name for field in fields(cast(Any, kind))}
+        if given.keys() != names:
+            raise ValueError(f"{kind.__name__}: expected the fields {sorted(names)}, got {sorted(given)}")
+        return kind(**given)
 
     def under(self, neighbors: Neighbors | str) -> Self:
         """Return this loss under another relation; only add-remove to replace-one exists.
