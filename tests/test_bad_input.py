@@ -43,6 +43,10 @@ def refuses(name, value, call):
         ("sensitivity", lambda value: noise.GeometricNoise.for_query(epsilon=1.0, sensitivity=value, largest=1.0)),
         ("largest", lambda value: noise.GaussianNoise.for_query(mu=1.0, sensitivity=1.0, largest=value)),
         ("scale", lambda value: noise.geometric(value, 1)),
+        ("sensitivity", noise.GaussianNoise(1.0).loss),
+        ("sensitivity", noise.GeometricNoise(1.0).loss),
+        ("sensitivity", noise.DiscreteGaussianNoise(1.0).loss),
+        ("sensitivity", noise.EuclideanNoise(1.0, 2).loss),
     ],
 )
 def test_what_must_be_positive(name, value, call):
@@ -60,6 +64,7 @@ def test_what_must_be_positive(name, value, call):
         ("delta", lambda value: dp.compare(dp.GaussianLoss(1.0), value)),
         ("level", noise.GaussianNoise(1.0).half_width),
         ("level", noise.GeometricNoise(1.0).half_width),
+        ("level", noise.EuclideanNoise(1.0, 2).half_width),
     ],
 )
 def test_what_must_be_a_probability(name, value, call):
@@ -120,6 +125,40 @@ def test_zero_delta_where_a_mechanism_must_have_some():
         dp.ApproximateLoss(1.0, 0.0)
 
 
+@pytest.mark.parametrize("value", [0, -1, math.nan], ids=repr)
+def test_a_factor_of_noise(value):
+    refuses("factor", value, dp.GaussianLoss(1.0).with_noise)
+
+
+def test_a_composition_that_promises_nothing():
+    with pytest.raises(ValueError, match=r"delta=0\.0: expected a larger one"):
+        dp.compose(dp.GaussianLoss(1.0)).guarantee(0.0)
+
+
+@pytest.mark.parametrize("promise", [dp.Guarantee(1.0, 1e-6), (1.0, 1e-6)], ids=repr)
+def test_a_guarantee_is_only_measured_against_losses_of_its_relation(promise):
+    for method in ["linear", "exact"]:
+        with pytest.raises(ValueError, match=r"guarantee=.*expected"):
+            dp.compose(dp.GaussianLoss(0.5, "add-remove"), method).usage(promise)
+
+
+def test_what_is_no_source_of_bits():
+    refuses("bits", 7, lambda v: noise.GaussianNoise(1.0).sample(3, v))
+    refuses("bits", 7, lambda v: noise.categorical([0.0], v))
+
+
+@pytest.mark.parametrize("values", [["1", "2"], [None], "text"], ids=repr)
+def test_what_is_no_statistic(values):
+    for law in [noise.GaussianNoise(1.0), noise.EuclideanNoise(1.0, 2)]:
+        with pytest.raises(ValueError, match="values: expected numbers"):
+            law.add(values)
+
+
+def test_the_culprit_in_a_list_of_deltas_is_named():
+    with pytest.raises(ValueError, match="delta='a'"):
+        dp.compare(dp.GaussianLoss(1.0), [1e-6, "a"])
+
+
 def test_no_deltas():
     with pytest.raises(ValueError, match="delta"):
         dp.compare(dp.GaussianLoss(1.0), [])
@@ -160,15 +199,16 @@ def test_a_grid_that_could_not_hold_the_statistic():
         noise.GaussianNoise.for_query(mu=1e-3, sensitivity=1.0, largest=1e15)
     with pytest.raises(OverflowError, match="nothing was released"):
         noise.GaussianNoise(1.0).add([1e10])
-    with pytest.raises(OverflowError, match="nothing was released"):
-        noise.GaussianNoise(1.0).add([math.nan])
+    for law in [noise.GaussianNoise(1.0), noise.EuclideanNoise(1.0, 1)]:
+        with pytest.raises(OverflowError, match=r"finite numbers.*nothing was released"):
+            law.add([math.nan])
     with pytest.raises(ValueError, match="scale"):
         noise.GaussianNoise(1e-300)
 
 
 def test_scales_that_the_exact_laws_cannot_have():
     for call in [lambda: noise.GeometricNoise(1e-3), lambda: noise.GeometricNoise(0.3, 0.1)]:
-        with pytest.raises(ValueError, match="step="):
+        with pytest.raises(ValueError, match=r"scale=.*step=.*expected"):
             call()
     for value in [1e-9, 1e18]:
         refuses("scale", value, lambda v: noise.geometric(v, 1))

@@ -103,7 +103,7 @@ def test_pure_guarantees():
 
 
 def test_the_relations_must_agree():
-    with pytest.raises(ValueError, match="expected losses under replace-one"):
+    with pytest.raises(ValueError, match="expected one under add-remove"):
         calibrate(Guarantee(1.0, 1e-6), GaussianLoss(1.0, "add-remove"))
     assert calibrate(Guarantee(1.0, 1e-5, "add-remove"), GaussianLoss(1.0, "add-remove")).noise < 4.0
 

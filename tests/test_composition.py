@@ -225,20 +225,45 @@ class TestPaper:
         assert compose(ClassicalGaussianLoss(1.0, 1e-6), "exact").epsilon(1e-5) < 1.0
 
 
+@pytest.fixture
+def no_figures_left():
+    from matplotlib import pyplot
+
+    pyplot.switch_backend("agg")
+    yield
+    pyplot.close("all")
+
+
+@pytest.mark.usefixtures("no_figures_left")
 def test_compare_has_every_method_and_can_be_drawn():
-    comparison = compare([GaussianLoss(0.1)] * 20, [1e-6, 1e-4])
+    comparison = compare([GaussianLoss(0.1)] * 20, [1e-4, 1e-6])
     assert list(comparison.epsilon) == METHODS
     assert all(values.shape == (2,) for values in comparison.epsilon.values())
     assert "exact" in str(comparison)
     axes = comparison.plot()
     assert [text.get_text() for text in axes.get_legend().get_texts()] == METHODS
+    assert list(axes.lines[0].get_xdata()) == [1e-6, 1e-4]
     assert len(compare(LaplaceLoss(1.0), 1e-6).plot().patches) == len(METHODS)
 
 
-def test_a_method_that_promises_nothing_shows_as_infinite_and_is_left_out_of_the_picture():
+@pytest.mark.usefixtures("no_figures_left")
+def test_a_method_that_promises_nothing_says_so_in_the_picture():
     comparison = compare([GaussianLoss(1.0)], 0.0)
     assert all(math.isinf(values[0]) for values in comparison.epsilon.values())
-    assert len(comparison.plot().patches) == 0
+    assert [text.get_text() for text in comparison.plot().texts] == ["promises nothing"] * 5
+    legend = compare([GaussianLoss(1.0)], [0.0, 0.0]).plot().get_legend()
+    assert all("promises nothing" in text.get_text() for text in legend.get_texts())
+
+
+def test_what_is_printed_is_never_better_than_what_is_promised():
+    assert str(Guarantee(1.0000049, 1e-6)).startswith("(ε=1.00001,")
+    assert "1.001" in str(compare(PureLoss(1.0000001), 0.0))
+
+
+def test_a_composition_converts_as_its_losses_do():
+    ours = compose([GaussianLoss(0.2, "add-remove")] * 3, "zcdp").under("replace-one")
+    assert ours.method == "zcdp"
+    assert ours.rho == pytest.approx(3 * 0.4**2 / 2)
 
 
 def test_relations_do_not_mix():

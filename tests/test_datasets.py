@@ -417,7 +417,7 @@ def test_bytes_with_another_checksum_are_refused_and_not_kept(server, monkeypatc
     pytest.importorskip("pooch")
     known = {PIMA_FILE: "md5:" + 32 * "0"}
     serve(server, monkeypatch, "pima", {PIMA_FILE: PIMA_SENT}, known=known, content=content_hash(PIMA_ROWS))
-    with pytest.raises(ValueError, match=r"not the published file.*pima\.csv\.gz.*DISCREET_DATA") as caught:
+    with pytest.raises(ValueError, match=r"not the published file.*by hand.*DISCREET_DATA") as caught:
         datasets.fetch_pima(data_home=tmp_path)
     assert PIMA_FILE in str(caught.value)
     assert cached(tmp_path) == []
@@ -457,7 +457,7 @@ def test_all_files_of_a_table_go_when_its_content_is_wrong(server, monkeypatch, 
 
 def test_a_failed_download_tells_where_and_what_else_to_do(pima, tmp_path):
     del pima.files[f"/{PIMA_FILE}"]
-    with pytest.raises(OSError, match=r"no download from http://127\.0\.0\.1.*404.*pima\.csv\.gz.*DISCREET_DATA"):
+    with pytest.raises(OSError, match=r"no download from http://127\.0\.0\.1.*404.*by hand.*DISCREET_DATA"):
         datasets.fetch_pima(data_home=tmp_path)
     assert cached(tmp_path) == []
 
@@ -493,9 +493,7 @@ def test_a_table_that_the_named_folder_lacks_is_downloaded(pima, tmp_path, monke
 def test_a_wrong_file_in_the_named_folder_is_refused_but_left_alone(pima, tmp_path, monkeypatch, text):
     in_folder(tmp_path, text)
     monkeypatch.setenv("DISCREET_DATA", str(tmp_path))
-    with pytest.raises(
-        ValueError, match=r"pima\.csv\.gz does not hold the published rows of pima.*Replace it, or unset"
-    ):
+    with pytest.raises(ValueError, match=r"pima\.csv\.gz: not the published rows of pima.*Replace it, or unset"):
         datasets.fetch_pima(data_home=tmp_path / "cache")
     assert (tmp_path / "pima.csv.gz").exists()
     assert pima.asked == []
@@ -640,3 +638,11 @@ def test_faces_are_those_of_the_usual_loader():
     assert X[0, :3] == pytest.approx([0.30991736, 0.3677686, 0.41735536], abs=1e-7)
     assert X[0, -3:] == pytest.approx([0.15289256, 0.16115703, 0.1570248], abs=1e-7)
     assert X[1, :3] == pytest.approx([0.45454547, 0.47107437, 0.5123967], abs=1e-7)
+
+
+def test_the_folder_may_hold_the_files_of_the_origin(monkeypatch, tmp_path):
+    """Somebody without a network puts the downloaded files there as they are."""
+    original = gzip.decompress(published("lifesci.csv.gz").read_bytes())
+    (tmp_path / "lifesci.csv").write_bytes(original)
+    monkeypatch.setenv("DISCREET_DATA", str(tmp_path))
+    assert datasets.fetch_lifesci().X.shape == (26733, 10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
 
@@ -11,11 +12,13 @@ from scipy.special import betainc, ndtr
 from scipy.stats import gamma, kstest, norm
 
 from conftest import FALSE_ALARM
+from discreet import GaussianLoss, GeometricLoss, PureLoss, ZcdpLoss
 from discreet.noise import (
     DiscreteGaussianNoise,
     EuclideanNoise,
     GaussianNoise,
     GeometricNoise,
+    Law,
     bernoulli_exp,
     categorical,
     geometric,
@@ -212,6 +215,33 @@ def test_a_law_knows_its_variance_and_its_intervals(seeded, law):
         assert covered >= level - 5e-3
         if law.grid < 1e-6:
             assert covered == pytest.approx(level, abs=5e-3)
+
+
+def test_a_law_says_what_it_costs():
+    assert GaussianNoise(4.0).loss(2.0) == GaussianLoss(0.5)
+    assert GeometricNoise(2.0).loss(2, "add-remove") == GeometricLoss(1.0, 2, "add-remove")
+    assert DiscreteGaussianNoise(4.0).loss(2.0) == ZcdpLoss(0.125)
+    assert EuclideanNoise(4.0, 3).loss(2.0) == PureLoss(0.5)
+
+
+@pytest.mark.parametrize("law", [*LAWS, EuclideanNoise(2.0, 3)], ids=repr)
+def test_a_law_goes_through_json(law):
+    assert Law.from_dict(json.loads(json.dumps(law.to_dict()))) == law
+
+
+def test_what_is_no_law_in_json():
+    with pytest.raises(ValueError, match="kind='GridNoise': expected one of"):
+        Law.from_dict({"kind": "GridNoise"})
+    with pytest.raises(ValueError, match="expected the fields"):
+        Law.from_dict({"kind": "GaussianNoise", "scale": 1.0})
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 12])
+def test_the_intervals_of_euclidean_noise(seeded, dimension):
+    law = EuclideanNoise(0.5, dimension)
+    noise = law.sample(200_000, seeded(16))[:, 0]
+    for level in [0.5, 0.95]:
+        assert (np.abs(noise) <= law.half_width(level)).mean() == pytest.approx(level, abs=0.01)
 
 
 @pytest.mark.parametrize("law", LAWS, ids=repr)

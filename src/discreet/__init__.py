@@ -6,6 +6,7 @@
 13.36
 """
 
+from discreet import datasets, guarantees, noise
 from discreet.guarantees import (
     ApproximateLoss,
     BoundedRangeLoss,
@@ -36,4 +37,7 @@ __all__ = [
     "calibrate",
     "compare",
     "compose",
+    "datasets",
+    "guarantees",
+    "noise",
 ]

@@ -1,5 +1,7 @@
 """Getting a table onto this machine: the folder ``DISCREET_DATA``, then the cache, then the origin.
 
+The folder may hold the files as they are at their origin, or the compact form in which the project keeps them.
+
 Promises: what is returned has the published content, whatever the route; a file that fails the check is
 refused by name and, if it was ours (in the cache), removed; the network is used only when neither the folder
 nor the cache has the file. A file of the user's own is never changed.
@@ -54,11 +56,15 @@ def _from_folder(source: Source) -> Table | None:
         return None
     if not Path(folder).is_dir():
         raise ValueError(f"DISCREET_DATA={folder!r}: expected an existing folder (or unset the variable)")
-    path = Path(folder, source.local)
-    if not path.is_file():
-        return None
-    fault = f"{path} does not hold the published rows of {source.name}"
-    return _checked(source, source.read_local, [path], f"{fault}. Replace it, or unset DISCREET_DATA to download them.")
+    routes = [
+        (source.read_local, [Path(folder, source.local)]),
+        (source.read_remote, [Path(folder, remote.file) for remote in source.remote]),
+    ]
+    for read, paths in routes:
+        if all(path.is_file() for path in paths):
+            fault = f"{', '.join(map(str, paths))}: not the published rows of {source.name}"
+            return _checked(source, read, paths, f"{fault}. Replace it, or unset DISCREET_DATA to download them.")
+    return None
 
 
 def _from_cache(source: Source, data_home: DataHome) -> Table:
@@ -112,7 +118,9 @@ def _downloaded(source: Source, data_home: DataHome) -> list[Path]:
 
 
 def _by_hand(source: Source) -> str:
-    return f"If that does not help, put {source.local} in a folder and name the folder in DISCREET_DATA."
+    files = ", ".join(f"{remote.file} from {remote.url}" for remote in source.remote)
+    looked = "" if not os.environ.get("DISCREET_DATA") else f" (not in {os.environ['DISCREET_DATA']!r} now)"
+    return f"Or put {files} into a folder by hand, and name that folder in DISCREET_DATA{looked}."
 
 
 def _cache_folder(data_home: DataHome, pooch: ModuleType) -> Path:

@@ -69,8 +69,7 @@ class GaussianLoss(Loss):
         """μ."""
         return self.mu
 
-    def with_noise(self, factor: float) -> Self:
-        """Return the loss at σ·factor."""
+    def _with_noise(self, factor: float) -> Self:
         return replace(self, mu=self.mu / factor)
 
     def _twice(self) -> Self:
@@ -130,8 +129,7 @@ class ClassicalGaussianLoss(Loss):
         """μ²/2."""
         return self._exactly().zcdp
 
-    def with_noise(self, factor: float) -> Self:
-        """Return the loss at σ·factor: ε/factor at the same δ."""
+    def _with_noise(self, factor: float) -> Self:
         return replace(self, epsilon=self.epsilon / factor)
 
     def _twice(self) -> Self:
@@ -176,8 +174,7 @@ class LaplaceLoss(Loss):
         """ε²/2 (Bun and Steinke 2016, proposition 1.4)."""
         return self.epsilon**2 / 2.0
 
-    def with_noise(self, factor: float) -> Self:
-        """Return the loss at scale b·factor."""
+    def _with_noise(self, factor: float) -> Self:
         return replace(self, epsilon=self.epsilon / factor)
 
     def _twice(self) -> Self:
@@ -242,8 +239,7 @@ class GeometricLoss(Loss):
         """ε²/2 (Bun and Steinke 2016, proposition 1.4)."""
         return self.epsilon**2 / 2.0
 
-    def with_noise(self, factor: float) -> Self:
-        """Return the loss at a scale larger by ``factor`` on the same grid."""
+    def _with_noise(self, factor: float) -> Self:
         return replace(self, epsilon=self.epsilon / factor)
 
     def _twice(self) -> Self:

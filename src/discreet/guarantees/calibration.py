@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from discreet.guarantees.classical import Moments
 from discreet.guarantees.composing import compose
 from discreet.guarantees.composition import Composition, Losses, as_counts
 from discreet.guarantees.guarantee import Guarantee
@@ -32,7 +33,7 @@ class Calibration:
     """
 
     noise: float
-    losses: tuple[Loss, ...]
+    losses: tuple[Loss, ...] = field(repr=False)
     guarantee: Guarantee
     method: str
 
@@ -61,8 +62,6 @@ def calibrate(guarantee: Guarantee, losses: Losses, method: str = "exact", *, in
     >>> round(calibrate(Guarantee(1.0, 1e-5), GaussianLoss(1.0)).noise, 4)
     3.7306
     """
-    if not isinstance(guarantee, Guarantee):
-        raise ValueError(f"guarantee={guarantee!r}: expected a Guarantee, for example Guarantee(1.0, 1e-6)")
     counts = as_counts(losses)
 
     def at(noise: float) -> Composition:
@@ -71,11 +70,12 @@ def calibrate(guarantee: Guarantee, losses: Losses, method: str = "exact", *, in
             scaled[loss.with_noise(noise)] += count
         return compose(scaled, method, integer=integer)
 
-    if at(1.0).neighbors is not guarantee.neighbors:
-        raise ValueError(
-            f"losses: expected losses under {guarantee.neighbors}, as the guarantee; got {at(1.0).neighbors}"
-        )
-    noise = least_on_half_line(lambda factor: at(factor).usage(guarantee), 1.0, 1.0)
+    at(1.0).usage(guarantee)  # says what is wrong with the guarantee before a search
+    start = 1.0
+    if method == "exact":  # never above the moments accountant, which is quick to ask
+        moments = least_on_half_line(lambda factor: Moments(at(factor).counts).usage(guarantee), 1.0, 1.0)
+        start = moments if math.isfinite(moments) else 1.0
+    noise = least_on_half_line(lambda factor: at(factor).usage(guarantee), 1.0, start)
     if math.isinf(noise):
         raise ValueError(
             f"guarantee={guarantee}: no noise is enough with method={method!r}; expected a larger delta, "

@@ -48,6 +48,7 @@ class _Stepwise(Composition):
 
     def usage(self, guarantee: Guarantee) -> float:
         """Return ε over the ε allowed, the direction in which these methods have a closed form."""
+        self._check(guarantee)
         return self.epsilon(guarantee.delta) / guarantee.epsilon
 
     def _delta(self, epsilon: float) -> float:

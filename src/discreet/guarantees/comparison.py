@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from discreet.arguments import probability
 from discreet.guarantees.composing import METHODS, compose
 from discreet.guarantees.composition import Losses
+from discreet.guarantees.guarantee import rounded_up
 from discreet.guarantees.loss import Array
 from discreet.guarantees.neighbors import Neighbors
 
@@ -38,7 +40,7 @@ class Comparison:
 
     def __str__(self) -> str:
         rows = [["δ", *(f"{delta:.3g}" for delta in self.delta)]]
-        rows += [[method, *(f"{value:.4g}" for value in values)] for method, values in self.epsilon.items()]
+        rows += [[method, *(rounded_up(value, 4) for value in values)] for method, values in self.epsilon.items()]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
@@ -47,20 +49,27 @@ class Comparison:
         return "\n".join([f"ε under {self.neighbors}", *lines])
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw ε against δ (bars where there is one δ) with matplotlib, from the extra ``discreet[plot]``."""
+        """Draw ε against δ, or bars where there is one δ, and return the axes.
+
+        A method that promises nothing is named as such. Needs matplotlib: ``pip install 'discreet[plot]'``.
+        """
         if ax is None:
             try:
-                from matplotlib.figure import Figure
+                from matplotlib import pyplot
             except ImportError as missing:
                 raise ImportError("plot() needs matplotlib: pip install 'discreet[plot]'") from missing
-            ax = Figure(figsize=(6.0, 4.0), layout="constrained").add_subplot()
-        finite = {method: values for method, values in self.epsilon.items() if np.isfinite(values).any()}
+            ax = pyplot.subplots(layout="constrained")[1]
         if len(self.delta) == 1:
-            ax.barh(list(finite), [float(values[0]) for values in finite.values()])
+            heights = [float(values[0]) for values in self.epsilon.values()]
+            bars = ax.barh(list(self.epsilon), [height if np.isfinite(height) else 0.0 for height in heights])
+            ax.bar_label(bars, [f"{h:.3g}" if np.isfinite(h) else "promises nothing" for h in heights], padding=3)
             ax.set_xlabel(f"ε at δ = {self.delta[0]:g} ({self.neighbors})")
+            ax.invert_yaxis()
         else:
-            for method, values in finite.items():
-                ax.plot(self.delta, values, label=method)
+            order = np.argsort(self.delta)
+            for style, (method, values) in zip(cycle(("-", "--", "-.", ":")), self.epsilon.items(), strict=False):
+                name = method if np.isfinite(values).any() else f"{method} (promises nothing)"
+                ax.plot(self.delta[order], values[order], style, label=name)
             ax.set(xscale="log", xlabel="δ", ylabel=f"ε ({self.neighbors})")
             ax.legend()
         return ax
@@ -76,13 +85,14 @@ def compare(losses: Losses, delta: float | Iterable[float]) -> Comparison:
     ε under replace-one
     δ         1e-06
     linear      1.5
-    advanced  1.516
-    zcdp      1.477
+    advanced  1.517
+    zcdp      1.478
     moments   1.328
     exact     1.093
     """
-    values: Any = delta
-    deltas = [probability("delta", value) for value in np.atleast_1d(np.asarray(values)).tolist()]
+    given: Any = delta
+    values = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    deltas = [probability("delta", value) for value in values]
     if not deltas:
         raise ValueError("delta=[]: expected a probability in [0, 1), or a list of at least one")
     composed = [compose(losses, method) for method in METHODS]

@@ -7,15 +7,17 @@ method: the papers' in ``classical``, the tight one in ``exact``.
 
 from __future__ import annotations
 
+import math
+import reprlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 from discreet.arguments import integer, nonnegative, probability
 from discreet.guarantees.guarantee import Guarantee
 from discreet.guarantees.loss import Loss
-from discreet.guarantees.neighbors import common
+from discreet.guarantees.neighbors import Neighbors, common
 
 __all__ = ["Composition", "Losses", "as_counts"]
 
@@ -31,7 +33,7 @@ def as_counts(losses: Losses) -> Counter[Loss]:
     except TypeError:
         counts = Counter()
     if not counts:
-        raise ValueError(f"losses={losses!r}: expected a loss, or a list of at least one")
+        raise ValueError(f"losses={reprlib.repr(losses)}: expected a loss, or a list of at least one")
     for item, count in counts.items():
         if not isinstance(item, Loss):
             raise ValueError(f"losses: {item!r} is not a loss; expected values such as GaussianLoss(mu=0.1)")
@@ -66,13 +68,40 @@ class Composition(ABC):
 
     def guarantee(self, delta: float) -> Guarantee:
         """Return the whole promise at ``delta``."""
-        return Guarantee(self.epsilon(delta), delta, self.neighbors)
+        epsilon = self.epsilon(delta)
+        if math.isinf(epsilon):
+            raise ValueError(
+                f"delta={delta!r}: expected a larger one; {self.method} composition promises nothing at it"
+            )
+        return Guarantee(epsilon, delta, self.neighbors)
+
+    def under(self, neighbors: Neighbors | str) -> Self:
+        """Return what the same mechanisms cost under another relation; only add-remove to replace-one exists."""
+        converted = Counter[Loss]()
+        for loss, count in self.counts.items():
+            converted[loss.under(neighbors)] += count
+        return type(self)(converted)
 
     def usage(self, guarantee: Guarantee) -> float:
-        """Return a measure of how much of ``guarantee`` is used up: it is kept exactly where this is at most 1."""
+        """Return a number that is at most 1 exactly where ``guarantee`` is kept, and falls as noise grows.
+
+        It is δ over the δ allowed, or ε over the ε allowed, whichever the method has in closed form.
+        """
+        self._check(guarantee)
         if guarantee.delta > 0.0:
             return self.delta(guarantee.epsilon) / guarantee.delta
         return self.epsilon(0.0) / guarantee.epsilon
+
+    def _check(self, guarantee: Guarantee) -> None:
+        if not isinstance(guarantee, Guarantee):
+            raise ValueError(
+                f"guarantee={reprlib.repr(guarantee)}: expected a Guarantee, for example Guarantee(1.0, 1e-6)"
+            )
+        if guarantee.neighbors is not self.neighbors:
+            raise ValueError(
+                f"guarantee={guarantee}: expected one under {self.neighbors}, as the losses; where those are "
+                "add-remove, loss.under('replace-one') converts them"
+            )
 
     @abstractmethod
     def _epsilon(self, delta: float) -> float: ...

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
 
 from discreet.arguments import positive, probability
 from discreet.guarantees.neighbors import Neighbors
 
-__all__ = ["Guarantee"]
+__all__ = ["Guarantee", "rounded_up"]
 
 
 @dataclass(frozen=True)
@@ -62,12 +63,26 @@ class Guarantee:
 
     def in_words(self) -> str:
         """Return the promise as a sentence for somebody who is not a privacy researcher."""
-        factor = f"{math.exp(self.epsilon):.3g}" if self.epsilon < 700.0 else f"e^{self.epsilon:g}"
-        extra = f" plus {self.delta:g}" if self.delta else ""
+        factor = rounded_up(math.exp(self.epsilon), 3) if self.epsilon < 700.0 else f"e^{self.epsilon:g}"
+        extra = f", plus {rounded_up(self.delta)}" if self.delta else ""
         return (
-            "Whatever somebody concludes from the output, its probability is at most "
-            f"{factor} times{extra} what it would be {self.neighbors.in_words()}."
+            f"Whatever somebody concludes from the output, its probability is at most {factor} times what it would be "
+            f"{self.neighbors.in_words()}{extra}."
         )
 
     def __str__(self) -> str:
-        return f"(ε={self.epsilon:g}, δ={self.delta:g}) {self.neighbors}"
+        return f"(ε={rounded_up(self.epsilon)}, δ={rounded_up(self.delta)}) {self.neighbors}"
+
+
+def rounded_up(value: float, digits: int = 6) -> str:
+    """Return a number of so many digits that is not below ``value``: a promise must not read better than it is.
+
+    >>> rounded_up(1.0), rounded_up(1.0000001), rounded_up(2.7182818, 3), rounded_up(1e-6), rounded_up(math.inf)
+    ('1', '1.00001', '2.72', '1e-06', 'inf')
+    """
+    text = f"{value:.{digits}g}"
+    if float(text) < value < math.inf:
+        exact = Decimal(value)
+        step = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+        text = f"{float((exact / step).to_integral_value(ROUND_CEILING) * step):.{digits}g}"
+    return text

@@ -72,8 +72,8 @@ class Loss(ABC):
         """The ρ of zero-concentrated privacy as the DP-EM paper takes it, leaving ``failure`` out."""
 
     @abstractmethod
-    def with_noise(self, factor: float) -> Self:
-        """Return the loss of the same mechanism with its noise scaled by ``factor``."""
+    def _with_noise(self, factor: float) -> Self:
+        """Return the loss at ``factor`` times the noise."""
 
     @abstractmethod
     def _twice(self) -> Self:
@@ -112,6 +112,15 @@ class Loss(ABC):
         if delta <= self.failure:
             return self.pure if delta == self.failure else math.inf
         return min(self.pure, least_on_half_line(lambda e: float(self.delta_at(e)), delta, 1.0))
+
+    def with_noise(self, factor: float) -> Self:
+        """Return the loss of the same mechanism with ``factor`` times its noise.
+
+        >>> from discreet import ZcdpLoss
+        >>> ZcdpLoss(1.0).with_noise(2.0).rho
+        0.25
+        """
+        return self._with_noise(positive("factor", factor))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the loss as plain values, for JSON; ``from_dict`` reads it back.

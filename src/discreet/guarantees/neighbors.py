@@ -57,7 +57,7 @@ class Neighbors(Enum):
     def in_words(self) -> str:
         """Return what sets neighbours apart, as the end of "what it would be"."""
         if self is Neighbors.REPLACE_ONE:
-            return "if any one record had other values (the number of records is public)"
+            return "if any one record had other values (how many records there are is public)"
         return "if any one record were added or left out"
 
 

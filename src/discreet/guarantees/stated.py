@@ -60,8 +60,7 @@ class PureLoss(Loss):
         """ε²/2 (Bun and Steinke 2016, proposition 1.4)."""
         return self.epsilon**2 / 2.0
 
-    def with_noise(self, factor: float) -> Self:
-        """Return ε/factor."""
+    def _with_noise(self, factor: float) -> Self:
         return replace(self, epsilon=self.epsilon / factor)
 
     def _twice(self) -> Self:
@@ -105,8 +104,7 @@ class BoundedRangeLoss(Loss):
         """ε²/8."""
         return self.epsilon**2 / 8.0
 
-    def with_noise(self, factor: float) -> Self:
-        """Return the loss at scores divided by ``factor``."""
+    def _with_noise(self, factor: float) -> Self:
         return replace(self, epsilon=self.epsilon / factor)
 
     def _twice(self) -> Self:
@@ -141,8 +139,7 @@ class ZcdpLoss(Loss):
         """ρ."""
         return self.rho
 
-    def with_noise(self, factor: float) -> Self:
-        """Return ρ/factor²."""
+    def _with_noise(self, factor: float) -> Self:
         return replace(self, rho=self.rho / factor**2)
 
     def _twice(self) -> Self:
@@ -193,8 +190,7 @@ class ApproximateLoss(Loss):
         """ε²/2 (Bun and Steinke 2016, proposition 1.4)."""
         return self.epsilon**2 / 2.0
 
-    def with_noise(self, factor: float) -> Self:
-        """Return (ε/factor, δ)."""
+    def _with_noise(self, factor: float) -> Self:
         return replace(self, epsilon=self.epsilon / factor)
 
     def _twice(self) -> Self:

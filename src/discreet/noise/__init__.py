@@ -2,16 +2,20 @@
 
 This room promises that a draw has exactly the law that it names, given uniform bits: integer arithmetic and
 comparisons only, with the argument beside the code. What is not exact says so (``exact = False``). It knows nothing of
-data, queries or guarantees. It may import ``discreet.arguments`` and, from outside, numpy, scipy.special, cryptography
-and (when the first draw is made) numba.
+data or queries. It may import ``discreet.arguments``, ``discreet.guarantees`` (a law says what it costs) and, from
+outside, numpy, scipy.special, cryptography and (when the first draw is made) numba.
 
-Where to look: what a release uses is in ``laws``; other exact draws in ``discrete``; why they are exact in
-``reference``; the compiled loops in ``kernels``; the bits in ``bits``.
+Where to look: what a noise law is and what the grid costs in ``laws``, the laws themselves in ``gaussian``, ``laplace``
+and ``euclidean``; other exact draws in ``discrete``; why they are exact in ``reference``; the compiled loops in
+``kernels``; the bits in ``bits``.
 """
 
 from discreet.noise.bits import Bits, NotPrivateWarning, SecureBits, SeededBits
 from discreet.noise.discrete import bernoulli_exp, categorical, geometric, uniform_integers
-from discreet.noise.laws import DiscreteGaussianNoise, EuclideanNoise, GaussianNoise, GeometricNoise, GridNoise
+from discreet.noise.euclidean import EuclideanNoise
+from discreet.noise.gaussian import DiscreteGaussianNoise, GaussianNoise
+from discreet.noise.laplace import GeometricNoise
+from discreet.noise.laws import GridNoise, Law
 
 __all__ = [
     "Bits",
@@ -20,6 +24,7 @@ __all__ = [
     "GaussianNoise",
     "GeometricNoise",
     "GridNoise",
+    "Law",
     "NotPrivateWarning",
     "SecureBits",
     "SeededBits",

@@ -12,9 +12,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.arguments import integer, positive
-from discreet.noise.bits import Bits, SecureBits
-from discreet.noise.filling import Integers, Size, WordStream, draw
+from discreet.arguments import integer, nonnegative, positive
+from discreet.noise.bits import Bits
+from discreet.noise.filling import Integers, Size, WordStream, draw, source
 from discreet.noise.reals import Bounds, LazyUniform, exp_minus
 
 __all__ = ["bernoulli_exp", "categorical", "geometric", "uniform_integers"]
@@ -39,12 +39,12 @@ def bernoulli_exp(x: float | Fraction, bits: Bits | None = None) -> bool:
     >>> bernoulli_exp(0)
     True
     """
-    exponent = Fraction(x) if isinstance(x, Fraction) or np.isfinite(x) else Fraction(-1)
+    exponent = x if isinstance(x, Fraction) else Fraction(nonnegative("x", x))
     if exponent < 0:
         raise ValueError(f"x={x!r}: expected a finite number, at least 0")
     if exponent == 0:
         return True
-    stream = WordStream(SecureBits() if bits is None else bits)
+    stream = WordStream(source(bits))
     return LazyUniform(stream(), stream).below(exp_minus(exponent))
 
 
@@ -96,7 +96,7 @@ def categorical(scores: ArrayLike, bits: Bits | None = None) -> int:
         ceiling = np.floor(np.exp(values - best) * (2.0**s * (1.0 + 2.0**-40))).astype(np.int64) + 1
     ceiling[np.isneginf(values)] = 0
     cumulative = np.cumsum(ceiling)
-    stream = WordStream(SecureBits() if bits is None else bits)
+    stream = WordStream(source(bits))
     while True:
         place = uniform_integers(int(cumulative[-1]), 1, bits)[0]
         index = int(np.searchsorted(cumulative, place, side="right"))

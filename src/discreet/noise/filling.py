@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.noise.bits import Bits, SecureBits, Words
 
-__all__ = ["Integers", "Size", "WordStream", "draw"]
+__all__ = ["Integers", "Size", "WordStream", "draw", "source"]
 
 Integers = NDArray[np.int64]
 Size = int | tuple[int, ...]
@@ -43,6 +43,15 @@ class WordStream:
         return self._words[self._place :]
 
 
+def source(bits: Bits | None) -> Bits:
+    """Return the bits to draw from: secure ones unless others are given."""
+    if bits is None:
+        return SecureBits()
+    if not isinstance(bits, Bits):
+        raise ValueError(f"bits={bits!r}: expected None for secure bits, or SeededBits for a test")
+    return bits
+
+
 def draw(
     size: Size, bits: Bits | None, law: str, *, n: int = 1, shift: int = 0, sigma: float = 1.0, slow: Slow | None = None
 ) -> Integers:
@@ -62,7 +71,7 @@ def draw(
     """
     from discreet.noise import kernels
 
-    bits = SecureBits() if bits is None else bits
+    bits = source(bits)
     code = getattr(kernels, law)
     out = np.empty(math.prod(size) if isinstance(size, tuple) else size, dtype=np.int64)
     words = np.empty(0, dtype=np.uint64)

@@ -1,0 +1,103 @@
+"""Laplace noise on a grid: the two-sided geometric."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+from discreet.arguments import integer, positive, probability
+from discreet.guarantees import GeometricLoss, Neighbors
+from discreet.noise.bits import Bits
+from discreet.noise.filling import Integers, Size, draw
+from discreet.noise.laws import GridNoise, check_grid, exact_ratio, finest, left_of
+
+__all__ = ["GeometricNoise"]
+
+
+@dataclass(frozen=True)
+class GeometricNoise(GridNoise):
+    """P(k) ∝ e^(−|k|·grid/scale): the Laplace mechanism on a grid.
+
+    What it is added to is rounded to the grid first. Whole numbers on a grid of 1, such as counts, stay as they are;
+    the sensitivity of anything else grows by 2·grid a coordinate.
+
+    Parameters
+    ----------
+    scale : float
+        b of the Laplace distribution, in the statistic's units.
+    step : float
+        The grid. 1 for counts; ``for_query`` chooses it for real numbers. scale/step must be a
+        float, exactly, between 2⁻⁸ and 2⁴⁸, so that the law is the one that it says.
+
+    Examples
+    --------
+    >>> counts = GeometricNoise(scale=2.0).add([100, 0, 7])
+    >>> bool((counts == counts.round()).all())
+    True
+    """
+
+    scale: float
+    step: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive("scale", self.scale))
+        object.__setattr__(self, "step", positive("step", self.step))
+        check_grid(self.step)
+        exact_ratio(self.scale, self.step)
+
+    @classmethod
+    def for_query(cls, *, epsilon: float, sensitivity: float, largest: float, size: int = 1) -> Self:
+        """Return the law with which a query of real numbers is ε-private, the grid's share charged.
+
+        As for ``GaussianNoise``, in L1: b = Δ/(ε − 2D/2^m), and the grid is b/2^m. What it costs is
+        ``law.loss(epsilon * law.scale)``. The law does not remember ``largest`` and ``size``.
+
+        Examples
+        --------
+        >>> law = GeometricNoise.for_query(epsilon=0.5, sensitivity=1.0, largest=100.0)
+        >>> round(law.scale, 6), law.scale / law.grid == 2.0**40
+        (2.0, True)
+        """
+        epsilon, sensitivity = positive("epsilon", epsilon), positive("sensitivity", sensitivity)
+        m = finest(sensitivity / epsilon, positive("largest", largest))
+        share = 2.0 * integer("size", size, least=1) * 2.0**-m
+        scale = sensitivity / left_of(epsilon, share)
+        return cls(scale, math.ldexp(scale, -m))
+
+    @property
+    def grid(self) -> float:
+        """The step."""
+        return self.step
+
+    def sample(self, size: Size, bits: Bits | None = None) -> Integers:
+        """Return draws of the two-sided geometric."""
+        n, denominator = exact_ratio(self.scale, self.step).as_integer_ratio()
+        return draw(size, bits, "TWO_SIDED_GEOMETRIC", n=n, shift=denominator.bit_length() - 1)
+
+    def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> GeometricLoss:
+        """Return what a statistic costs whose L1 sensitivity, once it is on the grid, is this much.
+
+        Examples
+        --------
+        A replaced row moves two counts of a histogram by 1 each, so ε = 1 takes a scale of 2:
+
+        >>> GeometricNoise(scale=2.0).loss(sensitivity=2)
+        GeometricLoss(epsilon=1.0, steps=2, neighbors=<Neighbors.REPLACE_ONE: 'replace-one'>)
+        """
+        distance = positive("sensitivity", sensitivity)
+        return GeometricLoss(distance / self.scale, math.ceil(distance / self.step), Neighbors.of(neighbors))
+
+    @property
+    def _rate(self) -> float:
+        return self.step / self.scale
+
+    @property
+    def variance(self) -> float:
+        """2q/(1 − q)² steps squared, q = e^(−grid/scale)."""
+        return 2.0 * math.exp(-self._rate) * (self.step / math.expm1(-self._rate)) ** 2
+
+    def half_width(self, level: float) -> float:
+        """Return the least number of steps k with 2q^(k+1)/(1 + q) ≤ 1 − level, times the step."""
+        tail = (1.0 - probability("level", level)) * (1.0 + math.exp(-self._rate)) / 2.0
+        return self.step * max(0, math.ceil(-math.log(tail) / self._rate) - 1)
