@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from discreet.noise import DiscreteGaussianNoise, GaussianNoise, GeometricNoise
+from discreet.noise import DiscreteGaussianNoise, GaussianNoise, GeometricNoise, LaplaceNoise
 
 
 def opendp_samplers(draws: int) -> dict[str, Callable[[], object]]:
@@ -39,10 +39,9 @@ def main() -> None:
     draws = options.draws
     zeros = np.zeros(draws)
     rng = np.random.default_rng()
-    laplace = GeometricNoise.for_query(epsilon=0.1, sensitivity=1.0, largest=1.0)
     samplers: dict[str, Callable[[], object]] = {
         "discreet Gaussian, float vector": lambda: GaussianNoise(10.0).add(zeros),
-        "discreet Laplace, float vector": lambda: laplace.add(zeros),
+        "discreet Laplace, float vector": lambda: LaplaceNoise(10.0).add(zeros),
         "discreet discrete Gaussian, integer vector": lambda: DiscreteGaussianNoise(10.0).add(zeros),
         "discreet geometric, integer vector": lambda: GeometricNoise(10.0).add(zeros),
         **opendp_samplers(draws),

@@ -36,15 +36,17 @@ def refuses(name, value, call):
         ("epsilon", lambda value: dp.ClassicalGaussianLoss(value, 1e-6)),
         ("scale", noise.GaussianNoise),
         ("scale", noise.GeometricNoise),
+        ("scale", noise.LaplaceNoise),
         ("scale", noise.DiscreteGaussianNoise),
         ("scale", lambda value: noise.EuclideanNoise(value, 2)),
         ("step", lambda value: noise.GeometricNoise(1.0, value)),
         ("mu", lambda value: noise.GaussianNoise.for_query(mu=value, sensitivity=1.0, largest=1.0)),
-        ("sensitivity", lambda value: noise.GeometricNoise.for_query(epsilon=1.0, sensitivity=value, largest=1.0)),
+        ("sensitivity", lambda value: noise.LaplaceNoise.for_query(epsilon=1.0, sensitivity=value, largest=1.0)),
         ("largest", lambda value: noise.GaussianNoise.for_query(mu=1.0, sensitivity=1.0, largest=value)),
         ("scale", lambda value: noise.geometric(value, 1)),
         ("sensitivity", noise.GaussianNoise(1.0).loss),
         ("sensitivity", noise.GeometricNoise(1.0).loss),
+        ("sensitivity", noise.LaplaceNoise(1.0).loss),
         ("sensitivity", noise.DiscreteGaussianNoise(1.0).loss),
         ("sensitivity", noise.EuclideanNoise(1.0, 2).loss),
     ],
@@ -167,6 +169,7 @@ def test_no_deltas():
 @pytest.mark.parametrize("value", [-1, 53, 2.5, "40", True], ids=repr)
 def test_fineness(value):
     refuses("fineness", value, lambda v: noise.GaussianNoise(1.0, v))
+    refuses("fineness", value, lambda v: noise.LaplaceNoise(1.0, v))
 
 
 @pytest.mark.parametrize("value", [0, 2.5, -3, "1"], ids=repr)

@@ -11,7 +11,7 @@ import pytest
 from scipy.special import ndtr
 
 from conftest import FALSE_ALARM
-from discreet.noise import Bits, DiscreteGaussianNoise, GaussianNoise, GeometricNoise, kernels, reference
+from discreet.noise import Bits, DiscreteGaussianNoise, GaussianNoise, GeometricNoise, LaplaceNoise, kernels, reference
 from discreet.noise.reals import LazyUniform, exp_minus
 from goodness import chi_square_p, counts_between
 
@@ -47,6 +47,7 @@ def outcome(slow, words):
 TWINS = {
     "normal 40": (kernels.NORMAL, (40, 0, 1.0), lambda word, more: reference.normal(word, more, 40)),
     "normal 3": (kernels.NORMAL, (3, 0, 1.0), lambda word, more: reference.normal(word, more, 3)),
+    "laplace 40": (kernels.LAPLACE, (40, 0, 1.0), lambda word, more: reference.laplace(word, more, 40)),
     "geometric": (
         kernels.TWO_SIDED_GEOMETRIC,
         (5, 3, 1.0),
@@ -76,7 +77,7 @@ def test_compiled_and_slow_form_agree_word_for_word(name, seeded):
     assert [slow(word, no_more) for _ in range(3000)] == out.tolist()
 
 
-@pytest.mark.parametrize("name", ["normal 40", "normal 3"])
+@pytest.mark.parametrize("name", ["normal 40", "normal 3", "laplace 40"])
 @pytest.mark.parametrize("alphabet", [3, 5, 40])
 def test_the_compiled_form_stops_exactly_where_first_words_do_not_decide(name, alphabet, seeded):
     """Words from a small alphabet tie often; the slow form then asks for more bits, and only then."""
@@ -101,6 +102,16 @@ def test_ties_are_settled_without_bias(width, seeded):
     edges = (np.arange(-14, 14) + 0.5) / 4.0
     law = np.diff(np.concatenate([[0.0], ndtr(edges), [1.0]]))
     assert chi_square_p(counts_between(sample, -14, 14), law) > FALSE_ALARM
+
+
+def test_ties_of_a_laplace_are_settled_without_bias(seeded):
+    words = seeded(29).words(1_000_000) >> np.uint64(60)
+    word, more = stream_of(words), stream_of(seeded(30).words(1_000_000) >> np.uint64(60))
+    sample = np.array([reference.laplace(word, more, 2, 4) for _ in range(50_000)])
+    edges = (np.arange(-30, 30) + 0.5) / 4.0
+    below = np.where(edges < 0, 0.5 * np.exp(-np.abs(edges)), 1.0 - 0.5 * np.exp(-np.abs(edges)))
+    law = np.diff(np.concatenate([[0.0], below, [1.0]]))
+    assert chi_square_p(counts_between(sample, -30, 30), law) > FALSE_ALARM
 
 
 class Prepared(Bits):
@@ -148,7 +159,9 @@ def test_the_float_filter_of_the_discrete_gaussian_leaves_what_is_close_to_exact
 
 
 @pytest.mark.parametrize(
-    "law", [GaussianNoise(1.0), GeometricNoise(7.3), DiscreteGaussianNoise(2.3)], ids=lambda law: type(law).__name__
+    "law",
+    [GaussianNoise(1.0), LaplaceNoise(1.0), GeometricNoise(7.3), DiscreteGaussianNoise(2.3)],
+    ids=lambda law: type(law).__name__,
 )
 def test_it_does_not_matter_in_what_pieces_the_words_arrive(law, seeded, monkeypatch):
     """A draw that runs out of words is finished with the next ones, not dropped: dropping would be a bias."""

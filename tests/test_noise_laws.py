@@ -12,12 +12,13 @@ from scipy.special import betainc, ndtr
 from scipy.stats import gamma, kstest, norm
 
 from conftest import FALSE_ALARM
-from discreet import GaussianLoss, GeometricLoss, PureLoss, ZcdpLoss
+from discreet import GaussianLoss, GeometricLoss, LaplaceLoss, PureLoss, ZcdpLoss
 from discreet.noise import (
     DiscreteGaussianNoise,
     EuclideanNoise,
     GaussianNoise,
     GeometricNoise,
+    LaplaceNoise,
     Law,
     bernoulli_exp,
     categorical,
@@ -90,18 +91,29 @@ def test_two_sided_geometric(seeded, scale):
 @pytest.mark.parametrize(
     "law",
     [
-        GeometricNoise.for_query(epsilon=1.0, sensitivity=3.0, largest=1e3),
+        LaplaceNoise(3.0),
         GeometricNoise(2.0**48),
         GeometricNoise(1e9 + 0.5),
     ],
 )
-def test_two_sided_geometric_of_large_scale_is_laplace(seeded, law):
+def test_laplace_and_the_two_sided_geometric_of_large_scale(seeded, law):
     x = law.sample(4_000_000, seeded(4)) * (law.grid / law.scale)
     uniform = np.where(x < 0, 0.5 * np.exp(np.minimum(x, 0)), 1.0 - 0.5 * np.exp(-np.maximum(x, 0)))
     cells = np.minimum((uniform * 2048).astype(np.int64), 2047)
     assert chi_square_p(np.bincount(cells, minlength=2048), np.full(2048, 1 / 2048)) > FALSE_ALARM
     for t in [5.0, 10.0, 14.0]:
         assert binomial_p((np.abs(x) > t).sum(), x.size, math.exp(-t)) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("fineness", [0, 1, 3])
+def test_coarse_rounded_laplace(seeded, fineness):
+    sample = LaplaceNoise(1.0, fineness).sample(4_000_000, seeded(17))
+    reach = 14 * 2**fineness
+    edges = (np.arange(-reach, reach) + 0.5) / 2.0**fineness
+    below = np.where(edges < 0, 0.5 * np.exp(-np.abs(edges)), 1.0 - 0.5 * np.exp(-np.abs(edges)))
+    law = np.diff(np.concatenate([[0.0], below, [1.0]]))
+    assert chi_square_p(counts_between(sample, -reach, reach), law) > FALSE_ALARM
+    assert binomial_p((sample == 0).sum(), sample.size, -math.expm1(-0.5 / 2**fineness)) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("scale", [0.3, 2.0, 33.25])
@@ -199,7 +211,7 @@ LAWS = [
     GaussianNoise(2.0, 2),
     GeometricNoise(3.0),
     GeometricNoise(0.5),
-    GeometricNoise.for_query(epsilon=0.5, sensitivity=1.5, largest=100.0),
+    LaplaceNoise(3.0),
     DiscreteGaussianNoise(0.5),
     DiscreteGaussianNoise(5.0),
 ]
@@ -219,6 +231,7 @@ def test_a_law_knows_its_variance_and_its_intervals(seeded, law):
 
 def test_a_law_says_what_it_costs():
     assert GaussianNoise(4.0).loss(2.0) == GaussianLoss(0.5)
+    assert LaplaceNoise(4.0).loss(2.0, "add-remove") == LaplaceLoss(0.5, "add-remove")
     assert GeometricNoise(2.0).loss(2, "add-remove") == GeometricLoss(1.0, 2, "add-remove")
     assert DiscreteGaussianNoise(4.0).loss(2.0) == ZcdpLoss(0.125)
     assert EuclideanNoise(4.0, 3).loss(2.0) == PureLoss(0.5)
@@ -277,7 +290,5 @@ def test_a_query_costs_what_was_asked_for_with_the_grid_charged(size):
     law = GaussianNoise.for_query(mu=0.3, sensitivity=2.0, largest=1e4, size=size)
     assert 2.0 + 2.0 * law.grid * math.sqrt(size) <= 0.3 * law.scale * (1.0 + 1e-15)
     assert law.scale == pytest.approx(2.0 / 0.3, rel=1e-4)
-    laplace = GeometricNoise.for_query(epsilon=0.3, sensitivity=2.0, largest=1e4, size=size)
+    laplace = LaplaceNoise.for_query(epsilon=0.3, sensitivity=2.0, largest=1e4, size=size)
     assert 2.0 + 2.0 * laplace.grid * size <= 0.3 * laplace.scale * (1.0 + 1e-15)
-    steps = math.floor(2.0 / laplace.grid) + 2 * size
-    assert steps <= math.ceil(0.3 * laplace.scale / laplace.grid)

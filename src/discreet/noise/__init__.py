@@ -14,7 +14,7 @@ from discreet.noise.bits import Bits, NotPrivateWarning, SecureBits, SeededBits
 from discreet.noise.discrete import bernoulli_exp, categorical, geometric, uniform_integers
 from discreet.noise.euclidean import EuclideanNoise
 from discreet.noise.gaussian import DiscreteGaussianNoise, GaussianNoise
-from discreet.noise.laplace import GeometricNoise
+from discreet.noise.laplace import GeometricNoise, LaplaceNoise
 from discreet.noise.laws import GridNoise, Law
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "GaussianNoise",
     "GeometricNoise",
     "GridNoise",
+    "LaplaceNoise",
     "Law",
     "NotPrivateWarning",
     "SecureBits",

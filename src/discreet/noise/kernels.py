@@ -22,7 +22,7 @@ import numpy as np
 from numba import njit, uint64
 
 DONE, SHORT, TIE, OVERFLOW = 0, 1, 2, 3
-NORMAL, TWO_SIDED_GEOMETRIC, ONE_SIDED_GEOMETRIC, UNIFORM, DISCRETE_GAUSSIAN = 0, 1, 2, 3, 4
+NORMAL, LAPLACE, TWO_SIDED_GEOMETRIC, ONE_SIDED_GEOMETRIC, UNIFORM, DISCRETE_GAUSSIAN = 0, 1, 2, 3, 4, 5
 
 _HALF = np.uint64(1 << 63)
 _ONE = np.uint64(1)
@@ -49,6 +49,12 @@ def _exp_minus_half(words, i):
             return even, i, DONE
         last = word
         even = not even
+
+
+@njit(cache=True, inline="always")
+def _rounded(k, x, fineness):
+    """Return round(2^m (k + x)): m + 1 bits of the fraction, the last one carried up."""
+    return (k << fineness) + np.int64(((x >> uint64(63 - fineness)) + _ONE) >> _ONE)
 
 
 @njit(cache=True)
@@ -129,15 +135,50 @@ def _draw_normal(words, i, fineness):
                 break
         if not keep:
             continue
-        # N5: a sign, and the rounding: m + 1 bits of x, the last one carried up.
+        # N5: a sign, and the rounding.
         if i >= words.size:
             return 0, i, SHORT
         negative = words[i] >= _HALF
         i += 1
         if k >= 1 << (62 - fineness):
             return 0, i, OVERFLOW
-        value = (k << fineness) + np.int64(((x >> uint64(63 - fineness)) + _ONE) >> _ONE)
+        value = _rounded(k, x, fineness)
         return (-value if negative else value), i, DONE
+
+
+@njit(cache=True)
+def _draw_laplace(words, i, fineness):
+    """round(2^m L) for L standard Laplace and m = ``fineness`` (von Neumann 1951; see ``reference``)."""
+    k = 0
+    while True:
+        if i >= words.size:
+            return 0, i, SHORT
+        x = words[i]
+        i += 1
+        last = x
+        odd = True
+        while True:
+            if i >= words.size:
+                return 0, i, SHORT
+            word = words[i]
+            i += 1
+            if word == last:
+                return 0, i, TIE
+            if word > last:
+                break
+            last = word
+            odd = not odd
+        if odd:
+            break
+        k += 1
+    if i >= words.size:
+        return 0, i, SHORT
+    negative = words[i] >= _HALF
+    i += 1
+    if k >= 1 << (62 - fineness):
+        return 0, i, OVERFLOW
+    value = _rounded(k, x, fineness)
+    return (-value if negative else value), i, DONE
 
 
 @njit(cache=True, inline="always")
@@ -256,13 +297,15 @@ def _draw_discrete_gaussian(words, i, sigma):
 def fill(words, out, done, law, n, shift, sigma):
     """Fill ``out`` from place ``done`` on by the draws of ``law``; return (done, words used, status).
 
-    ``n`` is the fineness of a normal, the scale of a geometric in units of 2^−shift, or the end of a uniform; ``sigma``
-    is that of a discrete Gaussian.
+    ``n`` is the fineness of a normal or a Laplace, the scale of a geometric in units of 2^−shift, or the end of a
+    uniform; ``sigma`` is that of a discrete Gaussian.
     """
     used = 0
     while done < out.size:
         if law == NORMAL:
             value, i, status = _draw_normal(words, used, n)
+        elif law == LAPLACE:
+            value, i, status = _draw_laplace(words, used, n)
         elif law == TWO_SIDED_GEOMETRIC:
             value, i, status = _draw_two_sided(words, used, n, shift)
         elif law == ONE_SIDED_GEOMETRIC:

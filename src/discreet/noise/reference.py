@@ -15,6 +15,10 @@ Why its rounding is exact. With f on the grid of step g = σ/2^m, f + g·round(2
 f + σZ: a function of the Gaussian mechanism's ideal output, so it is exactly as private, μ = Δ/σ. Rounding 2^m x takes
 m + 1 bits of x and carries the last one up: floor((floor(2^(m+1) x) + 1)/2) = floor(2^m x + ½). Cutting after m bits
 instead would put both sides' first atoms on zero, which gets twice its mass, and is no rounding of σZ.
+
+``laplace`` is rounded in the same way, so it is exactly as private as the Laplace mechanism. Its size is an exponential
+deviate k + x (von Neumann 1951): the run x > u₁ > u₂ > …, x itself counted, has an odd length with probability e^(−x);
+it is drawn again, and k goes up by one, with the remaining probability 1/e.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from fractions import Fraction
 
 from discreet.noise.reals import WORD, LazyUniform, exp_minus
 
-__all__ = ["discrete_gaussian", "normal", "two_sided_geometric"]
+__all__ = ["discrete_gaussian", "laplace", "normal", "two_sided_geometric"]
 
 Stream = Callable[[], int]
 
@@ -67,6 +71,22 @@ def normal(word: Stream, more: Stream, fineness: int, width: int = WORD) -> int:
         negative = word() >> (width - 1)  # N5
         value = (k << fineness) + (((x.words[0] >> (width - 1 - fineness)) + 1) >> 1)
         return -value if negative else value
+
+
+def laplace(word: Stream, more: Stream, fineness: int, width: int = WORD) -> int:
+    """Return round(2^m L) for L standard Laplace and m = ``fineness``, at most ``width`` − 2."""
+    k = 0
+    while True:
+        x = last = LazyUniform(word(), more, width)
+        length = 1
+        while (u := LazyUniform(word(), more, width)) < last:
+            last, length = u, length + 1
+        if length % 2 == 1:
+            break
+        k += 1
+    negative = word() >> (width - 1)
+    value = (k << fineness) + (((x.words[0] >> (width - 1 - fineness)) + 1) >> 1)
+    return -value if negative else value
 
 
 def _first_below(n: int, word: Stream, width: int) -> int:
