@@ -7,6 +7,7 @@
 """
 
 from discreet import datasets, guarantees, noise
+from discreet.door import Curator, Histogram, Mode, Moments, Release, Sum
 from discreet.guarantees import (
     ApproximateLoss,
     BoundedRangeLoss,
@@ -22,17 +23,30 @@ from discreet.guarantees import (
     compare,
     compose,
 )
+from discreet.ledger import BudgetExceeded, Ledger
+from discreet.records import Ball, Box, Schema
 
 __all__ = [
     "ApproximateLoss",
+    "Ball",
     "BoundedRangeLoss",
+    "Box",
+    "BudgetExceeded",
     "ClassicalGaussianLoss",
+    "Curator",
     "GaussianLoss",
     "GeometricLoss",
     "Guarantee",
+    "Histogram",
     "LaplaceLoss",
+    "Ledger",
+    "Mode",
+    "Moments",
     "Neighbors",
     "PureLoss",
+    "Release",
+    "Schema",
+    "Sum",
     "ZcdpLoss",
     "calibrate",
     "compare",

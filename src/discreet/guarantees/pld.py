@@ -23,6 +23,7 @@ __all__ = ["LossDistribution"]
 
 ROUNDING = 1e-12
 FINENESS = 1.0  # the tests double it and see that nothing changes
+_MOST = 2**20  # grid points on each side of zero; a wider grid is as valid, only less tight
 _TAIL = 1e-14  # the probability beyond which a Gaussian's losses count as a failure, and the convolution's cut
 
 
@@ -32,7 +33,9 @@ class LossDistribution:
     def __init__(self, mu: float, others: Sequence[tuple[Loss, int]]) -> None:
         spread = math.sqrt(mu * mu + math.fsum(count * min(loss.pure, 2.0) * loss.pure for loss, count in others))
         steps = sum(count for _, count in others) + (mu > 0.0)
-        self.width = spread * min(1.0 / 1000.0, 1.0 / (50.0 * math.sqrt(steps))) / FINENESS
+        reach = max([loss.pure for loss, _ in others] + ([normal_epsilon(mu, _TAIL)] if mu > 0.0 else []))
+        finest = spread * min(1.0 / 1000.0, 1.0 / (50.0 * math.sqrt(steps))) / FINENESS
+        self.width = max(finest, reach / _MOST)
         parts = [self._on_grid(loss.delta_at, loss.pure, count) for loss, count in others]
         if mu > 0.0:
             parts.append(self._on_grid(lambda e: normal_delta(mu, e), normal_epsilon(mu, _TAIL), 1))

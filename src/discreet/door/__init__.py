@@ -1,0 +1,39 @@
+"""The door: the only way from rows to numbers.
+
+This room promises that a ``Release`` with provenance ``measured`` went through a passage whose proof stands beside it,
+at a sensitivity that was derived in one place (``bound``) from norms that the query proves, and that its cost was
+recorded before it was drawn, where there is a ledger. Nothing else in the library sees rows and makes numbers public.
+It may import ``arguments``, ``guarantees``, ``noise``, ``records`` and ``ledger``.
+
+Where to look: ``curator`` holds the order of things, ``passages`` the mechanisms, ``query`` what a query must prove,
+``queries`` those that come with the library, ``search`` the attack on their bounds, ``release`` what comes out.
+"""
+
+from discreet.door.bound import Bound
+from discreet.door.curator import Curator
+from discreet.door.passages import Additive, Euclidean, Exponential, NoisyMax, Passage
+from discreet.door.queries import Histogram, Moments, Sum
+from discreet.door.query import Query
+from discreet.door.release import PublicSize, Release, simulate
+from discreet.door.schedule import Schedule
+from discreet.door.selection import Mode, Selection
+
+__all__ = [
+    "Additive",
+    "Bound",
+    "Curator",
+    "Euclidean",
+    "Exponential",
+    "Histogram",
+    "Mode",
+    "Moments",
+    "NoisyMax",
+    "Passage",
+    "PublicSize",
+    "Query",
+    "Release",
+    "Schedule",
+    "Selection",
+    "Sum",
+    "simulate",
+]

@@ -1,0 +1,222 @@
+"""The curator: the one who holds the rows and lets measurements out.
+
+``measure`` is the only code that takes a number from rows to a release, in this order:
+
+1. everything is checked and planned from public numbers, and every refusal happens here;
+2. the ledger records the spend, durably;
+3. the rows are summed, noise is drawn, a release is returned.
+
+If step 3 fails (a file has gone, the power too), the spend stays recorded: more is recorded than released, never less.
+A curator is a handle: copies of it are itself, and a pickle opens the same ledger, so every fit is charged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+from discreet.arguments import integer
+from discreet.door.passages import Passage, Plan, Setting, passage_for
+from discreet.door.query import Query
+from discreet.door.release import PublicSize, Release, measured
+from discreet.door.schedule import Schedule
+from discreet.guarantees import Guarantee, Loss, Neighbors
+from discreet.ledger import Ledger
+from discreet.noise import Bits
+from discreet.records import Ball, Box, Records, Schema, as_records
+
+__all__ = ["Curator"]
+
+AT_MOST = 2**27
+
+
+class Curator:
+    """Rows behind the door.
+
+    Parameters
+    ----------
+    records : array, dataframe, Parquet path, Dask collection or Records
+        The rows. What is missing or not a number is dealt with as declared, never reported.
+    space : Box or Ball
+        Declared bounds, for numeric columns; or
+    schema : Schema
+        declared columns.
+    name : str
+        The data set's name in the ledger. All curators of the same data must use the same name.
+    neighbors : Neighbors or str
+        ``"replace-one"`` (default) or ``"add-remove"``.
+    budget : Guarantee
+        A limit on all that is ever released under this name; needs a ledger.
+    ledger : Ledger, path or URL
+        Where spends are recorded. None: nothing is recorded, and every release says so.
+    unit : str
+        The column that says whose row it is, where one person may have several; with
+    max_rows : int
+        how many rows of one unit count.
+    at_most : int
+        Where the number of rows is not public (add-remove, or persons of several rows): a bound on it that is. It
+        only enters the bound on float error and the size of the grid.
+    who : str
+        Who spends, for the ledger; the name of the account by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import Box, Curator, GaussianLoss, Sum
+    >>> rows = np.random.default_rng(0).normal(50.0, 10.0, (1000, 1))
+    >>> curator = Curator(rows, space=Box(0.0, 100.0))
+    >>> release = curator.measure(Sum(curator.space), GaussianLoss(0.5))
+    >>> mean = curator.space.from_unit(release["sum"] / 1000)
+    >>> print(round(float(mean[0]), -1))
+    50.0
+    """
+
+    def __init__(
+        self,
+        records: Any,
+        *,
+        space: Box | Ball | None = None,
+        schema: Schema | None = None,
+        name: str | None = None,
+        neighbors: Neighbors | str = Neighbors.REPLACE_ONE,
+        budget: Guarantee | None = None,
+        ledger: Ledger | str | None = None,
+        unit: str | None = None,
+        max_rows: int | None = None,
+        at_most: int = AT_MOST,
+        who: str | None = None,
+    ) -> None:
+        self.neighbors = Neighbors.of(neighbors)
+        self.name = name
+        self.who = who
+        self.at_most = integer("at_most", at_most, least=1)
+        if ledger is not None and not name:
+            raise ValueError("name=None: expected the data set's name, under which the ledger records what is spent")
+        if budget is not None and ledger is None:
+            raise ValueError("ledger=None: expected a ledger (a path is enough) that keeps the budget across sessions")
+        if budget is not None and budget.neighbors is not self.neighbors:
+            raise ValueError(f"budget={budget}: expected one under {self.neighbors}, as the curator")
+        if isinstance(records, Records):
+            if (space, schema, unit, max_rows) != (None, None, None, None):
+                raise ValueError(
+                    "space, schema, unit, max_rows: expected none of them, since the Records have their own"
+                )
+            self._records = records
+        else:
+            self._records = as_records(records, space=space, schema=schema, unit=unit, max_rows=max_rows)
+        if not self._size_is_public and self._records.rows > self.at_most:
+            raise ValueError(f"at_most={at_most!r}: expected a public bound that the number of rows does not exceed")
+        self.ledger = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger)
+        if self.ledger is not None and budget is not None:
+            self.ledger.set_limit(str(name), budget)
+
+    @property
+    def space(self) -> Any:
+        """The declared space of the numeric columns, one bound a column."""
+        return self._records.space
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the numeric columns."""
+        return self._records.columns
+
+    @property
+    def categories(self) -> tuple[tuple[Any, ...], ...]:
+        """The declared values of each column of categories."""
+        return self._records.categories
+
+    @property
+    def _size_is_public(self) -> bool:
+        return self.neighbors is Neighbors.REPLACE_ONE and self._records.unit is None
+
+    @property
+    def size(self) -> PublicSize:
+        """What is public about the size of the data."""
+        if self.neighbors is Neighbors.ADD_REMOVE:
+            return PublicSize(None, False)
+        units = self._records.rows if self._records.unit is None else self._records.units
+        return PublicSize(units, self._records.complete)
+
+    @property
+    def setting(self) -> Setting:
+        """The public numbers that a passage plans with."""
+        rows = max(self._records.rows, 1) if self._size_is_public else self.at_most
+        return Setting(self.neighbors, self._records.max_rows, rows, self._records.float_error)
+
+    def plan(self, query: Query, loss: Loss, passage: Passage | None = None) -> Plan:
+        """Return what measuring would cost and with what noise, from public numbers; nothing is spent."""
+        if not isinstance(query, Query):
+            raise ValueError(f"query={query!r}: expected a Query, for example Sum(curator.space)")
+        if not isinstance(loss, Loss):
+            raise ValueError(f"loss={loss!r}: expected a loss, for example GaussianLoss(0.1)")
+        if loss.neighbors is not self.neighbors:
+            raise ValueError(f"loss={loss!r}: expected one under {self.neighbors}, as the curator")
+        if query.dimension not in (0, self._records.dimension):
+            have = self._records.dimension
+            raise ValueError(f"query={query.name!r}: expected one over {have} numeric columns, got {query.dimension}")
+        if query.category_columns > len(self.categories):
+            raise ValueError(f"query={query.name!r}: expected at most {len(self.categories)} columns of categories")
+        return (passage or passage_for(query, loss)).plan(query, loss, self.setting)
+
+    def measure(self, query: Query, loss: Loss, *, passage: Passage | None = None, bits: Bits | None = None) -> Release:
+        """Measure a query with noise, and pay for it.
+
+        Parameters
+        ----------
+        query : Query
+        loss : Loss
+            What to spend: ``GaussianLoss`` or ``LaplaceLoss`` for a sum, ``BoundedRangeLoss`` (exponential mechanism)
+            or ``PureLoss`` (noisy maximum) for a selection.
+        passage : Passage
+            Another way through the door, with its own proof; by default the usual one for the query and the loss.
+        bits : Bits
+            Seeded bits, for a test. They warn, and the release is marked simulated.
+
+        Returns
+        -------
+        Release
+        """
+        plan = self.plan(query, loss, passage)
+        if self.ledger is not None:
+            self.ledger.spend(str(self.name), plan.loss, query=query.name, who=self.who)
+        return self._let_out(query, plan, bits)
+
+    def reserve(self, losses: Iterable[Loss], *, query: str) -> Schedule:
+        """Pay for a fixed schedule at once, at its exact composed cost, and return the right to measure it.
+
+        An estimator that was calibrated for (ε, δ) fits into a fresh limit of the same (ε, δ) in this way.
+        """
+        schedule = tuple(losses)
+        for loss in schedule:
+            if not isinstance(loss, Loss) or loss.neighbors is not self.neighbors:
+                raise ValueError(f"losses: expected losses under {self.neighbors}, as the curator; got {loss!r}")
+        if self.ledger is not None:
+            self.ledger.reserve(str(self.name), schedule, query=query, who=self.who)
+        return Schedule(self, schedule)
+
+    def _let_out(self, query: Query, plan: Plan, bits: Bits | None) -> Release:
+        """Sum the rows and draw. Whoever calls this has recorded ``plan.loss``."""
+        values = self._records.reduce(query.sum, query.size)
+        return measured(
+            query=query.name,
+            value=plan.draw(values, bits),
+            shapes=plan.shapes,
+            passage=plan.kind,
+            law=plan.law,
+            exact=plan.exact,
+            loss=plan.loss,
+            size=self.size,
+            dataset=self.name,
+            recorded=self.ledger is not None,
+            private=bits is None or bits.private,
+        )
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __repr__(self) -> str:
+        where = "no ledger: nothing is recorded" if self.ledger is None else repr(self.ledger)
+        return f"<Curator of {self.name or 'unnamed data'}, {self.neighbors}, {self._records!r}, {where}>"

@@ -1,0 +1,171 @@
+"""Sums of rows and of their products, mapped into the unit ball of the declared space.
+
+The bounds (DESIGN: the lemma everything rests on). With ‖y‖ ≤ 1 and ψ = (a, b·y, c·yyᵀ), the matrix packed with √2 off
+the diagonal so that the vector norm is the Frobenius norm:
+
+- ‖ψ‖₂² = a² + b²‖y‖² + c²‖y‖⁴ ≤ a² + b² + c² = 1.
+- ⟨ψ, ψ'⟩ = a² + b²v + c²v² with v = ⟨y, y'⟩ in [−1, 1]. Its least value is t = a² − b⁴/(4c²) at v = −b²/(2c²), where
+  that is at least −1, else t = a² − b² + c² at v = −1. So ‖ψ − ψ'‖₂² ≤ 2 − 2t.
+- ‖y‖₁ ≤ √d and ‖packed yyᵀ‖₁ = (1 − 1/√2)‖y‖₂² + ‖y‖₁²/√2 ≤ 1 − 1/√2 + d/√2. The constant a cancels when a row is
+  replaced.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, device
+
+from discreet.door.bound import Bound
+from discreet.door.query import Query
+from discreet.door.registry import registered
+from discreet.records import Ball, Block, Box
+
+__all__ = ["Moments", "Sum"]
+
+
+def _spaces(rng: np.random.Generator, d: int, radius: float) -> list[Box | Ball]:
+    """Return spaces to search in: a cube, a skewed box far from zero, a ball off the centre."""
+    low = rng.normal(size=d) * radius
+    return [
+        Box(np.full(d, -radius), np.full(d, radius)),
+        Box(low, low + radius * 10.0 ** rng.uniform(-3.0, 3.0, d)),
+        Ball(radius, center=rng.normal(size=d) * radius),
+    ]
+
+
+@registered(lambda rng, d, radius: [Sum(space) for space in _spaces(rng, d, radius)])
+@dataclass(frozen=True)
+class Sum(Query):
+    """Σ y, the rows mapped into the unit ball: ‖y‖₂ ≤ 1, ‖y‖₁ ≤ √d, and twice that when a row is replaced."""
+
+    space: Box | Ball
+
+    name = "sum"
+
+    @property
+    def dimension(self) -> int:
+        """The number of columns."""
+        return self.space.dimension
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The sum of y."""
+        return {"sum": (self.dimension,)}
+
+    @property
+    def bound(self) -> Bound:
+        """1 in L2, √d in L1."""
+        return Bound(l2=1.0, l1=math.sqrt(self.dimension))
+
+    def contributions(self, block: Block) -> Any:
+        """Return y."""
+        return self.space.to_unit(self.space.clip(block.x))
+
+
+@registered(
+    lambda rng, d, radius: [
+        Moments(space, weights=tuple(weights))
+        for space in _spaces(rng, d, radius)
+        for weights in (rng.dirichlet(np.ones(3)), (1 / 3, 1 / 3, 1 / 3), (0.0, 0.5, 0.5), (0.0, 0.9, 0.1))
+    ]
+)
+@dataclass(frozen=True)
+class Moments(Query):
+    """Σ (a, b·y, c·yyᵀ): the number of rows, their sum and their second moment, as one release.
+
+    Parameters
+    ----------
+    space : Box or Ball
+        The rows are clipped to it and mapped into the unit ball.
+    weights : tuple of three floats
+        a², b² and c², which sum to 1: how the budget is shared between count, first and second moment. The count may
+        be left out (0).
+    """
+
+    space: Box | Ball
+    weights: tuple[float, float, float] = (1 / 3, 1 / 3, 1 / 3)
+
+    name = "moments"
+
+    def __post_init__(self) -> None:
+        a2, b2, c2 = self.weights
+        if not (a2 >= 0.0 and b2 > 0.0 and c2 > 0.0 and abs(a2 + b2 + c2 - 1.0) < 1e-12):
+            raise ValueError(
+                f"weights={self.weights!r}: expected a², b², c² with a² ≥ 0, b² > 0 and c² > 0 that sum to 1"
+            )
+
+    @property
+    def dimension(self) -> int:
+        """The number of columns."""
+        return self.space.dimension
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The count, the first moment, and the upper triangle of the second, packed row by row."""
+        d = self.dimension
+        return {"count": (1,), "first": (d,), "second": (d * (d + 1) // 2,)}
+
+    @property
+    def bound(self) -> Bound:
+        """See the module; the L1 bounds and, in one dimension, the L2 bound under replacement are not tight."""
+        a2, b2, c2 = self.weights
+        d = self.dimension
+        least = a2 - b2 * b2 / (4.0 * c2) if b2 <= 2.0 * c2 else a2 - b2 + c2
+        replaced = math.sqrt(max(2.0 - 2.0 * least, 1.0))
+        rows = math.sqrt(b2 * d) + math.sqrt(c2) * (1.0 - math.sqrt(0.5) + d * math.sqrt(0.5))
+        l1 = math.sqrt(a2) + rows
+        # In a box, and on the line, only corners have norm 1, and two of them have v = 1 − 2k/d.
+        corners = [1.0 - 2.0 * k / d for k in range(d + 1)]
+        at_corners = math.sqrt(max(2.0 - 2.0 * (a2 + b2 * v + c2 * v * v) for v in corners))
+        tight = d > 1 and isinstance(self.space, Ball) and 2.0 - 2.0 * least >= 1.0
+        return Bound(
+            l2=1.0,
+            l1=l1,
+            replace_l2=replaced,
+            replace_l1=max(2.0 * rows, l1),
+            attained={
+                "replace_l2": 1.0 if tight else at_corners / replaced,
+                "replace_l1": 2.0 * math.sqrt(b2 * d) / max(2.0 * rows, l1),
+            },
+        )
+
+    def _packing(self) -> tuple[Any, Any, Any]:
+        i, j = np.triu_indices(self.dimension)
+        return i, j, np.where(i == j, 1.0, math.sqrt(2.0))
+
+    def contributions(self, block: Block) -> Any:
+        """Return (a, b·y, c·packed yyᵀ)."""
+        a, b, c = (math.sqrt(weight) for weight in self.weights)
+        y = self.space.to_unit(self.space.clip(block.x))
+        xp = array_namespace(y)
+        i, j, scale = (xp.asarray(part, device=device(y)) for part in self._packing())
+        products = xp.take(y, i, axis=1) * xp.take(y, j, axis=1) * xp.astype(scale, y.dtype)
+        return xp.concat([xp.full((y.shape[0], 1), a, dtype=y.dtype, device=device(y)), b * y, c * products], axis=1)
+
+    def sum(self, block: Block) -> Any:
+        """Return the sums by one matrix product."""
+        a, b, c = (math.sqrt(weight) for weight in self.weights)
+        y = self.space.to_unit(self.space.clip(block.x))
+        xp = array_namespace(y)
+        i, j, scale = (xp.asarray(part, device=device(y)) for part in self._packing())
+        gram = xp.reshape(xp.matmul(y.T, y), (-1,))
+        products = xp.take(gram, i * self.dimension + j, axis=0) * xp.astype(scale, y.dtype)
+        count = xp.full((1,), a * y.shape[0], dtype=y.dtype, device=device(y))
+        return xp.concat([count, b * xp.sum(y, axis=0), c * products], axis=0)
+
+    def moments(self, values: Any) -> tuple[float, Any, Any]:
+        """Return the count, Σy and Σyyᵀ (a full matrix) from a released sum, the weights undone.
+
+        The count is nan where its weight is 0.
+        """
+        a, b, c = (math.sqrt(weight) for weight in self.weights)
+        d = self.dimension
+        i, j, scale = self._packing()
+        second = np.zeros((d, d))
+        second[i, j] = second[j, i] = values[1 + d :] / (c * scale)
+        return (float(values[0]) / a if a else math.nan), values[1 : 1 + d] / b, second

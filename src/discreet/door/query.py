@@ -1,0 +1,86 @@
+"""What a query is: a sum over rows of contributions whose norm it can prove.
+
+A query is a small immutable value made from public numbers only (a space, categories, parameters of an earlier
+release). It clips by itself, so its bound holds for any row whatever; it keeps nothing of what it has seen.
+
+To write one: subclass ``Query``, give ``name``, ``shapes``, ``bound`` and ``contributions``, and register it
+(``discreet.door.registry``) with a way to make instances. The worst-neighbour search then runs over it.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from array_api_compat import array_namespace
+
+from discreet.door.bound import Bound
+from discreet.records import Block
+
+__all__ = ["Query"]
+
+UNIT_ROUNDOFF = 2.0**-53
+
+
+class Query(ABC):
+    """A sum of clipped contributions.
+
+    Attributes
+    ----------
+    name : str
+        For the ledger and the release; public.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """How many numeric columns a block must have."""
+
+    @property
+    def category_columns(self) -> int:
+        """How many columns of categories a block must have at least."""
+        return 0
+
+    @property
+    @abstractmethod
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The named parts of the sum, in order, each with the shape in which a release shows it."""
+
+    @property
+    @abstractmethod
+    def bound(self) -> Bound:
+        """The proved norms of one row's contribution."""
+
+    @abstractmethod
+    def contributions(self, block: Block) -> Any:
+        """Return one row of contributions for each row of the block, shape (n, size). Array-API generic."""
+
+    def sum(self, block: Block) -> Any:
+        """Return the sum of the block's contributions, shape (size,). Overridden where it can be had faster."""
+        rows = self.contributions(block)
+        return array_namespace(rows).sum(rows, axis=0)
+
+    @property
+    def size(self) -> int:
+        """How many numbers the sum has."""
+        return sum(math.prod(shape) for shape in self.shapes.values())
+
+    @property
+    def roundoff(self) -> float:
+        """A bound on the float error of one row's contribution in L2, relative to ``bound.l2``.
+
+        Mapping a row into the unit ball and multiplying two of its coordinates takes at most 16 roundings a
+        coordinate and a norm of ``dimension`` squares; queries that do more say so.
+        """
+        return (self.dimension + 16.0) * UNIT_ROUNDOFF
+
+    def float_error(self, rows: int, accumulation: float) -> float:
+        """Return a bound on ‖computed sum − sum of ideal contributions‖₂ over at most ``rows`` rows.
+
+        Each row is evaluated to within roundoff·B, and summing adds accumulation·rows·B(1 + roundoff).
+        """
+        return rows * self.bound.l2 * (self.roundoff + accumulation * (1.0 + self.roundoff))

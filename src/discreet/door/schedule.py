@@ -1,0 +1,54 @@
+"""A schedule that has been paid for: the right to measure a fixed list of losses, each once and in order.
+
+What is measured may be chosen adaptively; what it costs was fixed when the schedule was reserved, so its exact
+composition holds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.door.passages import Passage
+from discreet.door.query import Query
+from discreet.door.release import Release
+from discreet.guarantees import Loss
+from discreet.noise import Bits
+
+if TYPE_CHECKING:
+    from discreet.door.curator import Curator
+
+__all__ = ["Schedule"]
+
+
+class Schedule:
+    """The losses that are left of a reservation; made by ``Curator.reserve``."""
+
+    def __init__(self, curator: Curator, losses: tuple[Loss, ...]) -> None:
+        self._curator = curator
+        self._left = list(losses)
+
+    @property
+    def left(self) -> tuple[Loss, ...]:
+        """The losses not used yet, the next one first."""
+        return tuple(self._left)
+
+    def measure(self, query: Query, *, passage: Passage | None = None, bits: Bits | None = None) -> Release:
+        """Measure a query at the next loss of the schedule."""
+        if not self._left:
+            raise ValueError("losses: the schedule is used up; reserve another one")
+        plan = self._curator.plan(query, self._left[0], passage)
+        if plan.loss != self._left[0]:
+            raise ValueError(
+                f"query={query.name!r}: costs {plan.loss!r}, expected the {self._left[0]!r} that was reserved"
+            )
+        self._left.pop(0)
+        return self._curator._let_out(query, plan, bits)
+
+    def __copy__(self) -> Schedule:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Schedule:
+        return self
+
+    def __reduce__(self) -> str:
+        raise TypeError("a schedule cannot be pickled: two copies could use the same reservation twice")

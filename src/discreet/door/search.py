@@ -1,0 +1,131 @@
+"""The search for worst neighbours: an attack on a query's bound.
+
+Given a query (its public parameters are part of what is searched over: the registry makes many), look for rows whose
+contribution is largest, and for two rows whose contributions are farthest apart. What is found is a lower bound on the
+true sensitivity: it must not exceed the proved one, and where that claims to be tight it must come close.
+
+Starts: corners of the space, its centre, rows inside, far outside, equal rows, changed categories. From the best of
+them, steepest ascent with numerical gradients, in coordinates in which the space is a unit box.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.door.bound import NORMS
+from discreet.door.query import Query
+from discreet.records import Ball, Block, Box
+
+__all__ = ["Finding", "worst_neighbours"]
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The largest distance that was found, in one of the norms of ``Bound``, and the bound on it."""
+
+    norm: str
+    found: float
+    bound: float
+    attained: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing above the bound was found, float error of one row aside."""
+        return self.found <= self.bound * (1.0 + 1e-12)
+
+    @property
+    def tight(self) -> bool:
+        """Whether as much of the bound was found as it claims to be attained."""
+        return self.found >= 0.99 * self.attained * self.bound
+
+
+def worst_neighbours(query: Query, rng: np.random.Generator, *, starts: int = 64, steps: int = 30) -> list[Finding]:
+    """Return what the search found for each norm that the query bounds."""
+    findings = []
+    for norm in NORMS:
+        one_norm = norm.removeprefix("replace_")
+        bound = query.bound.replace(one_norm) if norm.startswith("replace") else query.bound.norm(one_norm)
+        if math.isfinite(bound):
+            distance = _distance(query, norm)
+            rows = _starts(rng, 2 * query.dimension, starts)
+            codes = rng.integers(0, max(getattr(query, "categories", 1), 1), (len(rows), 2))
+            found = distance(rows, codes)
+            for index in np.argsort(-found)[:5]:
+                found = np.append(found, _climb(distance, rows[index], codes[index], steps))
+            findings.append(Finding(norm, float(found.max()), bound, query.bound.attained.get(norm, 1.0)))
+    return findings
+
+
+Distance = Callable[[Array, Codes], Array]
+
+
+def _distance(query: Query, norm: str) -> Distance:
+    """Return the function to be made large: of pairs of rows side by side, and of their categories."""
+    d, order = query.dimension, 2 if norm.endswith("l2") else 1
+    space: Box | Ball | None = getattr(query, "space", None)
+
+    def contributions(unit: Array, codes: Codes) -> Array:
+        x = unit if space is None else _from_unit_box(space, unit)
+        return np.asarray(query.contributions(Block(x, codes)), dtype=np.float64)
+
+    def distance(rows: Array, codes: Codes) -> Array:
+        difference = contributions(rows[:, :d], codes[:, :1])
+        if norm.startswith("replace"):
+            difference = difference - contributions(rows[:, d:], codes[:, 1:])
+        return np.asarray(np.linalg.norm(difference, ord=order, axis=1))
+
+    return distance
+
+
+def _climb(distance: Distance, start: Array, codes: Codes, steps: int) -> float:
+    """Return the distance reached by steepest ascent with numerical gradients and a line search."""
+
+    def at(points: Array) -> Array:
+        return distance(points, np.repeat(codes[None, :], len(points), axis=0))
+
+    point = np.clip(start, -4.0, 4.0)
+    value = float(at(point[None, :])[0])
+    nudge = 1e-5 * np.eye(len(point))
+    for _ in range(steps if len(point) else 0):
+        slope = at(point + nudge) - at(point - nudge)
+        length = float(np.linalg.norm(slope))
+        if length == 0.0:
+            break
+        line = point + np.outer(2.0 ** -np.arange(-1.0, 18.0), slope / length)
+        values = at(line)
+        if values.max() <= value:
+            break
+        point, value = line[values.argmax()], float(values.max())
+    return value
+
+
+def _from_unit_box(space: Box | Ball, unit: Array) -> Array:
+    """Return rows of the data's own scale: [−1, 1] in each coordinate spans the space, and more lies outside."""
+    if isinstance(space, Box):
+        low, high = np.asarray(space.low), np.asarray(space.high)
+        return np.asarray(low / 2 + high / 2 + unit * (high / 2 - low / 2))
+    return np.asarray(space.center + unit * space.radius)
+
+
+def _starts(rng: np.random.Generator, width: int, count: int) -> Array:
+    half = width // 2
+    corners = rng.choice([-1.0, 1.0], (count, width))
+    few = np.where(rng.random((count, width)) < 2.0 / max(half, 1), rng.choice([-1.0, 1.0], (count, width)), 0.0)
+    inside = rng.uniform(-1.0, 1.0, (count, width))
+    outside = rng.normal(size=(count, width)) * 10.0 ** rng.uniform(0.0, 150.0, (count, 1))
+    opposite = rng.normal(size=(count, width))
+    opposite[:, half:] = -opposite[:, :half]
+    mixed = corners.copy()
+    flips = np.arange(count) % (half + 1)  # two corners that differ in so many coordinates
+    for row, flip in zip(mixed, flips, strict=True):
+        row[half:] = row[:half]
+        row[half : half + flip] *= -1.0
+    return np.vstack([corners, mixed, few, inside, outside, opposite, np.zeros((1, width))])

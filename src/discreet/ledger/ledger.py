@@ -1,0 +1,246 @@
+"""``Ledger``: the handle on a record of everything that was spent.
+
+What it promises: when ``spend`` or ``reserve`` returns, the entry is on the disk and the whole history with it keeps
+the data set's limit (``admission``). Noise is drawn after that. If the process dies in between, budget is lost and
+privacy is not.
+
+A ledger guards against mistakes, crashes and races, and shows later that somebody changed it. It cannot stop a
+person who may write the file: for that keep it where analysts may not, or in a database where they may only insert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from discreet.guarantees import Guarantee, Loss
+from discreet.guarantees.composition import Losses, as_counts
+from discreet.guarantees.neighbors import common
+from discreet.ledger.admission import Preview, Remaining, admits, admits_alone, remaining, weigh
+from discreet.ledger.entry import Entry, draft, losses_of
+from discreet.ledger.errors import BudgetExceeded
+from discreet.ledger.handle import Handle
+from discreet.ledger.limit import Limit
+from discreet.ledger.naming import somebody, text
+
+__all__ = ["Ledger"]
+
+
+class Ledger(Handle):
+    """A durable, append-only record of every spend, with a limit for each data set.
+
+    It is a handle: copies are the same object, a pickle holds the address (without a password), and all handles on
+    one address share one record, in threads, forks, worker processes and on other machines.
+
+    Parameters
+    ----------
+    url : str or path
+        A file (``"budget.db"``, ``"sqlite:///budget.db"``) on a local disk, or a PostgreSQL database
+        (``"postgresql+psycopg://user@host/database"``, the password in ``PGPASSWORD`` or ``~/.pgpass``).
+    create : bool
+        Whether to make the ledger where there is none. A pickled handle never does.
+    timeout : float
+        How many seconds to wait while other processes write.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from discreet import GaussianLoss, Guarantee
+    >>> folder = TemporaryDirectory()
+    >>> ledger = Ledger(folder.name + "/budget.db")
+    >>> ledger.set_limit("census", Guarantee(1.0, 1e-6)).filter
+    'gaussian'
+    >>> ledger.spend("census", GaussianLoss(0.1), query="mean age").number
+    2
+    >>> print(ledger.remaining("census"))
+    μ=0.214544 Gaussian or ε=0.171271 pure
+    >>> ledger.spend("census", GaussianLoss(0.3), query="income")  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+        ...
+    BudgetExceeded: dataset='census': GaussianLoss(mu=0.3, ...) is not admitted; ...
+    >>> head = ledger.verify()
+    >>> folder.cleanup()
+    """
+
+    def set_limit(
+        self,
+        dataset: str,
+        guarantee: Guarantee,
+        filter: str = "gaussian",  # noqa: A002
+        *,
+        failures: float | None = None,
+        who: str | None = None,
+    ) -> Limit:
+        """Set the limit of a data set, or lower it.
+
+        Set it before anything is spent. What was spent before counts, but a promise that was chosen by looking at
+        releases says little about them. Setting the limit that is in force already does nothing. A limit is raised with
+        ``raise_limit`` only. Its filter and its relation stay what they are.
+
+        Parameters
+        ----------
+        dataset : str
+            The declared name of the data set.
+        guarantee : Guarantee
+            What all releases together may cost. Its relation is the limit's: losses under add-remove are converted to
+            replace-one, the reverse is refused.
+        filter : str
+            How losses are added up. ``"gaussian"`` (default): Σμ², right for Gaussian mechanisms, good for pure ones,
+            without a price for losses that are known by their zCDP alone. ``"zcdp"``: Σρ, a price for every loss and a
+            higher one. ``"pure"``: Σε. The pure filter stands beside each of the others at no cost.
+        failures : float, optional
+            The part of δ that is set aside for mechanisms that have a δ of their own. By default nothing (all of δ
+            with the pure filter), and such mechanisms are refused. It has to be settled beforehand: see
+            ``discreet.ledger.filters``.
+        who : str, optional
+            Who sets it; by default the login name.
+
+        Returns
+        -------
+        Limit
+            The limit in force.
+        """
+        dataset = text("dataset", dataset)
+        asked = Limit.of(guarantee, filter, failures)
+        who = somebody(who)
+        with self._storage.writing() as book:
+            self._look(book)
+            current = book.limit(dataset)
+            if asked == current:
+                return asked
+            if current is not None and not (asked.comparable(current) and asked.at_most(current)):
+                raise ValueError(
+                    f"guarantee: the limit of {dataset!r} is {current}, and {asked} is not lower in every respect; "
+                    "expected a lower one with the same filter and relation, or raise_limit with a reason"
+                )
+            remaining(dataset, asked, book.spent(dataset))  # raises where the history means nothing under its relation
+            entry = book.append(draft("limit", dataset, who=who, neighbors=asked.guarantee.neighbors, limit=asked))
+        self._remember(entry)
+        return asked
+
+    def raise_limit(
+        self,
+        dataset: str,
+        guarantee: Guarantee,
+        *,
+        reason: str,
+        filter: str | None = None,  # noqa: A002
+        failures: float | None = None,
+        who: str | None = None,
+    ) -> Limit:
+        """Raise the limit of a data set. It is an entry of its own in the record, with a reason.
+
+        What then holds for all releases together is the larger of the limits. If the raise was decided after looking
+        at releases, that is also what holds for the earlier ones.
+
+        Parameters
+        ----------
+        dataset, guarantee, failures, who
+            As in ``set_limit``. ``failures`` stays as it is by default.
+        reason : str
+            Why, for whoever reads the record.
+        filter : str, optional
+            Stays as it is by default. It can be changed, as the relation can, only while nothing has been spent: two
+            filters in turn would each use up δ.
+
+        Returns
+        -------
+        Limit
+            The limit in force.
+        """
+        dataset, reason, who = text("dataset", dataset), text("reason", reason), somebody(who)
+        with self._storage.writing() as book:
+            self._look(book)
+            current = book.limit(dataset)
+            if current is None:
+                raise ValueError(f"dataset={dataset!r}: expected one with a limit; set_limit sets the first")
+            keep = filter is None and failures is None and current.filter != "pure"
+            asked = Limit.of(guarantee, filter or current.filter, current.failures if keep else failures)
+            spent = book.spent(dataset)
+            if asked.comparable(current) and asked.at_most(current):
+                raise ValueError(f"guarantee: the limit of {dataset!r} is {current}; expected a higher one than that")
+            if spent and not asked.comparable(current):
+                raise ValueError(
+                    f"filter, neighbors: the limit of {dataset!r} is {current} and something was spent under it; "
+                    "expected the same filter and relation"
+                )
+            remaining(dataset, asked, spent)
+            entry = book.append(
+                draft("raise", dataset, who=who, neighbors=asked.guarantee.neighbors, limit=asked, reason=reason)
+            )
+        self._remember(entry)
+        return asked
+
+    def limit(self, dataset: str) -> Limit | None:
+        """Return the limit in force, or None."""
+        dataset = text("dataset", dataset)
+        with self._storage.reading() as book:
+            self._look(book)
+            return book.limit(dataset)
+
+    def spend(self, dataset: str, losses: Losses, *, query: str, who: str | None = None) -> Entry:
+        """Record a spend, if the limit admits it. Draw noise only after this has returned.
+
+        Parameters
+        ----------
+        dataset : str
+            The declared name of the data set.
+        losses : Loss, iterable of Loss, or mapping of Loss to int
+            Under one relation.
+        query : str
+            What is asked of the data.
+        who : str, optional
+            Who asks; by default the login name.
+
+        Returns
+        -------
+        Entry
+            What was recorded. A data set without a limit is recorded and not limited.
+
+        Raises
+        ------
+        BudgetExceeded
+            Where the limit does not admit it. Nothing was recorded.
+        LedgerError
+            Where it could not be recorded.
+        """
+        return self._record("spend", dataset, losses, query, who)
+
+    def reserve(self, dataset: str, losses: Losses, *, query: str, who: str | None = None) -> Entry:
+        """Record a fixed schedule of mechanisms as one entry.
+
+        As ``spend``, for losses that will be used one after the other whatever the outputs are. As the first entry
+        of a data set it is also admitted where its exact composition keeps the limit though no filter does; nothing
+        can follow it then. So whatever was calibrated to (ε, δ) fits into a fresh limit of (ε, δ).
+        """
+        return self._record("reserve", dataset, losses, query, who)
+
+    def _record(self, kind: str, dataset: str, losses: Losses, query: str, who: str | None) -> Entry:
+        dataset, query, who, asked = text("dataset", dataset), text("query", query), somebody(who), as_counts(losses)
+        relation = common(loss.neighbors for loss in asked)
+        row = draft(kind, dataset, who=who, query=query, losses=asked, neighbors=relation)
+        if losses_of(row["details"]) != asked:
+            raise ValueError(f"losses={losses!r}: expected losses that are the same after to_dict and from_dict")
+        with self._storage.writing() as book:
+            self._look(book)
+            limit, spent = book.limit(dataset), book.spent(dataset)
+            if not (admits(limit, spent, asked) or (kind == "reserve" and admits_alone(limit, spent, asked))):
+                raise BudgetExceeded(weigh(dataset, limit, spent, asked))
+            entry = book.append(row)
+        self._remember(entry)
+        return entry
+
+    def preview(self, dataset: str, losses: Losses) -> Preview:
+        """Return whether ``losses`` would be admitted and what would be left. Nothing is recorded."""
+        dataset, asked = text("dataset", dataset), as_counts(losses)
+        common(loss.neighbors for loss in asked)
+        return weigh(dataset, *self._state(dataset), asked)
+
+    def remaining(self, dataset: str) -> Remaining:
+        """Return the largest single losses that would be admitted next."""
+        dataset = text("dataset", dataset)
+        return remaining(dataset, *self._state(dataset))
+
+    def _state(self, dataset: str) -> tuple[Limit | None, Mapping[Loss, int]]:
+        with self._storage.reading() as book:
+            self._look(book)
+            return book.limit(dataset), book.spent(dataset)

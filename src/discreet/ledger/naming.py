@@ -1,0 +1,44 @@
+"""The texts of an entry: names of data sets, queries and people.
+
+Two spellings that look alike would be two data sets, each with a budget of its own. So blanks at the ends, invisible
+characters and line breaks are refused, and accented letters are brought to one form (Unicode NFC).
+"""
+
+from __future__ import annotations
+
+import getpass
+import unicodedata
+from typing import Any
+
+__all__ = ["somebody", "text"]
+
+_MOST = 1000
+
+
+def text(name: str, value: Any) -> str:
+    """Return ``value`` in its one form if it is a text that can be told from every other by looking at it.
+
+    >>> text("dataset", "census 2020")
+    'census 2020'
+    >>> text("dataset", "census ")
+    Traceback (most recent call last):
+        ...
+    ValueError: dataset='census ': expected a text of 1 to 1000 printable characters, without a blank at either end
+    """
+    if isinstance(value, str):
+        normal = unicodedata.normalize("NFC", value)
+        if normal.isprintable() and normal == normal.strip() and 0 < len(normal) <= _MOST:
+            return normal
+    raise ValueError(
+        f"{name}={value!r}: expected a text of 1 to {_MOST} printable characters, without a blank at either end"
+    )
+
+
+def somebody(who: Any) -> str | None:
+    """Return the name of who is asking: as given, else the login name, else None where the system knows none."""
+    if who is not None:
+        return text("who", who)
+    try:
+        return text("who", getpass.getuser())
+    except (OSError, KeyError, ImportError, ValueError):  # a container's user often has no name
+        return None

@@ -1,0 +1,47 @@
+"""Rows with declared bounds, and sums over them.
+
+What this room promises:
+
+- **Bounds are declared.** A ``Box``, a ``Ball`` or a ``Schema`` says where rows lie and which categories there are;
+  nothing of that is ever taken from the data. Rows are clipped, and in floats too the clipped row lies in the space.
+- **One row at a time.** What becomes of a row (read, filled, dropped, clipped) is a function of that row alone, to the
+  last bit; whether it is among the first ``max_rows`` of its unit depends on that unit's rows alone.
+- **Silence.** Nothing here prints, logs, stores or raises anything that depends on the value of a row. Names, types and
+  shapes are checked when records are made. (``check_finite`` is the one exception, for owners who may see the data.)
+- **One sum.** The same kernel gives the same sum on arrays, tables, Parquet files and Dask collections, within γ·N·B of
+  the exact one, γ = ``Records.float_error`` (``discreet.records.summation`` has the proof).
+
+May import ``discreet.arguments``; from outside numpy, array-api-compat and narwhals, and pyarrow and dask where they
+are first needed.
+
+>>> import numpy as np
+>>> from discreet.records import Box, as_records
+>>> records = as_records(np.array([[17.0, 2e9], [90.0, 50.0]]), space=Box(low=[17, 40], high=[90, 250]))
+>>> records.reduce(lambda block: block.x.sum(axis=0), size=2).tolist()
+[107.0, 300.0]
+"""
+
+from discreet.records.ball import Ball
+from discreet.records.block import Block
+from discreet.records.box import Box
+from discreet.records.columns import Category, Number
+from discreet.records.finite import check_finite
+from discreet.records.opening import as_records
+from discreet.records.records import Records
+from discreet.records.schema import Schema
+from discreet.records.space import Space
+from discreet.records.summation import float_error
+
+__all__ = [
+    "Ball",
+    "Block",
+    "Box",
+    "Category",
+    "Number",
+    "Records",
+    "Schema",
+    "Space",
+    "as_records",
+    "check_finite",
+    "float_error",
+]

@@ -1,0 +1,122 @@
+"""Rows of an array: NumPy, or any library that speaks the array API (torch, CuPy, JAX, array-api-strict).
+
+Numbers stay in their library and on their device; categories and units are looked up on the host. NumPy arrays of
+objects or text are read cell by cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, device, is_numpy_array
+
+from discreet.records.cells import numbers
+from discreet.records.reading import Reading, Slab, to_host
+from discreet.records.source import LocalSource
+
+__all__ = ["ArraySource", "check_array", "check_shape"]
+
+
+def check_array(data: Any) -> Any:
+    """Return ``data`` as an array of rows that can be read; its shape and its type are what is looked at."""
+    if isinstance(data, np.ma.MaskedArray) and data.dtype.kind in "biufOSUT":
+        # Behind a mask there may be anything; a masked cell is missing.
+        hidden, shown = np.ma.getmaskarray(data), data.data
+        data = shown.astype(object if shown.dtype.kind in "OSUT" else np.float64)
+        data[hidden] = np.nan
+    elif isinstance(data, np.ndarray):
+        data = np.asarray(data)  # not a matrix or another subclass
+    elif hasattr(data, "detach"):
+        data = data.detach()  # torch: no gradient goes through the door
+    check_shape(data)
+    if is_numpy_array(data) and data.dtype.kind in "OSUT":
+        return data
+    xp = array_namespace(data)
+    if not xp.isdtype(data.dtype, ("bool", "integral", "real floating")):
+        raise ValueError(f"data has the type {data.dtype}: expected numbers; write data.astype('float64')")
+    if "float64" not in xp.__array_namespace_info__().dtypes(device=device(data), kind="real floating"):
+        raise ValueError(
+            f"data is on {device(data)}, where there is no float64: move it to the host, or enable float64"
+        )
+    return data
+
+
+def check_shape(data: Any) -> None:
+    """Check that there are rows and columns, and how many columns."""
+    if data.ndim != 2:
+        raise ValueError(
+            f"data has {data.ndim} dimensions: expected rows and columns; write data.reshape(-1, 1) for a single column"
+        )
+    if not data.shape[1] >= 1:  # none, or a Dask array that does not know
+        raise ValueError(f"data has {data.shape[1]} columns: expected at least one, and a known number")
+
+
+class ArraySource(LocalSource):
+    """Rows of a two-dimensional array.
+
+    Parameters
+    ----------
+    data : array
+        As ``check_array`` returns it.
+    names : sequence of str
+        A name for each of its columns.
+    reading : Reading
+        Its columns are found by these names.
+    ids : array or None
+        The unit of each row, where it is not a column of ``data``.
+    start : mapping or None
+        See ``LocalSource``.
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        names: Sequence[str],
+        reading: Reading,
+        *,
+        ids: Any = None,
+        start: Mapping[Hashable, int] | None = None,
+    ) -> None:
+        super().__init__(reading, start)
+        self._data, self._ids = data, ids
+        self._place = {name: j for j, name in enumerate(names)}
+        self.kind = f"{array_namespace(data).__name__.removeprefix('array_api_compat.')} array"
+
+    def rows(self) -> int:
+        """Return how many rows there are."""
+        return int(self._data.shape[0])
+
+    def _pieces(self) -> Iterator[slice]:
+        step, rows = self.reading.slab_rows, self.rows()
+        return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
+
+    def slabs(self) -> Iterator[Slab]:
+        """Yield slices of the array."""
+        place = [self._place[name] for name in self.reading.numbers]
+        everything = place == list(range(self._data.shape[1]))
+        for piece in self._pieces():
+            rows = self._data[piece, :]
+            chosen = rows if everything else _columns(rows, place)
+            if is_numpy_array(chosen) and chosen.dtype.kind in "OSUT":
+                chosen = numbers(chosen.ravel().tolist()).reshape(chosen.shape)
+            yield Slab(chosen, [self._cells(rows[:, self._place[name]]) for name in self.reading.labels])
+
+    def unit_cells(self) -> Iterator[Iterable[Any]]:
+        """Yield pieces of the unit's column."""
+        for piece in self._pieces():
+            if self._ids is not None:
+                yield self._cells(self._ids[piece])
+            elif self.reading.unit is not None:
+                yield self._cells(self._data[piece, self._place[self.reading.unit]])
+
+    @staticmethod
+    def _cells(column: Any) -> list[Any]:
+        cells: list[Any] = to_host(column).tolist()
+        return cells
+
+
+def _columns(rows: Any, place: list[int]) -> Any:
+    xp = array_namespace(rows)
+    return xp.take(rows, xp.asarray(place, dtype=xp.int64, device=device(rows)), axis=1)

@@ -1,0 +1,124 @@
+"""A box: one interval a column."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from discreet.records.space import SMALLEST, Space, Vector, as_floats, on_device, spread, vector
+
+__all__ = ["Box"]
+
+WRITE = "for example Box(low=[0, 40], high=[120, 250])"
+
+
+@lru_cache(maxsize=64)
+def _inverse_root(d: int) -> float:
+    """Return the largest float s with d·s² ≤ 1, found in exact fractions."""
+    s = 1.0 / math.sqrt(d)
+    while d * Fraction(s) ** 2 > 1:
+        s = math.nextafter(s, 0.0)
+    return s
+
+
+@dataclass(frozen=True, init=False)
+class Box(Space):
+    """Rows between ``low`` and ``high``, column by column.
+
+    Clipping is coordinatewise; a NaN goes to the middle of its column. The map into the unit ball is
+    y = (x − center)/(half-width·√d). Its norm is at most 1 in floats: each quotient t is cut to [−1, 1] and multiplied
+    by s, the largest float with d·s² ≤ 1, and since rounding is monotone |fl(t·s)| ≤ s, so ‖y‖² ≤ d·s² ≤ 1.
+
+    Parameters
+    ----------
+    low, high : float or sequence of float
+        Declared bounds, one for all columns or one a column.
+
+    Examples
+    --------
+    >>> box = Box(low=[0, 40], high=[120, 250])
+    >>> box.clip([[30.0, 1e308], [-5.0, 60.0]]).tolist()
+    [[30.0, 250.0], [0.0, 60.0]]
+    >>> box.to_unit([[120.0, 145.0]]).round(4).tolist()
+    [[0.7071, 0.0]]
+    >>> Box(low=1, high=0)
+    Traceback (most recent call last):
+        ...
+    ValueError: low=1.0 is not below high=0.0: expected low < high; write for example Box(low=[0, 40], high=[120, 250])
+    """
+
+    low: Vector
+    high: Vector
+
+    def __init__(self, low: ArrayLike | None = None, high: ArrayLike | None = None) -> None:
+        low, high = vector("low", low, WRITE), vector("high", high, WRITE)
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        sizes = {len(bound) for bound in (low, high) if isinstance(bound, tuple)}
+        if len(sizes) == 2:
+            raise ValueError(f"low and high have {sorted(sizes)} values: expected as many of both; write {WRITE}")
+        for a, b in self._pairs(max(sizes, default=1)):
+            if not a < b:
+                raise ValueError(f"low={a!r} is not below high={b!r}: expected low < high; write {WRITE}")
+            if b / 2.0 - a / 2.0 < SMALLEST:
+                raise ValueError(f"low={a!r}, high={b!r}: expected bounds at least {2 * SMALLEST:g} apart")
+
+    def _pairs(self, columns: int) -> list[tuple[float, float]]:
+        return list(zip(spread("low", self.low, columns), spread("high", self.high, columns), strict=True))
+
+    @property
+    def columns(self) -> int | None:
+        """The number of columns, None while both bounds are single numbers."""
+        sizes = [len(bound) for bound in (self.low, self.high) if isinstance(bound, tuple)]
+        return sizes[0] if sizes else None
+
+    def for_columns(self, columns: int) -> Self:
+        """Return the box with one interval for each of ``columns`` columns.
+
+        >>> Box(0, [1, 2]).for_columns(2)
+        Box(low=(0.0, 0.0), high=(1.0, 2.0))
+        """
+        low, high = spread("low", self.low, columns), spread("high", self.high, columns)
+        return self if low is self.low and high is self.high else type(self)(low, high)
+
+    @cached_property
+    def center(self) -> Vector:
+        """The middle of each interval."""
+        middle = tuple(min(max(a / 2.0 + b / 2.0, a), b) for a, b in self._pairs(self.columns or 1))
+        return middle[0] if self.columns is None else middle
+
+    @cached_property
+    def _half(self) -> tuple[float, ...]:
+        return tuple(b / 2.0 - a / 2.0 for a, b in self._pairs(self.dimension))
+
+    @cached_property
+    def scale(self) -> tuple[float, ...]:
+        """Half-width·√d, column by column."""
+        return tuple(half / _inverse_root(self.dimension) for half in self._half)
+
+    @np.errstate(all="ignore")
+    def clip(self, x: Any) -> Any:
+        """Return rows moved into the box, as float64; a NaN goes to the middle of its column."""
+        xp, x = as_floats(x)
+        box = self.for_columns(x.shape[-1])
+        inside = xp.minimum(xp.maximum(x, on_device(box.low, x)), on_device(box.high, x))
+        missing = xp.isnan(x)
+        return xp.where(missing, on_device(box.center, x), inside) if bool(xp.any(missing)) else inside
+
+    @np.errstate(all="ignore")
+    def to_unit(self, x: Any) -> Any:
+        """Return rows mapped into the unit ball."""
+        xp, x = as_floats(x)
+        box = self.for_columns(x.shape[-1])
+        t = box.clip(x)  # ours, so that working in place changes nobody's rows and saves allocations
+        t -= on_device(box.center, x)
+        t /= on_device(box._half, x)
+        t = xp.clip(t, -1.0, 1.0)
+        t *= _inverse_root(box.dimension)
+        return t

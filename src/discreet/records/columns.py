@@ -1,0 +1,163 @@
+"""The two kinds of column that a schema declares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arguments import choice
+from discreet.records.box import Box
+from discreet.records.cells import category_key
+
+__all__ = ["Category", "Column", "Number"]
+
+MISSING = ("drop", "fill")
+Value = str | int | bool
+
+
+@dataclass(frozen=True, init=False)
+class Number:
+    """A column of numbers between declared bounds.
+
+    Missing is what holds no finite number: null, NaN, ±∞, text that spells no number, a date.
+
+    Parameters
+    ----------
+    low, high : float
+        Declared bounds; numbers outside are clipped to them.
+    missing : str
+        "drop": a row that lacks this number contributes nothing, and still counts in the public number of rows.
+        "fill": ``fill`` takes its place.
+    fill : float or None
+        The declared value to fill, inside the bounds.
+
+    Examples
+    --------
+    >>> Number(0, 120, missing="fill", fill=40)
+    Number(low=0.0, high=120.0, missing='fill', fill=40.0)
+    >>> Number(0, 120, missing="fill", fill=200)
+    Traceback (most recent call last):
+        ...
+    ValueError: fill=200: expected a number from low=0.0 to high=120.0, declared and not taken from the rows
+    """
+
+    low: float
+    high: float
+    missing: str
+    fill: float | None
+
+    def __init__(
+        self, low: float | None = None, high: float | None = None, missing: str = "drop", fill: float | None = None
+    ) -> None:
+        box = Box(low, high)
+        if isinstance(box.low, tuple) or isinstance(box.high, tuple):
+            raise ValueError(f"low={low!r}, high={high!r}: expected one number each; write for example Number(0, 120)")
+        if _fills(missing, fill, "Number(0, 120, missing='fill', fill=40)"):
+            usable = isinstance(fill, int | float | np.number) and not isinstance(fill, bool)
+            if not (usable and box.low <= float(cast(float, fill)) <= box.high):
+                raise ValueError(
+                    f"fill={fill!r}: expected a number from low={box.low!r} to high={box.high!r}, "
+                    "declared and not taken from the rows"
+                )
+            fill = float(cast(float, fill))
+        _set(self, low=box.low, high=box.high, missing=missing, fill=fill)
+
+
+@dataclass(frozen=True, init=False)
+class Category:
+    """A column of declared, public categories.
+
+    Missing is every other value: null, or one that was not declared. 1, 1.0 and "1" are one category, and so are True,
+    1 and "true", since readers of files give now the one and now the other.
+
+    Parameters
+    ----------
+    values : sequence of str, int or bool
+        The categories, in the order of their codes.
+    missing : str
+        "drop" or "fill", as in ``Number``.
+    fill : str, int, bool or None
+        The declared category to fill.
+
+    Examples
+    --------
+    >>> Category(["oak", "elm", "ash"]).encode(["elm", None, "yew", "oak"]).tolist()
+    [1, -1, -1, 0]
+    """
+
+    values: tuple[Value, ...]
+    missing: str
+    fill: Value | None
+
+    def __init__(self, values: Iterable[Value] | None = None, missing: str = "drop", fill: Value | None = None) -> None:
+        write = "write for example Category(['female', 'male'])"
+        if values is None or isinstance(values, str | bytes) or not isinstance(values, Iterable):
+            raise ValueError(f"values={values!r}: expected the public categories, never taken from the rows; {write}")
+        values = tuple(value.item() if isinstance(value, np.generic) else value for value in values)
+        if not values or not all(isinstance(value, str | int) for value in values):
+            raise ValueError(
+                f"values={values!r}: expected at least one, each text, a whole number or a boolean; {write}"
+            )
+        seen: dict[Hashable, Value] = {}
+        for value in values:
+            if (key := category_key(value)) in seen:
+                raise ValueError(f"values: {seen[key]!r} and {value!r} are one category; expected each once")
+            seen[key] = value
+        if _fills(missing, fill, f"Category({list(values)!r}, missing='fill', fill={values[0]!r})"):
+            if category_key(fill) not in seen:
+                raise ValueError(f"fill={fill!r}: expected one of the declared categories {list(values)!r}")
+            fill = seen[category_key(fill)]
+        _set(self, values=values, missing=missing, fill=fill)
+
+    @cached_property
+    def _codes(self) -> dict[Hashable, int]:
+        codes: dict[Hashable, int] = {category_key(value): code for code, value in enumerate(self.values)}
+        # The text itself too, which saves parsing; no other category can have it.
+        return codes | {value: code for code, value in enumerate(self.values) if isinstance(value, str)}
+
+    @property
+    def fill_code(self) -> int:
+        """The code that takes the place of a missing value, −1 where the row is dropped."""
+        return -1 if self.fill is None else self.values.index(self.fill)
+
+    def encode(self, values: Iterable[Any]) -> NDArray[np.int64]:
+        """Return the code of each value, −1 where it is missing."""
+        codes = self._codes
+        text: dict[str, int] = {}
+
+        def code(value: Any) -> int:
+            kind = type(value)
+            if kind is int or kind is float:
+                return codes.get(value, -1)
+            if kind is str:
+                found = codes.get(value)
+                if found is None and (found := text.get(value)) is None:
+                    found = text[value] = codes.get(category_key(value), -1)
+                return found
+            return codes.get(category_key(value), -1)
+
+        return np.array([code(value) for value in values], dtype=np.int64)
+
+
+Column = Number | Category
+
+
+def _set(column: Column, **values: Any) -> None:
+    for name, value in values.items():
+        object.__setattr__(column, name, value)
+
+
+def _fills(missing: str, fill: Any, write: str) -> bool:
+    """Return whether missing values are filled; an error where ``missing`` and ``fill`` do not go together."""
+    choice("missing", missing, MISSING)
+    if missing == "drop" and fill is not None:
+        raise ValueError(f"fill={fill!r} with missing='drop': write missing='fill', or leave fill out")
+    if missing == "fill" and (fill is None or (isinstance(fill, float) and math.isnan(fill))):
+        raise ValueError(f"fill={fill!r}: expected a declared value to fill; write for example {write}")
+    return missing == "fill"

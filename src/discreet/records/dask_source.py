@@ -1,0 +1,181 @@
+"""Rows of a Dask array or data frame: partial sums on the workers, one small result back.
+
+Each partition is read as an array or a table of its own, in blocks of the same size as everywhere, and gives a
+compensated pair; pairs are merged on the workers, sixteen at a time. So the bound of ``summation`` holds, however large
+partitions are.
+
+With a privacy unit there is a pass before: every partition counts the rows of its units, and one task turns the counts
+into offsets, the rows that a partition's units have in earlier partitions. No name of a unit leaves the workers.
+
+A task that fails hands its error over as a value, by its type's name only: Dask's workers would log the arguments of a
+task that raises, and with them rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.records.array_source import ArraySource, check_array
+from discreet.records.block import Block
+from discreet.records.optional import need
+from discreet.records.reading import Reading
+from discreet.records.source import Kernel, LocalSource, Pair
+from discreet.records.summation import CompensatedSum
+from discreet.records.table_source import TableSource
+from discreet.records.units import count_units, offsets
+
+__all__ = ["DaskSource"]
+
+FAN_IN = 16
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """The type of an error on a worker."""
+
+    error: str
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Something to do with a partition. An object and not an argument, so that Dask does not look into it."""
+
+    reading: Reading
+    names: tuple[str, ...] | None  # None for a data frame
+    work: Callable[[LocalSource], Any]
+
+    def __call__(self, part: Any, start: Mapping[Hashable, int] | _Failure | None = None) -> Any:
+        if isinstance(start, _Failure):
+            return start
+        try:
+            if self.names is None:
+                frame = nw.from_native(part, eager_only=True)
+                return self.work(TableSource(frame, self.reading, start=start))
+            return self.work(ArraySource(check_array(part), self.names, self.reading, start=start))
+        except Exception as error:
+            return _Failure(type(error).__name__)
+
+
+@dataclass(frozen=True)
+class _Partial:
+    kernel: Kernel
+    size: int
+
+    def __call__(self, source: LocalSource) -> Pair:
+        return source.partial(self.kernel, self.size)
+
+    def merge(self, pairs: Sequence[Pair | _Failure]) -> Pair | _Failure:
+        total = CompensatedSum(self.size)
+        for pair in pairs:
+            if isinstance(pair, _Failure):
+                return pair
+            total.merge([pair])
+        return total.pair
+
+
+def _count(source: LocalSource) -> dict[Hashable, int]:
+    return count_units(source.unit_cells())
+
+
+def _rows(source: LocalSource) -> int:
+    return source.rows()
+
+
+def _blocks(source: LocalSource) -> list[Block]:
+    return list(source.blocks())
+
+
+def _offsets(counts: Sequence[Any]) -> tuple[list[Any], Any]:
+    failures = [count for count in counts if isinstance(count, _Failure)]
+    return ([failures[0]] * len(counts), failures[0]) if failures else offsets(counts)
+
+
+class DaskSource:
+    """Rows of a Dask collection.
+
+    Parameters
+    ----------
+    data : Dask array or data frame
+        The rows; partitions in order.
+    names : tuple of str or None
+        For an array, a name for each of its columns.
+    reading : Reading
+        Its columns are in the data.
+    """
+
+    def __init__(self, data: Any, names: tuple[str, ...] | None, reading: Reading) -> None:
+        self.reading = reading
+        self._names = names
+        self.kind = "Dask data frame" if names is None else "Dask array"
+        self._data = data
+        if names is None:
+            data = data[[name for name in data.columns if str(name) in reading.columns]]
+        else:
+            data = data.rechunk({1: -1})
+        self._parts = list(np.ravel(np.array(data.to_delayed(), dtype=object)))
+
+    def _map(self, work: Callable[[LocalSource], Any], starts: Sequence[Any] | None = None) -> list[Any]:
+        task = need("dask").delayed(_Task(self.reading, self._names, work), pure=False, traverse=False)
+        if starts is None:
+            return [task(part) for part in self._parts]
+        return [task(part, start) for part, start in zip(self._parts, starts, strict=True)]
+
+    @cached_property
+    def _offsets(self) -> Any:
+        return (
+            need("dask").delayed(_offsets, pure=False)(self._map(_count)).persist()
+        )  # kept by the workers, for every later pass
+
+    @property
+    def _starts(self) -> list[Any] | None:
+        if self.reading.unit is None:
+            return None
+        return [self._offsets[0][j] for j in range(len(self._parts))]
+
+    def rows(self) -> int:
+        """Return how many rows there are, counted on the workers where Dask does not know."""
+        if self._names is None:
+            return len(self._data)
+        if not np.isnan(self._data.shape[0]):
+            return int(self._data.shape[0])
+        counts = self._map(_rows)
+        return int(_checked(need("dask").delayed(_sum, pure=False)(counts).compute()))
+
+    def units(self) -> int | None:
+        """Return how many units there are, counted on the workers."""
+        return None if self.reading.unit is None else int(_checked(self._offsets[1].compute()))
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the rows that contribute. Partitions come to this process one after the other."""
+        for part in self._map(_blocks, self._starts):
+            yield from _checked(part.compute())
+
+    def reduce(self, kernel: Kernel, size: int) -> NDArray[np.float64]:
+        """Return the sum of ``kernel`` over all blocks, computed on the workers."""
+        partial = _Partial(kernel, size)
+        merge = need("dask").delayed(partial.merge, pure=False)
+        pairs = self._map(partial, self._starts)
+        while len(pairs) != 1:
+            pairs = [merge(pairs[j : j + FAN_IN]) for j in range(0, max(len(pairs), 1), FAN_IN)]
+        return np.asarray(_checked(pairs[0].compute())[0])
+
+
+def _sum(counts: Sequence[Any]) -> Any:
+    failures = [count for count in counts if isinstance(count, _Failure)]
+    return failures[0] if failures else sum(counts)
+
+
+def _checked(found: Any) -> Any:
+    if isinstance(found, _Failure):
+        raise RuntimeError(
+            f"a {found.error} on a Dask worker; its text is kept back, since it may show rows. "
+            "Run the same kernel on a public NumPy array to see it"
+        )
+    return found

@@ -1,0 +1,101 @@
+"""A check for data that its owner hands straight to an estimator.
+
+This is the owner's own path and outside of the guarantee: whether the error comes depends on the rows, and whoever sees
+it learns that some row holds a NaN, an infinity or text. It is meant for a person who may see the data anyway. Behind a
+``Records`` no such check is made: there the schema says what becomes of such values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from numbers import Real
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from array_api_compat import array_namespace, is_array_api_obj
+
+from discreet.records.table_source import unique_names
+
+__all__ = ["check_finite"]
+
+
+def check_finite(data: Any, columns: Sequence[str] | None = None) -> None:
+    """Raise a ``ValueError`` that names the first column with a NaN, an infinity or text.
+
+    Outside of the guarantee: the error depends on the rows. For data that its owner passes to an estimator directly.
+
+    Parameters
+    ----------
+    data : array or table
+        Rows and columns: an array, or a pandas, Polars or Arrow table.
+    columns : sequence of str or None
+        Names for the columns of an array, or the columns of a table to look at; all if None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_finite(np.array([[1.0, 2.0], [3.0, np.nan]]), columns=["age", "pressure"])
+    Traceback (most recent call last):
+        ...
+    ValueError: the column 'pressure' holds NaN or missing values: drop or fill them first, or declare ...
+    """
+    for name, cells in _columns(data, columns):
+        if found := _trouble(cells):
+            raise ValueError(
+                f"the column {name!r} holds {found}: drop or fill them first, "
+                "or declare a schema, which says what becomes of missing values"
+            )
+
+
+def _columns(data: Any, columns: Sequence[str] | None) -> Iterator[tuple[str, Any]]:
+    if is_array_api_obj(data):
+        if data.ndim != 2:
+            raise ValueError(f"data has {data.ndim} dimensions: expected rows and columns; write data.reshape(-1, 1)")
+        names = [f"x{j}" for j in range(data.shape[1])] if columns is None else list(columns)
+        if len(names) != data.shape[1]:
+            raise ValueError(f"columns has {len(names)} names: expected {data.shape[1]}, one for each column of data")
+        yield from ((name, data[:, j]) for j, name in enumerate(names))
+        return
+    frame = nw.from_native(data, eager_only=True)
+    names = unique_names(frame.columns)
+    for name in names if columns is None else columns:
+        if name not in names:
+            raise ValueError(f"the column {name!r} is not in the data: expected one of " + ", ".join(map(repr, names)))
+        series = list(frame.iter_columns())[names.index(name)]
+        dtype = series.dtype
+        numeric = dtype.is_integer() or dtype.is_float() or isinstance(dtype, nw.Boolean)
+        yield name, series.to_numpy() if numeric and not series.null_count() else series.to_list()
+
+
+def _trouble(cells: Any) -> str | None:
+    """Return what is wrong with a column, in words without a value."""
+    if is_array_api_obj(cells) and not (isinstance(cells, np.ndarray) and cells.dtype.kind not in "biuf"):
+        return _array_trouble(cells)
+    for cell in cells.tolist() if isinstance(cells, np.ndarray) else cells:
+        if isinstance(cell, str | bytes):
+            return "text"
+        if isinstance(cell, bool | np.bool_):
+            continue
+        if not isinstance(cell, Real):
+            return "NaN or missing values" if _is_missing(cell) else "values that are not numbers"
+        if not math.isfinite(cell):
+            return "NaN or missing values" if math.isnan(cell) else "infinity"
+    return None
+
+
+def _array_trouble(cells: Any) -> str | None:
+    xp = array_namespace(cells)
+    if not xp.isdtype(cells.dtype, "real floating"):
+        return None if xp.isdtype(cells.dtype, ("bool", "integral")) else "values that are not real numbers"
+    if bool(xp.any(xp.isnan(cells))):
+        return "NaN or missing values"
+    return "infinity" if bool(xp.any(xp.isinf(cells))) else None
+
+
+def _is_missing(cell: Any) -> bool:
+    try:
+        return cell is None or bool(cell != cell)
+    except (TypeError, ValueError):  # pandas' NA has no truth value
+        return True

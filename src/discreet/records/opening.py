@@ -1,0 +1,137 @@
+"""From data and declarations to records: which source reads what."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from array_api_compat import is_array_api_obj
+from narwhals.exceptions import DuplicateError
+from numpy.typing import NDArray
+
+from discreet.records.array_source import ArraySource, check_array, check_shape
+from discreet.records.ball import Ball
+from discreet.records.box import Box
+from discreet.records.dask_source import DaskSource
+from discreet.records.declared import Declared
+from discreet.records.parquet_source import ParquetSource, parquet_files, parquet_names
+from discreet.records.reading import to_host
+from discreet.records.records import Records
+from discreet.records.schema import Schema
+from discreet.records.source import Source
+from discreet.records.table_source import TableSource, check_types, unique_names
+
+__all__ = ["as_records"]
+
+
+def as_records(
+    data: Any,
+    *,
+    space: Box | Ball | None = None,
+    schema: Schema | None = None,
+    unit: Any = None,
+    max_rows: int | None = None,
+    missing: str = "drop",
+    block_rows: int | None = None,
+) -> Records:
+    """Return ``data`` as records, read as declared.
+
+    Parameters
+    ----------
+    data : array, table or path
+        A NumPy array or another array of two dimensions (torch, CuPy, JAX …); a pandas, Polars or Arrow table; the
+        path of a Parquet file or of a folder of them, read in batches; a Dask array or data frame.
+    space : Box or Ball or None
+        For rows of numbers: where they lie. In a table it is for all columns but the unit's.
+    schema : Schema or None
+        For tables with categories, or where values are missing in different ways. Exactly one of ``space`` and
+        ``schema`` is given. In an array the schema's columns are the array's, in order.
+    unit : str, int, array or None
+        Whose row it is, where one person has several: the name of a column; for an array the number of a column, or
+        the units themselves, one a row. None when each row stands for itself.
+    max_rows : int or None
+        With ``unit``: how many rows of one unit contribute, the first in the order of the source. Rows
+        whose unit is missing are left out.
+    missing : str
+        With ``space``: "drop" leaves out a row in which a number is missing or not finite; it still counts in ``rows``.
+        "fill" puts the centre of the space in the place of the number. A schema says this for each column.
+    block_rows : int or None
+        The largest block, 4096 if None.
+
+    Returns
+    -------
+    Records
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.records import Ball, as_records
+    >>> records = as_records(np.array([[3.0, 4.0, 1.0], [6.0, 8.0, 1.0]]), space=Ball(9), unit=2, max_rows=1)
+    >>> records.reduce(lambda block: block.x.sum(axis=0), 2).tolist()
+    [3.0, 4.0]
+    """
+    if isinstance(data, Records):
+        if any(given is not None for given in (space, schema, unit, max_rows, block_rows)) or missing != "drop":
+            raise ValueError("data is Records already, with declarations of its own: leave the other arguments out")
+        return data
+    return Records(_source(data, Declared.of(space, schema, unit, max_rows, missing, block_rows)))
+
+
+def _source(data: Any, declared: Declared) -> Source:
+    if isinstance(data, str | os.PathLike):
+        files = parquet_files(Path(data))
+        return ParquetSource(files, declared.table(parquet_names(files)))
+    if "dask" in sys.modules and sys.modules["dask"].is_dask_collection(data):
+        return _dask_source(data, declared)
+    if is_array_api_obj(data):
+        data = check_array(data)
+        names, reading = declared.array(data.shape[1])
+        ids = _ids(declared.unit, data.shape[0]) if declared.beside else None
+        return ArraySource(data, names, reading, ids=ids)
+    try:
+        frame = nw.from_native(data, eager_only=True)
+        names = tuple(unique_names(frame.columns))
+    except DuplicateError:
+        unique_names(getattr(data, "column_names", None) or data.columns)  # raises, with our words
+        raise
+    except TypeError:
+        raise ValueError(
+            f"data of type {type(data).__qualname__}: expected an array of two dimensions, a pandas, Polars or Arrow "
+            "table, a path of Parquet files, or a Dask collection; write numpy.asarray(data) for a list, "
+            "data.to_frame() for a single column, data.collect() for a lazy frame, data.toarray() for a sparse matrix"
+        ) from None
+    reading = declared.table(names)
+    check_types(frame, reading)
+    return TableSource(frame, reading)
+
+
+def _dask_source(data: Any, declared: Declared) -> Source:
+    if hasattr(data, "dtypes") and hasattr(data, "columns"):
+        return DaskSource(data, None, declared.table(unique_names(data.columns)))
+    if not hasattr(data, "rechunk"):
+        raise ValueError(
+            f"data of type {type(data).__qualname__}: expected a Dask array or data frame; write data.to_dataframe()"
+        )
+    check_shape(data)
+    if data.dtype.kind not in "biufOSUT":
+        raise ValueError(f"data has the type {data.dtype}: expected numbers; write data.astype('float64')")
+    if declared.beside:
+        raise ValueError("unit: for a Dask array expected the number of the units' column; write unit=0 for the first")
+    names, reading = declared.array(data.shape[1])
+    return DaskSource(data, names, reading)
+
+
+def _ids(unit: Any, rows: int) -> NDArray[Any]:
+    """Return units that came beside the rows. Nothing is converted: in a list 7 and "07" must stay what they are."""
+    if not is_array_api_obj(unit):
+        cells = list(unit)
+        unit = np.empty(len(cells), dtype=object)
+        unit[:] = cells
+    found = to_host(unit)
+    if found.shape != (rows,):
+        raise ValueError("unit: expected one unit for each row of data, in an array of one dimension")
+    return found

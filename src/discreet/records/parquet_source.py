@@ -1,0 +1,95 @@
+"""Rows of Parquet files, streamed: a file is never read whole.
+
+A folder stands for all files ``*.parquet`` below it, in the order of their paths. Each file is read with the types that
+it states itself: nothing is cast to the types of another file, which could fail with a text that shows a value. Columns
+that are only in the names of folders (``key=value``) are not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+
+from discreet.records.optional import need
+from discreet.records.reading import Reading, Slab
+from discreet.records.source import LocalSource
+from discreet.records.table_source import TableSource, check_types, plain, unique_names
+
+__all__ = ["ParquetSource", "parquet_files", "parquet_names"]
+
+BUFFER = 2**18  # bytes read ahead in each column; without it a column of a row group is read at once
+
+
+def parquet_files(path: Path) -> list[Path]:
+    """Return the files that a path stands for."""
+    if not path.exists():
+        raise FileNotFoundError(f"{str(path)!r}: no such file or folder; expected a Parquet file or a folder of them")
+    if not path.is_dir():
+        return [path]
+    files = sorted(path.rglob("*.parquet"))
+    if not files:
+        raise ValueError(f"{str(path)!r}: expected a folder with files named *.parquet, and there are none")
+    return files
+
+
+def _open(file: Path) -> Any:
+    return need("pyarrow.parquet").ParquetFile(file, buffer_size=BUFFER, pre_buffer=False)
+
+
+def parquet_names(files: list[Path]) -> list[str]:
+    """Return the names of the first file's columns."""
+    with _open(files[0]) as opened:
+        return unique_names(opened.schema_arrow.names)
+
+
+class ParquetSource(LocalSource):
+    """Rows of Parquet files.
+
+    Parameters
+    ----------
+    files : list of Path
+        In the order of the rows.
+    reading : Reading
+        Its columns must be in every file.
+    """
+
+    kind = "Parquet"
+
+    def __init__(self, files: list[Path], reading: Reading) -> None:
+        super().__init__(reading)
+        self._files = files
+        self._rows = 0
+        for file in files:
+            with _open(file) as opened:
+                missing = set(reading.columns) - set(unique_names(opened.schema_arrow.names))
+                if missing:
+                    raise ValueError(
+                        f"the column {min(missing)!r} is not in every file: expected the same columns in all"
+                    )
+                check_types(nw.from_native(opened.schema_arrow.empty_table(), eager_only=True), reading)
+                self._rows += opened.metadata.num_rows
+
+    def rows(self) -> int:
+        """Return how many rows the files say that they have."""
+        return self._rows
+
+    def _frames(self, columns: tuple[str, ...]) -> Iterator[nw.DataFrame[Any]]:
+        table = need("pyarrow").Table
+        for file in self._files:
+            with _open(file) as opened:
+                for batch in opened.iter_batches(self.reading.slab_rows, columns=list(columns), use_threads=False):
+                    yield nw.from_native(table.from_batches([batch]), eager_only=True)
+
+    def slabs(self) -> Iterator[Slab]:
+        """Yield batches, one at a time."""
+        for frame in self._frames(self.reading.numbers + self.reading.labels):
+            yield from TableSource(frame, self.reading).slabs()
+
+    def unit_cells(self) -> Iterator[Iterable[Any]]:
+        """Yield the unit's column, batch by batch."""
+        if self.reading.unit is not None:
+            for frame in self._frames((self.reading.unit,)):
+                yield plain(frame[self.reading.unit])

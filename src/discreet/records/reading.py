@@ -1,0 +1,147 @@
+"""How raw rows become blocks: fill or drop what is missing, limit the rows of a unit, clip.
+
+A ``Reading`` is made from public declarations alone. It is a small frozen value that travels to Dask's workers. Nothing
+here raises, warns or logs for anything in a row: what cannot be read is missing, and the declaration says what
+that means. A row becomes the same floats whatever rows stand beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from array_api_compat import array_namespace, device
+from numpy.typing import NDArray
+
+from discreet.records.ball import Ball
+from discreet.records.block import Block
+from discreet.records.box import Box
+from discreet.records.columns import Category
+from discreet.records.schema import Schema
+from discreet.records.space import on_device
+
+__all__ = ["Reading", "Slab"]
+
+SLAB_CELLS = 2**19  # cells that a table turns into floats at a time: 4 MiB, or one block if that is more
+
+
+class Slab(NamedTuple):
+    """Raw rows, column by column, as a source hands them over.
+
+    Attributes
+    ----------
+    numbers : array of shape (n, d)
+        NaN where a cell holds no number.
+    labels : sequence of k columns
+        The cells of the columns of categories.
+    """
+
+    numbers: Any
+    labels: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The declarations that turn rows into blocks.
+
+    Attributes
+    ----------
+    numbers : tuple of str
+        The numeric columns.
+    space : Box, Ball or None
+        Their space, with one bound a column; None where there are no numeric columns.
+    fills : tuple of float
+        For each numeric column the value to fill, NaN where a missing value drops the row.
+    labels : tuple of str
+        The columns of categories.
+    categories : tuple of Category
+        What they hold.
+    unit : str or None
+        The column that says whose row it is.
+    max_rows : int
+        How many rows of a unit contribute; 1 where the row is the unit.
+    block_rows : int
+        The largest block.
+    """
+
+    numbers: tuple[str, ...]
+    space: Box | Ball | None
+    fills: tuple[float, ...]
+    labels: tuple[str, ...]
+    categories: tuple[Category, ...]
+    unit: str | None
+    max_rows: int
+    block_rows: int
+
+    @classmethod
+    def of_schema(cls, schema: Schema, unit: str | None, max_rows: int, block_rows: int) -> Reading:
+        """Return the reading of a schema's columns."""
+        numbers, categories = schema.numbers, schema.categories
+        fills = tuple(math.nan if column.fill is None else column.fill for column in numbers.values())
+        labels, kinds = tuple(categories), tuple(categories.values())
+        return cls(tuple(numbers), schema.space, fills, labels, kinds, unit, max_rows, block_rows)
+
+    @classmethod
+    def of_space(
+        cls, space: Box | Ball, names: Sequence[str], missing: str, unit: str | None, max_rows: int, block_rows: int
+    ) -> Reading:
+        """Return the reading of numeric columns in a space; missing values are filled with its centre."""
+        space = space.for_columns(len(names))
+        center = space.center
+        fills = center if missing == "fill" and isinstance(center, tuple) else (math.nan,) * len(names)
+        return cls(tuple(names), space, fills, (), (), unit, max_rows, block_rows)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that is read, the unit's last."""
+        return self.numbers + self.labels + (() if self.unit is None else (self.unit,))
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row surely contributes."""
+        dropping = any(map(math.isnan, self.fills)) or any(column.fill is None for column in self.categories)
+        return self.unit is None and not dropping
+
+    @property
+    def slab_rows(self) -> int:
+        """How many rows a source should hand over at a time: some whole blocks."""
+        return self.block_rows * max(1, SLAB_CELLS // (self.block_rows * len(self.columns)))
+
+    def codes(self, slab: Slab) -> NDArray[np.int64]:
+        """Return the categories' codes, filled; −1 where the row is dropped."""
+        codes = np.empty((slab.numbers.shape[0], len(self.categories)), dtype=np.int64)
+        for j, (category, cells) in enumerate(zip(self.categories, slab.labels, strict=True)):
+            found = category.encode(cells)
+            codes[:, j] = np.where(found < 0, category.fill_code, found)
+        return codes
+
+    @np.errstate(all="ignore")
+    def block(self, numbers: Any, codes: NDArray[np.int64], keep: NDArray[np.bool_] | None) -> Block:
+        """Return the rows that contribute, filled and clipped."""
+        xp = array_namespace(numbers)
+        x = xp.astype(numbers, xp.float64, copy=False)
+        finite = xp.isfinite(x)
+        kept = (codes >= 0).all(axis=1) if keep is None else keep & (codes >= 0).all(axis=1)
+        if not bool(xp.all(finite)):
+            fills = on_device(self.fills, x)
+            x = xp.where(finite, x, fills)
+            whole = ~xp.any(xp.isnan(x), axis=1)
+            if not bool(xp.all(whole)):
+                kept = kept & to_host(whole)
+        labels = xp.asarray(codes, device=device(x))
+        if not kept.all():
+            rows = xp.asarray(np.flatnonzero(kept), device=device(x))
+            x, labels = xp.take(x, rows, axis=0), xp.take(labels, rows, axis=0)
+        return Block(x if self.space is None else self.space.clip(x), labels)
+
+
+def to_host(x: Any) -> NDArray[Any]:
+    """Return an array of any library as a NumPy array."""
+    if hasattr(x, "detach"):  # torch
+        x = x.detach().cpu()
+    elif hasattr(x, "get") and hasattr(x, "__cuda_array_interface__"):  # CuPy
+        x = x.get()
+    return np.asarray(x)

@@ -1,0 +1,140 @@
+"""Records: rows with their declarations, ready to be summed over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arguments import integer
+from discreet.records.ball import Ball
+from discreet.records.block import Block
+from discreet.records.box import Box
+from discreet.records.source import Kernel, Source
+from discreet.records.summation import float_error
+
+__all__ = ["Records"]
+
+
+class Records:
+    """Rows of some source, read as they were declared. Made by ``as_records``.
+
+    Nothing here prints, logs, stores or raises anything that depends on the value of a row. What a table says of itself
+    (names, types, the number of columns) is checked when the records are made, and never again.
+
+    The data must not change while its records are in use.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.records import Box, as_records
+    >>> rows = as_records(np.array([[30.0, 1e9], [50.0, 60.0], [np.nan, 70.0]]), space=Box([0, 40], [120, 250]))
+    >>> rows
+    Records(numpy array, columns=('x0', 'x1'), space=Box(low=(0.0, 40.0), high=(120.0, 250.0)))
+    >>> rows.reduce(lambda block: block.x.sum(axis=0), size=2).tolist()
+    [80.0, 310.0]
+    >>> rows.rows
+    3
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._reading = source.reading
+
+    @property
+    def dimension(self) -> int:
+        """How many numeric columns there are."""
+        return len(self._reading.numbers)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the numeric columns, in the order of a block's ``x``."""
+        return self._reading.numbers
+
+    @property
+    def category_columns(self) -> tuple[str, ...]:
+        """The names of the columns of categories, in the order of a block's ``codes``."""
+        return self._reading.labels
+
+    @property
+    def categories(self) -> tuple[tuple[str | int | bool, ...], ...]:
+        """For each column of categories its declared values; a code is a place among them."""
+        return tuple(category.values for category in self._reading.categories)
+
+    @property
+    def space(self) -> Box | Ball | None:
+        """The declared space of the numeric columns, with one bound a column; None where there are none."""
+        return self._reading.space
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows the source has, dropped ones included. Public under replace-one, a secret under add-remove."""
+        return self._source.rows()
+
+    @cached_property
+    def units(self) -> int | None:
+        """How many units there are, None where each row stands for itself. Public or secret, as ``rows`` is."""
+        return self._source.units()
+
+    @property
+    def unit(self) -> str | None:
+        """The column that says whose row it is; None where each row stands for itself."""
+        return self._reading.unit
+
+    @property
+    def max_rows(self) -> int:
+        """How many rows of one unit contribute at most; 1 where the row is the unit."""
+        return self._reading.max_rows
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row surely contributes: every column fills, and the unit is a row."""
+        return self._reading.complete
+
+    @property
+    def kind(self) -> str:
+        """What the rows are read from, in words."""
+        return self._source.kind
+
+    @property
+    def float_error(self) -> float:
+        """γ: ``reduce`` is within γ·N·B of the exact sum of N float contributions of norm B (see ``summation``)."""
+        return float_error(self._reading.block_rows)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the rows that contribute: filled, within the limit of their unit, clipped into the space.
+
+        Each call starts anew. A block comes from at most ``block_rows`` rows; blocks without any row are left out.
+        """
+        return self._source.blocks()
+
+    def reduce(self, kernel: Kernel, size: int) -> NDArray[np.float64]:
+        """Return the sum of ``kernel`` over all blocks.
+
+        Parameters
+        ----------
+        kernel : callable
+            From a ``Block`` to an array of shape (size,), the sum of the contributions of its rows, in float64. It gets
+            blocks in the array library of the source, and runs on the workers for Dask. It must work for whatever rows
+            there are: an error of its own comes through as it is (from Dask's workers its type alone).
+        size : int
+            How many numbers it gives.
+
+        Returns
+        -------
+        array of shape (size,)
+            float64. Exact numbers: they must not leave but through the door.
+        """
+        return self._source.reduce(kernel, integer("size", size, least=1))
+
+    def __repr__(self) -> str:
+        parts = [self.kind]
+        if self.columns:
+            parts += [f"columns={self.columns!r}", f"space={self.space!r}"]
+        if self.category_columns:
+            parts.append(f"categories={dict(zip(self.category_columns, self.categories, strict=True))!r}")
+        if self.unit is not None:
+            parts.append(f"unit={self.unit!r}, max_rows={self.max_rows}")
+        return f"Records({', '.join(parts)})"

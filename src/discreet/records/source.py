@@ -1,0 +1,115 @@
+"""What a source of rows is, and the loop that all sources on one machine share.
+
+A source gives its rows again each time it is asked, in the same order: blocks, or the sum of a kernel over them. What a
+kernel does goes on behind ``numpy.errstate``, so that an overflow in some row makes no warning.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.records.block import Block
+from discreet.records.reading import Reading, Slab, to_host
+from discreet.records.summation import CompensatedSum
+from discreet.records.units import Tally
+
+__all__ = ["Kernel", "LocalSource", "Pair", "Source"]
+
+Array = NDArray[np.float64]
+Kernel: TypeAlias = Callable[[Block], Any]
+Pair: TypeAlias = tuple[Array, Array]
+
+
+class Source(Protocol):
+    """Rows that can be read again and again."""
+
+    kind: str
+    reading: Reading
+
+    def rows(self) -> int:
+        """Return how many rows there are, whether they contribute or not."""
+
+    def units(self) -> int | None:
+        """Return how many units there are, None where the row is the unit."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the rows that contribute, in blocks of at most ``reading.block_rows`` raw rows."""
+
+    def reduce(self, kernel: Kernel, size: int) -> Array:
+        """Return the sum of ``kernel`` over all blocks."""
+
+
+class LocalSource(ABC):
+    """Rows that this process reads, slab by slab.
+
+    Parameters
+    ----------
+    reading : Reading
+        What is declared.
+    start : mapping or None
+        For a partition: the rows that its units have in earlier partitions.
+    """
+
+    kind: str
+
+    def __init__(self, reading: Reading, start: Mapping[Hashable, int] | None = None) -> None:
+        self.reading = reading
+        self._start = start
+
+    @abstractmethod
+    def rows(self) -> int:
+        """Return how many rows there are."""
+
+    @abstractmethod
+    def slabs(self) -> Iterator[Slab]:
+        """Yield raw rows."""
+
+    @abstractmethod
+    def unit_cells(self) -> Iterator[Iterable[Any]]:
+        """Yield the unit's column, in pieces of any length."""
+
+    @cached_property
+    def _kept(self) -> tuple[NDArray[np.bool_], int]:
+        # One pass over the unit's column, once. The list is as long as the data, one byte a row.
+        tally = Tally(self.reading.max_rows, self._start)
+        pieces = [tally.keep(cells) for cells in self.unit_cells()]
+        return np.concatenate([np.zeros(0, dtype=np.bool_), *pieces]), len(tally.counts)
+
+    def units(self) -> int | None:
+        """Return how many units there are."""
+        return None if self.reading.unit is None else self._kept[1]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the rows that contribute. Blocks without any are left out."""
+        step, first = self.reading.block_rows, 0
+        kept = None if self.reading.unit is None else self._kept[0]
+        for slab in self.slabs():
+            codes = self.reading.codes(slab)
+            for start in range(0, len(codes), step):
+                stop = min(start + step, len(codes))
+                keep = None if kept is None else kept[first + start : first + stop]
+                block = self.reading.block(slab.numbers[start:stop, :], codes[start:stop], keep)
+                if block.x.shape[0]:
+                    yield block
+            first += len(codes)
+
+    def partial(self, kernel: Kernel, size: int) -> Pair:
+        """Return the sum of ``kernel`` over all blocks, with its compensation."""
+        total = CompensatedSum(size)
+        for block in self.blocks():
+            with np.errstate(all="ignore"):
+                found = to_host(kernel(block))
+                if found.shape != (size,):
+                    raise ValueError(f"the kernel gave shape {found.shape}: expected {(size,)}, as size={size} says")
+                total.add(found.astype(np.float64))
+        return total.pair
+
+    def reduce(self, kernel: Kernel, size: int) -> Array:
+        """Return the sum of ``kernel`` over all blocks."""
+        return self.partial(kernel, size)[0]

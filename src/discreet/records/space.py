@@ -1,0 +1,162 @@
+"""What every declared space can do, and how its bounds are read.
+
+A space says where rows may lie. It is declared by whoever knows the meaning of the columns, never taken from the
+rows: the least and the largest value of a column are themselves secrets of single rows.
+
+Two promises hold for every row whatever, NaN and infinities included, in floats and not only on paper:
+
+- ``clip(x)`` lies in the space, and ``to_unit(x)`` has Euclidean norm at most 1;
+- a row becomes the same floats whatever rows stand beside it: only elementwise operations and sums over columns in
+  a fixed order are used. So a neighbour that lacks one row changes no bit of the others.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+
+import numpy as np
+from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
+
+from discreet.arguments import choice, integer
+
+__all__ = ["LARGEST", "SMALLEST", "UNIT_ROUNDOFF", "Space", "Vector", "as_floats", "on_device", "vector"]
+
+Vector = float | tuple[float, ...]
+
+UNIT_ROUNDOFF = 2.0**-53
+# Bounds stay away from the ends of the float range, so that no map of a space can overflow or lose digits.
+LARGEST, SMALLEST = 1e300, 1e-300
+
+
+class Space(ABC):
+    """A set that rows are declared to lie in: a ``Box`` or a ``Ball``."""
+
+    if TYPE_CHECKING:  # a ball has it as a field, which an abstract property would hide
+
+        @property
+        def center(self) -> Vector:
+            """The point that ``to_unit`` maps to zero."""
+
+    _kinds: ClassVar[dict[str, type[Space]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        Space._kinds[cls.__name__] = cls
+
+    @property
+    @abstractmethod
+    def columns(self) -> int | None:
+        """The number of columns, None while every bound is one number for all columns."""
+
+    @abstractmethod
+    def for_columns(self, columns: int) -> Self:
+        """Return the space with one bound for each of ``columns`` columns; an error where the sizes differ."""
+
+    @abstractmethod
+    def clip(self, x: Any) -> Any:
+        """Return rows moved into the space, as float64; the columns are the last axis. Array-API generic."""
+
+    @abstractmethod
+    def to_unit(self, x: Any) -> Any:
+        """Return rows mapped into the unit ball, ‖y‖₂ ≤ 1; rows outside of the space are clipped on the way."""
+
+    @property
+    @abstractmethod
+    def scale(self) -> tuple[float, ...]:
+        """What one step in the unit ball is, column by column: ``from_unit(y)`` is center + scale·y."""
+
+    @property
+    def dimension(self) -> int:
+        """The number of columns; an error while it is open."""
+        if self.columns is None:
+            raise ValueError(f"{self!r} stands for any number of columns: write .for_columns(d) first")
+        return self.columns
+
+    def from_unit(self, y: Any) -> Any:
+        """Return center + scale·y, the inverse of ``to_unit``. Nothing is clipped: y may come with noise."""
+        _, y = as_floats(y)
+        space = self.for_columns(y.shape[-1])
+        return on_device(space.center, y) + y * on_device(space.scale, y)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the space as plain values, for JSON; ``from_dict`` reads it back.
+
+        >>> from discreet.records import Box
+        >>> Box(0, [1, 2]).to_dict()
+        {'kind': 'Box', 'low': 0.0, 'high': [1.0, 2.0]}
+        """
+        values = {field.name: getattr(self, field.name) for field in fields(cast(Any, self))}
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return {"kind": type(self).__name__, **plain}
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any]) -> Space:
+        """Return the space that ``to_dict`` described."""
+        kind = Space._kinds[choice("kind", values.get("kind"), Space._kinds)]
+        given = {name: value for name, value in values.items() if name != "kind"}
+        names = {field.name for field in fields(cast(Any, kind))}
+        if set(given) != names:
+            raise ValueError(f"{sorted(given)}: expected the fields of {kind.__name__}, {sorted(names)}")
+        return kind(**given)
+
+
+def vector(name: str, value: Any, write: str) -> Vector:
+    """Return a declared bound as a float, or as a tuple of floats; an error that says what to write otherwise."""
+    accepted = f"finite numbers of at most {LARGEST:g} in size, one for all columns or one a column; write {write}"
+    if value is None:
+        raise ValueError(f"{name}=None: expected declared bounds, never taken from the rows; write {write}")
+    single = isinstance(value, str | bytes) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0
+    numbers: list[float] = []
+    for item in (value,) if single else value:
+        try:
+            number = math.nan if isinstance(item, str | bytes | bool | np.bool_ | np.ndarray) else float(item)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not abs(number) <= LARGEST:
+            raise ValueError(f"{name}={value!r}: expected {accepted}")
+        numbers.append(number)
+    if not numbers:
+        raise ValueError(f"{name}={value!r}: expected {accepted}")
+    return numbers[0] if single else tuple(numbers)
+
+
+def spread(name: str, value: Vector, columns: int) -> tuple[float, ...]:
+    """Return one value a column."""
+    integer("columns", columns, least=1)
+    if not isinstance(value, tuple):
+        return (value,) * columns
+    if len(value) != columns:
+        raise ValueError(
+            f"{name} has {len(value)} values: expected one for all columns, or one for each of the {columns} columns"
+        )
+    return value
+
+
+def as_floats(x: Any) -> tuple[Any, Any]:
+    """Return the namespace of ``x`` and ``x`` in float64; lists and frames become NumPy arrays."""
+    if not is_array_api_obj(x):
+        x = np.asarray(x, dtype=np.float64)
+    xp = array_namespace(x)
+    return xp, xp.astype(x, xp.float64, copy=False)
+
+
+def on_device(values: Vector, like: Any) -> Any:
+    """Return declared numbers as a float64 array beside ``like``.
+
+    Single numbers too: with a Python number some libraries divide by multiplying with a reciprocal, which rounds twice.
+    """
+    if is_numpy_array(like):
+        return _as_array(values)
+    xp = array_namespace(like)
+    return xp.asarray(values, dtype=xp.float64, device=device(like))
+
+
+@lru_cache(maxsize=256)
+def _as_array(values: Vector) -> Any:
+    array = np.array(values, dtype=np.float64)
+    array.flags.writeable = False
+    return array

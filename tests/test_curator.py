@@ -1,0 +1,331 @@
+"""The curator: right noise, paid for before it is drawn, and nothing of a row in anything else that comes out."""
+
+from __future__ import annotations
+
+import copy
+import json
+import logging
+import math
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy.stats import kstest, norm
+
+import discreet as dp
+from conftest import FALSE_ALARM
+from discreet.door import (
+    Additive,
+    Euclidean,
+    Exponential,
+    Histogram,
+    Mode,
+    Moments,
+    NoisyMax,
+    PublicSize,
+    Sum,
+    simulate,
+)
+from discreet.door.passages import Passage, Plan
+from discreet.noise import GaussianNoise
+from discreet.records import Number, Schema
+from goodness import binomial_p, chi_square_p
+
+ROWS = np.random.default_rng(0).uniform(0.0, 10.0, (500, 3))
+BOX = dp.Box(0.0, 10.0)
+
+
+def table(n=300, seed=0):
+    import polars
+
+    rng = np.random.default_rng(seed)
+    return polars.DataFrame({"age": rng.uniform(0, 100, n), "town": rng.choice(["a", "b", "c"], n)})
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return dp.Ledger(tmp_path / "budget.db")
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("loss", [dp.GaussianLoss, dp.LaplaceLoss])
+def test_the_noise_is_the_one_that_the_loss_asks_for(relation, loss, seeded):
+    """Sensitivity over scale is the loss, up to the float error and the grid, which cost less than a thousandth."""
+    curator = dp.Curator(ROWS, space=BOX, neighbors=relation)
+    query = Moments(curator.space)
+    plan = curator.plan(query, loss(0.5, relation))
+    norm_name = "l2" if loss is dp.GaussianLoss else "l1"
+    ideal = query.bound.sensitivity(norm_name, relation)
+    assert plan.law.loss(ideal, relation) != plan.loss
+    price = plan.law.loss(ideal, relation)
+    spent = price.mu if loss is dp.GaussianLoss else price.epsilon
+    assert 0.4995 < spent < 0.5
+    release = curator.measure(query, loss(0.5, relation), bits=seeded(1))
+    exact = query.sum(next(iter(curator._records.blocks())))
+    assert np.all(np.abs(release.value - exact) < plan.law.half_width(1 - 1e-9))
+
+
+def test_the_error_of_many_releases_is_normal(seeded):
+    curator = dp.Curator(ROWS, space=BOX)
+    query, bits = Sum(curator.space), seeded(2)
+    exact = curator._records.reduce(query.sum, query.size)
+    law = curator.plan(query, dp.GaussianLoss(1.0)).law
+    errors = [curator.measure(query, dp.GaussianLoss(1.0), bits=bits).value - exact for _ in range(1000)]
+    assert kstest(np.ravel(errors) / law.scale, norm.cdf).pvalue > FALSE_ALARM
+
+
+def test_a_unit_of_several_rows_costs_as_many_rows():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"who": ["a"] * 5 + ["b"] * 2 + ["c"], "x": np.arange(8.0)})
+    curator = dp.Curator(frame, space=dp.Box(0.0, 8.0), unit="who", max_rows=2)
+    one = dp.Curator(frame.select("x"), space=dp.Box(0.0, 8.0))
+    several, single = (c.plan(Sum(c.space), dp.GaussianLoss(1.0)).law.scale for c in (curator, one))
+    assert several == pytest.approx(2.0 * single, rel=1e-3)
+    assert curator.size == PublicSize(units=3, complete=False)
+    assert one.size == PublicSize(units=8, complete=False)
+
+
+def test_what_is_public_about_the_size():
+    assert dp.Curator(ROWS, space=BOX, neighbors="add-remove").size == PublicSize(None, False)
+    filled = Schema({"x": Number(0.0, 1.0, missing="fill", fill=0.5)})
+    polars = pytest.importorskip("polars")
+    assert dp.Curator(polars.DataFrame({"x": [0.1, None]}), schema=filled).size == PublicSize(2, True)
+    with pytest.raises(ValueError, match="at_most=10"):
+        dp.Curator(ROWS, space=BOX, neighbors="add-remove", at_most=10)
+
+
+class TestSelection:
+    COUNTS = np.array([30, 25, 10])
+
+    @pytest.fixture
+    def curator(self):
+        polars = pytest.importorskip("polars")
+        labels = np.repeat(["a", "b", "c"], self.COUNTS)
+        schema = Schema({"town": dp.records.Category(["a", "b", "c"])})
+        return dp.Curator(polars.DataFrame({"town": labels}), schema=schema)
+
+    def test_the_exponential_mechanism_has_its_law(self, curator, seeded):
+        """P ∝ e^(ε·count/2) under replace-one."""
+        bits, loss = seeded(3), dp.BoundedRangeLoss(0.2)
+        drawn = [int(curator.measure(Mode(3), loss, bits=bits).value[0]) for _ in range(3000)]
+        law = np.exp(0.2 * self.COUNTS / 2.0)
+        assert chi_square_p(np.bincount(drawn, minlength=3), law / law.sum()) > FALSE_ALARM
+
+    def test_the_noisy_maximum_has_its_law(self, curator, seeded):
+        bits, loss = seeded(4), dp.PureLoss(0.2)
+        drawn = [int(curator.measure(Mode(3), loss, bits=bits).value[0]) for _ in range(3000)]
+        rng = np.random.default_rng(0)
+        truth = np.bincount(np.argmax(self.COUNTS + rng.laplace(scale=10.0, size=(400_000, 3)), axis=1)) / 400_000
+        for candidate in range(3):
+            assert binomial_p(drawn.count(candidate), 3000, truth[candidate]) > FALSE_ALARM
+
+    def test_a_selection_is_charged_as_what_it_is(self, curator):
+        release = curator.measure(Mode(3), dp.BoundedRangeLoss(0.5))
+        assert release.passage == "selection"
+        assert release.loss == dp.BoundedRangeLoss(0.5)
+        with pytest.raises(ValueError, match="expected an additive release"):
+            release.interval()
+
+    def test_counts_of_categories(self, curator, seeded):
+        release = curator.measure(Histogram(3), dp.LaplaceLoss(5.0), bits=seeded(5))
+        np.testing.assert_allclose(release["counts"], self.COUNTS, atol=10)
+
+
+def test_idealised_noise_says_so():
+    curator = dp.Curator(ROWS, space=BOX)
+    release = curator.measure(Sum(curator.space), dp.PureLoss(1.0), passage=Euclidean())
+    assert release.passage == "sampled"
+    assert not release.exact
+    assert "idealised" in repr(release)
+
+
+def test_a_mechanism_of_ones_own_goes_through_the_same_door(ledger):
+    class Rounded(Passage):
+        """Gaussian noise, rounded to whole numbers: post-processing of the additive passage."""
+
+        def plan(self, query, loss, setting):
+            inner = Additive().plan(query, loss, setting)
+            return Plan(self.kind, inner.loss, None, True, inner.shapes, lambda v, b: np.rint(inner.draw(v, b)))
+
+    curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger)
+    release = curator.measure(Sum(curator.space), dp.GaussianLoss(0.1), passage=Rounded())
+    assert np.all(release.value == np.rint(release.value))
+    assert len(ledger.history("rows")) == 1
+
+
+class TestPaying:
+    def test_every_release_is_recorded_and_the_budget_holds(self, ledger):
+        curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger, budget=dp.Guarantee(1.0, 1e-6))
+        loss = dp.calibrate(dp.Guarantee(1.0, 1e-6), [dp.GaussianLoss(1.0)] * 4).losses[0]
+        for _ in range(4):
+            assert curator.measure(Sum(curator.space), loss).recorded
+        with pytest.raises(dp.BudgetExceeded):
+            curator.measure(Sum(curator.space), loss)
+        spends = [entry for entry in ledger.history("rows") if entry.kind == "spend"]
+        assert len(spends) == 4
+
+    def test_a_mixed_schedule_of_an_epsilon_fits_a_limit_of_that_epsilon(self, ledger):
+        promise = dp.Guarantee(1.0, 1e-6)
+        curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger, budget=promise)
+        losses = dp.calibrate(promise, [dp.LaplaceLoss(1.0), *[dp.GaussianLoss(1.0)] * 3]).losses
+        schedule = curator.reserve(losses, query="fit")
+        for loss in losses:
+            assert schedule.measure(Sum(curator.space)).loss == loss
+        with pytest.raises(ValueError, match="used up"):
+            schedule.measure(Sum(curator.space))
+        with pytest.raises(dp.BudgetExceeded):
+            curator.measure(Sum(curator.space), dp.LaplaceLoss(0.01))
+        with pytest.raises(TypeError, match="pickled"):
+            pickle.dumps(schedule)
+        assert copy.deepcopy(schedule) is schedule
+
+    def test_the_spend_is_recorded_before_the_rows_are_read(self, ledger):
+        """A reduction that fails leaves the spend; a plan that is refused leaves none."""
+
+        class Fails(Sum):
+            def sum(self, block):
+                raise OSError("the disk is gone")
+
+        curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger)
+        with pytest.raises(OSError, match="gone"):
+            curator.measure(Fails(curator.space), dp.GaussianLoss(0.1))
+        assert len(ledger.history("rows")) == 1
+        for query, loss in [
+            (Sum(curator.space), dp.ZcdpLoss(0.1)),
+            (Sum(curator.space), dp.GaussianLoss(0.1, "add-remove")),
+            (Sum(dp.Box([0.0], [1.0])), dp.GaussianLoss(0.1)),
+            (Mode(3), dp.PureLoss(0.1)),
+            (Sum(curator.space), dp.GaussianLoss(1e-12)),
+            ("sum", dp.GaussianLoss(0.1)),
+            (Sum(curator.space), 0.1),
+        ]:
+            with pytest.raises(ValueError, match="expected"):
+                curator.measure(query, loss)
+        assert len(ledger.history("rows")) == 1
+
+    def test_copies_and_pickles_charge_the_same_record(self, ledger):
+        curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger)
+        assert copy.deepcopy(curator) is curator
+        assert copy.copy(curator) is curator
+        again = pickle.loads(pickle.dumps(curator))
+        again.measure(Sum(again.space), dp.GaussianLoss(0.1))
+        curator.measure(Sum(again.space), dp.GaussianLoss(0.1))
+        assert len(ledger.history("rows")) == 2
+
+    def test_a_grid_search_with_sixteen_fits_records_sixteen(self, ledger):
+        from sklearn.base import BaseEstimator
+        from sklearn.model_selection import GridSearchCV
+
+        class PrivateMean(BaseEstimator):
+            def __init__(self, curator=None, mu=0.1):
+                self.curator, self.mu = curator, mu
+
+            def fit(self, X, y=None):
+                release = self.curator.measure(Sum(self.curator.space), dp.GaussianLoss(self.mu))
+                self.mean_ = release["sum"] / len(ROWS)
+                return self
+
+            def score(self, X, y=None):
+                return -float(np.abs(self.mean_).sum())
+
+        curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger)
+        grid = {"mu": [0.1, 0.2, 0.3, 0.4]}
+        search = GridSearchCV(PrivateMean(curator), grid, cv=4, refit=False, n_jobs=2)
+        search.fit(np.zeros((8, 1)))
+        assert len(ledger.history("rows")) == 16
+
+    def test_a_budget_needs_a_ledger_and_a_ledger_a_name(self, ledger):
+        with pytest.raises(ValueError, match="ledger=None"):
+            dp.Curator(ROWS, space=BOX, budget=dp.Guarantee(1.0))
+        with pytest.raises(ValueError, match="name=None"):
+            dp.Curator(ROWS, space=BOX, ledger=ledger)
+        with pytest.raises(ValueError, match="budget="):
+            dp.Curator(ROWS, space=BOX, name="x", ledger=ledger, budget=dp.Guarantee(1.0, 0.0, "add-remove"))
+
+
+class TestNothingOfARowComesOut:
+    POISON = [1e308, -1e308, math.nan, math.inf, -math.inf, 5e-324, 1e300]
+
+    @pytest.mark.parametrize("value", POISON)
+    def test_poisoned_rows_change_nothing_but_the_numbers(self, value, seeded, caplog, capfd, tmp_path):
+        poisoned = ROWS.copy()
+        poisoned[7, 1] = value
+        seen = []
+        for rows in (ROWS, poisoned):
+            curator = dp.Curator(rows, space=BOX, name="rows", ledger=str(tmp_path / f"{len(seen)}.db"))
+            with caplog.at_level(logging.DEBUG), warnings.catch_warnings():
+                warnings.simplefilter("error")
+                release = curator.measure(Moments(curator.space), dp.GaussianLoss(0.3), bits=seeded(6))
+            facts = release.to_dict()
+            assert np.all(np.isfinite(facts.pop("value")))
+            seen.append((facts, repr(release), repr(curator).replace(f"{len(seen)}.db", ""), caplog.text))
+        assert seen[0] == seen[1]
+        assert capfd.readouterr() == ("", "")
+
+    def test_no_representation_holds_a_value(self):
+        marked = ROWS.copy()
+        marked[3, 2] = 7.123456789
+        curator = dp.Curator(marked, space=BOX)
+        release = curator.measure(Sum(curator.space), dp.GaussianLoss(0.3))
+        for text in (repr(curator), repr(release), release.to_json(), str(vars(release))):
+            assert "7.12345" not in text
+
+
+class TestRelease:
+    def release(self):
+        curator = dp.Curator(ROWS, space=BOX, name="rows")
+        return curator.measure(Moments(curator.space), dp.GaussianLoss(0.3))
+
+    def test_it_goes_through_json_and_then_says_loaded(self):
+        release = self.release()
+        assert release.provenance == "measured"
+        loaded = dp.Release.from_json(release.to_json())
+        assert loaded.provenance == "loaded"
+        np.testing.assert_array_equal(loaded.value, release.value)
+        assert loaded.to_dict() | {"provenance": ""} == release.to_dict() | {"provenance": ""}
+        assert dp.Release.from_json(loaded.to_json()) == loaded
+
+    def test_it_is_frozen(self):
+        release = self.release()
+        with pytest.raises(ValueError, match="read-only"):
+            release.value[0] = 1.0
+        with pytest.raises(AttributeError):
+            release.value = np.zeros(3)
+        with pytest.raises(TypeError):
+            release.shapes["count"] = (2,)
+
+    def test_parts_and_intervals(self):
+        release = self.release()
+        assert release["first"].shape == (3,)
+        low, high = release.interval(0.9, "count")
+        assert low[0] < release["count"][0] < high[0]
+        assert (high - low)[0] / 2 == pytest.approx(release.law.half_width(0.9))
+        with pytest.raises(ValueError, match="name='third'"):
+            release["third"]
+
+    def test_what_is_made_by_hand_says_so_for_ever(self, seeded):
+        made = simulate("sum", [1.0, 2.0], GaussianNoise(1.0), dp.GaussianLoss(1.0), PublicSize(10, True))
+        assert made.provenance == "simulated"
+        assert dp.Release.from_json(made.to_json()).provenance == "simulated"
+        curator = dp.Curator(ROWS, space=BOX)
+        assert curator.measure(Sum(curator.space), dp.GaussianLoss(1.0), bits=seeded(7)).provenance == "simulated"
+        with pytest.raises(ValueError, match="provenance='measured'"):
+            dp.Release(**{name: getattr(made, name) for name in made.__dataclass_fields__} | {"provenance": "measured"})
+
+    def test_another_format_is_refused(self):
+        wrong = json.loads(self.release().to_json()) | {"format": 99}
+        with pytest.raises(ValueError, match="format=99"):
+            dp.Release.from_dict(wrong)
+
+    def test_it_says_when_nothing_was_recorded(self, ledger):
+        assert "NOT RECORDED" in repr(self.release())
+        curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger)
+        assert "NOT RECORDED" not in repr(curator.measure(Sum(curator.space), dp.GaussianLoss(0.3)))
+
+
+def test_a_wrong_passage_for_a_query():
+    curator = dp.Curator(ROWS, space=BOX)
+    for passage in (Exponential(), NoisyMax(), Euclidean()):
+        with pytest.raises(ValueError, match="expected"):
+            curator.measure(Sum(curator.space), dp.GaussianLoss(1.0), passage=passage)

@@ -1,0 +1,173 @@
+"""Every query's bound under attack, and broken copies that the attack must catch."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet.door import Bound, Histogram, Moments, Query, Sum
+from discreet.door.registry import QUERIES
+from discreet.door.search import worst_neighbours
+from discreet.records import Ball, Block, Box
+
+
+def library_queries() -> set[type]:
+    """Return all concrete queries that the library defines, in whatever module."""
+    for module in pkgutil.walk_packages(discreet.__path__, "discreet."):
+        importlib.import_module(module.name)
+    found, ahead = set(), [Query]
+    while ahead:
+        for query in ahead.pop().__subclasses__():
+            ahead.append(query)
+            if query.__module__.startswith("discreet.") and not query.__abstractmethods__:
+                found.add(query)
+    return found
+
+
+def test_every_query_is_registered():
+    assert library_queries() == {query for query in QUERIES if query.__module__.startswith("discreet.")}
+
+
+@pytest.mark.parametrize("query", sorted(QUERIES, key=lambda query: query.__name__), ids=lambda query: query.__name__)
+@pytest.mark.parametrize(("d", "radius"), [(1, 1.0), (2, 1e-3), (3, 1e6), (7, 20.0), (30, 1.0)])
+def test_no_neighbours_beat_the_bound_and_some_come_close(query, d, radius):
+    rng = np.random.default_rng(d)
+    for instance in QUERIES[query](rng, d, radius):
+        findings = worst_neighbours(instance, rng)
+        assert findings
+        for finding in findings:
+            assert finding.holds, (instance, finding)
+            assert finding.tight, (instance, finding)
+
+
+@pytest.mark.parametrize("query", sorted(QUERIES, key=lambda query: query.__name__), ids=lambda query: query.__name__)
+@pytest.mark.parametrize("d", [1, 4])
+def test_the_fast_sum_is_the_sum_of_the_contributions(query, d):
+    rng = np.random.default_rng(d)
+    for instance in QUERIES[query](rng, d, 5.0):
+        x = rng.normal(size=(200, instance.dimension)) * 10.0
+        block = Block(x, rng.integers(0, getattr(instance, "categories", 1), (200, instance.category_columns)))
+        rows = instance.contributions(block)
+        assert rows.shape == (200, instance.size)
+        error = 200 * instance.bound.l2 * 200 * 2.0**-53 * 4
+        np.testing.assert_allclose(instance.sum(block), rows.sum(axis=0), rtol=0, atol=error + 1e-14)
+
+
+@dataclass(frozen=True)
+class Broken(Query):
+    """A copy of a query with something wrong: the bound √2 too small, the clipping left out, a count too exact."""
+
+    right: Query
+    fault: str
+    name = "broken"
+
+    @property
+    def dimension(self):
+        return self.right.dimension
+
+    @property
+    def space(self):
+        return self.right.space
+
+    @property
+    def shapes(self):
+        return self.right.shapes
+
+    @property
+    def bound(self):
+        bound = self.right.bound
+        if self.fault == "sqrt 2":
+            return Bound(l2=bound.l2 / np.sqrt(2), replace_l2=bound.replace("l2") / np.sqrt(2))
+        if self.fault == "replace as add":
+            return Bound(l2=bound.l2, replace_l2=bound.l2)
+        return bound
+
+    def contributions(self, block):
+        if self.fault == "no clipping":
+            centre, scale = np.asarray(self.space.center), np.asarray(self.space.scale)
+            unclipped = (block.x - centre) / scale
+            rows = np.array(self.right.contributions(block))
+            start = rows.shape[1] - unclipped.shape[1] if isinstance(self.right, Sum) else 1
+            rows[:, start : start + unclipped.shape[1]] = unclipped
+            return rows
+        rows = self.right.contributions(block)
+        if self.fault == "divided by an exact count":  # a mean over the rows that fall on one side
+            side = np.asarray(block.x)[:, :1] > np.asarray(self.space.center)[0]
+            return np.where(side, rows * 3.0, rows)
+        return rows
+
+
+@pytest.mark.parametrize("fault", ["sqrt 2", "replace as add", "no clipping", "divided by an exact count"])
+@pytest.mark.parametrize(
+    "right",
+    [Sum(Ball(2.0, center=[0.0, 1.0, 2.0])), Moments(Ball(1.0, center=[0.0] * 3)), Moments(Box([0.0] * 4, [1.0] * 4))],
+    ids=["sum in a ball", "moments in a ball", "moments in a box"],
+)
+def test_broken_copies_are_caught(right, fault):
+    findings = worst_neighbours(Broken(right, fault), np.random.default_rng(0))
+    assert not all(finding.holds for finding in findings)
+    assert all(finding.holds for finding in worst_neighbours(right, np.random.default_rng(0)))
+
+
+def test_a_bound_that_claims_too_much_tightness_is_caught():
+    @dataclass(frozen=True)
+    class Loose(Histogram):
+        @property
+        def bound(self):
+            return Bound(l2=2.0, l1=2.0, replace_l2=4.0, replace_l1=4.0)
+
+    findings = worst_neighbours(Loose(3), np.random.default_rng(0))
+    assert all(finding.holds for finding in findings)
+    assert not any(finding.tight for finding in findings)
+
+
+@pytest.mark.parametrize(
+    ("relation", "rows", "l2", "l1"),
+    [
+        ("add-remove", 1, 1.0, 2.0),
+        ("replace-one", 1, 1.5, 4.0),
+        ("add-remove", 3, 3.0, 6.0),
+        ("replace-one", 3, 4.5, 12.0),
+    ],
+)
+def test_the_sensitivity_follows_from_the_relation_in_one_place(relation, rows, l2, l1):
+    bound = Bound(l2=1.0, l1=2.0, replace_l2=1.5)
+    assert bound.sensitivity("l2", relation, max_rows=rows) == l2
+    assert bound.sensitivity("l1", relation, max_rows=rows) == l1
+
+
+def test_a_dropped_row_counts_under_replace_one():
+    """Where rows are close to each other, dropping one for a missing value moves the sum further than replacing it."""
+    assert Bound(l2=1.0, replace_l2=0.1).sensitivity("l2", "replace-one") == 1.0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"l2": 0.0}, {"l2": -1.0}, {"l2": None}, {"l2": 1.0, "l1": float("nan")}, {"l2": 1.0, "attained": {"l3": 1.0}}],
+)
+def test_bounds_that_are_none(arguments):
+    with pytest.raises(ValueError, match="expected"):
+        Bound(**arguments)
+
+
+@pytest.mark.parametrize("weights", [(0.5, 0.5, 0.5), (1.0, 0.0, 0.0), (-0.5, 1.0, 0.5)])
+def test_weights_of_moments(weights):
+    with pytest.raises(ValueError, match="weights="):
+        Moments(Ball(1.0, center=[0.0]), weights)
+
+
+def test_moments_come_back_from_a_sum():
+    rng = np.random.default_rng(0)
+    space = Box([0.0, -1.0], [4.0, 1.0])
+    x = rng.uniform([0.0, -1.0], [4.0, 1.0], (50, 2))
+    query = Moments(space, (0.2, 0.3, 0.5))
+    count, first, second = query.moments(np.asarray(query.sum(Block(x, np.zeros((50, 0), int)))))
+    y = space.to_unit(x)
+    assert count == pytest.approx(50)
+    np.testing.assert_allclose(first, y.sum(axis=0))
+    np.testing.assert_allclose(second, y.T @ y)
