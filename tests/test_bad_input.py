@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import discreet as dp
 from discreet import guarantees, noise
 
-NOT_POSITIVE = [0, -1, 0.0, -1e-300, math.nan, math.inf, -math.inf, "1", None, True, [1.0], 1j]
+NOT_POSITIVE = [
+    0, -1, 0.0, -1e-300, math.nan, math.inf, -math.inf, "1", None, True, [1.0], 1j,
+    np.True_, np.complex128(1 + 2j), bytearray(b"1.5"), np.array(1.0),
+]  # fmt: skip
 NOT_PROBABILITIES = [-1e-9, 1, 1.5, math.nan, math.inf, "0.1", None, True]
 
 
@@ -188,6 +192,28 @@ def test_a_seed(value):
 def test_scores(scores):
     with pytest.raises(ValueError, match="scores: expected"):
         noise.categorical(scores)
+
+
+@pytest.mark.parametrize("size", [-1, 2.5, "3", [2, -1]], ids=repr)
+def test_the_size_of_a_sample(size):
+    with pytest.raises(ValueError, match=r"size=.*expected a whole number"):
+        noise.GaussianNoise(1.0).sample(size)
+
+
+def test_scores_that_are_text():
+    with pytest.raises(ValueError, match="values: expected numbers"):
+        noise.categorical(["1", "2"])
+
+
+@pytest.mark.parametrize(("mu", "sensitivity", "largest"), [(1.0, 1e-300, 1e300), (1e300, 1e-300, 1.0)])
+def test_queries_beyond_what_a_grid_can_hold(mu, sensitivity, largest):
+    with pytest.raises(ValueError, match="expected"):
+        noise.GaussianNoise.for_query(mu=mu, sensitivity=sensitivity, largest=largest)
+
+
+def test_the_declared_bound_itself_always_fits_the_grid():
+    largest = 4096 * (1 + 2e-15)
+    noise.GaussianNoise.for_query(mu=2.0**20, sensitivity=2.0**20, largest=largest).add([largest])
 
 
 @pytest.mark.parametrize("value", [-0.1, math.nan, math.inf], ids=repr)

@@ -80,10 +80,25 @@ def test_exact_is_right_for_repeated_randomised_response(epsilon0, count):
     log_p += heads * epsilon0 - count * math.log1p(math.exp(epsilon0))
     ours = compose({PureLoss(epsilon0): count})
     for epsilon in epsilon0 * math.sqrt(count) * np.array([0.0, 0.5, 1.0, 2.0, 3.0]):
-        truth = float((np.exp(log_p) * np.maximum(-np.expm1(epsilon - loss), 0.0)).sum())
+        truth = float((np.exp(log_p) * -np.expm1(np.minimum(epsilon - loss, 0.0))).sum())
         assert truth <= ours.delta(epsilon) * (1.0 + 1e-12)
         if truth > 1e-9:
             assert ours.delta(epsilon) <= truth * 1.02 + 2e-12
+
+
+@pytest.mark.parametrize(("epsilon0", "count"), [(1e-3, 10**6), (0.00577, 30_000), (0.003, 90_000)])
+def test_long_compositions_never_fall_below_the_truth(epsilon0, count):
+    """The rounding of a k-fold convolution grows with k; once it was not charged, and δ came out negative."""
+    heads = np.arange(count + 1)
+    loss = epsilon0 * (2 * heads - count)
+    log_p = gammaln(count + 1) - gammaln(heads + 1) - gammaln(count - heads + 1)
+    log_p += heads * epsilon0 - count * math.log1p(math.exp(epsilon0))
+    ours = compose({PureLoss(epsilon0): count})
+    for epsilon in epsilon0 * math.sqrt(count) * np.array([0.5, 2.0, 5.0, 6.5, 6.8, 9.0]):
+        truth = float((np.exp(log_p) * -np.expm1(np.minimum(epsilon - loss, 0.0))).sum())
+        assert truth * (1.0 - 1e-7) <= ours.delta(epsilon)
+    for delta in [1e-3, 1e-6, 1e-10]:
+        assert ours.delta(ours.epsilon(delta)) <= delta * (1.0 + 1e-9)
 
 
 def test_gaussians_compose_to_one_gaussian():
@@ -272,6 +287,63 @@ def test_relations_do_not_mix():
         compose(mixed)
     assert compose([loss.under("replace-one") for loss in mixed]).epsilon(0.0) == pytest.approx(0.3)
     assert compose(LaplaceLoss(0.1, "add-remove")).guarantee(1e-6).neighbors.value == "add-remove"
+
+
+def test_counts_of_any_integer_type_are_counted_in_full():
+    small = {GaussianLoss(1.0): np.uint8(200), GaussianLoss(2.0): np.uint8(100)}
+    plain = {GaussianLoss(1.0): 200, GaussianLoss(2.0): 100}
+    for method in METHODS:
+        assert compose(small, method).epsilon(1e-5) == compose(plain, method).epsilon(1e-5)
+    assert compose({LaplaceLoss(0.01): np.int16(1000)}).epsilon(1e-5) > 0.0
+
+
+def test_what_was_composed_cannot_be_changed():
+    with pytest.raises(TypeError):
+        compose(GaussianLoss(1.0)).counts[GaussianLoss(2.0)] = 1
+
+
+@pytest.mark.parametrize(
+    "losses",
+    [
+        {ApproximateLoss(1.0, 1e-3): 10**6},
+        {ApproximateLoss(1.0, 0.5): 100},
+        [LaplaceLoss(1e9)],
+        [PureLoss(1e12), GaussianLoss(1e5)],
+        [GaussianLoss(1e-170), PureLoss(1.0)],
+        [ClassicalGaussianLoss(0.5, 1e-309)] * 2,
+        {PureLoss(50.0): 1, PureLoss(1e-5): 10**4},
+        [BoundedRangeLoss(1e-9), BoundedRangeLoss(400.0)],
+        [ZcdpLoss(1e-12), ZcdpLoss(1e6)],
+        [GeometricLoss(1e-6, 2**62), GeometricLoss(30.0, 1)],
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("method", METHODS)
+def test_extreme_losses_give_numbers_in_range(losses, method):
+    ours = compose(losses, method)
+    for delta in [0.0, 1e-300, 1e-12, 1e-5, 0.1, 0.9]:
+        assert 0.0 <= ours.epsilon(delta) <= math.inf
+    for epsilon in [0.0, 1e-9, 1.0, 1e3, 1e200]:
+        assert 0.0 <= ours.delta(epsilon) <= 1.0
+
+
+def test_gaussians_never_promise_delta_zero():
+    assert math.isinf(compose([GaussianLoss(1e-170), PureLoss(1.0)]).epsilon(0.0))
+    assert compose(GaussianLoss(1.0)).delta(60.0) > 0.0
+    assert compose(ZcdpLoss(0.5)).delta(100.0) > 0.0
+    assert compose([ClassicalGaussianLoss(0.5, 1e-309)] * 2).epsilon(1e-5) > 0.05
+
+
+def test_a_failure_is_not_rounded_away():
+    assert math.isinf(compose(ApproximateLoss(1.0, 1e-6), "linear").epsilon(1e-6 * (1 - 5e-13)))
+    with pytest.raises(ValueError, match="delta="):
+        Guarantee(800.0, 1e-305, "add-remove").under("replace-one")
+    with pytest.raises(ValueError, match="delta="):
+        ApproximateLoss(800.0, 1e-305, "add-remove").under("replace-one")
+
+
+def test_a_promise_of_epsilon_zero_is_given_as_a_tiny_one():
+    assert compose(PureLoss(1.0)).guarantee(0.9).epsilon <= 1e-12
 
 
 def test_a_guarantee_comes_out_of_a_composition():

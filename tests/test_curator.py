@@ -245,7 +245,7 @@ class TestPaying:
 
 
 class TestNothingOfARowComesOut:
-    POISON = [1e308, -1e308, math.nan, math.inf, -math.inf, 5e-324, 1e300]
+    POISON = (1e308, -1e308, math.nan, math.inf, -math.inf, 5e-324, 1e300)
 
     @pytest.mark.parametrize("value", POISON)
     def test_poisoned_rows_change_nothing_but_the_numbers(self, value, seeded, caplog, capfd, tmp_path):

@@ -229,6 +229,32 @@ def test_a_law_knows_its_variance_and_its_intervals(seeded, law):
             assert covered == pytest.approx(level, abs=5e-3)
 
 
+@pytest.mark.parametrize("size", [[3, 2], (3, 2), np.array([3, 2])], ids=str)
+def test_any_shape_is_filled_with_independent_draws(size, seeded):
+    sample = GaussianNoise(1.0).sample(size, seeded(18))
+    assert sample.shape == (3, 2)
+    assert len(np.unique(sample)) == 6
+    assert GaussianNoise(1.0).sample((), seeded(18)).shape == ()
+    assert GaussianNoise(1.0).sample(0).shape == (0,)
+
+
+@pytest.mark.parametrize("sensitivity", [1.0000000000000002, 0.3, 1.5])
+def test_a_sensitivity_between_steps_costs_the_next_step(sensitivity):
+    for law in [GeometricNoise(2.0), GeometricNoise(0.5, 0.125)]:
+        loss = law.loss(sensitivity)
+        assert loss.epsilon == loss.steps * law.step / law.scale
+        assert loss.steps * law.step >= sensitivity
+
+
+@pytest.mark.parametrize("level", [0.5, 0.999, 0.99999, 0.999999])
+def test_intervals_hold_far_out_in_the_tail(level):
+    assert 2.0 * norm.sf(GaussianNoise(1.0).half_width(level)) <= (1.0 - level) * (1.0 + 1e-9)
+    law = EuclideanNoise(1.0, 2)
+    radius = np.linspace(law.half_width(level), 80.0, 400_001)
+    outside = gamma(2).pdf(radius) * (1.0 - (2.0 / np.pi) * np.arcsin(law.half_width(level) / radius))
+    assert float(((outside[1:] + outside[:-1]) / 2.0 * np.diff(radius)).sum()) <= (1.0 - level) * (1.0 + 1e-4)
+
+
 def test_a_law_says_what_it_costs():
     assert GaussianNoise(4.0).loss(2.0) == GaussianLoss(0.5)
     assert LaplaceNoise(4.0).loss(2.0, "add-remove") == LaplaceLoss(0.5, "add-remove")

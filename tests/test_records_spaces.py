@@ -34,6 +34,7 @@ def spaces(d: int) -> list[Space]:
         Ball(1e300).for_columns(d),
         Ball(3.7, center=low),
         Ball(1e-3, center=np.full(d, 1e6)),
+        Ball(1e299, center=np.full(d, -1e300)),
     ]
 
 

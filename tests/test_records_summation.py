@@ -109,6 +109,13 @@ def test_partial_sums_merge_to_the_sum(parts):
     assert abs(Fraction(total.value[0]) - sum(terms)) <= Fraction(1.4) * Fraction(U) * sum(map(abs, terms))
 
 
+def test_partial_sums_keep_their_compensation():
+    total = CompensatedSum(1)
+    for _ in range(1000):
+        total.merge([(np.array([1.0]), np.array([U]))])
+    assert total.value.tolist() == [float(1000 * (1 + Fraction(U)))] != [1000.0]
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.floats(-1e300, 1e300), st.floats(-1e300, 1e300))
 def test_two_sum_is_exact(a, b):

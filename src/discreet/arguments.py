@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Collection
+from numbers import Real
 from typing import Any
 
 __all__ = ["choice", "integer", "nonnegative", "positive", "probability"]
@@ -17,10 +18,10 @@ __all__ = ["choice", "integer", "nonnegative", "positive", "probability"]
 
 def _number(name: str, value: Any, accepted: str) -> float:
     """Return a real number as a float; text, booleans, arrays and ``None`` are refused, not converted."""
-    if not isinstance(value, bool | str | bytes):
+    if value is not True and value is not False and isinstance(value, Real):  # NumPy's booleans are not real
         try:
             return float(value)
-        except (TypeError, ValueError, OverflowError):
+        except OverflowError:
             pass
     raise ValueError(f"{name}={value!r}: expected {accepted}")
 

@@ -109,7 +109,7 @@ class ClassicalGaussianLoss(Loss):
     @property
     def gaussian(self) -> float:
         """μ = ε/√(2 ln(1.25/δ))."""
-        return self.epsilon / math.sqrt(2.0 * math.log(1.25 / self.delta))
+        return self.epsilon / math.sqrt(2.0 * (math.log(1.25) - math.log(self.delta)))
 
     @property
     def stated(self) -> tuple[float, float]:
@@ -172,7 +172,7 @@ class LaplaceLoss(Loss):
     @property
     def zcdp(self) -> float:
         """ε²/2 (Bun and Steinke 2016, proposition 1.4)."""
-        return self.epsilon**2 / 2.0
+        return self.epsilon * self.epsilon / 2.0
 
     def _with_noise(self, factor: float) -> Self:
         return replace(self, epsilon=self.epsilon / factor)
@@ -211,6 +211,8 @@ class GeometricLoss(Loss):
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", integer("steps", self.steps, least=1, most=2**62))
         super().__post_init__()
+        if self.epsilon / self.steps < 1e-290:
+            raise ValueError(f"epsilon={self.epsilon!r}: expected at least 1e-290 a step, got {self.steps} steps")
 
     def delta_at(self, epsilon: float | Array) -> Array:
         """Return P(Y ≤ y) − e^ε' P(Y ≤ y − steps) at the last y whose loss (steps − 2y)ε/steps exceeds ε'.
@@ -237,7 +239,7 @@ class GeometricLoss(Loss):
     @property
     def zcdp(self) -> float:
         """ε²/2 (Bun and Steinke 2016, proposition 1.4)."""
-        return self.epsilon**2 / 2.0
+        return self.epsilon * self.epsilon / 2.0
 
     def _with_noise(self, factor: float) -> Self:
         return replace(self, epsilon=self.epsilon / factor)

@@ -75,7 +75,7 @@ def calibrate(guarantee: Guarantee, losses: Losses, method: str = "exact", *, in
     if method == "exact":  # never above the moments accountant, which is quick to ask
         moments = least_on_half_line(lambda factor: Moments(at(factor).counts).usage(guarantee), 1.0, 1.0)
         start = moments if math.isfinite(moments) else 1.0
-    noise = least_on_half_line(lambda factor: at(factor).usage(guarantee), 1.0, start)
+    noise = least_on_half_line(lambda factor: at(factor).usage(guarantee), 1.0, start, 1e-9)
     if math.isinf(noise):
         raise ValueError(
             f"guarantee={guarantee}: no noise is enough with method={method!r}; expected a larger delta, "

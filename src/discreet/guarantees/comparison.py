@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "compare"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Comparison:
     """ε by every method at one or more δ.
 

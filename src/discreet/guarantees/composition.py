@@ -12,6 +12,7 @@ import reprlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Self, TypeAlias
 
 from discreet.arguments import integer, nonnegative, probability
@@ -37,7 +38,7 @@ def as_counts(losses: Losses) -> Counter[Loss]:
     for item, count in counts.items():
         if not isinstance(item, Loss):
             raise ValueError(f"losses: {item!r} is not a loss; expected values such as GaussianLoss(mu=0.1)")
-        integer(f"losses[{item!r}]", count, least=1)
+        counts[item] = integer(f"losses[{item!r}]", count, least=1)  # a plain int: NumPy's would wrap
     return counts
 
 
@@ -46,7 +47,7 @@ class Composition(ABC):
 
     Attributes
     ----------
-    counts : Counter of Loss
+    counts : mapping of Loss to int
         How many times each distinct loss occurs.
     neighbors : Neighbors
         The one relation that all of them hold under.
@@ -55,7 +56,7 @@ class Composition(ABC):
     method: str
 
     def __init__(self, losses: Losses) -> None:
-        self.counts = as_counts(losses)
+        self.counts: Mapping[Loss, int] = MappingProxyType(as_counts(losses))
         self.neighbors = common(loss.neighbors for loss in self.counts)
 
     def epsilon(self, delta: float) -> float:
@@ -73,7 +74,7 @@ class Composition(ABC):
             raise ValueError(
                 f"delta={delta!r}: expected a larger one; {self.method} composition promises nothing at it"
             )
-        return Guarantee(epsilon, delta, self.neighbors)
+        return Guarantee(max(epsilon, 1e-12), delta, self.neighbors)  # its ε is above 0
 
     def under(self, neighbors: Neighbors | str) -> Self:
         """Return what the same mechanisms cost under another relation; only add-remove to replace-one exists."""

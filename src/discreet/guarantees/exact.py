@@ -8,7 +8,7 @@ Four routes, each of them valid by itself; the answer is the best of those that 
   privacy loss distribution on a common grid, by connecting the dots of its curve, which never understates it
   (Doroshenko et al. 2022), and they are convolved (dp-accounting).
 - ``renyi``: divergences of every order add up. The only route once a zCDP loss is there; the better one for many
-  bounded-range losses, and for a δ so small that the convolution's rounding would show.
+  bounded-range losses, and for a δ so small, or a list so long, that the convolution's rounding would show.
 - ``pure``: Σε_i with the mechanisms' own failures; the only route at δ = 0.
 
 A mechanism that may fail with probability δ_i is the mixture of a failure and of one that does not, so failures
@@ -36,7 +36,8 @@ class Exact(Composition):
     def __init__(self, losses: Losses) -> None:
         super().__init__(losses)
         mus = [(loss.gaussian, count) for loss, count in self.counts.items() if loss.gaussian is not None]
-        self.mu = math.sqrt(math.fsum(mu * mu * count for mu, count in mus))
+        largest = max((mu for mu, _ in mus), default=0.0)
+        self.mu = largest * math.sqrt(math.fsum((mu / largest) ** 2 * count for mu, count in mus)) if mus else 0.0
         self._others = [(loss, count) for loss, count in self.counts.items() if loss.gaussian is None]
         log_success = math.fsum(count * math.log1p(-loss.failure) for loss, count in self._others)
         self._failure = -math.expm1(log_success)
@@ -44,8 +45,10 @@ class Exact(Composition):
     def _epsilon(self, delta: float) -> float:
         if not self._others:
             return normal_epsilon(self.mu, delta)
-        answers = [self._pure if delta >= self._failure else math.inf]
-        tail = self._tail(delta)
+        if delta < self._failure:
+            return math.inf
+        answers = [self._pure]
+        tail = (delta - self._failure) / max(1.0 - self._failure, 1e-300)
         if tail > 0.0:
             answers.append(renyi_epsilon(self._divergence, tail))
             if self._distribution:
@@ -59,12 +62,8 @@ class Exact(Composition):
             return self._failure
         answers = [self._failure + (1.0 - self._failure) * renyi_delta(self._divergence, epsilon)]
         if self._distribution:
-            answers.append(self._distribution.delta(epsilon))
+            answers.append(max(self._distribution.delta(epsilon), self._failure))
         return min(answers)
-
-    def _tail(self, delta: float) -> float:
-        """Return the δ that the mechanisms may use when none of them fails."""
-        return (delta - self._failure) / (1.0 - self._failure)
 
     @cached_property
     def _pure(self) -> float:
@@ -75,6 +74,4 @@ class Exact(Composition):
 
     @cached_property
     def _distribution(self) -> LossDistribution | None:
-        if any(math.isinf(loss.pure) for loss, _ in self._others):
-            return None
-        return LossDistribution(self.mu, self._others)
+        return LossDistribution(self.mu, self._others) if LossDistribution.applies(self.mu, self._others) else None

@@ -9,7 +9,7 @@ from decimal import ROUND_CEILING, Decimal
 from discreet.arguments import positive, probability
 from discreet.guarantees.neighbors import Neighbors
 
-__all__ = ["Guarantee", "rounded_up"]
+__all__ = ["Guarantee", "rounded_up", "twice_delta"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Guarantee:
         """
         if self.neighbors.distance(neighbors) == 1:
             return self
-        delta = (1.0 + math.exp(min(self.epsilon, 700.0))) * self.delta
+        delta = twice_delta(self.epsilon, self.delta)
         if delta >= 1.0:
             raise ValueError(
                 f"delta={self.delta!r}: under {str(Neighbors.of(neighbors))!r} it grows to (1 + e^ε)δ ≥ 1, which "
@@ -72,6 +72,14 @@ class Guarantee:
 
     def __str__(self) -> str:
         return f"(ε={rounded_up(self.epsilon)}, δ={rounded_up(self.delta)}) {self.neighbors}"
+
+
+def twice_delta(epsilon: float, delta: float) -> float:
+    """Return (1 + e^ε)δ, the δ two steps of a relation away; at most 1, where it promises nothing."""
+    if delta == 0.0:
+        return 0.0
+    log = math.log(delta) + max(epsilon, 0.0) + math.log1p(math.exp(-abs(epsilon)))
+    return (1.0 + math.exp(epsilon)) * delta if log < -1e-9 and epsilon < 700.0 else math.exp(min(log, 0.0))
 
 
 def rounded_up(value: float, digits: int = 6) -> str:

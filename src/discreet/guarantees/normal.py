@@ -55,7 +55,7 @@ def normal_delta(mu: float, epsilon: float | Curve) -> Curve:
     """
     e = np.asarray(epsilon, dtype=np.float64)
     size = np.abs(e)
-    a = size / mu - mu / 2.0
+    a = np.minimum(size / mu - mu / 2.0, 1e8)  # from there on the density is 0 many times over
     b = a + mu
     if mu <= _SMALL:
         x = a[..., None] + mu * (_NODES + 1.0) / 2.0
@@ -64,7 +64,7 @@ def normal_delta(mu: float, epsilon: float | Curve) -> Curve:
     else:
         with np.errstate(over="ignore", invalid="ignore"):  # Mills' ratio overflows where the first form is used
             above = np.where(a < 0.0, ndtr(-a) - _density(a) * _mills(b), _density(a) * (_mills(a) - _mills(b)))
-    return reflected(e, above)
+    return reflected(e, np.maximum(above, 5e-324))  # it is never 0
 
 
 def normal_epsilon(mu: float, delta: float) -> float:

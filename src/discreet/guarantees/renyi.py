@@ -61,7 +61,7 @@ def bounded_range_renyi(epsilon: float, order: float) -> float:
     log_b = math.log(-math.expm1(-a * epsilon))
     log_x = epsilon + math.log(a / order) + log_a - log_b
     log_moment = a * log_x + log_a - math.log(order) - math.log(-math.expm1(-epsilon))
-    return min(order * epsilon**2 / 8.0, epsilon, max(log_moment, 0.0) / a + 1e-14 * (1.0 + 1.0 / a))
+    return min(order * epsilon * epsilon / 8.0, epsilon, max(log_moment, 0.0) / a + 1e-14 * (1.0 + 1.0 / a))
 
 
 def laplace_renyi(epsilon: float, order: float) -> float:
@@ -97,7 +97,7 @@ def renyi_delta(divergence: Callable[[float], float], epsilon: float) -> float:
     def log_delta(order: float) -> float:
         return (order - 1.0) * (divergence(order) - epsilon + math.log1p(-1.0 / order)) - math.log(order)
 
-    return min(1.0, math.exp(min(0.0, best_order(log_delta))))
+    return max(math.exp(min(0.0, best_order(log_delta))), 5e-324)  # it is never 0
 
 
 def renyi_epsilon(divergence: Callable[[float], float], delta: float) -> float:

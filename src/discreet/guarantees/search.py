@@ -11,7 +11,9 @@ _TINY = 5e-324  # keeps the logarithm finite where a curve underflows to zero
 _RELATIVE = 1e-13
 
 
-def least(curve: Callable[[float], float], target: float, low: float, high: float) -> float:
+def least(
+    curve: Callable[[float], float], target: float, low: float, high: float, relative: float = _RELATIVE
+) -> float:
     """Return about the smallest x in [low, high] where the non-increasing ``curve`` is at most ``target`` > 0.
 
     The result is one at which ``curve(x) <= target`` was seen to hold; ``high`` must be such a one (if rounding
@@ -29,14 +31,16 @@ def least(curve: Callable[[float], float], target: float, low: float, high: floa
         value = curve(x)
         return math.log(max(min(value, 1e300), _TINY)) - math.log(max(target, _TINY))
 
-    x = float(brentq(excess, low, high, xtol=1e-300, rtol=_RELATIVE))
-    step = max(abs(x) * _RELATIVE, 1e-300)
+    x = float(brentq(excess, low, high, xtol=1e-300, rtol=relative))
+    step = max(abs(x) * relative, 1e-300)
     while curve(x) > target:
         x, step = x + step, step * 2.0
     return min(x, high)
 
 
-def least_on_half_line(curve: Callable[[float], float], target: float, start: float) -> float:
+def least_on_half_line(
+    curve: Callable[[float], float], target: float, start: float, relative: float = _RELATIVE
+) -> float:
     """Return about the smallest x > 0 with ``curve(x) <= target``, without a bracket; ∞ where there is none.
 
     The bracket grows from ``start`` by doubling, and shrinks by halving where ``start`` is already enough.
@@ -44,11 +48,11 @@ def least_on_half_line(curve: Callable[[float], float], target: float, start: fl
     high = start
     while not curve(high) <= target:
         high *= 2.0
-        if high > 1e30:
+        if high > 1e300:
             return math.inf
     low = high / 2.0
     while curve(low) <= target:
         high, low = low, low / 2.0
-        if low < 1e-30:
-            return low
-    return least(curve, target, low, high)
+        if low < 1e-300:
+            return high
+    return least(curve, target, low, high, relative)

@@ -12,6 +12,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from discreet.guarantees.guarantee import twice_delta
 from discreet.guarantees.loss import Array, Loss
 from discreet.guarantees.neighbors import Neighbors
 from discreet.guarantees.normal import reflected
@@ -58,7 +59,7 @@ class PureLoss(Loss):
     @property
     def zcdp(self) -> float:
         """ε²/2 (Bun and Steinke 2016, proposition 1.4)."""
-        return self.epsilon**2 / 2.0
+        return self.epsilon * self.epsilon / 2.0
 
     def _with_noise(self, factor: float) -> Self:
         return replace(self, epsilon=self.epsilon / factor)
@@ -102,7 +103,7 @@ class BoundedRangeLoss(Loss):
     @property
     def zcdp(self) -> float:
         """ε²/8."""
-        return self.epsilon**2 / 8.0
+        return self.epsilon * self.epsilon / 8.0
 
     def _with_noise(self, factor: float) -> Self:
         return replace(self, epsilon=self.epsilon / factor)
@@ -188,10 +189,10 @@ class ApproximateLoss(Loss):
     @property
     def zcdp(self) -> float:
         """ε²/2 (Bun and Steinke 2016, proposition 1.4)."""
-        return self.epsilon**2 / 2.0
+        return self.epsilon * self.epsilon / 2.0
 
     def _with_noise(self, factor: float) -> Self:
         return replace(self, epsilon=self.epsilon / factor)
 
     def _twice(self) -> Self:
-        return replace(self, epsilon=2.0 * self.epsilon, delta=(1.0 + math.exp(min(self.epsilon, 700.0))) * self.delta)
+        return replace(self, epsilon=2.0 * self.epsilon, delta=twice_delta(self.epsilon, self.delta))

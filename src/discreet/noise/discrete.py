@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from discreet.arguments import integer, nonnegative, positive
 from discreet.noise.bits import Bits
 from discreet.noise.filling import Integers, Size, WordStream, draw, source
+from discreet.noise.laws import as_numbers
 from discreet.noise.reals import Bounds, LazyUniform, exp_minus
 
 __all__ = ["bernoulli_exp", "categorical", "geometric", "uniform_integers"]
@@ -85,7 +86,7 @@ def categorical(scores: ArrayLike, bits: Bits | None = None) -> int:
     >>> categorical([-1e308, 0.0, -float("inf"), -1e5])
     1
     """
-    values = np.asarray(scores, dtype=np.float64)
+    values = as_numbers(scores)
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"scores: expected one dimension and at least one score, got shape {values.shape}")
     best = float(values.max())

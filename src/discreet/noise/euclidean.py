@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, gammaincinv
+from scipy.special import betaincc, gammaincinv
 
 from discreet.arguments import integer, positive, probability
 from discreet.guarantees import Neighbors, PureLoss
@@ -51,7 +51,7 @@ class EuclideanNoise(Law):
         bits = source(bits)
         normal = GaussianNoise(1.0).sample((count, self.dimension), bits)
         direction = normal / np.linalg.norm(normal, axis=1, keepdims=True)
-        uniform = ((bits.words(count) >> np.uint64(11)) + 0.5) * 2.0**-53
+        uniform = ((bits.words(count) >> np.uint64(12)) + 0.5) * 2.0**-52  # never 0 or 1
         noise: Array = self.scale * gammaincinv(self.dimension, uniform)[:, None] * direction
         return noise
 
@@ -68,7 +68,7 @@ class EuclideanNoise(Law):
     @property
     def variance(self) -> float:
         """(d + 1)·scale² a coordinate, the mean of ‖z‖² being d(d + 1)·scale²."""
-        return (self.dimension + 1.0) * self.scale**2
+        return (self.dimension + 1.0) * self.scale * self.scale
 
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> PureLoss:
         """Return what a statistic of this L2 sensitivity costs: Δ/scale, in ideal arithmetic."""
@@ -79,14 +79,25 @@ class EuclideanNoise(Law):
         inside = probability("level", level)
         if self.dimension == 1:
             return -self.scale * math.log1p(-inside)
-        radii = gammaincinv(self.dimension, (np.arange(4000) + 0.5) / 4000.0)
+        from scipy.integrate import quad
+        from scipy.optimize import brentq
+
+        d = self.dimension
 
         def outside(h: float) -> float:
-            share = np.minimum(h / radii, 1.0) ** 2
-            return float(1.0 - betainc(0.5, (self.dimension - 1) / 2.0, share).mean())
+            """Return ∫ P(radius ∈ dr)·P(|coordinate| > h/r) over r > h."""
 
-        low, high = 0.0, float(radii[-1])
-        for _ in range(60):
-            middle = (low + high) / 2.0
-            low, high = (middle, high) if outside(middle) > 1.0 - inside else (low, middle)
-        return self.scale * high
+            def part(r: float) -> float:
+                density = math.exp((d - 1) * math.log(r) - r - math.lgamma(d))
+                return density * float(betaincc(0.5, (d - 1) / 2.0, (h / r) ** 2))
+
+            middle = max(h, d - 1.0) + 10.0 * math.sqrt(d)
+            first, second = quad(part, h, middle, limit=200), quad(part, middle, math.inf, limit=200)
+            return float(first[0] + second[0])
+
+        if inside == 0.0:
+            return 0.0
+        high = 1.0
+        while outside(high) > 1.0 - inside:
+            high *= 2.0
+        return self.scale * float(brentq(lambda h: outside(h) - (1.0 - inside), 0.0, high)) * (1.0 + 1e-6)

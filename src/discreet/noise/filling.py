@@ -7,17 +7,18 @@ many words, which would be a bias.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import integer
 from discreet.noise.bits import Bits, SecureBits, Words
 
 __all__ = ["Integers", "Size", "WordStream", "draw", "source"]
 
 Integers = NDArray[np.int64]
-Size = int | tuple[int, ...]
+Size = int | Iterable[int]
 Slow = Callable[[Callable[[], int], Callable[[], int]], int]
 
 _PIECE = 2**17  # words asked for at a time: a megabyte, which stays in the processor's cache
@@ -73,7 +74,8 @@ def draw(
 
     bits = source(bits)
     code = getattr(kernels, law)
-    out = np.empty(math.prod(size) if isinstance(size, tuple) else size, dtype=np.int64)
+    shape = tuple(integer("size", side, least=0) for side in (size if isinstance(size, Iterable) else (size,)))
+    out = np.empty(math.prod(shape), dtype=np.int64)  # one dimension: the compiled loop writes place by place
     words = np.empty(0, dtype=np.uint64)
     done = 0
     while done < out.size:
@@ -87,4 +89,4 @@ def draw(
             words, done = stream.rest(), done + 1
         elif status == kernels.OVERFLOW:
             raise OverflowError("a draw did not fit 64 bits; nothing was released")
-    return out.reshape(size)
+    return out.reshape(shape)

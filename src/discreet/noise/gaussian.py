@@ -95,11 +95,11 @@ class GaussianNoise(GridNoise):
     @property
     def variance(self) -> float:
         """σ² + grid²/12, rounding being as good as independent of Z unless m is 0 or 1."""
-        return self.scale**2 + self.grid**2 / 12.0
+        return self.scale * self.scale + self.grid * self.grid / 12.0
 
     def half_width(self, level: float) -> float:
         """Return σΦ⁻¹((1 + level)/2) and half a step."""
-        return self.scale * float(ndtri((1.0 + probability("level", level)) / 2.0)) + self.grid / 2.0
+        return -self.scale * float(ndtri((1.0 - probability("level", level)) / 2.0)) + self.grid / 2.0
 
 
 @dataclass(frozen=True)
@@ -163,4 +163,4 @@ class DiscreteGaussianNoise(GridNoise):
 
     def half_width(self, level: float) -> float:
         """Return σΦ⁻¹((1 + level)/2) and a step: the tail from k on is below the normal's from k − 1 on (ibid.)."""
-        return self.scale * float(ndtri((1.0 + probability("level", level)) / 2.0)) + self.step
+        return -self.scale * float(ndtri((1.0 - probability("level", level)) / 2.0)) + self.step

@@ -80,7 +80,7 @@ class LaplaceNoise(GridNoise):
     @property
     def variance(self) -> float:
         """2b² + grid²/12, or a little less on a coarse grid."""
-        return 2.0 * self.scale**2 + self.grid**2 / 12.0
+        return 2.0 * self.scale * self.scale + self.grid**2 / 12.0
 
     def half_width(self, level: float) -> float:
         """Return −b·ln(1 − level) and half a step."""
@@ -131,6 +131,8 @@ class GeometricNoise(GridNoise):
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> GeometricLoss:
         """Return what a statistic costs whose L1 sensitivity, once it is on the grid, is this much.
 
+        On the grid it is a whole number of steps, so anything in between counts as the next one.
+
         Examples
         --------
         A replaced row moves two counts of a histogram by 1 each, so ε = 1 takes a scale of 2:
@@ -138,8 +140,8 @@ class GeometricNoise(GridNoise):
         >>> GeometricNoise(scale=2.0).loss(sensitivity=2)
         GeometricLoss(epsilon=1.0, steps=2, neighbors=<Neighbors.REPLACE_ONE: 'replace-one'>)
         """
-        distance = positive("sensitivity", sensitivity)
-        return GeometricLoss(distance / self.scale, math.ceil(distance / self.step), Neighbors.of(neighbors))
+        steps = math.ceil(positive("sensitivity", sensitivity) / self.step)
+        return GeometricLoss(steps * self.step / self.scale, steps, Neighbors.of(neighbors))
 
     @property
     def _rate(self) -> float:

@@ -131,13 +131,15 @@ def as_numbers(values: ArrayLike) -> Array:
 
 def finest(scale: float, largest: float) -> int:
     """Return how many times ``scale`` may be halved so that ``largest`` is still within 2⁵² steps, at most 40."""
-    fits = math.floor(math.log2(LARGEST) - math.log2(max(largest / scale, 1.0)))
-    if fits < 8:
+    fits = FINEST
+    while fits >= 8 and largest > math.ldexp(scale, 52 - fits):  # exact: no rounding could let one step too many in
+        fits -= 1
+    if fits < 8 or not scale > 0.0:
         raise ValueError(
             f"largest={largest!r}: a statistic of this size and noise of scale {scale!r} do not fit one grid; "
             "expected tighter bounds on the rows, or more noise"
         )
-    return min(FINEST, fits)
+    return fits
 
 
 def left_of(budget: float, share: float) -> float:

@@ -27,7 +27,7 @@ def check_array(data: Any) -> Any:
         data = shown.astype(object if shown.dtype.kind in "OSUT" else np.float64)
         data[hidden] = np.nan
     elif isinstance(data, np.ndarray):
-        data = np.asarray(data)  # not a matrix or another subclass
+        data = np.asarray(data)  # a subclass may do other things with operators
     elif hasattr(data, "detach"):
         data = data.detach()  # torch: no gradient goes through the door
     check_shape(data)

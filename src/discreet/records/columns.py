@@ -128,21 +128,21 @@ class Category:
 
     def encode(self, values: Iterable[Any]) -> NDArray[np.int64]:
         """Return the code of each value, −1 where it is missing."""
-        codes = self._codes
-        text: dict[str, int] = {}
+        cells, codes = list(values), self._codes
+        parsed: dict[str, int] = {}
 
         def code(value: Any) -> int:
-            kind = type(value)
-            if kind is int or kind is float:
-                return codes.get(value, -1)
-            if kind is str:
-                found = codes.get(value)
-                if found is None and (found := text.get(value)) is None:
-                    found = text[value] = codes.get(category_key(value), -1)
-                return found
-            return codes.get(category_key(value), -1)
+            if type(value) is not str:
+                return codes.get(category_key(value), -1)
+            if value not in parsed:
+                parsed[value] = codes.get(category_key(value), -1)
+            return parsed[value]
 
-        return np.array([code(value) for value in values], dtype=np.int64)
+        # Plain values can be looked up as they are: the same codes, only sooner. Other text may spell a number.
+        plain = {str, int, float, type(None)}.issuperset(map(type, cells))
+        known: list[int | None] = list(map(codes.get, cells)) if plain else [None] * len(cells)
+        found = [code(cell) if at is None else at for cell, at in zip(cells, known, strict=True)]
+        return np.array(found, dtype=np.int64)
 
 
 Column = Number | Category

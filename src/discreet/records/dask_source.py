@@ -129,9 +129,8 @@ class DaskSource:
 
     @cached_property
     def _offsets(self) -> Any:
-        return (
-            need("dask").delayed(_offsets, pure=False)(self._map(_count)).persist()
-        )  # kept by the workers, for every later pass
+        # Kept by the workers, for every later pass.
+        return need("dask").delayed(_offsets, pure=False)(self._map(_count)).persist()
 
     @property
     def _starts(self) -> list[Any] | None:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from discreet.arguments import choice, integer
 from discreet.records.ball import Ball
 from discreet.records.box import Box
@@ -94,7 +92,8 @@ class Declared:
     @property
     def beside(self) -> bool:
         """Whether the units come as an array of their own."""
-        return self.unit is not None and not isinstance(self.unit, str) and np.ndim(self.unit) > 0
+        several = hasattr(self.unit, "__len__") or hasattr(self.unit, "shape")
+        return several and not isinstance(self.unit, str) and getattr(self.unit, "ndim", 1) > 0
 
     def _reading(self, names: Sequence[str], unit: str | None) -> Reading:
         if self.schema is not None:

@@ -130,7 +130,8 @@ def _ids(unit: Any, rows: int) -> NDArray[Any]:
     if not is_array_api_obj(unit):
         cells = list(unit)
         unit = np.empty(len(cells), dtype=object)
-        unit[:] = cells
+        for j, cell in enumerate(cells):  # one by one, or NumPy would look into lists and tuples
+            unit[j] = cell
     found = to_host(unit)
     if found.shape != (rows,):
         raise ValueError("unit: expected one unit for each row of data, in an array of one dimension")

@@ -1,0 +1,113 @@
+"""What is refused when records are made: by names, types and shapes, never by a value."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from discreet.records import Box, Category, Number, Schema, as_records
+from test_records_sources import MIXED, TABLES, moments
+
+
+@pytest.fixture(params=TABLES)
+def table_source(request, tmp_path):
+    """Make tables of every kind from named columns."""
+    return lambda table: TABLES[request.param](table, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: as_records(np.zeros((2, 2))), ["neither space nor schema", "write for example", "Box(", "Schema("]),
+        (lambda: as_records(np.zeros((2, 2)), space=Box(0, 1), schema=MIXED), ["both space and schema"]),
+        (lambda: as_records(np.zeros((2, 2)), space=(0, 1)), ["space=(0, 1)", "Box or a Ball"]),
+        (lambda: as_records(np.zeros((2, 2)), schema={"a": 1}), ["schema={'a': 1}", "Schema.from_toml"]),
+        (lambda: as_records(np.zeros((2, 2)), space=Box(0, [1, 2, 3])), ["high has 3 values", "2 columns"]),
+        (lambda: as_records(np.zeros((2, 2)), space=Box(0, 1), missing="mean"), ["missing='mean'", "'drop', 'fill'"]),
+        (lambda: as_records(np.zeros((2, 3)), schema=MIXED, missing="fill"), ["missing='fill'", "Number("]),
+        (lambda: as_records(np.zeros((2, 3)), schema=MIXED), ["unit='person'", "unit=0"]),
+        (lambda: as_records(np.zeros((2, 3)), schema=MIXED, unit=1), ["2 columns to read, the schema 3"]),
+        (lambda: as_records(np.zeros((2, 3)), schema=MIXED, unit="name"), ["unit='name'", "schema has 'person'"]),
+        (lambda: as_records(np.zeros((2, 3)), schema=MIXED, max_rows=5), ["max_rows=5", "schema has 4"]),
+        (lambda: as_records(np.zeros((2, 2)), space=Box(0, 1), unit=0), ["max_rows=None", "max_rows=10"]),
+        (lambda: as_records(np.zeros((2, 2)), space=Box(0, 1), max_rows=3), ["max_rows=3 without a unit"]),
+        (lambda: as_records(np.zeros((2, 2)), space=Box(0, 1), unit=2, max_rows=3), ["unit=2", "at most 1"]),
+        (lambda: as_records(np.zeros((2, 2)), space=Box(0, 1), unit=[1], max_rows=3), ["one unit for each row"]),
+        (lambda: as_records(np.zeros((2, 1)), space=Box(0, 1), unit=0, max_rows=3), ["no column beside the unit's"]),
+        (lambda: as_records(np.zeros((2, 2)), space=Box(0, 1), block_rows=0), ["block_rows=0", "at least 1"]),
+        (lambda: as_records(np.zeros(2), space=Box(0, 1)), ["1 dimensions", "data.reshape(-1, 1)"]),
+        (lambda: as_records(np.zeros((2, 0)), space=Box(0, 1)), ["0 columns"]),
+        (lambda: as_records(np.zeros((2, 2), dtype=complex), space=Box(0, 1)), ["complex128", "astype('float64')"]),
+        (lambda: as_records(np.zeros((2, 2), dtype="M8[s]"), space=Box(0, 1)), ["datetime64", "expected numbers"]),
+        (lambda: as_records([[0.0, 1.0]], space=Box(0, 1)), ["type list", "numpy.asarray(data)"]),
+        (lambda: as_records(7, space=Box(0, 1)), ["type int", "expected an array"]),
+        (lambda: as_records(np.zeros((2, 2)), space=Box(0, 1)).reduce(moments, 0), ["size=0"]),
+        (lambda: as_records(np.zeros((2, 2)), space=Box(0, 1)).reduce(moments, 5), ["shape (6,)", "(5,)"]),
+    ],
+)
+def test_an_error_says_what_to_write(make, words):
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        make()
+    for word in words:
+        assert word in str(error.value)
+
+
+def test_a_column_that_is_not_there_is_named(table_source):
+    data = table_source({"age": [1.0], "sex": ["f"]})
+    with pytest.raises(ValueError, match="'weight' is not in the data: expected one of 'age', 'sex'"):
+        as_records(data, schema=Schema({"age": Number(0, 1), "weight": Number(0, 1)}))
+    with pytest.raises(ValueError, match="'who' is not in the data"):
+        as_records(data, schema=Schema({"age": Number(0, 1)}), unit="who", max_rows=1)
+    with pytest.raises(ValueError, match="name of a column"):
+        as_records(data, schema=Schema({"age": Number(0, 1)}), unit=0, max_rows=1)
+
+
+def test_a_column_that_is_there_twice_is_named():
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    data = pd.DataFrame([[1.0, 2.0]], columns=["age", "age"])
+    with pytest.raises(ValueError, match="'age' is there twice"):
+        as_records(data, schema=Schema({"age": Number(0, 1)}))
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    with pytest.raises(ValueError, match="'age' is there twice"):
+        as_records(pa.table([[1.0], [2.0]], names=["age", "age"]), schema=Schema({"age": Number(0, 1)}))
+
+
+def test_a_type_that_a_typed_table_states_is_checked_at_once(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"day": pa.array([0], type=pa.date32()), "list": [[1.0]]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    for data in (table, tmp_path / "t.parquet"):
+        with pytest.raises(ValueError, match="'day' has the type Date: expected numbers"):
+            as_records(data, schema=Schema({"day": Number(0, 1)}))
+        with pytest.raises(ValueError, match=r"'list' has the type List.*expected text"):
+            as_records(data, schema=Schema({"list": Category(["a"])}))
+
+
+def test_a_lazy_frame_and_a_column_are_refused():
+    pl = pytest.importorskip("polars", reason="polars is not installed")
+    frame = pl.DataFrame({"a": [1.0]})
+    for data in (frame.lazy(), frame["a"]):
+        with pytest.raises(ValueError, match=r"data\.collect\(\)"):
+            as_records(data, space=Box(0, 1))
+
+
+def test_files_that_are_not_there_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no such file or folder"):
+        as_records(tmp_path / "none.parquet", space=Box(0, 1))
+    with pytest.raises(ValueError, match=r"\*\.parquet"):
+        as_records(tmp_path, space=Box(0, 1))
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.table({"a": [1.0]}), tmp_path / "0.parquet")
+    pq.write_table(pa.table({"b": [1.0]}), tmp_path / "1.parquet")
+    with pytest.raises(ValueError, match="'a' is not in every file"):
+        as_records(tmp_path, space=Box(0, 1))
+
+
+def test_a_library_that_is_absent_is_named(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    (tmp_path / "a.parquet").touch()
+    with pytest.raises(ImportError, match=r"pip install 'discreet\[sql\]'"):
+        as_records(tmp_path, space=Box(0, 1))
