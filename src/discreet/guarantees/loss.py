@@ -19,9 +19,10 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import choice, positive, probability
+from discreet.arguments import positive, probability
 from discreet.guarantees.neighbors import Neighbors
 from discreet.guarantees.search import least_on_half_line
+from discreet.plain import from_plain, to_plain
 
 __all__ = ["Array", "Loss"]
 
@@ -129,18 +130,12 @@ class Loss(ABC):
         >>> LaplaceLoss(0.5).to_dict()
         {'kind': 'LaplaceLoss', 'epsilon': 0.5, 'neighbors': 'replace-one'}
         """
-        values = {field.name: getattr(self, field.name) for field in fields(cast(Any, self))}
-        return {"kind": type(self).__name__, **values, "neighbors": self.neighbors.value}
+        return to_plain(self)
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Loss:
         """Return the loss that ``to_dict`` described."""
-        kind = Loss._kinds[choice("kind", values.get("kind"), Loss._kinds)]
-        given = {name: value for name, value in values.items() if name != "kind"}
-        names = {field.name for field in fields(cast(Any, kind))}
-        if given.keys() != names:
-            raise ValueError(f"{kind.__name__}: expected the fields {sorted(names)}, got {sorted(given)}")
-        return kind(**given)
+        return from_plain(Loss._kinds, values)
 
     def under(self, neighbors: Neighbors | str) -> Self:
         """Return this loss under another relation; only add-remove to replace-one exists.

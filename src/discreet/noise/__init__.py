@@ -15,7 +15,7 @@ from discreet.noise.discrete import bernoulli_exp, categorical, geometric, unifo
 from discreet.noise.euclidean import EuclideanNoise
 from discreet.noise.gaussian import DiscreteGaussianNoise, GaussianNoise
 from discreet.noise.laplace import GeometricNoise, LaplaceNoise
-from discreet.noise.laws import GridNoise, Law
+from discreet.noise.laws import GridNoise, Law, RoundedNoise
 
 __all__ = [
     "Bits",
@@ -27,6 +27,7 @@ __all__ = [
     "LaplaceNoise",
     "Law",
     "NotPrivateWarning",
+    "RoundedNoise",
     "SecureBits",
     "SeededBits",
     "bernoulli_exp",

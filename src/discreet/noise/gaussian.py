@@ -14,13 +14,13 @@ from discreet.guarantees import GaussianLoss, Neighbors, ZcdpLoss
 from discreet.noise import reference
 from discreet.noise.bits import Bits
 from discreet.noise.filling import Integers, Size, draw
-from discreet.noise.laws import FINEST, GridNoise, check_grid, exact_ratio, finest, left_of
+from discreet.noise.laws import GridNoise, RoundedNoise, check_grid, exact_ratio, finest, left_of
 
 __all__ = ["DiscreteGaussianNoise", "GaussianNoise"]
 
 
 @dataclass(frozen=True)
-class GaussianNoise(GridNoise):
+class GaussianNoise(RoundedNoise):
     """round(2^m Z)/2^m times the scale, Z standard normal: the Gaussian mechanism, rounded.
 
     Since rounding the output is post-processing, the accounting of the ideal Gaussian mechanism holds exactly:
@@ -40,14 +40,6 @@ class GaussianNoise(GridNoise):
     >>> released.shape, law.grid == 3.0 / 2**40, round(law.half_width(0.95), 3)
     ((2,), True, 5.88)
     """
-
-    scale: float
-    fineness: int = FINEST
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive("scale", self.scale))
-        object.__setattr__(self, "fineness", integer("fineness", self.fineness, least=0, most=52))
-        check_grid(self.grid)
 
     @classmethod
     def for_query(cls, *, mu: float, sensitivity: float, largest: float, size: int = 1) -> Self:
@@ -77,11 +69,6 @@ class GaussianNoise(GridNoise):
         m = finest(sensitivity / mu, positive("largest", largest))
         share = 2.0 * math.sqrt(integer("size", size, least=1)) * 2.0**-m
         return cls(sensitivity / left_of(mu, share), m)
-
-    @property
-    def grid(self) -> float:
-        """σ/2^m."""
-        return math.ldexp(self.scale, -self.fineness)
 
     def sample(self, size: Size, bits: Bits | None = None) -> Integers:
         """Return draws of round(2^m Z)."""

@@ -11,13 +11,13 @@ from discreet.guarantees import GeometricLoss, LaplaceLoss, Neighbors
 from discreet.noise import reference
 from discreet.noise.bits import Bits
 from discreet.noise.filling import Integers, Size, draw
-from discreet.noise.laws import FINEST, GridNoise, check_grid, exact_ratio, finest, left_of
+from discreet.noise.laws import GridNoise, RoundedNoise, check_grid, exact_ratio, finest, left_of
 
 __all__ = ["GeometricNoise", "LaplaceNoise"]
 
 
 @dataclass(frozen=True)
-class LaplaceNoise(GridNoise):
+class LaplaceNoise(RoundedNoise):
     """round(2^m L)/2^m times the scale, L standard Laplace: the Laplace mechanism, rounded.
 
     Since rounding the output is post-processing, the curve of the ideal Laplace mechanism holds exactly. (The two-sided
@@ -37,14 +37,6 @@ class LaplaceNoise(GridNoise):
     ((2,), 8.987)
     """
 
-    scale: float
-    fineness: int = FINEST
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive("scale", self.scale))
-        object.__setattr__(self, "fineness", integer("fineness", self.fineness, least=0, most=52))
-        check_grid(self.grid)
-
     @classmethod
     def for_query(cls, *, epsilon: float, sensitivity: float, largest: float, size: int = 1) -> Self:
         """Return the law with which a query costs exactly ``LaplaceLoss(epsilon)``, the grid's share charged.
@@ -62,11 +54,6 @@ class LaplaceNoise(GridNoise):
         m = finest(sensitivity / epsilon, positive("largest", largest))
         share = 2.0 * integer("size", size, least=1) * 2.0**-m
         return cls(sensitivity / left_of(epsilon, share), m)
-
-    @property
-    def grid(self) -> float:
-        """b/2^m."""
-        return math.ldexp(self.scale, -self.fineness)
 
     def sample(self, size: Size, bits: Bits | None = None) -> Integers:
         """Return draws of round(2^m L)."""

@@ -16,19 +16,31 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass
 from fractions import Fraction
 from inspect import isabstract
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arguments import choice
+from discreet.arguments import integer, positive
 from discreet.noise.bits import Bits
 from discreet.noise.filling import Integers, Size
+from discreet.plain import from_plain, to_plain
 
-__all__ = ["FINEST", "Array", "GridNoise", "Law", "as_numbers", "check_grid", "exact_ratio", "finest", "left_of"]
+__all__ = [
+    "FINEST",
+    "Array",
+    "GridNoise",
+    "Law",
+    "RoundedNoise",
+    "as_numbers",
+    "check_grid",
+    "exact_ratio",
+    "finest",
+    "left_of",
+]
 
 Array = NDArray[np.float64]
 
@@ -75,18 +87,12 @@ class Law(ABC):
         >>> GaussianNoise(2.0).to_dict()
         {'kind': 'GaussianNoise', 'scale': 2.0, 'fineness': 40}
         """
-        return {"kind": type(self).__name__} | {f.name: getattr(self, f.name) for f in fields(cast(Any, self))}
+        return to_plain(self)
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Law:
         """Return the law that ``to_dict`` described."""
-        concrete = [name for name, kind in Law._kinds.items() if not isabstract(kind)]
-        kind = Law._kinds[choice("kind", values.get("kind"), concrete)]
-        given = {name: value for name, value in values.items() if name != "kind"}
-        names = {field.name for field in fields(cast(Any, kind))}
-        if given.keys() != names:
-            raise ValueError(f"{kind.__name__}: expected the fields {sorted(names)}, got {sorted(given)}")
-        return kind(**given)
+        return from_plain({name: kind for name, kind in Law._kinds.items() if not isabstract(kind)}, values)
 
 
 class GridNoise(Law):
@@ -119,6 +125,33 @@ class GridNoise(Law):
         steps = self.steps(values)
         noisy = steps + self.sample(steps.shape, bits)  # at most 2⁵² and 2⁶²: cannot wrap
         return np.asarray(noisy * self.grid, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class RoundedNoise(GridNoise):
+    """Noise of a continuous law, rounded to a grid of the scale over a power of two.
+
+    Rounding the output is post-processing, so what is known of the continuous mechanism holds exactly.
+
+    Parameters
+    ----------
+    scale : float
+    fineness : int
+        m, from 0 to 52: the grid is scale/2^m.
+    """
+
+    scale: float
+    fineness: int = FINEST
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive("scale", self.scale))
+        object.__setattr__(self, "fineness", integer("fineness", self.fineness, least=0, most=52))
+        check_grid(self.grid)
+
+    @property
+    def grid(self) -> float:
+        """The scale over 2^m."""
+        return math.ldexp(self.scale, -self.fineness)
 
 
 def as_numbers(values: ArrayLike) -> Array:

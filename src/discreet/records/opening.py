@@ -85,7 +85,8 @@ def _source(data: Any, declared: Declared) -> Source:
     if isinstance(data, str | os.PathLike):
         files = parquet_files(Path(data))
         return ParquetSource(files, declared.table(parquet_names(files)))
-    if "dask" in sys.modules and sys.modules["dask"].is_dask_collection(data):
+    dask = sys.modules.get("dask")  # whoever has a Dask collection has imported it
+    if dask is not None and dask.is_dask_collection(data):
         return _dask_source(data, declared)
     if is_array_api_obj(data):
         data = check_array(data)

@@ -1,0 +1,44 @@
+"""Immutable values as plain ones, for JSON: the name of the class, then its fields.
+
+Losses, noise laws and declared spaces go into releases, ledgers and files in this way, and come back checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from enum import Enum
+from typing import Any, TypeVar
+
+from discreet.arguments import choice
+
+__all__ = ["from_plain", "to_plain"]
+
+T = TypeVar("T")
+
+
+def to_plain(value: Any) -> dict[str, Any]:
+    """Return a dataclass as a dictionary of plain values; enumerations by their value, tuples as lists.
+
+    >>> from discreet import LaplaceLoss
+    >>> to_plain(LaplaceLoss(0.5))
+    {'kind': 'LaplaceLoss', 'epsilon': 0.5, 'neighbors': 'replace-one'}
+    """
+    return {"kind": type(value).__name__} | {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    return list(value) if isinstance(value, tuple) else value
+
+
+def from_plain(kinds: Mapping[str, type[T]], values: Mapping[str, Any]) -> T:
+    """Return the value that ``to_plain`` described: of one of ``kinds``, with all of its fields and no others."""
+    kind: Any = kinds[choice("kind", values.get("kind"), kinds)]
+    given = {name: value for name, value in values.items() if name != "kind"}
+    names = {field.name for field in fields(kind)}
+    if given.keys() != names:
+        raise ValueError(f"{kind.__name__}: expected the fields {sorted(names)}, got {sorted(given)}")
+    made: T = kind(**given)
+    return made
