@@ -6,7 +6,10 @@ import copy
 import json
 import logging
 import math
+import os
 import pickle
+import signal
+import time
 import warnings
 
 import numpy as np
@@ -28,6 +31,7 @@ from discreet.door import (
     simulate,
 )
 from discreet.door.passages import Passage, Plan
+from discreet.ledger import LedgerError
 from discreet.noise import GaussianNoise
 from discreet.records import Number, Schema
 from goodness import binomial_p, chi_square_p
@@ -329,3 +333,53 @@ def test_a_wrong_passage_for_a_query():
     for passage in (Exponential(), NoisyMax(), Euclidean()):
         with pytest.raises(ValueError, match="expected"):
             curator.measure(Sum(curator.space), dp.GaussianLoss(1.0), passage=passage)
+
+
+def _measure_for_ever(path, log):
+    curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=str(path))
+    with open(log, "a", buffering=1) as released:
+        while True:
+            curator.measure(Sum(curator.space), dp.GaussianLoss(0.01))
+            released.write("released\n")
+
+
+def test_killing_a_curator_never_leaves_a_release_without_its_spend(tmp_path):
+    """Kill −9 at random moments: what was released is at most what is recorded, and the ledger opens and verifies."""
+    path, log = tmp_path / "budget.db", tmp_path / "released"
+    dp.Curator(ROWS, space=BOX, name="rows", ledger=str(path)).measure(Sum(BOX.for_columns(3)), dp.GaussianLoss(0.01))
+    log.write_text("released\n")
+    rng = np.random.default_rng(0)
+    for _ in range(25):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # forking a process that has threads
+            child = os.fork()
+        if child == 0:
+            try:
+                _measure_for_ever(path, log)
+            finally:
+                os._exit(1)
+        time.sleep(rng.uniform(0.02, 0.3))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        ledger = dp.Ledger(path)
+        ledger.verify()
+        assert log.read_text().count("released") <= len(ledger.history("rows"))
+    assert log.read_text().count("released") > 1
+
+
+def test_a_ledger_that_cannot_record_lets_nothing_out(tmp_path):
+    class Watched(Sum):
+        seen = 0
+
+        def sum(self, block):
+            Watched.seen += 1
+            return super().sum(block)
+
+    path = tmp_path / "budget.db"
+    curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=str(path))
+    curator.measure(Watched(curator.space), dp.GaussianLoss(0.1))
+    before = Watched.seen
+    path.write_bytes(b"this is no database any more" * 500)
+    with pytest.raises(LedgerError):
+        curator.measure(Watched(curator.space), dp.GaussianLoss(0.1))
+    assert Watched.seen == before

@@ -640,6 +640,7 @@ def test_faces_are_those_of_the_usual_loader():
     assert X[1, :3] == pytest.approx([0.45454547, 0.47107437, 0.5123967], abs=1e-7)
 
 
+@needs_published_rows
 def test_the_folder_may_hold_the_files_of_the_origin(monkeypatch, tmp_path):
     """Somebody without a network puts the downloaded files there as they are."""
     original = gzip.decompress(published("lifesci.csv.gz").read_bytes())

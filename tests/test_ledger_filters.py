@@ -79,14 +79,15 @@ def test_one_gaussian_of_the_known_size_fits_and_no_larger_one(epsilon, delta, s
 @pytest.mark.parametrize("steps", [1, 3, 7, 40, 1000])
 @pytest.mark.parametrize("name", ["gaussian", "zcdp"])
 def test_equal_shares_of_a_budget_fit_and_one_more_does_not(epsilon, delta, steps, name):
-    kind = {"gaussian": dp.GaussianLoss(1.0), "zcdp": dp.ZcdpLoss(1.0)}[name]
-    share = dp.calibrate(dp.Guarantee(epsilon, delta), {kind: steps}).losses[0]
     fresh = limit(epsilon, delta, name)
+    whole = remaining("d", fresh, {})
+    share = dp.GaussianLoss(whole.mu / math.sqrt(steps)) if name == "gaussian" else dp.ZcdpLoss(whole.rho / steps)
     assert admits(fresh, {share: steps - 1} if steps > 1 else {}, {share: 1})
-    assert not admits(fresh, {share: steps}, {share: 1})
-    assert not admits(fresh, {share: steps}, {share.with_noise(1e4): 1})
-    left = remaining("d", fresh, {share: steps})
-    assert left.mu < 1e-5 * normal_mu(epsilon, delta)
+    assert not admits(fresh, {share: steps}, {share.with_noise(1e4 / steps): 1})
+    assert remaining("d", fresh, {share: steps}).mu == 0.0
+    share = dp.calibrate(dp.Guarantee(epsilon, delta), {dp.GaussianLoss(1.0): steps}).losses[0]
+    assert admits(limit(epsilon, delta), {share: steps - 1} if steps > 1 else {}, {share: 1})
+    assert not admits(limit(epsilon, delta), {share: steps}, {share.with_noise(1e3 / steps): 1})
 
 
 @pytest.mark.parametrize("steps", [3, 7, 10, 49])

@@ -58,7 +58,10 @@ def test_the_map_catches_an_import_from_below(tmp_path):
     assert imported_rooms(wrong) == {"datasets", "noise"}
 
 
-@pytest.mark.parametrize("module", ["discreet", "discreet.noise", "discreet.datasets"])
+@pytest.mark.parametrize(
+    "module",
+    ["discreet", "discreet.noise", "discreet.ledger", "discreet.records", "discreet.door", "discreet.datasets"],
+)
 def test_importing_pulls_in_nothing_heavy(module):
     code = f"import sys, {module}; print(*sys.modules)"
     loaded = set(

@@ -49,13 +49,15 @@ class Curator:
         A limit on all that is ever released under this name; needs a ledger.
     ledger : Ledger, path or URL
         Where spends are recorded. None: nothing is recorded, and every release says so.
-    unit : str
-        The column that says whose row it is, where one person may have several; with
+    unit : str, int or array
+        The column that says whose row it is, where one person may have several (for an array: the column's number, or
+        the ids themselves); with
     max_rows : int
         how many rows of one unit count.
     at_most : int
         Where the number of rows is not public (add-remove, or persons of several rows): a bound on it that is. It
-        only enters the bound on float error and the size of the grid.
+        only enters the bound on float error and the size of the grid. More rows than that are an error, here and now:
+        the owner's promise was wrong.
     who : str
         Who spends, for the ledger; the name of the account by default.
 
@@ -81,7 +83,7 @@ class Curator:
         neighbors: Neighbors | str = Neighbors.REPLACE_ONE,
         budget: Guarantee | None = None,
         ledger: Ledger | str | None = None,
-        unit: str | None = None,
+        unit: Any = None,
         max_rows: int | None = None,
         at_most: int = AT_MOST,
         who: str | None = None,
@@ -97,7 +99,7 @@ class Curator:
         if budget is not None and budget.neighbors is not self.neighbors:
             raise ValueError(f"budget={budget}: expected one under {self.neighbors}, as the curator")
         if isinstance(records, Records):
-            if (space, schema, unit, max_rows) != (None, None, None, None):
+            if any(given is not None for given in (space, schema, unit, max_rows)):
                 raise ValueError(
                     "space, schema, unit, max_rows: expected none of them, since the Records have their own"
                 )

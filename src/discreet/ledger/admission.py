@@ -27,7 +27,7 @@ from discreet.guarantees import Loss, compose
 from discreet.ledger.filters import SLACK, Largest
 from discreet.ledger.limit import Limit
 
-__all__ = ["Preview", "Remaining", "admits", "admits_alone", "remaining", "weigh"]
+__all__ = ["Preview", "Remaining", "admits", "admits_alone", "remaining", "under", "weigh"]
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _reasons(losses: tuple[tuple[Loss, int], ...], limit: Limit) -> list[str]:
     return reasons
 
 
-def _under(limit: Limit, losses: Mapping[Loss, int]) -> Counter[Loss]:
+def under(limit: Limit, losses: Mapping[Loss, int]) -> Counter[Loss]:
     """Return the losses under the limit's relation; a loss that means nothing there raises."""
     converted = Counter[Loss]()
     for loss, count in losses.items():
@@ -124,7 +124,7 @@ def remaining(dataset: str, limit: Limit | None, spent: Mapping[Loss, int]) -> R
     """Return what is left of ``limit`` after ``spent``."""
     if limit is None:
         return Remaining(dataset, None, math.inf, math.inf, math.inf, math.inf)
-    converted = _under(limit, spent)
+    converted = under(limit, spent)
     filters = limit.filters()
     largest = Largest(*map(max, zip(*(one.left(converted) for one in filters), strict=True)))
     chosen = filters[0]
@@ -136,7 +136,7 @@ def admits(limit: Limit | None, spent: Mapping[Loss, int], asked: Mapping[Loss, 
     """Return whether one of the limit's filters holds for the whole history with ``asked``."""
     if limit is None:
         return True
-    history = _under(limit, spent) + _under(limit, asked)
+    history = under(limit, spent) + under(limit, asked)
     return any(one.holds(history) for one in limit.filters())
 
 
@@ -144,7 +144,7 @@ def admits_alone(limit: Limit | None, spent: Mapping[Loss, int], asked: Mapping[
     """Return whether ``asked`` is the first of its history and keeps the promise by exact composition."""
     if limit is None or spent:
         return limit is None
-    return compose(_under(limit, asked)).usage(limit.guarantee) <= 1.0 + SLACK
+    return compose(under(limit, asked)).usage(limit.guarantee) <= 1.0 + SLACK
 
 
 def weigh(dataset: str, limit: Limit | None, spent: Mapping[Loss, int], asked: Mapping[Loss, int]) -> Preview:

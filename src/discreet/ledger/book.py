@@ -67,10 +67,6 @@ class Book:
         """Return whether the database holds a ledger."""
         return inspect(self._connection).has_table(_LAYOUTS.name)
 
-    def empty(self) -> bool:
-        """Return whether the database holds no table at all."""
-        return not inspect(self._connection).get_table_names()
-
     def create(self) -> None:
         """Make the tables."""
         _METADATA.create_all(self._connection, checkfirst=False)

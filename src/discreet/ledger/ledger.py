@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from discreet.guarantees import Guarantee, Loss
 from discreet.guarantees.composition import Losses, as_counts
 from discreet.guarantees.neighbors import common
-from discreet.ledger.admission import Preview, Remaining, admits, admits_alone, remaining, weigh
+from discreet.ledger.admission import Preview, Remaining, admits, admits_alone, remaining, under, weigh
 from discreet.ledger.entry import Entry, draft, losses_of
 from discreet.ledger.errors import BudgetExceeded
 from discreet.ledger.handle import Handle
@@ -112,7 +112,7 @@ class Ledger(Handle):
                     f"guarantee: the limit of {dataset!r} is {current}, and {asked} is not lower in every respect; "
                     "expected a lower one with the same filter and relation, or raise_limit with a reason"
                 )
-            remaining(dataset, asked, book.spent(dataset))  # raises where the history means nothing under its relation
+            under(asked, book.spent(dataset))  # raises where the history means nothing under its relation
             entry = book.append(draft("limit", dataset, who=who, neighbors=asked.guarantee.neighbors, limit=asked))
         self._remember(entry)
         return asked
@@ -129,8 +129,9 @@ class Ledger(Handle):
     ) -> Limit:
         """Raise the limit of a data set. It is an entry of its own in the record, with a reason.
 
-        What then holds for all releases together is the larger of the limits. If the raise was decided after looking
-        at releases, that is also what holds for the earlier ones.
+        What holds for all releases together is then the new limit, for those before the raise as well. (After
+        lowering and raising: the largest ε that was ever in force, with the largest share of δ for noise plus the
+        largest for failures.)
 
         Parameters
         ----------
@@ -139,8 +140,8 @@ class Ledger(Handle):
         reason : str
             Why, for whoever reads the record.
         filter : str, optional
-            Stays as it is by default. It can be changed, as the relation can, only while nothing has been spent: two
-            filters in turn would each use up δ.
+            Stays as it is by default. While nothing has been spent, it can be changed, and so can the relation and the
+            share for failures, in any direction. Afterwards two filters in turn would each use up δ.
 
         Returns
         -------
@@ -158,12 +159,12 @@ class Ledger(Handle):
             spent = book.spent(dataset)
             if asked.comparable(current) and asked.at_most(current):
                 raise ValueError(f"guarantee: the limit of {dataset!r} is {current}; expected a higher one than that")
-            if spent and not asked.comparable(current):
+            if spent and not (asked.comparable(current) and current.at_most(asked)):
                 raise ValueError(
-                    f"filter, neighbors: the limit of {dataset!r} is {current} and something was spent under it; "
-                    "expected the same filter and relation"
+                    f"guarantee: the limit of {dataset!r} is {current} and something was spent under it; expected the "
+                    f"same filter and relation, and neither share of δ nor ε lower than before, got {asked}"
                 )
-            remaining(dataset, asked, spent)
+            under(asked, spent)
             entry = book.append(
                 draft("raise", dataset, who=who, neighbors=asked.guarantee.neighbors, limit=asked, reason=reason)
             )

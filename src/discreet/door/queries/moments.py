@@ -64,7 +64,7 @@ class Sum(Query):
 
     def contributions(self, block: Block) -> Any:
         """Return y."""
-        return self.space.to_unit(self.space.clip(block.x))
+        return self.space.to_unit(block.x)
 
 
 @registered(
@@ -141,7 +141,7 @@ class Moments(Query):
     def contributions(self, block: Block) -> Any:
         """Return (a, b·y, c·packed yyᵀ)."""
         a, b, c = (math.sqrt(weight) for weight in self.weights)
-        y = self.space.to_unit(self.space.clip(block.x))
+        y = self.space.to_unit(block.x)
         xp = array_namespace(y)
         i, j, scale = (xp.asarray(part, device=device(y)) for part in self._packing())
         products = xp.take(y, i, axis=1) * xp.take(y, j, axis=1) * xp.astype(scale, y.dtype)
@@ -150,7 +150,7 @@ class Moments(Query):
     def sum(self, block: Block) -> Any:
         """Return the sums by one matrix product."""
         a, b, c = (math.sqrt(weight) for weight in self.weights)
-        y = self.space.to_unit(self.space.clip(block.x))
+        y = self.space.to_unit(block.x)
         xp = array_namespace(y)
         i, j, scale = (xp.asarray(part, device=device(y)) for part in self._packing())
         gram = xp.reshape(xp.matmul(y.T, y), (-1,))
