@@ -30,14 +30,14 @@ def main() -> None:
         release = curator.measure(query, loss)
 
         # From here on nothing sees a row: the moments in the unit ball, then in the data's own units.
-        _, first, second = query.moments(release.value)
-        first, second = first / n, second / n
+        first, second = release["first"] / n, release["second"] / n
         eigenvalues, vectors = np.linalg.eigh(second - np.outer(first, first))
         scale = np.array(curator.space.scale)
         mean = curator.space.from_unit(first)
         covariance = (vectors * np.maximum(eigenvalues, 0.0)) @ vectors.T * np.outer(scale, scale)
         deviation = np.sqrt(np.diag(covariance))
-        noise = release.law.half_width(0.95) / (n * np.sqrt(0.5)) * scale
+        low, high = release.interval(0.95, "first")
+        noise = (high - low) / 2 / n * scale
 
         print(f"UCI Adult, {n} rows, {d} columns: mean and covariance from one release of {query.size} noisy numbers\n")
         print(

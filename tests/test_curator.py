@@ -150,7 +150,7 @@ def test_a_mechanism_of_ones_own_goes_through_the_same_door(ledger):
 
         def plan(self, query, loss, setting):
             inner = Additive().plan(query, loss, setting)
-            return Plan(self.kind, inner.loss, None, True, inner.shapes, lambda v, b: np.rint(inner.draw(v, b)))
+            return Plan(self.kind, inner.loss, None, True, inner.parts, lambda v, b: np.rint(inner.draw(v, b)))
 
     curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger)
     release = curator.measure(Sum(curator.space), dp.GaussianLoss(0.1), passage=Rounded())
@@ -199,6 +199,8 @@ class TestPaying:
             (Sum(curator.space), dp.ZcdpLoss(0.1)),
             (Sum(curator.space), dp.GaussianLoss(0.1, "add-remove")),
             (Sum(dp.Box([0.0], [1.0])), dp.GaussianLoss(0.1)),
+            (Sum(dp.Box([0.0] * 3, [1.0] * 3)), dp.GaussianLoss(0.1)),
+            (Histogram(2), dp.GaussianLoss(0.1)),
             (Mode(3), dp.PureLoss(0.1)),
             (Sum(curator.space), dp.GaussianLoss(1e-12)),
             ("sum", dp.GaussianLoss(0.1)),
@@ -242,6 +244,8 @@ class TestPaying:
     def test_a_budget_needs_a_ledger_and_a_ledger_a_name(self, ledger):
         with pytest.raises(ValueError, match="ledger=None"):
             dp.Curator(ROWS, space=BOX, budget=dp.Guarantee(1.0))
+        with pytest.raises(ValueError, match="budget=1"):
+            dp.Curator(ROWS, space=BOX, name="x", ledger=ledger, budget=1.0)
         with pytest.raises(ValueError, match="name=None"):
             dp.Curator(ROWS, space=BOX, ledger=ledger)
         with pytest.raises(ValueError, match="budget="):
@@ -297,14 +301,18 @@ class TestRelease:
         with pytest.raises(AttributeError):
             release.value = np.zeros(3)
         with pytest.raises(TypeError):
-            release.shapes["count"] = (2,)
+            release.parts["count"] = None
 
     def test_parts_and_intervals(self):
         release = self.release()
         assert release["first"].shape == (3,)
         low, high = release.interval(0.9, "count")
         assert low[0] < release["count"][0] < high[0]
-        assert (high - low)[0] / 2 == pytest.approx(release.law.half_width(0.9))
+        assert (high - low)[0] / 2 == pytest.approx(release.law.half_width(0.9) / math.sqrt(1 / 3))
+        low, high = release.interval(0.9, "second")
+        assert low.shape == (3, 3)
+        assert (high - low)[0, 1] == pytest.approx((high - low)[0, 0] / math.sqrt(2.0))
+        assert (release.interval()[1] > release.value).all()
         with pytest.raises(ValueError, match="name='third'"):
             release["third"]
 
@@ -316,6 +324,22 @@ class TestRelease:
         assert curator.measure(Sum(curator.space), dp.GaussianLoss(1.0), bits=seeded(7)).provenance == "simulated"
         with pytest.raises(ValueError, match="provenance='measured'"):
             dp.Release(**{name: getattr(made, name) for name in made.__dataclass_fields__} | {"provenance": "measured"})
+
+    def test_the_parts_are_the_statistics_and_not_their_weighted_sums(self, seeded):
+        curator = dp.Curator(ROWS, space=BOX)
+        y = curator.space.to_unit(ROWS)
+        for weights in [(1 / 3, 1 / 3, 1 / 3), (0.1, 0.2, 0.7), (0.0, 0.5, 0.5)]:
+            release = curator.measure(Moments(curator.space, weights), dp.GaussianLoss(1e6), bits=seeded(8))
+            if weights[0]:
+                assert release["count"] == pytest.approx(len(ROWS), abs=1e-3)
+            np.testing.assert_allclose(release["first"], y.sum(axis=0), atol=1e-3)
+            np.testing.assert_allclose(release["second"], y.T @ y, atol=1e-3)
+
+    def test_a_file_tells_what_the_numbers_mean(self):
+        facts = json.loads(self.release().to_json())["declared"]
+        assert facts["space"] == {"kind": "Box", "low": [0.0] * 3, "high": [10.0] * 3}
+        assert facts["columns"] == ["x0", "x1", "x2"]
+        assert (facts["unit"], facts["max_rows"]) == (None, 1)
 
     def test_another_format_is_refused(self):
         wrong = json.loads(self.release().to_json()) | {"format": 99}

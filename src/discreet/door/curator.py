@@ -93,9 +93,13 @@ class Curator:
         self.who = who
         self.at_most = integer("at_most", at_most, least=1)
         if ledger is not None and not name:
-            raise ValueError("name=None: expected the data set's name, under which the ledger records what is spent")
+            raise ValueError(
+                f"name={name!r}: expected the data set's name, under which the ledger records what is spent"
+            )
         if budget is not None and ledger is None:
             raise ValueError("ledger=None: expected a ledger (a path is enough) that keeps the budget across sessions")
+        if budget is not None and not isinstance(budget, Guarantee):
+            raise ValueError(f"budget={budget!r}: expected a Guarantee, for example Guarantee(1.0, 1e-6)")
         if budget is not None and budget.neighbors is not self.neighbors:
             raise ValueError(f"budget={budget}: expected one under {self.neighbors}, as the curator")
         if isinstance(records, Records):
@@ -128,6 +132,18 @@ class Curator:
         return self._records.categories
 
     @property
+    def declared(self) -> dict[str, Any]:
+        """What was declared of the rows, as plain values; public."""
+        return {
+            "space": None if self.space is None else self.space.to_dict(),
+            "columns": list(self.columns),
+            "category_columns": list(self._records.category_columns),
+            "categories": [list(values) for values in self.categories],
+            "unit": None if self._records.unit is None else str(self._records.unit),
+            "max_rows": self._records.max_rows,
+        }
+
+    @property
     def _size_is_public(self) -> bool:
         return self.neighbors is Neighbors.REPLACE_ONE and self._records.unit is None
 
@@ -156,8 +172,7 @@ class Curator:
         if query.dimension not in (0, self._records.dimension):
             have = self._records.dimension
             raise ValueError(f"query={query.name!r}: expected one over {have} numeric columns, got {query.dimension}")
-        if query.category_columns > len(self.categories):
-            raise ValueError(f"query={query.name!r}: expected at most {len(self.categories)} columns of categories")
+        query.check(self.space, self.categories)
         return (passage or passage_for(query, loss)).plan(query, loss, self.setting)
 
     def measure(self, query: Query, loss: Loss, *, passage: Passage | None = None, bits: Bits | None = None) -> Release:
@@ -202,7 +217,7 @@ class Curator:
         return measured(
             query=query.name,
             value=plan.draw(values, bits),
-            shapes=plan.shapes,
+            parts=plan.parts,
             passage=plan.kind,
             law=plan.law,
             exact=plan.exact,
@@ -210,6 +225,7 @@ class Curator:
             size=self.size,
             dataset=self.name,
             recorded=self.ledger is not None,
+            declared=self.declared,
             private=bits is None or bits.private,
         )
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.door.part import Part
 from discreet.door.query import Query
 from discreet.door.selection import Selection
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, LaplaceLoss, Loss, Neighbors, PureLoss
@@ -65,7 +66,7 @@ class Plan:
     loss: Loss
     law: Law | None
     exact: bool
-    shapes: Mapping[str, tuple[int, ...]]
+    parts: Mapping[str, Part]
     draw: Callable[[Array, Bits | None], Array]
 
 
@@ -94,13 +95,13 @@ class Additive(Passage):
         if isinstance(loss, GaussianLoss):
             sensitivity = setting.sensitivity(query, "l2")
             gaussian = GaussianNoise.for_query(mu=loss.mu, sensitivity=sensitivity, largest=largest, size=size)
-            return Plan(self.kind, loss, gaussian, True, query.shapes, gaussian.add)
+            return Plan(self.kind, loss, gaussian, True, query.parts, gaussian.add)
         if isinstance(loss, LaplaceLoss):
             sensitivity = setting.sensitivity(query, "l1")
             if math.isinf(sensitivity):
                 raise ValueError(f"loss={loss!r}: expected a GaussianLoss; {query.name} has no bound in L1")
             laplace = LaplaceNoise.for_query(epsilon=loss.epsilon, sensitivity=sensitivity, largest=largest, size=size)
-            return Plan(self.kind, loss, laplace, True, query.shapes, laplace.add)
+            return Plan(self.kind, loss, laplace, True, query.parts, laplace.add)
         raise ValueError(f"loss={loss!r}: expected a GaussianLoss or a LaplaceLoss to measure {query.name}")
 
 
@@ -117,8 +118,12 @@ class Exponential(Passage):
 
     def plan(self, query: Query, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``BoundedRangeLoss``."""
-        if not isinstance(query, Selection) or not isinstance(loss, BoundedRangeLoss):
-            raise ValueError(f"loss={loss!r}: expected a selection query and a BoundedRangeLoss")
+        if not isinstance(query, Selection):
+            raise ValueError(f"query={query.name!r}: expected one that selects, for example Mode")
+        if not isinstance(loss, BoundedRangeLoss):
+            raise ValueError(
+                f"loss={loss!r}: expected a BoundedRangeLoss (exponential mechanism) or a PureLoss (noisy maximum)"
+            )
         spread = query.spread(setting)
         size = query.largest_score(setting)
         eta = loss.epsilon / (spread + 4.0 * 2.0**-53 * size)
@@ -126,7 +131,7 @@ class Exponential(Passage):
         def draw(values: Array, bits: Bits | None) -> Array:
             return np.array([float(categorical(eta * query.scores(values), bits))])
 
-        return Plan(self.kind, loss, None, True, {"selected": (1,)}, draw)
+        return Plan(self.kind, loss, None, True, {"selected": Part((1,))}, draw)
 
 
 class NoisyMax(Passage):
@@ -142,8 +147,10 @@ class NoisyMax(Passage):
 
     def plan(self, query: Query, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``PureLoss``."""
-        if not isinstance(query, Selection) or not isinstance(loss, PureLoss):
-            raise ValueError(f"loss={loss!r}: expected a selection query and a PureLoss")
+        if not isinstance(query, Selection):
+            raise ValueError(f"query={query.name!r}: expected one that selects, for example Mode")
+        if not isinstance(loss, PureLoss):
+            raise ValueError(f"loss={loss!r}: expected a PureLoss for a noisy maximum")
         law = LaplaceNoise.for_query(
             epsilon=loss.epsilon, sensitivity=query.spread(setting), largest=query.largest_score(setting), size=2
         )
@@ -152,7 +159,7 @@ class NoisyMax(Passage):
             steps = law.steps(query.scores(values))
             return np.array([float(np.argmax(steps + law.sample(steps.shape, bits)))])
 
-        return Plan(self.kind, loss, None, True, {"selected": (1,)}, draw)
+        return Plan(self.kind, loss, None, True, {"selected": Part((1,))}, draw)
 
 
 class Euclidean(Passage):
@@ -167,7 +174,7 @@ class Euclidean(Passage):
         if not isinstance(loss, PureLoss):
             raise ValueError(f"loss={loss!r}: expected a PureLoss")
         law = EuclideanNoise(setting.sensitivity(query, "l2") / loss.epsilon, query.size)
-        return Plan(self.kind, loss, None, False, query.shapes, law.add)
+        return Plan(self.kind, loss, None, False, query.parts, law.add)
 
 
 def passage_for(query: Query, loss: Any) -> Passage:

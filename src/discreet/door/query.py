@@ -3,21 +3,21 @@
 A query is a small immutable value made from public numbers only (a space, categories, parameters of an earlier
 release). It clips by itself, so its bound holds for any row whatever; it keeps nothing of what it has seen.
 
-To write one: subclass ``Query``, give ``name``, ``shapes``, ``bound`` and ``contributions``, and register it
+To write one: subclass ``Query``, give ``name``, ``parts``, ``bound`` and ``contributions``, and register it
 (``discreet.door.registry``) with a way to make instances. The worst-neighbour search then runs over it.
 """
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from array_api_compat import array_namespace
 
 from discreet.door.bound import Bound
-from discreet.records import Block
+from discreet.door.part import Part
+from discreet.records import Block, Space
 
 __all__ = ["Query"]
 
@@ -40,15 +40,19 @@ class Query(ABC):
     def dimension(self) -> int:
         """How many numeric columns a block must have."""
 
-    @property
-    def category_columns(self) -> int:
-        """How many columns of categories a block must have at least."""
-        return 0
+    def check(self, space: Space | None, categories: Sequence[Sequence[Any]]) -> None:
+        """Raise a ValueError where the query does not fit rows of these declarations; by public facts only.
+
+        A query that has a space of its own must have the curator's: two bounds for one thing are one too many.
+        """
+        own: Space | None = getattr(self, "space", None)
+        if own is not None and own != space:
+            raise ValueError(f"query={self.name!r}: expected the space of the curator, {space!r}; got {own!r}")
 
     @property
     @abstractmethod
-    def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """The named parts of the sum, in order, each with the shape in which a release shows it."""
+    def parts(self) -> Mapping[str, Part]:
+        """The named parts of the sum, in order."""
 
     @property
     @abstractmethod
@@ -67,7 +71,7 @@ class Query(ABC):
     @property
     def size(self) -> int:
         """How many numbers the sum has."""
-        return sum(math.prod(shape) for shape in self.shapes.values())
+        return sum(part.size for part in self.parts.values())
 
     @property
     def roundoff(self) -> float:

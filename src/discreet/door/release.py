@@ -8,9 +8,8 @@ It is frozen, carries its noise law, its loss and its relation, goes to JSON and
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.arguments import choice
+from discreet.door.part import Part
 from discreet.guarantees import Loss, Neighbors
 from discreet.noise import Law
 
@@ -54,8 +54,8 @@ class Release:
     query : str
     value : ndarray
         The released numbers, one after the other, read-only. For a selection, the index that was selected.
-    shapes : mapping of str to tuple
-        The named parts of ``value``; ``release["name"]`` is one of them in its shape.
+    parts : mapping of str to Part
+        The named parts of ``value``; ``release["name"]`` is one of them in its shape, the query's weight undone.
     passage : str
         ``"additive"``, ``"selection"`` or ``"sampled"``.
     law : Law or None
@@ -69,12 +69,14 @@ class Release:
         The declared name of the data.
     recorded : bool
         Whether a ledger holds the spend.
+    declared : mapping
+        What was declared of the rows: space, columns, categories, the unit and its rows. Enough to read the numbers.
     provenance : str
     """
 
     query: str
     value: Array
-    shapes: Mapping[str, tuple[int, ...]]
+    parts: Mapping[str, Part]
     passage: str
     law: Law | None
     exact: bool
@@ -82,18 +84,19 @@ class Release:
     size: PublicSize
     dataset: str | None = None
     recorded: bool = False
+    declared: Mapping[str, Any] = field(default_factory=dict)
     provenance: str = "simulated"
 
     def __post_init__(self) -> None:
         value = np.array(self.value, dtype=np.float64).reshape(-1)
         value.flags.writeable = False
-        shapes = {str(name): tuple(int(side) for side in shape) for name, shape in self.shapes.items()}
-        if sum(math.prod(shape) for shape in shapes.values()) != value.size:
-            raise ValueError(f"shapes={shapes!r}: expected parts of {value.size} numbers in all")
+        if sum(part.size for part in self.parts.values()) != value.size:
+            raise ValueError(f"parts={dict(self.parts)!r}: expected parts of {value.size} numbers in all")
         choice("passage", self.passage, PASSAGES)
         choice("provenance", self.provenance, ("loaded", "simulated"))
         object.__setattr__(self, "value", value)
-        object.__setattr__(self, "shapes", MappingProxyType(shapes))
+        object.__setattr__(self, "parts", MappingProxyType(dict(self.parts)))
+        object.__setattr__(self, "declared", MappingProxyType(dict(self.declared)))
 
     @property
     def neighbors(self) -> Neighbors:
@@ -101,31 +104,27 @@ class Release:
         return self.loss.neighbors
 
     def __getitem__(self, name: str) -> Array:
-        """Return a named part of the value."""
-        return self._part(self.value, name)
-
-    def _part(self, values: Array, name: str) -> Array:
-        choice("name", name, self.shapes)
-        start = 0
-        for part, shape in self.shapes.items():
-            end = start + math.prod(shape)
-            if part == name:
-                return values[start:end].reshape(shape)
-            start = end
-        raise AssertionError
+        """Return a named part of the value, its weight undone."""
+        choice("name", name, self.parts)
+        names = list(self.parts)
+        start = sum(self.parts[before].size for before in names[: names.index(name)])
+        return self.parts[name].shown(self.value[start : start + self.parts[name].size])
 
     def interval(self, level: float = 0.95, name: str | None = None) -> tuple[Array, Array]:
-        """Return lower and upper limits that hold the number before noise with probability ``level``, each by itself.
+        """Return lower and upper limits of a part, or of all numbers as they were released.
 
-        They speak of the noise alone: not of clipping, nor of sampling the people in the data.
+        Each holds the number before noise with probability ``level``, by itself. They speak of the noise alone: not of
+        clipping, nor of sampling the people in the data.
         """
         if self.law is None:
             raise ValueError(
                 f"passage={self.passage!r}: expected an additive release; a selection has no noise to undo"
             )
-        values = self.value if name is None else self[name]
-        half = self.law.half_width(level)
-        return values - half, values + half
+        half = np.full(self.value.shape, self.law.half_width(level))
+        if name is None:
+            return self.value - half, self.value + half
+        values, width = self[name], self.parts[name].shown(half[: self.parts[name].size])
+        return values - width, values + width
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release as plain values, for JSON."""
@@ -133,7 +132,8 @@ class Release:
             "format": FORMAT,
             "query": self.query,
             "value": self.value.tolist(),
-            "shapes": {name: list(shape) for name, shape in self.shapes.items()},
+            "parts": {name: part.to_dict() for name, part in self.parts.items()},
+            "declared": dict(self.declared),
             "passage": self.passage,
             "law": None if self.law is None else self.law.to_dict(),
             "exact": self.exact,
@@ -157,6 +157,10 @@ class Release:
             | {
                 "law": None if law is None else Law.from_dict(law),
                 "loss": Loss.from_dict(given["loss"]),
+                "parts": {
+                    name: Part(tuple(part["shape"]), part["weight"], part["symmetric"])
+                    for name, part in given["parts"].items()
+                },
                 "size": PublicSize(**given["size"]),
                 "provenance": "simulated" if was == "simulated" else "loaded",
             }
@@ -177,7 +181,7 @@ class Release:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{name}{list(shape)}" for name, shape in self.shapes.items())
+        parts = ", ".join(f"{name}{list(part.shape)}" for name, part in self.parts.items())
         how = "exact" if self.exact else "idealised"
         where = "recorded" if self.recorded else "NOT RECORDED in any ledger"
         return (
@@ -202,7 +206,7 @@ def simulate(
     return Release(
         query=query,
         value=values,
-        shapes=shapes or {query: values.shape},
+        parts={name: Part(shape) for name, shape in (shapes or {query: values.shape}).items()},
         passage="additive",
         law=law,
         exact=True,

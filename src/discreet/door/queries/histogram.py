@@ -7,7 +7,7 @@ up: 2 in L1, √2 in L2. All are attained.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,10 @@ from array_api_compat import array_namespace, device
 
 from discreet.arguments import integer
 from discreet.door.bound import Bound
+from discreet.door.part import Part
 from discreet.door.query import Query
 from discreet.door.registry import registered
-from discreet.records import Block
+from discreet.records import Block, Space
 
 __all__ = ["Histogram"]
 
@@ -33,13 +34,10 @@ class Histogram(Query):
         How many categories the column has.
     column : int
         Which of the category columns, counted from 0.
-    dimension : int
-        How many numeric columns the rows have beside; they are not looked at.
     """
 
     categories: int
     column: int = 0
-    dimension: int = 0
 
     name = "histogram"
 
@@ -47,15 +45,24 @@ class Histogram(Query):
         integer("categories", self.categories, least=2)
         integer("column", self.column, least=0)
 
-    @property
-    def category_columns(self) -> int:
-        """Up to its column."""
-        return self.column + 1
+    def check(self, space: Space | None, categories: Sequence[Sequence[Any]]) -> None:
+        """Raise where the column is not there, or has another number of categories."""
+        have = [len(values) for values in categories]
+        if self.column >= len(have) or have[self.column] != self.categories:
+            raise ValueError(
+                f"categories={self.categories}, column={self.column}: expected a column of categories, counted from 0, "
+                f"and as many categories as it has; they have {have}"
+            )
 
     @property
-    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+    def parts(self) -> Mapping[str, Part]:
         """One count a category."""
-        return {"counts": (self.categories,)}
+        return {"counts": Part((self.categories,))}
+
+    @property
+    def dimension(self) -> int:
+        """No numeric column is looked at."""
+        return 0
 
     @property
     def bound(self) -> Bound:

@@ -21,6 +21,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 from discreet.door.bound import Bound
+from discreet.door.part import Part
 from discreet.door.query import Query
 from discreet.door.registry import registered
 from discreet.records import Ball, Block, Box
@@ -53,9 +54,9 @@ class Sum(Query):
         return self.space.dimension
 
     @property
-    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+    def parts(self) -> Mapping[str, Part]:
         """The sum of y."""
-        return {"sum": (self.dimension,)}
+        return {"sum": Part((self.dimension,))}
 
     @property
     def bound(self) -> Bound:
@@ -105,10 +106,12 @@ class Moments(Query):
         return self.space.dimension
 
     @property
-    def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """The count, the first moment, and the upper triangle of the second, packed row by row."""
+    def parts(self) -> Mapping[str, Part]:
+        """The count (where it has a weight), the first moment and the second."""
+        a, b, c = (math.sqrt(weight) for weight in self.weights)
         d = self.dimension
-        return {"count": (1,), "first": (d,), "second": (d * (d + 1) // 2,)}
+        count = {"count": Part((1,), a)} if a else {}
+        return count | {"first": Part((d,), b), "second": Part((d, d), c, symmetric=True)}
 
     @property
     def bound(self) -> Bound:
@@ -145,7 +148,8 @@ class Moments(Query):
         xp = array_namespace(y)
         i, j, scale = (xp.asarray(part, device=device(y)) for part in self._packing())
         products = xp.take(y, i, axis=1) * xp.take(y, j, axis=1) * xp.astype(scale, y.dtype)
-        return xp.concat([xp.full((y.shape[0], 1), a, dtype=y.dtype, device=device(y)), b * y, c * products], axis=1)
+        count = [xp.full((y.shape[0], 1), a, dtype=y.dtype, device=device(y))] if a else []
+        return xp.concat([*count, b * y, c * products], axis=1)
 
     def sum(self, block: Block) -> Any:
         """Return the sums by one matrix product."""
@@ -155,17 +159,5 @@ class Moments(Query):
         i, j, scale = (xp.asarray(part, device=device(y)) for part in self._packing())
         gram = xp.reshape(xp.matmul(y.T, y), (-1,))
         products = xp.take(gram, i * self.dimension + j, axis=0) * xp.astype(scale, y.dtype)
-        count = xp.full((1,), a * y.shape[0], dtype=y.dtype, device=device(y))
-        return xp.concat([count, b * xp.sum(y, axis=0), c * products], axis=0)
-
-    def moments(self, values: Any) -> tuple[float, Any, Any]:
-        """Return the count, Σy and Σyyᵀ (a full matrix) from a released sum, the weights undone.
-
-        The count is nan where its weight is 0.
-        """
-        a, b, c = (math.sqrt(weight) for weight in self.weights)
-        d = self.dimension
-        i, j, scale = self._packing()
-        second = np.zeros((d, d))
-        second[i, j] = second[j, i] = values[1 + d :] / (c * scale)
-        return (float(values[0]) / a if a else math.nan), values[1 : 1 + d] / b, second
+        count = [xp.full((1,), a * y.shape[0], dtype=y.dtype, device=device(y))] if a else []
+        return xp.concat([*count, b * xp.sum(y, axis=0), c * products], axis=0)
