@@ -256,6 +256,32 @@ def test_a_column_of_a_wrong_type(tmp_path):
             Ledger(path).verify()
 
 
+def test_an_error_that_is_kept_keeps_no_lock(tmp_path):
+    path = tmp_path / "budget.db"
+    ledger = filled(path, 6)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE discreet_ledger_entries SET details = '{}' WHERE number = 3")
+    connection.close()
+    kept = []
+    for call in (ledger.verify, ledger.history, lambda: ledger.remaining("census")):
+        with pytest.raises(LedgerError) as caught:
+            call()
+        kept.append(caught)  # and with it every frame between here and the database
+    with sqlite3.connect(path, timeout=0.1) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+    connection.close()
+    assert len(kept) == 3
+
+
+def test_a_long_record_is_read_in_pages(tmp_path, monkeypatch):
+    monkeypatch.setattr("discreet.ledger.book._PAGE", 7)
+    ledger = filled(tmp_path / "budget.db", 22)
+    ledger.spend("other", LOSS, query="q")
+    assert [entry.number for entry in ledger.history()] == list(range(1, 24))
+    assert len(ledger.history("census")) == 22
+    assert ledger.verify() == ledger.head
+
+
 # Files that cannot be written
 
 FULL = """

@@ -70,12 +70,13 @@ def calibrate(guarantee: Guarantee, losses: Losses, method: str = "exact", *, in
             scaled[loss.with_noise(noise)] += count
         return compose(scaled, method, integer=integer)
 
-    at(1.0).usage(guarantee)  # says what is wrong with the guarantee before a search
-    start = 1.0
-    if method == "exact":  # never above the moments accountant, which is quick to ask
+    first = at(1.0)
+    first.usage(guarantee)  # says what is wrong with the guarantee before a search
+    start, relative = 1.0, 1e-13
+    if not first.quick:  # never above the moments accountant, which is quick to ask
         moments = least_on_half_line(lambda factor: Moments(at(factor).counts).usage(guarantee), 1.0, 1.0)
-        start = moments if math.isfinite(moments) else 1.0
-    noise = least_on_half_line(lambda factor: at(factor).usage(guarantee), 1.0, start, 1e-9)
+        start, relative = (moments if math.isfinite(moments) else 1.0), 1e-9
+    noise = least_on_half_line(lambda factor: at(factor).usage(guarantee), 1.0, start, relative)
     if math.isinf(noise):
         raise ValueError(
             f"guarantee={guarantee}: no noise is enough with method={method!r}; expected a larger delta, "

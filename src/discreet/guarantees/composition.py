@@ -83,6 +83,11 @@ class Composition(ABC):
             converted[loss.under(neighbors)] += count
         return type(self)(converted)
 
+    @property
+    def quick(self) -> bool:
+        """Whether an answer takes microseconds, so that a search may ask for the last digit."""
+        return True
+
     def usage(self, guarantee: Guarantee) -> float:
         """Return a number that is at most 1 exactly where ``guarantee`` is kept, and falls as noise grows.
 

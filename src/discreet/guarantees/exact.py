@@ -42,6 +42,11 @@ class Exact(Composition):
         log_success = math.fsum(count * math.log1p(-loss.failure) for loss, count in self._others)
         self._failure = -math.expm1(log_success)
 
+    @property
+    def quick(self) -> bool:
+        """Only the closed form for Gaussians is."""
+        return not self._others
+
     def _epsilon(self, delta: float) -> float:
         if not self._others:
             return normal_epsilon(self.mu, delta)

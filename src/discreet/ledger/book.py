@@ -35,6 +35,8 @@ __all__ = ["LAYOUT", "Book"]
 
 LAYOUT = 1
 
+_PAGE = 1000  # rows that are read at once
+
 _METADATA = MetaData()
 
 _LAYOUTS = Table("discreet_ledger_layout", _METADATA, Column("version", Integer, nullable=False))
@@ -74,8 +76,8 @@ class Book:
 
     def check_layout(self) -> None:
         """Raise unless the tables are laid out as this version of the library reads them."""
-        versions = list(self._connection.execute(select(_LAYOUTS.c.version)).scalars())
-        if versions != [LAYOUT]:
+        versions = self._connection.execute(select(_LAYOUTS.c.version)).scalars().all()
+        if list(versions) != [LAYOUT]:
             raise LedgerError(
                 f"the ledger has layout {', '.join(map(str, versions)) or 'unknown'} and this version of discreet "
                 f"reads layout {LAYOUT}; use the version that wrote it"
@@ -120,7 +122,7 @@ class Book:
             .group_by(_ENTRIES.c.details)
         )
         total = Counter[Loss]()
-        for details, times in self._connection.execute(statement):
+        for details, times in self._connection.execute(statement).all():
             for loss, count in losses_of(details).items():
                 total[loss] += count * times
         return total
@@ -134,12 +136,19 @@ class Book:
         return read_entry(placed)
 
     def rows(self, dataset: str | None = None) -> Iterator[dict[str, Any]]:
-        """Return the rows, all or those of one data set, in order."""
-        statement = select(_ENTRIES).order_by(_ENTRIES.c.number)
+        """Return the rows, all or those of one data set, in order.
+
+        A page at a time, each read to its end: whoever stops in the middle leaves no statement open, which would keep
+        the file locked for as long as somebody holds on to the error.
+        """
+        every = select(_ENTRIES).order_by(_ENTRIES.c.number).limit(_PAGE)
         if dataset is not None:
-            statement = statement.where(_ENTRIES.c.dataset == dataset)
-        return (row._asdict() for row in self._connection.execute(statement))
+            every = every.where(_ENTRIES.c.dataset == dataset)
+        page = self._connection.execute(every).all()
+        while page:
+            yield from (row._asdict() for row in page)
+            page = self._connection.execute(every.where(_ENTRIES.c.number > page[-1].number)).all()
 
     def datasets(self) -> list[str]:
         """Return the names of all data sets."""
-        return sorted(self._connection.execute(select(_ENTRIES.c.dataset).distinct()).scalars())
+        return sorted(self._connection.execute(select(_ENTRIES.c.dataset).distinct()).scalars().all())

@@ -152,7 +152,7 @@ def read_entry(row: Row) -> Entry:
         raise LedgerError(f"entry {row['number']} of the ledger cannot be read: {error}") from error
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2**15)  # a spend reads the whole history
 def _losses(details: str) -> tuple[tuple[Loss, int], ...]:
     pairs = json.loads(details)["losses"]
     return tuple((Loss.from_dict(loss), integer("count", count, least=1)) for count, loss in pairs)
