@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import logging
@@ -9,6 +10,7 @@ import math
 import os
 import pickle
 import signal
+import threading
 import time
 import warnings
 
@@ -184,6 +186,53 @@ class TestPaying:
             pickle.dumps(schedule)
         assert copy.deepcopy(schedule) is schedule
 
+    def test_a_schedule_is_used_once_whatever_process_or_thread_asks(self, ledger):
+        curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger)
+        schedule = curator.reserve([dp.GaussianLoss(0.01)] * 20, query="fit")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # forking a process that has threads
+            child = os.fork()
+        if child == 0:
+            try:
+                schedule.measure(Sum(curator.space))
+            except RuntimeError:
+                os._exit(0)
+            finally:
+                os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        made = []
+
+        def use():
+            with contextlib.suppress(ValueError):
+                while True:
+                    made.append(schedule.measure(Sum(curator.space)))
+
+        threads = [threading.Thread(target=use) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(made) == 20
+
+    def test_a_seed_is_refused_where_a_ledger_records(self, ledger, seeded):
+        curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger)
+        with pytest.raises(ValueError, match="bits: expected None"):
+            curator.measure(Sum(curator.space), dp.GaussianLoss(0.1), bits=seeded(9))
+        assert not ledger.history("rows")
+
+    def test_rows_and_persons_do_not_share_a_name(self, ledger):
+        curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger)
+        curator.measure(Sum(curator.space), dp.GaussianLoss(0.1))
+        with pytest.raises(ValueError, match="do not add up"):
+            dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger, unit=np.arange(500) // 5, max_rows=5)
+        dp.Curator(ROWS, space=BOX, name="persons", ledger=ledger, unit=np.arange(500) // 5, max_rows=5)
+
+    def test_what_is_recorded_was_recorded(self, ledger):
+        curator = dp.Curator(ROWS, space=BOX, name="rows")
+        schedule = curator.reserve(dp.GaussianLoss(0.1), query="fit")
+        curator.ledger = ledger
+        assert not schedule.measure(Sum(curator.space)).recorded
+
     def test_the_spend_is_recorded_before_the_rows_are_read(self, ledger):
         """A reduction that fails leaves the spend; a plan that is refused leaves none."""
 
@@ -256,18 +305,18 @@ class TestNothingOfARowComesOut:
     POISON = (1e308, -1e308, math.nan, math.inf, -math.inf, 5e-324, 1e300)
 
     @pytest.mark.parametrize("value", POISON)
-    def test_poisoned_rows_change_nothing_but_the_numbers(self, value, seeded, caplog, capfd, tmp_path):
+    def test_poisoned_rows_change_nothing_but_the_numbers(self, value, seeded, caplog, capfd):
         poisoned = ROWS.copy()
         poisoned[7, 1] = value
         seen = []
         for rows in (ROWS, poisoned):
-            curator = dp.Curator(rows, space=BOX, name="rows", ledger=str(tmp_path / f"{len(seen)}.db"))
+            curator = dp.Curator(rows, space=BOX, name="rows")
             with caplog.at_level(logging.DEBUG), warnings.catch_warnings():
                 warnings.simplefilter("error")
                 release = curator.measure(Moments(curator.space), dp.GaussianLoss(0.3), bits=seeded(6))
             facts = release.to_dict()
             assert np.all(np.isfinite(facts.pop("value")))
-            seen.append((facts, repr(release), repr(curator).replace(f"{len(seen)}.db", ""), caplog.text))
+            seen.append((facts, repr(release), repr(curator), caplog.text))
         assert seen[0] == seen[1]
         assert capfd.readouterr() == ("", "")
 
@@ -293,6 +342,13 @@ class TestRelease:
         np.testing.assert_array_equal(loaded.value, release.value)
         assert loaded.to_dict() | {"provenance": ""} == release.to_dict() | {"provenance": ""}
         assert dp.Release.from_json(loaded.to_json()) == loaded
+
+    def test_copies_and_pickles(self):
+        release = self.release()
+        assert copy.deepcopy(release) is release
+        again = pickle.loads(pickle.dumps(release))
+        assert again.provenance == "loaded"
+        np.testing.assert_array_equal(again.value, release.value)
 
     def test_it_is_frozen(self):
         release = self.release()

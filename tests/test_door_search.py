@@ -155,7 +155,7 @@ def test_bounds_that_are_none(arguments):
         Bound(**arguments)
 
 
-@pytest.mark.parametrize("weights", [(0.5, 0.5, 0.5), (1.0, 0.0, 0.0), (-0.5, 1.0, 0.5)])
+@pytest.mark.parametrize("weights", [(0.5, 0.5, 0.5), (1.0, 0.0, 0.0), (-0.5, 1.0, 0.5), (0.5, 0.5)])
 def test_weights_of_moments(weights):
     with pytest.raises(ValueError, match="weights="):
         Moments(Ball(1.0, center=[0.0]), weights)

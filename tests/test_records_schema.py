@@ -214,13 +214,15 @@ def test_what_is_no_category_is_missing(cell):
 
 def test_units_are_told_apart():
     same = [
-        [7, 7.0, "7", np.int32(7), np.float32(7), decimal.Decimal(7)],
+        [7, 7.0, "7", "007", "7.0", " 7", "+7", "7e0", np.int32(7), np.float32(7), decimal.Decimal(7)],
+        [7.25, "7.25", "07.250"],
+        [1, True, "True", "true", "1"],
         [2**60 + 1, str(2**60 + 1)],
         [0, False, -0.0],
     ]
-    apart = ["07", "7.0", " 7", "ann", "Ann", b"ann", 2**60, 7.5, datetime.date(2020, 1, 1), math.inf, ""]
+    apart = ["ann", "Ann", b"ann", 2**60, 7.5, datetime.date(2020, 1, 1), math.inf, ""]
     keys = [{unit_key(cell) for cell in group} for group in same]
-    assert [len(group) for group in keys] == [1, 1, 1]
+    assert [len(group) for group in keys] == [1] * len(same)
     everything = [next(iter(group)) for group in keys] + [unit_key(cell) for cell in apart]
     assert None not in everything
     assert len(set(everything)) == len(everything)

@@ -113,6 +113,8 @@ class Curator:
         if not self._size_is_public and self._records.rows > self.at_most:
             raise ValueError(f"at_most={at_most!r}: expected a public bound that the number of rows does not exceed")
         self.ledger = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger)
+        if self.ledger is not None:
+            self._check_unit(self.ledger)
         if self.ledger is not None and budget is not None:
             self.ledger.set_limit(str(name), budget)
 
@@ -161,8 +163,10 @@ class Curator:
         rows = max(self._records.rows, 1) if self._size_is_public else self.at_most
         return Setting(self.neighbors, self._records.max_rows, rows, self._records.float_error)
 
-    def plan(self, query: Query, loss: Loss, passage: Passage | None = None) -> Plan:
+    def plan(self, query: Query, loss: Loss, passage: Passage | None = None, bits: Bits | None = None) -> Plan:
         """Return what measuring would cost and with what noise, from public numbers; nothing is spent."""
+        if bits is not None and not bits.private and self.ledger is not None:
+            raise ValueError("bits: expected None where a ledger records; noise from a seed lets the exact sum out")
         if not isinstance(query, Query):
             raise ValueError(f"query={query!r}: expected a Query, for example Sum(curator.space)")
         if not isinstance(loss, Loss):
@@ -187,31 +191,50 @@ class Curator:
         passage : Passage
             Another way through the door, with its own proof; by default the usual one for the query and the loss.
         bits : Bits
-            Seeded bits, for a test. They warn, and the release is marked simulated.
+            Seeded bits, for a test. They warn, the release is marked simulated, and a curator with a ledger refuses
+            them: whoever knows the seed knows the exact sum.
 
         Returns
         -------
         Release
         """
-        plan = self.plan(query, loss, passage)
+        plan = self.plan(query, loss, passage, bits)
         if self.ledger is not None:
-            self.ledger.spend(str(self.name), plan.loss, query=query.name, who=self.who)
-        return self._let_out(query, plan, bits)
+            self.ledger.spend(str(self.name), plan.loss, query=self._entry(query.name), who=self.who)
+        return self._let_out(query, plan, bits, self.ledger is not None)
 
-    def reserve(self, losses: Iterable[Loss], *, query: str) -> Schedule:
+    def reserve(self, losses: Loss | Iterable[Loss], *, query: str) -> Schedule:
         """Pay for a fixed schedule at once, at its exact composed cost, and return the right to measure it.
 
         An estimator that was calibrated for (ε, δ) fits into a fresh limit of the same (ε, δ) in this way.
         """
-        schedule = tuple(losses)
+        schedule = (losses,) if isinstance(losses, Loss) else tuple(losses)
         for loss in schedule:
             if not isinstance(loss, Loss) or loss.neighbors is not self.neighbors:
                 raise ValueError(f"losses: expected losses under {self.neighbors}, as the curator; got {loss!r}")
         if self.ledger is not None:
-            self.ledger.reserve(str(self.name), schedule, query=query, who=self.who)
-        return Schedule(self, schedule)
+            self.ledger.reserve(str(self.name), schedule, query=self._entry(query), who=self.who)
+        return Schedule(self, schedule, self.ledger is not None)
 
-    def _let_out(self, query: Query, plan: Plan, bits: Bits | None) -> Release:
+    def _entry(self, query: str) -> str:
+        """Return what the ledger shall say of a query: its name, and whose privacy it was charged for."""
+        return f"{query}{self._whose}"
+
+    @property
+    def _whose(self) -> str:
+        return " [unit: row]" if self._records.unit is None else f" [unit: {self._records.unit}]"
+
+    def _check_unit(self, ledger: Ledger) -> None:
+        """Refuse a name that was charged for another unit: a row's loss says nothing of a person with many rows."""
+        for entry in ledger.history(str(self.name)):
+            _, mark, whose = (entry.query or "").rpartition(" [unit: ")
+            if mark and mark + whose != self._whose:
+                raise ValueError(
+                    f"name={self.name!r}: expected the unit that the ledger has for it,{mark + whose}; "
+                    f"got{self._whose}. Losses of rows and of persons do not add up: use one unit, or another name"
+                )
+
+    def _let_out(self, query: Query, plan: Plan, bits: Bits | None, recorded: bool) -> Release:
         """Sum the rows and draw. Whoever calls this has recorded ``plan.loss``."""
         values = self._records.reduce(query.sum, query.size)
         return measured(
@@ -224,7 +247,7 @@ class Curator:
             loss=plan.loss,
             size=self.size,
             dataset=self.name,
-            recorded=self.ledger is not None,
+            recorded=recorded,
             declared=self.declared,
             private=bits is None or bits.private,
         )

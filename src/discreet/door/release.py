@@ -180,6 +180,15 @@ class Release:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __copy__(self) -> Release:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Release:
+        return self
+
+    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
+        return Release.from_dict, (self.to_dict(),)  # a pickle is a file like any other: what comes back is loaded
+
     def __repr__(self) -> str:
         parts = ", ".join(f"{name}{list(part.shape)}" for name, part in self.parts.items())
         how = "exact" if self.exact else "idealised"

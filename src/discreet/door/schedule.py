@@ -6,6 +6,8 @@ composition holds.
 
 from __future__ import annotations
 
+import os
+import threading
 from typing import TYPE_CHECKING
 
 from discreet.door.passages import Passage
@@ -23,9 +25,12 @@ __all__ = ["Schedule"]
 class Schedule:
     """The losses that are left of a reservation; made by ``Curator.reserve``."""
 
-    def __init__(self, curator: Curator, losses: tuple[Loss, ...]) -> None:
+    def __init__(self, curator: Curator, losses: tuple[Loss, ...], recorded: bool) -> None:
         self._curator = curator
         self._left = list(losses)
+        self._recorded = recorded
+        self._process = os.getpid()
+        self._lock = threading.Lock()
 
     @property
     def left(self) -> tuple[Loss, ...]:
@@ -34,15 +39,17 @@ class Schedule:
 
     def measure(self, query: Query, *, passage: Passage | None = None, bits: Bits | None = None) -> Release:
         """Measure a query at the next loss of the schedule."""
-        if not self._left:
-            raise ValueError("losses: the schedule is used up; reserve another one")
-        plan = self._curator.plan(query, self._left[0], passage)
-        if plan.loss != self._left[0]:
-            raise ValueError(
-                f"query={query.name!r}: costs {plan.loss!r}, expected the {self._left[0]!r} that was reserved"
-            )
-        self._left.pop(0)
-        return self._curator._let_out(query, plan, bits)
+        if os.getpid() != self._process:
+            raise RuntimeError("a schedule belongs to the process that reserved it; reserve one in this process")
+        with self._lock:  # each loss is taken once, by one thread
+            if not self._left:
+                raise ValueError("losses: the schedule is used up; reserve another one")
+            loss = self._left[0]
+            plan = self._curator.plan(query, loss, passage, bits)
+            if plan.loss != loss:
+                raise ValueError(f"query={query.name!r}: costs {plan.loss!r}, expected the {loss!r} that was reserved")
+            self._left.pop(0)
+        return self._curator._let_out(query, plan, bits, self._recorded)
 
     def __copy__(self) -> Schedule:
         return self

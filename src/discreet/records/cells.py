@@ -87,21 +87,37 @@ def category_key(value: Any) -> Hashable:
     return int(found) if found.is_integer() else found
 
 
+def _spelt(text: str) -> Hashable:
+    """Return the number or truth value that a text spells, else the text."""
+    plain = text.strip()
+    if plain.lower() in ("true", "false"):
+        return int(plain.lower() == "true")
+    if len(plain) < 400 and plain.isascii():
+        try:
+            number = Decimal(plain)
+        except ArithmeticError:
+            return str(text)
+        if number.is_finite() and abs(number.adjusted()) < 400:
+            return int(number) if number == number.to_integral_value() else float(plain)
+    return str(text)
+
+
 def unit_key(value: Any) -> Hashable:
     """Return what a unit's name is compared by, None if it is missing.
 
-    Numbers of one value are one unit, and so is text that spells a whole number in the usual way: readers of CSV files
-    give 7 in one part of a file and "7" in another. "07" is another unit than 7.
+    Numbers of one value are one unit, and so is text that spells that number in whatever way, or a truth value. A
+    reader of CSV files types a column by what stands in it, part by part: with one odd name in it, all others may come
+    as "007" instead of 7. If those were two units, one row would split everybody else's, and twice their rows would
+    count. To make one unit of two is safe: fewer rows count.
 
-    >>> [unit_key(value) for value in (7, 7.0, "7", "07", "ann", None, float("nan"))]
-    [7, 7.0, 7, '07', 'ann', None, None]
+    >>> [unit_key(value) for value in (7, 7.0, "7", " 007", "7.0", "7.5", "ann", None, float("nan"))]
+    [7, 7.0, 7, 7, 7, 7.5, 'ann', None, None]
     """
     try:
         if value is None or value != value:  # NaN, NaT
             return None
         if isinstance(value, str):
-            usual = len(value) < 40 and value.isascii() and value.removeprefix("-").isdigit()
-            return int(value) if usual and str(int(value)) == value else str(value)
+            return _spelt(value)
         if isinstance(value, np.bool_):
             return int(value)
         if isinstance(value, Real) and not _is_duration(value):

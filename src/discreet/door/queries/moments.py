@@ -94,7 +94,11 @@ class Moments(Query):
     name = "moments"
 
     def __post_init__(self) -> None:
-        a2, b2, c2 = self.weights
+        weights = tuple(float(weight) for weight in self.weights)
+        if len(weights) != 3:
+            raise ValueError(f"weights={self.weights!r}: expected three numbers, a², b² and c², that sum to 1")
+        object.__setattr__(self, "weights", weights)
+        a2, b2, c2 = weights
         if not (a2 >= 0.0 and b2 > 0.0 and c2 > 0.0 and abs(a2 + b2 + c2 - 1.0) < 1e-12):
             raise ValueError(
                 f"weights={self.weights!r}: expected a², b², c² with a² ≥ 0, b² > 0 and c² > 0 that sum to 1"
