@@ -214,6 +214,15 @@ class TestPaying:
             thread.join()
         assert len(made) == 20
 
+    def test_a_second_curator_must_name_the_same_budget(self, ledger):
+        promise = dp.Guarantee(1.0, 1e-6)
+        for _ in range(2):
+            dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger, budget=promise)
+        for other in (dp.Guarantee(0.5, 1e-6), dp.Guarantee(2.0, 1e-6)):
+            with pytest.raises(ValueError, match=r"budget=.*expected \(ε=1, δ=1e-06\)"):
+                dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger, budget=other)
+        assert ledger.limit("rows").guarantee == promise
+
     def test_a_seed_is_refused_where_a_ledger_records(self, ledger, seeded):
         curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger)
         with pytest.raises(ValueError, match="bits: expected None"):

@@ -46,7 +46,8 @@ class Curator:
     neighbors : Neighbors or str
         ``"replace-one"`` (default) or ``"add-remove"``.
     budget : Guarantee
-        A limit on all that is ever released under this name; needs a ledger.
+        A limit on all that is ever released under this name; needs a ledger. It is set once; afterwards it must be the
+        one that the ledger has.
     ledger : Ledger, path or URL
         Where spends are recorded. None: nothing is recorded, and every release says so.
     unit : str, int or array
@@ -116,7 +117,18 @@ class Curator:
         if self.ledger is not None:
             self._check_unit(self.ledger)
         if self.ledger is not None and budget is not None:
-            self.ledger.set_limit(str(name), budget)
+            self._set_limit(self.ledger, budget)
+
+    def _set_limit(self, ledger: Ledger, budget: Guarantee) -> None:
+        """Set the first limit of this name; where there is one it must be the same, and the ledger changes it."""
+        limit = ledger.limit(str(self.name))
+        if limit is None:
+            ledger.set_limit(str(self.name), budget)
+        elif limit.guarantee != budget:
+            raise ValueError(
+                f"budget={budget}: expected {limit.guarantee}, the limit that the ledger has for {self.name!r}; "
+                "leave the budget out, or change it with ledger.set_limit or ledger.raise_limit"
+            )
 
     @property
     def space(self) -> Any:
