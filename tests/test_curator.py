@@ -406,6 +406,13 @@ class TestRelease:
         assert facts["columns"] == ["x0", "x1", "x2"]
         assert (facts["unit"], facts["max_rows"]) == (None, 1)
 
+    def test_a_damaged_file_is_refused(self):
+        facts = json.loads(self.release().to_json())
+        with pytest.raises(ValueError, match=r"expected the fields \['loss'\]"):
+            dp.Release.from_dict({name: value for name, value in facts.items() if name != "loss"})
+        with pytest.raises(ValueError, match="finite"):
+            dp.Release.from_dict(facts | {"value": [math.nan] * len(facts["value"])})
+
     def test_another_format_is_refused(self):
         wrong = json.loads(self.release().to_json()) | {"format": 99}
         with pytest.raises(ValueError, match="format=99"):

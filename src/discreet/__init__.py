@@ -24,7 +24,7 @@ from discreet.guarantees import (
     compose,
 )
 from discreet.ledger import BudgetExceeded, Ledger
-from discreet.records import Ball, Box, Schema
+from discreet.records import Ball, Box, Category, Number, Schema
 
 __all__ = [
     "ApproximateLoss",
@@ -32,6 +32,7 @@ __all__ = [
     "BoundedRangeLoss",
     "Box",
     "BudgetExceeded",
+    "Category",
     "ClassicalGaussianLoss",
     "Curator",
     "GaussianLoss",
@@ -43,6 +44,7 @@ __all__ = [
     "Mode",
     "Moments",
     "Neighbors",
+    "Number",
     "PureLoss",
     "Release",
     "Schema",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any
 
@@ -90,6 +90,8 @@ class Release:
     def __post_init__(self) -> None:
         value = np.array(self.value, dtype=np.float64).reshape(-1)
         value.flags.writeable = False
+        if not np.all(np.isfinite(value)):
+            raise ValueError("value: expected finite numbers, as every release has")
         if sum(part.size for part in self.parts.values()) != value.size:
             raise ValueError(f"parts={dict(self.parts)!r}: expected parts of {value.size} numbers in all")
         choice("passage", self.passage, PASSAGES)
@@ -150,6 +152,9 @@ class Release:
         given = dict(values)
         if given.pop("format", None) != FORMAT:
             raise ValueError(f"format={values.get('format')!r}: expected {FORMAT}, the one that this version writes")
+        missing = {field.name for field in fields(cls)} - given.keys()
+        if missing:
+            raise ValueError(f"release: expected the fields {sorted(missing)} as well")
         law = given.pop("law")
         was = choice("provenance", given.pop("provenance"), ("measured", "loaded", "simulated"))
         return cls(

@@ -24,7 +24,8 @@ def check_array(data: Any) -> Any:
     if isinstance(data, np.ma.MaskedArray) and data.dtype.kind in "biufOSUT":
         # Behind a mask there may be anything; a masked cell is missing.
         hidden, shown = np.ma.getmaskarray(data), data.data
-        data = shown.astype(object if shown.dtype.kind in "OSUT" else np.float64)
+        with np.errstate(all="ignore"):  # a warning would tell of a value
+            data = shown.astype(object if shown.dtype.kind in "OSUT" else np.float64)
         data[hidden] = np.nan
     elif isinstance(data, np.ndarray):
         data = np.asarray(data)  # a subclass may do other things with operators
