@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -67,7 +67,7 @@ class Plan:
     law: Law | None
     exact: bool
     parts: Mapping[str, Part]
-    draw: Callable[[Array, Bits | None], Array]
+    draw: Callable[[Array, Bits | None], Array] = field(repr=False)
 
 
 class Passage(ABC):

@@ -51,6 +51,9 @@ class Schedule:
             self._left.pop(0)
         return self._curator._let_out(query, plan, bits, self._recorded)
 
+    def __repr__(self) -> str:
+        return f"<Schedule of {self._curator.name or 'unnamed data'}: {len(self._left)} losses left>"
+
     def __copy__(self) -> Schedule:
         return self
 
