@@ -234,6 +234,13 @@ class TestPaying:
         curator.measure(Sum(curator.space), dp.GaussianLoss(0.1))
         with pytest.raises(ValueError, match="do not add up"):
             dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger, unit=np.arange(500) // 5, max_rows=5)
+        early = dp.Curator(ROWS, space=BOX, name="both", ledger=ledger)
+        persons = dp.Curator(ROWS, space=BOX, name="both", ledger=ledger, unit=np.arange(500) // 5, max_rows=5)
+        persons.measure(Sum(persons.space), dp.GaussianLoss(0.1))
+        with pytest.raises(ValueError, match="do not add up"):
+            early.measure(Sum(early.space), dp.GaussianLoss(0.1))
+        with pytest.raises(ValueError, match="do not add up"):
+            early.reserve(dp.GaussianLoss(0.1), query="fit")
         dp.Curator(ROWS, space=BOX, name="persons", ledger=ledger, unit=np.arange(500) // 5, max_rows=5)
 
     def test_what_is_recorded_was_recorded(self, ledger):

@@ -212,6 +212,7 @@ class Curator:
         """
         plan = self.plan(query, loss, passage, bits)
         if self.ledger is not None:
+            self._check_unit(self.ledger)
             self.ledger.spend(str(self.name), plan.loss, query=self._entry(query.name), who=self.who)
         return self._let_out(query, plan, bits, self.ledger is not None)
 
@@ -225,6 +226,7 @@ class Curator:
             if not isinstance(loss, Loss) or loss.neighbors is not self.neighbors:
                 raise ValueError(f"losses: expected losses under {self.neighbors}, as the curator; got {loss!r}")
         if self.ledger is not None:
+            self._check_unit(self.ledger)
             self.ledger.reserve(str(self.name), schedule, query=self._entry(query), who=self.who)
         return Schedule(self, schedule, self.ledger is not None)
 
@@ -237,7 +239,11 @@ class Curator:
         return " [unit: row]" if self._records.unit is None else f" [unit: {self._records.unit}]"
 
     def _check_unit(self, ledger: Ledger) -> None:
-        """Refuse a name that was charged for another unit: a row's loss says nothing of a person with many rows."""
+        """Refuse a name that was charged for another unit: a row's loss says nothing of a person with many rows.
+
+        Looked at again before every spend, since another curator may have come in between. Two first spends at the same
+        moment could still both pass: only a column in the ledger, checked in its own transaction, will close that.
+        """
         for entry in ledger.history(str(self.name)):
             _, mark, whose = (entry.query or "").rpartition(" [unit: ")
             if mark and mark + whose != self._whose:

@@ -15,14 +15,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
 
-from discreet.arguments import choice, integer
+from discreet.arguments import integer
+from discreet.plain import from_plain, to_plain
 
 __all__ = ["LARGEST", "SMALLEST", "UNIT_ROUNDOFF", "Space", "Vector", "as_floats", "on_device", "vector"]
 
@@ -89,19 +89,12 @@ class Space(ABC):
         >>> Box(0, [1, 2]).to_dict()
         {'kind': 'Box', 'low': 0.0, 'high': [1.0, 2.0]}
         """
-        values = {field.name: getattr(self, field.name) for field in fields(cast(Any, self))}
-        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-        return {"kind": type(self).__name__, **plain}
+        return to_plain(self)
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Space:
         """Return the space that ``to_dict`` described."""
-        kind = Space._kinds[choice("kind", values.get("kind"), Space._kinds)]
-        given = {name: value for name, value in values.items() if name != "kind"}
-        names = {field.name for field in fields(cast(Any, kind))}
-        if set(given) != names:
-            raise ValueError(f"{sorted(given)}: expected the fields of {kind.__name__}, {sorted(names)}")
-        return kind(**given)
+        return from_plain(Space._kinds, values)
 
 
 def vector(name: str, value: Any, write: str) -> Vector:
