@@ -533,6 +533,54 @@ def filled(url):
     return ledger
 
 
+def test_one_unit_a_data_set(url):
+    ledger = Ledger(url)
+    ledger.set_limit("census", dp.Guarantee(1.0, 1e-6))
+    assert ledger.unit("census") is None
+    assert ledger.spend("census", dp.GaussianLoss(0.1), query="q", unit="column person").unit == "column person"
+    before = ledger.head
+    for refused in (
+        lambda: ledger.spend("census", dp.GaussianLoss(0.1), query="q"),
+        lambda: ledger.reserve("census", dp.GaussianLoss(0.1), query="q", unit="column household"),
+        lambda: ledger.set_limit("census", dp.Guarantee(0.5, 1e-6), unit="row"),
+    ):
+        with pytest.raises(ValueError, match=r"expected 'column person', for which 'census' is charged"):
+            refused()
+    assert (ledger.head, ledger.unit("census"), ledger.unit("other")) == (before, "column person", None)
+    ledger.set_limit("census", dp.Guarantee(0.5, 1e-6))
+    ledger.spend("other", dp.GaussianLoss(0.1), query="q")
+
+
+def test_a_limit_can_settle_the_unit(url):
+    ledger = Ledger(url)
+    ledger.set_limit("census", dp.Guarantee(1.0, 1e-6))
+    ledger.set_limit("census", dp.Guarantee(1.0, 1e-6), unit="column person")
+    assert ledger.history("census")[-1].unit == ledger.unit("census") == "column person"
+    assert len(ledger.history()) == 2
+    ledger.set_limit("census", dp.Guarantee(1.0, 1e-6), unit="column person")
+    assert len(ledger.history()) == 2
+    with pytest.raises(ValueError, match="unit='row'"):
+        ledger.spend("census", dp.GaussianLoss(0.1), query="q")
+
+
+def test_two_units_that_come_first_at_once_do_not_both_get_in(url):
+    ledger = Ledger(url)
+    barrier = threading.Barrier(8)
+
+    def spend(unit):
+        handle = Ledger(url)
+        barrier.wait()
+        try:
+            return handle.spend("census", dp.GaussianLoss(0.1), query="q", unit=unit).unit
+        except ValueError:
+            return None
+
+    with ThreadPoolExecutor(8) as pool:
+        units = list(pool.map(spend, ["row", "column person"] * 4))
+    assert len({unit for unit in units if unit is not None}) == 1
+    assert {entry.unit for entry in ledger.history()} == {ledger.unit("census")}
+
+
 TABLE = "discreet_ledger_entries"
 EDITS = {
     "number": "100",
@@ -541,6 +589,7 @@ EDITS = {
     "dataset": "'other'",
     "who": "NULL",
     "query": "'nothing'",
+    "unit": "'column person'",
     "neighbors": "'add-remove'",
     "details": "replace(details, '0.04', '0.03')",
     "previous": "repeat('0', 64)",
@@ -633,10 +682,10 @@ def test_losses_that_cannot_be_read_stop_every_spend(url, changed, details):
 
 def test_another_layout_is_not_touched(url, changed):
     ledger = filled(url)
-    changed("UPDATE discreet_ledger_layout SET version = 2")
-    with pytest.raises(LedgerError, match=r"layout 2 and this version of discreet reads layout 1"):
+    changed("UPDATE discreet_ledger_layout SET version = 3")
+    with pytest.raises(LedgerError, match=r"layout 3 and this version of discreet reads layout 2"):
         Ledger(url)
-    with pytest.raises(LedgerError, match="layout 2"):
+    with pytest.raises(LedgerError, match="layout 3"):
         pickle.loads(pickle.dumps(ledger)).history()
     changed("DELETE FROM discreet_ledger_layout")
     with pytest.raises(LedgerError, match="layout unknown"):

@@ -115,15 +115,23 @@ class Curator:
             raise ValueError(f"at_most={at_most!r}: expected a public bound that the number of rows does not exceed")
         self.ledger = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger)
         if self.ledger is not None:
-            self._check_unit(self.ledger)
-        if self.ledger is not None and budget is not None:
-            self._set_limit(self.ledger, budget)
+            self._agree(self.ledger, budget)
 
-    def _set_limit(self, ledger: Ledger, budget: Guarantee) -> None:
-        """Set the first limit of this name; where there is one it must be the same, and the ledger changes it."""
-        limit = ledger.limit(str(self.name))
+    def _agree(self, ledger: Ledger, budget: Guarantee | None) -> None:
+        """See that unit and budget are the ledger's, before any spend; set the first limit of this name.
+
+        The ledger checks the unit again with every spend, in the same transaction.
+        """
+        limit, unit = ledger.limit(str(self.name)), ledger.unit(str(self.name))
+        if unit not in (None, self.unit):
+            raise ValueError(
+                f"name={self.name!r}: expected the unit that the ledger has for it, {unit!r}, got {self.unit!r}; "
+                "losses of rows and of persons do not add up: use one unit, or another name"
+            )
+        if budget is None:
+            return
         if limit is None:
-            ledger.set_limit(str(self.name), budget)
+            ledger.set_limit(str(self.name), budget, unit=self.unit, who=self.who)
         elif limit.guarantee != budget:
             raise ValueError(
                 f"budget={budget}: expected {limit.guarantee}, the limit that the ledger has for {self.name!r}; "
@@ -156,6 +164,11 @@ class Curator:
             "unit": None if self._records.unit is None else str(self._records.unit),
             "max_rows": self._records.max_rows,
         }
+
+    @property
+    def unit(self) -> str:
+        """Whose privacy is protected: ``"row"``, or ``"column …"`` that says whose row it is."""
+        return "row" if self._records.unit is None else f"column {self._records.unit}"
 
     @property
     def _size_is_public(self) -> bool:
@@ -212,8 +225,7 @@ class Curator:
         """
         plan = self.plan(query, loss, passage, bits)
         if self.ledger is not None:
-            self._check_unit(self.ledger)
-            self.ledger.spend(str(self.name), plan.loss, query=self._entry(query.name), who=self.who)
+            self.ledger.spend(str(self.name), plan.loss, query=query.name, unit=self.unit, who=self.who)
         return self._let_out(query, plan, bits, self.ledger is not None)
 
     def reserve(self, losses: Loss | Iterable[Loss], *, query: str) -> Schedule:
@@ -226,31 +238,8 @@ class Curator:
             if not isinstance(loss, Loss) or loss.neighbors is not self.neighbors:
                 raise ValueError(f"losses: expected losses under {self.neighbors}, as the curator; got {loss!r}")
         if self.ledger is not None:
-            self._check_unit(self.ledger)
-            self.ledger.reserve(str(self.name), schedule, query=self._entry(query), who=self.who)
+            self.ledger.reserve(str(self.name), schedule, query=query, unit=self.unit, who=self.who)
         return Schedule(self, schedule, self.ledger is not None)
-
-    def _entry(self, query: str) -> str:
-        """Return what the ledger shall say of a query: its name, and whose privacy it was charged for."""
-        return f"{query}{self._whose}"
-
-    @property
-    def _whose(self) -> str:
-        return " [unit: row]" if self._records.unit is None else f" [unit: {self._records.unit}]"
-
-    def _check_unit(self, ledger: Ledger) -> None:
-        """Refuse a name that was charged for another unit: a row's loss says nothing of a person with many rows.
-
-        Looked at again before every spend, since another curator may have come in between. Two first spends at the same
-        moment could still both pass: only a column in the ledger, checked in its own transaction, will close that.
-        """
-        for entry in ledger.history(str(self.name)):
-            _, mark, whose = (entry.query or "").rpartition(" [unit: ")
-            if mark and mark + whose != self._whose:
-                raise ValueError(
-                    f"name={self.name!r}: expected the unit that the ledger has for it,{mark + whose}; "
-                    f"got{self._whose}. Losses of rows and of persons do not add up: use one unit, or another name"
-                )
 
     def _let_out(self, query: Query, plan: Plan, bits: Bits | None, recorded: bool) -> Release:
         """Sum the rows and draw. Whoever calls this has recorded ``plan.loss``."""

@@ -59,7 +59,7 @@ class Remaining:
 
     def __str__(self) -> str:
         if self.limit is None:
-            return "no limit"
+            return f"no limit is set for {self.dataset!r}"
         parts = [f"μ={self.mu:.6g} Gaussian"] if self.mu else []
         parts += [f"ε={self.epsilon:.6g} pure"] if self.epsilon else []
         parts += [f"ρ={self.rho:.6g} zCDP"] if self.rho else []

@@ -33,7 +33,7 @@ from discreet.ledger.limit import Limit
 
 __all__ = ["LAYOUT", "Book"]
 
-LAYOUT = 1
+LAYOUT = 2
 
 _PAGE = 1000  # rows that are read at once
 
@@ -50,6 +50,7 @@ _ENTRIES = Table(
     Column("dataset", Text, nullable=False),
     Column("who", Text),
     Column("query", Text),
+    Column("unit", Text),
     Column("neighbors", Text, nullable=False),
     Column("details", Text, nullable=False),
     Column("previous", Text, nullable=False),
@@ -113,6 +114,12 @@ class Book:
         )
         details = self._connection.execute(statement).scalar()
         return None if details is None else limit_of(details)
+
+    def unit(self, dataset: str) -> str | None:
+        """Return whose privacy the data set's losses are about, or None while nothing has settled it."""
+        statement = select(_ENTRIES.c.unit).where(_ENTRIES.c.dataset == dataset, _ENTRIES.c.unit.is_not(None)).limit(1)
+        unit: str | None = self._connection.execute(statement).scalar()
+        return unit
 
     def spent(self, dataset: str) -> Counter[Loss]:
         """Return every loss of the whole history and how many times it was spent."""

@@ -31,8 +31,8 @@ GENESIS = "0" * 64  # what the first entry has in place of a previous hash
 Row = Mapping[str, Any]
 
 # The columns that are hashed, in this order. Changing it, or the encoding, is another layout of the table.
-_HASHED = ("number", "time", "kind", "dataset", "who", "query", "neighbors", "details", "previous")
-_TAG = "discreet ledger 1"  # so that no other list of texts has the same hash
+_HASHED = ("number", "time", "kind", "dataset", "who", "query", "unit", "neighbors", "details", "previous")
+_TAG = "discreet ledger 2"  # so that no other list of texts has the same hash
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,9 @@ class Entry:
     dataset : str
     who, query : str or None
         Who asked, and for what. An entry about a limit has no query.
+    unit : str or None
+        Whose privacy the losses are about: ``"row"``, or the declared column that says whose row it is. One a data
+        set; None for a limit that was set before the first spend settled it.
     neighbors : Neighbors
         The relation of the losses, or of the limit.
     losses : tuple of (Loss, int)
@@ -67,6 +70,7 @@ class Entry:
     dataset: str
     who: str | None
     query: str | None
+    unit: str | None
     neighbors: Neighbors
     losses: tuple[tuple[Loss, int], ...]
     limit: Limit | None
@@ -85,6 +89,7 @@ class Entry:
             dataset=row["dataset"],
             who=row["who"],
             query=row["query"],
+            unit=row["unit"],
             neighbors=Neighbors.of(row["neighbors"]),
             losses=() if about_limit else tuple(losses_of(row["details"]).items()),
             limit=limit_of(row["details"]) if about_limit else None,
@@ -115,6 +120,7 @@ def draft(
     who: str | None,
     neighbors: Neighbors,
     query: str | None = None,
+    unit: str | None = None,
     losses: Mapping[Loss, int] | None = None,
     limit: Limit | None = None,
     reason: str | None = None,
@@ -132,6 +138,7 @@ def draft(
         "dataset": dataset,
         "who": who,
         "query": query,
+        "unit": unit,
         "neighbors": neighbors.value,
         "details": _canonical(details),
     }

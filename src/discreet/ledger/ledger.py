@@ -11,6 +11,7 @@ person who may write the file: for that keep it where analysts may not, or in a 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from discreet.guarantees import Guarantee, Loss
 from discreet.guarantees.composition import Losses, as_counts
@@ -21,6 +22,9 @@ from discreet.ledger.errors import BudgetExceeded
 from discreet.ledger.handle import Handle
 from discreet.ledger.limit import Limit
 from discreet.ledger.naming import somebody, text
+
+if TYPE_CHECKING:
+    from discreet.ledger.book import Book
 
 __all__ = ["Ledger"]
 
@@ -68,6 +72,7 @@ class Ledger(Handle):
         filter: str = "gaussian",  # noqa: A002
         *,
         failures: float | None = None,
+        unit: str | None = None,
         who: str | None = None,
     ) -> Limit:
         """Set the limit of a data set, or lower it.
@@ -91,6 +96,9 @@ class Ledger(Handle):
             The part of δ that is set aside for mechanisms that have a δ of their own. By default nothing (all of δ
             with the pure filter), and such mechanisms are refused. It has to be settled beforehand: see
             ``discreet.ledger.filters``.
+        unit : str, optional
+            Whose privacy it is about: ``"row"``, or ``"column patient"``, say. By default the unit of what
+            was spent, or is spent first.
         who : str, optional
             Who sets it; by default the login name.
 
@@ -102,10 +110,13 @@ class Ledger(Handle):
         dataset = text("dataset", dataset)
         asked = Limit.of(guarantee, filter, failures)
         who = somebody(who)
+        unit = None if unit is None else text("unit", unit)
         with self._storage.writing() as book:
             self._look(book)
+            if unit is not None:
+                _check_unit(book, dataset, unit)
             current = book.limit(dataset)
-            if asked == current:
+            if asked == current and unit in (None, book.unit(dataset)):
                 return asked
             if current is not None and not (asked.comparable(current) and asked.at_most(current)):
                 raise ValueError(
@@ -113,7 +124,8 @@ class Ledger(Handle):
                     "expected a lower one with the same filter and relation, or raise_limit with a reason"
                 )
             under(asked, book.spent(dataset))  # raises where the history means nothing under its relation
-            entry = book.append(draft("limit", dataset, who=who, neighbors=asked.guarantee.neighbors, limit=asked))
+            relation = asked.guarantee.neighbors
+            entry = book.append(draft("limit", dataset, who=who, unit=unit, neighbors=relation, limit=asked))
         self._remember(entry)
         return asked
 
@@ -178,7 +190,14 @@ class Ledger(Handle):
             self._look(book)
             return book.limit(dataset)
 
-    def spend(self, dataset: str, losses: Losses, *, query: str, who: str | None = None) -> Entry:
+    def unit(self, dataset: str) -> str | None:
+        """Return whose privacy the data set's losses are about, or None while nothing has settled it."""
+        dataset = text("dataset", dataset)
+        with self._storage.reading() as book:
+            self._look(book)
+            return book.unit(dataset)
+
+    def spend(self, dataset: str, losses: Losses, *, query: str, unit: str = "row", who: str | None = None) -> Entry:
         """Record a spend, if the limit admits it. Draw noise only after this has returned.
 
         Parameters
@@ -189,6 +208,9 @@ class Ledger(Handle):
             Under one relation.
         query : str
             What is asked of the data.
+        unit : str
+            Whose privacy the losses are about: ``"row"``, or ``"column patient"``, say. It must be the same
+            for all that is spent under one name: a loss for a row says nothing of a person who has many.
         who : str, optional
             Who asks; by default the login name.
 
@@ -204,25 +226,27 @@ class Ledger(Handle):
         LedgerError
             Where it could not be recorded.
         """
-        return self._record("spend", dataset, losses, query, who)
+        return self._record("spend", dataset, losses, query, unit, who)
 
-    def reserve(self, dataset: str, losses: Losses, *, query: str, who: str | None = None) -> Entry:
+    def reserve(self, dataset: str, losses: Losses, *, query: str, unit: str = "row", who: str | None = None) -> Entry:
         """Record a fixed schedule of mechanisms as one entry.
 
         As ``spend``, for losses that will be used one after the other whatever the outputs are. As the first entry
         of a data set it is also admitted where its exact composition keeps the limit though no filter does; nothing
         can follow it then. So whatever was calibrated to (ε, δ) fits into a fresh limit of (ε, δ).
         """
-        return self._record("reserve", dataset, losses, query, who)
+        return self._record("reserve", dataset, losses, query, unit, who)
 
-    def _record(self, kind: str, dataset: str, losses: Losses, query: str, who: str | None) -> Entry:
-        dataset, query, who, asked = text("dataset", dataset), text("query", query), somebody(who), as_counts(losses)
+    def _record(self, kind: str, dataset: str, losses: Losses, query: str, unit: str, who: str | None) -> Entry:
+        dataset, query, unit, who = text("dataset", dataset), text("query", query), text("unit", unit), somebody(who)
+        asked = as_counts(losses)
         relation = common(loss.neighbors for loss in asked)
-        row = draft(kind, dataset, who=who, query=query, losses=asked, neighbors=relation)
+        row = draft(kind, dataset, who=who, query=query, unit=unit, losses=asked, neighbors=relation)
         if losses_of(row["details"]) != asked:
             raise ValueError(f"losses={losses!r}: expected losses that are the same after to_dict and from_dict")
         with self._storage.writing() as book:
             self._look(book)
+            _check_unit(book, dataset, unit)
             limit, spent = book.limit(dataset), book.spent(dataset)
             if not (admits(limit, spent, asked) or (kind == "reserve" and admits_alone(limit, spent, asked))):
                 raise BudgetExceeded(weigh(dataset, limit, spent, asked))
@@ -245,3 +269,13 @@ class Ledger(Handle):
         with self._storage.reading() as book:
             self._look(book)
             return book.limit(dataset), book.spent(dataset)
+
+
+def _check_unit(book: Book, dataset: str, unit: str) -> None:
+    """Raise where the data set is charged for another unit. The caller holds the write lock."""
+    settled = book.unit(dataset)
+    if settled not in (None, unit):
+        raise ValueError(
+            f"unit={unit!r}: expected {settled!r}, for which {dataset!r} is charged; losses of rows and of persons do "
+            "not add up, so use one unit, or another name"
+        )
