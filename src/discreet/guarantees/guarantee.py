@@ -61,13 +61,23 @@ class Guarantee:
             )
         return Guarantee(2.0 * self.epsilon, delta, Neighbors.of(neighbors))
 
-    def in_words(self) -> str:
-        """Return the promise as a sentence for somebody who is not a privacy researcher."""
+    def in_words(self, unit: str = "record") -> str:
+        """Return the promise as a sentence for somebody who is not a privacy researcher.
+
+        Parameters
+        ----------
+        unit : str
+            What is protected: a record, or "patient" where the privacy unit is one.
+
+        >>> print(Guarantee(1.0, 1e-6, "add-remove").in_words("patient"))
+        Whatever somebody concludes from the output, its probability is at most 2.72 times what it would be if any one \
+patient were added or left out, plus 1e-06.
+        """
         factor = rounded_up(math.exp(self.epsilon), 3) if self.epsilon < 700.0 else f"e^{self.epsilon:g}"
         extra = f", plus {rounded_up(self.delta)}" if self.delta else ""
         return (
             f"Whatever somebody concludes from the output, its probability is at most {factor} times what it would be "
-            f"{self.neighbors.in_words()}{extra}."
+            f"{self.neighbors.in_words(unit)}{extra}."
         )
 
     def __str__(self) -> str:

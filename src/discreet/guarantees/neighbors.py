@@ -54,11 +54,11 @@ class Neighbors(Enum):
     def __str__(self) -> str:
         return self.value
 
-    def in_words(self) -> str:
+    def in_words(self, unit: str = "record") -> str:
         """Return what sets neighbours apart, as the end of "what it would be"."""
         if self is Neighbors.REPLACE_ONE:
-            return "if any one record had other values (how many records there are is public)"
-        return "if any one record were added or left out"
+            return f"if any one {unit} had other values (how many there are is public)"
+        return f"if any one {unit} were added or left out"
 
 
 def common(relations: Iterable[Neighbors]) -> Neighbors:
