@@ -15,6 +15,7 @@ import time
 import warnings
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.stats import kstest, norm
 
@@ -29,6 +30,7 @@ from discreet.door import (
     Moments,
     NoisyMax,
     PublicSize,
+    Schedule,
     Sum,
     simulate,
 )
@@ -40,6 +42,10 @@ from goodness import binomial_p, chi_square_p
 
 ROWS = np.random.default_rng(0).uniform(0.0, 10.0, (500, 3))
 BOX = dp.Box(0.0, 10.0)
+PERSONS = {"unit": np.arange(500) // 5, "max_rows": 5, "unit_name": "person"}
+
+
+TABLE = Schema({"age": Number(0.0, 100.0), "town": dp.Category(["a", "b", "c"])})
 
 
 def table(n=300, seed=0):
@@ -130,7 +136,7 @@ class TestSelection:
         release = curator.measure(Mode(3), dp.BoundedRangeLoss(0.5))
         assert release.passage == "selection"
         assert release.loss == dp.BoundedRangeLoss(0.5)
-        with pytest.raises(ValueError, match="expected an additive release"):
+        with pytest.raises(ValueError, match="expected a release with a noise law"):
             release.interval()
 
     def test_counts_of_categories(self, curator, seeded):
@@ -233,21 +239,83 @@ class TestPaying:
         curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger)
         curator.measure(Sum(curator.space), dp.GaussianLoss(0.1))
         with pytest.raises(ValueError, match="do not add up"):
-            dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger, unit=np.arange(500) // 5, max_rows=5)
+            dp.Curator(
+                ROWS, space=BOX, name="rows", ledger=ledger, unit=np.arange(500) // 5, max_rows=5, unit_name="person"
+            )
         early = dp.Curator(ROWS, space=BOX, name="both", ledger=ledger)
-        persons = dp.Curator(ROWS, space=BOX, name="both", ledger=ledger, unit=np.arange(500) // 5, max_rows=5)
+        persons = dp.Curator(
+            ROWS, space=BOX, name="both", ledger=ledger, unit=np.arange(500) // 5, max_rows=5, unit_name="person"
+        )
         persons.measure(Sum(persons.space), dp.GaussianLoss(0.1))
         with pytest.raises(ValueError, match="do not add up"):
             early.measure(Sum(early.space), dp.GaussianLoss(0.1))
         with pytest.raises(ValueError, match="do not add up"):
             early.reserve(dp.GaussianLoss(0.1), query="fit")
-        dp.Curator(ROWS, space=BOX, name="persons", ledger=ledger, unit=np.arange(500) // 5, max_rows=5)
+        dp.Curator(
+            ROWS, space=BOX, name="persons", ledger=ledger, unit=np.arange(500) // 5, max_rows=5, unit_name="person"
+        )
 
     def test_what_is_recorded_was_recorded(self, ledger):
         curator = dp.Curator(ROWS, space=BOX, name="rows")
-        schedule = curator.reserve(dp.GaussianLoss(0.1), query="fit")
-        curator.ledger = ledger
-        assert not schedule.measure(Sum(curator.space)).recorded
+        assert not curator.reserve(dp.GaussianLoss(0.1), query="fit").measure(Sum(curator.space)).recorded
+        curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger)
+        assert curator.reserve(dp.GaussianLoss(0.1), query="fit").measure(Sum(curator.space)).recorded
+
+    def test_a_schedule_cannot_be_had_without_paying(self, ledger):
+        curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger, budget=dp.Guarantee(1.0, 1e-6))
+        with pytest.raises(dp.BudgetExceeded):
+            Schedule(curator, (dp.GaussianLoss(1e6),), "all of it")
+        schedule = Schedule(curator, dp.GaussianLoss(0.1), "a fit")
+        assert [entry.kind for entry in ledger.history("rows")] == ["limit", "reserve"]
+        with pytest.raises(dp.BudgetExceeded):
+            schedule.__init__(curator, (dp.GaussianLoss(1e6),), "all of it")
+        assert schedule.left == (dp.GaussianLoss(0.1),)
+
+    def test_a_schedule_of_counts_has_them_all(self, ledger):
+        curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger)
+        assert curator.reserve({dp.GaussianLoss(0.01): 3}, query="fit").left == (dp.GaussianLoss(0.01),) * 3
+        for wrong in (5, [], {}):
+            with pytest.raises(ValueError, match="losses"):
+                curator.reserve(wrong, query="fit")
+
+    @pytest.mark.parametrize("attribute", ["name", "ledger", "neighbors", "unit"])
+    def test_what_the_ledger_goes_by_cannot_be_exchanged(self, ledger, attribute):
+        curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger)
+        with pytest.raises(AttributeError):
+            setattr(curator, attribute, None)
+
+    def test_units_without_a_name_must_be_given_one(self, ledger):
+        declared = {"space": BOX, "name": "rows", "ledger": ledger, "max_rows": 5}
+        with pytest.raises(ValueError, match="unit_name=None: expected what the unit is"):
+            dp.Curator(ROWS, **declared, unit=np.arange(500) // 5)
+        patients = dp.Curator(ROWS, **declared, unit=np.arange(500) // 5, unit_name="patient")
+        patients.measure(Sum(patients.space), dp.GaussianLoss(0.1))
+        assert ledger.unit("rows") == "each patient"
+        with pytest.raises(ValueError, match="do not add up"):
+            dp.Curator(ROWS, **declared, unit=np.arange(500) // 50, unit_name="ward")
+        with pytest.raises(ValueError, match="where each row stands for itself"):
+            dp.Curator(ROWS, space=BOX, unit_name="row")
+
+    def test_spellings_of_a_name_are_one_name(self, ledger):
+        frame = pl.DataFrame({"a": [1.0, 2.0], "pa\u0302tient": [1, 2]})
+        for _ in range(2):
+            curator = dp.Curator(frame, space=BOX, name="re\u0301gion", ledger=ledger, unit="pa\u0302tient", max_rows=1)
+            release = curator.measure(Sum(curator.space), dp.GaussianLoss(0.1))
+        assert release.dataset in ledger.datasets()
+
+    @pytest.mark.parametrize("wrong", [{"name": 5}, {"name": " a"}, {"who": 5, "name": "a"}, {"at_most": 10**400}])
+    def test_names_are_looked_at_first(self, wrong):
+        with pytest.raises(ValueError, match="expected"):
+            dp.Curator(ROWS, space=BOX, **wrong)
+
+    def test_a_sum_larger_than_any_is_moved_back_and_not_told_of(self):
+        class Large(Sum):
+            def sum(self, block):
+                return super().sum(block) + 1e9
+
+        curator = dp.Curator(ROWS, space=BOX)
+        release = curator.measure(Large(curator.space), dp.GaussianLoss(10.0))
+        assert abs(release["sum"][0]) < 600.0
 
     def test_the_spend_is_recorded_before_the_rows_are_read(self, ledger):
         """A reduction that fails leaves the spend; a plan that is refused leaves none."""
@@ -345,6 +413,35 @@ class TestNothingOfARowComesOut:
             assert "7.12345" not in text
 
 
+class TestExtremes:
+    """A loss that cannot be drawn is refused by the plan, before anything is spent."""
+
+    def test_a_score_that_overflows(self, tmp_path):
+        curator = dp.Curator(table(), schema=TABLE, name="rows", ledger=tmp_path / "l.db")
+        with pytest.raises(ValueError, match="expected a smaller ε"):
+            curator.measure(Mode(3), dp.BoundedRangeLoss(1e308))
+        with pytest.raises(ValueError, match="expected a larger ε"):
+            curator.plan(Histogram(3), dp.PureLoss(2e-308), passage=Euclidean())
+        assert not curator.ledger.history()
+
+    @pytest.mark.parametrize("wrong", [{"passage": "x"}, {"passage": Additive}, {"bits": 5}])
+    def test_what_is_no_passage(self, wrong):
+        curator = dp.Curator(ROWS, space=BOX)
+        with pytest.raises(ValueError, match="expected"):
+            curator.measure(Sum(curator.space), dp.GaussianLoss(0.1), **wrong)
+
+    def test_weights_that_sum_to_one_but_for_rounding(self):
+        weights = Moments(BOX.for_columns(3), (1 / 3, 1 / 3, 1 / 3 + 9e-10)).weights
+        assert abs(math.fsum(weights) - 1.0) < 4e-16
+        for wrong in (None, ("a", 1, 2), ("0.2", "0.4", "0.4"), 5):
+            with pytest.raises(ValueError, match="weights="):
+                Moments(BOX.for_columns(3), wrong)
+
+    def test_a_number_of_numpys_goes_to_json(self):
+        curator = dp.Curator(table(), schema=TABLE)
+        assert curator.measure(Histogram(np.int64(3)), dp.GaussianLoss(0.1)).to_json()
+
+
 class TestRelease:
     def release(self):
         curator = dp.Curator(ROWS, space=BOX, name="rows")
@@ -374,6 +471,11 @@ class TestRelease:
             release.value = np.zeros(3)
         with pytest.raises(TypeError):
             release.parts["count"] = None
+        with pytest.raises(ValueError, match="(?i)writeable"):
+            release.value.flags.writeable = True
+        before = release.to_json()
+        release.to_dict()["declared"]["space"]["high"][0] = 9.0
+        assert release.to_json() == before
 
     def test_parts_and_intervals(self):
         release = self.release()
@@ -415,10 +517,28 @@ class TestRelease:
 
     def test_a_damaged_file_is_refused(self):
         facts = json.loads(self.release().to_json())
-        with pytest.raises(ValueError, match=r"expected the fields \['loss'\]"):
+        with pytest.raises(ValueError, match="expected the fields"):
             dp.Release.from_dict({name: value for name, value in facts.items() if name != "loss"})
         with pytest.raises(ValueError, match="finite"):
             dp.Release.from_dict(facts | {"value": [math.nan] * len(facts["value"])})
+        for text in ("[]", "3", "null"):
+            with pytest.raises(ValueError, match="expected the fields"):
+                dp.Release.from_json(text)
+        for wrong in (
+            {"extra": 1},
+            {"loss": None},
+            {"parts": []},
+            {"size": {}},
+            {"size": {"units": -3, "complete": True}},
+            {"declared": None},
+            {"exact": "no"},
+            {"recorded": "maybe"},
+            {"query": 3},
+            {"parts": facts["parts"] | {"first": facts["parts"]["first"] | {"shape": [-1]}}},
+            {"parts": facts["parts"] | {"second": facts["parts"]["second"] | {"shape": [3, 2]}}},
+        ):
+            with pytest.raises(ValueError, match="expected"):
+                dp.Release.from_dict(facts | wrong)
 
     def test_another_format_is_refused(self):
         wrong = json.loads(self.release().to_json()) | {"format": 99}

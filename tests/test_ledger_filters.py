@@ -137,6 +137,24 @@ def test_without_delta_only_pure_losses_are_admitted():
 # Either filter
 
 
+def test_no_loss_is_free_however_small():
+    """A price that underflows must not pass for nothing spent: no Gaussian is (1, 0)-private."""
+    limit = Limit.of(dp.Guarantee(1.0, 0.0))
+    assert not admits(limit, {}, {dp.GaussianLoss(1e-170): 1})
+    assert admits(limit, {}, {dp.PureLoss(1e-320): 1})
+
+
+def test_a_count_that_is_no_count():
+    with pytest.raises(ValueError, match="at most 9007199254740992"):
+        dp.compose({dp.PureLoss(1e-3): 10**400})
+    assert not admits(Limit.of(dp.Guarantee(1.0, 1e-6)), {}, {dp.GaussianLoss(1e150): 2**53})
+
+
+def test_a_loss_that_means_nothing_under_the_limits_relation():
+    with pytest.raises(ValueError, match="promises nothing under 'replace-one'"):
+        dp.ApproximateLoss(5.0, 0.5, "add-remove").under("replace-one")
+
+
 def test_a_spend_is_admitted_while_either_filter_holds():
     fresh = limit()
     many = {dp.LaplaceLoss(0.01): 250}  # Σε = 2.5, but Σμ² is small

@@ -12,8 +12,11 @@ A curator is a handle: copies of it are itself, and a pickle opens the same ledg
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
+
+import numpy as np
 
 from discreet.arguments import integer
 from discreet.door.passages import Passage, Plan, Setting, passage_for
@@ -22,12 +25,14 @@ from discreet.door.release import PublicSize, Release, measured
 from discreet.door.schedule import Schedule
 from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.ledger import Ledger
+from discreet.ledger.naming import text
 from discreet.noise import Bits
 from discreet.records import Ball, Box, Records, Schema, as_records
 
 __all__ = ["Curator"]
 
 AT_MOST = 2**27
+NAMELESS = re.compile(r"unit|x\d+")  # what records call a column of ids that came without a name
 
 
 class Curator:
@@ -55,6 +60,8 @@ class Curator:
         the ids themselves); with
     max_rows : int
         how many rows of one unit count.
+    unit_name : str
+        What the unit is ("patient"), for the ledger; by default the name of its column.
     at_most : int
         Where the number of rows is not public (add-remove, or persons of several rows): a bound on it that is. It
         only enters the bound on float error and the size of the grid. More rows than that are an error, here and now:
@@ -86,13 +93,14 @@ class Curator:
         ledger: Ledger | str | None = None,
         unit: Any = None,
         max_rows: int | None = None,
+        unit_name: str | None = None,
         at_most: int = AT_MOST,
         who: str | None = None,
     ) -> None:
-        self.neighbors = Neighbors.of(neighbors)
-        self.name = name
-        self.who = who
-        self.at_most = integer("at_most", at_most, least=1)
+        self._neighbors = Neighbors.of(neighbors)
+        self._name = None if name is None else text("name", name)
+        self._who = None if who is None else text("who", who)
+        self._at_most = integer("at_most", at_most, least=1, most=2**50)
         if ledger is not None and not name:
             raise ValueError(
                 f"name={name!r}: expected the data set's name, under which the ledger records what is spent"
@@ -111,18 +119,19 @@ class Curator:
             self._records = records
         else:
             self._records = as_records(records, space=space, schema=schema, unit=unit, max_rows=max_rows)
-        if not self._size_is_public and self._records.rows > self.at_most:
+        if not self._size_is_public and self._records.rows > self._at_most:
             raise ValueError(f"at_most={at_most!r}: expected a public bound that the number of rows does not exceed")
-        self.ledger = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger)
-        if self.ledger is not None:
-            self._agree(self.ledger, budget)
+        self._unit = self._unit_in_the_ledger(unit_name, ledger is not None)
+        self._ledger = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger)
+        if self._ledger is not None:
+            self._agree(self._ledger, budget)
 
     def _agree(self, ledger: Ledger, budget: Guarantee | None) -> None:
         """See that unit and budget are the ledger's, before any spend; set the first limit of this name.
 
         The ledger checks the unit again with every spend, in the same transaction.
         """
-        limit, unit = ledger.limit(str(self.name)), ledger.unit(str(self.name))
+        limit, unit = ledger.limit(self._place), ledger.unit(self._place)
         if unit not in (None, self.unit):
             raise ValueError(
                 f"name={self.name!r}: expected the unit that the ledger has for it, {unit!r}, got {self.unit!r}; "
@@ -131,7 +140,7 @@ class Curator:
         if budget is None:
             return
         if limit is None:
-            ledger.set_limit(str(self.name), budget, unit=self.unit, who=self.who)
+            ledger.set_limit(self._place, budget, unit=self.unit, who=self._who)
         elif limit.guarantee != budget:
             raise ValueError(
                 f"budget={budget}: expected {limit.guarantee}, the limit that the ledger has for {self.name!r}; "
@@ -165,10 +174,44 @@ class Curator:
             "max_rows": self._records.max_rows,
         }
 
+    def _unit_in_the_ledger(self, unit_name: str | None, needed: bool) -> str:
+        """Return what the unit is called in the ledger, which must tell different units apart."""
+        own = self._records.unit
+        if own is None:
+            if unit_name is not None:
+                raise ValueError(f"unit_name={unit_name!r}: expected None where each row stands for itself")
+            return "row"
+        if unit_name is None and needed and NAMELESS.fullmatch(own):
+            raise ValueError(
+                "unit_name=None: expected what the unit is, for example 'patient', since its column has no name of its "
+                "own; the ledger tells by it whether two curators protect the same units"
+            )
+        return text("unit_name", f"each {unit_name or own}")
+
+    @property
+    def name(self) -> str | None:
+        """The data set's name in the ledger."""
+        return self._name
+
+    @property
+    def _place(self) -> str:
+        assert self._name is not None  # where there is a ledger there is a name
+        return self._name
+
+    @property
+    def neighbors(self) -> Neighbors:
+        """The neighbour relation."""
+        return self._neighbors
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """Where spends are recorded."""
+        return self._ledger
+
     @property
     def unit(self) -> str:
-        """Whose privacy is protected: ``"row"``, or ``"column …"`` that says whose row it is."""
-        return "row" if self._records.unit is None else f"column {self._records.unit}"
+        """Whose privacy is protected: ``"row"``, or ``"each patient"``, say."""
+        return self._unit
 
     @property
     def _size_is_public(self) -> bool:
@@ -185,12 +228,14 @@ class Curator:
     @property
     def setting(self) -> Setting:
         """The public numbers that a passage plans with."""
-        rows = max(self._records.rows, 1) if self._size_is_public else self.at_most
+        rows = max(self._records.rows, 1) if self._size_is_public else self._at_most
         return Setting(self.neighbors, self._records.max_rows, rows, self._records.float_error)
 
     def plan(self, query: Query, loss: Loss, passage: Passage | None = None, bits: Bits | None = None) -> Plan:
         """Return what measuring would cost and with what noise, from public numbers; nothing is spent."""
-        if bits is not None and not bits.private and self.ledger is not None:
+        if bits is not None and not isinstance(bits, Bits):
+            raise ValueError(f"bits={bits!r}: expected SeededBits, for a test, or None")
+        if bits is not None and not bits.private and self._ledger is not None:
             raise ValueError("bits: expected None where a ledger records; noise from a seed lets the exact sum out")
         if not isinstance(query, Query):
             raise ValueError(f"query={query!r}: expected a Query, for example Sum(curator.space)")
@@ -202,6 +247,8 @@ class Curator:
             have = self._records.dimension
             raise ValueError(f"query={query.name!r}: expected one over {have} numeric columns, got {query.dimension}")
         query.check(self.space, self.categories)
+        if passage is not None and not isinstance(passage, Passage):
+            raise ValueError(f"passage={passage!r}: expected a Passage, for example Euclidean(), or None")
         return (passage or passage_for(query, loss)).plan(query, loss, self.setting)
 
     def measure(self, query: Query, loss: Loss, *, passage: Passage | None = None, bits: Bits | None = None) -> Release:
@@ -224,26 +271,31 @@ class Curator:
         Release
         """
         plan = self.plan(query, loss, passage, bits)
-        if self.ledger is not None:
-            self.ledger.spend(str(self.name), plan.loss, query=query.name, unit=self.unit, who=self.who)
-        return self._let_out(query, plan, bits, self.ledger is not None)
+        if self._ledger is not None:
+            self._ledger.spend(self._place, plan.loss, query=query.name, unit=self.unit, who=self._who)
+        return self._let_out(query, plan, bits, self._ledger is not None)
 
     def reserve(self, losses: Loss | Iterable[Loss], *, query: str) -> Schedule:
         """Pay for a fixed schedule at once, at its exact composed cost, and return the right to measure it.
 
         An estimator that was calibrated for (ε, δ) fits into a fresh limit of the same (ε, δ) in this way.
         """
-        schedule = (losses,) if isinstance(losses, Loss) else tuple(losses)
-        for loss in schedule:
-            if not isinstance(loss, Loss) or loss.neighbors is not self.neighbors:
-                raise ValueError(f"losses: expected losses under {self.neighbors}, as the curator; got {loss!r}")
-        if self.ledger is not None:
-            self.ledger.reserve(str(self.name), schedule, query=query, unit=self.unit, who=self.who)
-        return Schedule(self, schedule, self.ledger is not None)
+        return Schedule(self, losses, query)
+
+    def _reserve(self, losses: Sequence[Loss], query: str) -> bool:
+        """Record a schedule, and return whether there is a ledger that holds it."""
+        query = text("query", query)
+        if self._ledger is None:
+            return False
+        self._ledger.reserve(self._place, losses, query=query, unit=self.unit, who=self._who)
+        return True
 
     def _let_out(self, query: Query, plan: Plan, bits: Bits | None, recorded: bool) -> Release:
         """Sum the rows and draw. Whoever calls this has recorded ``plan.loss``."""
-        values = self._records.reduce(query.sum, query.size)
+        # No sum is larger than this. If it were (a file that grew), an error would tell; moving it back does not, and a
+        # move into a public interval brings no two sums farther apart.
+        most = self.setting.largest(query)
+        values = np.clip(self._records.reduce(query.sum, query.size), -most, most)
         return measured(
             query=query.name,
             value=plan.draw(values, bits),

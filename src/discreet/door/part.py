@@ -13,9 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Part"]
+from discreet.arguments import integer, positive
+
+__all__ = ["Part", "packed_scale"]
 
 Array = NDArray[np.float64]
+
+
+def packed_scale(i: Any, j: Any) -> Array:
+    """Return by what the entries (i, j) of a symmetric matrix are multiplied when its upper triangle is packed."""
+    return np.where(i == j, 1.0, math.sqrt(2.0))
 
 
 @dataclass(frozen=True)
@@ -29,18 +36,28 @@ class Part:
     weight : float
         What it was multiplied with before the sum.
     symmetric : bool
-        A d×d matrix of which the upper triangle is kept, row by row, with √2 off the diagonal: so the length of the
-        packed vector is the matrix's Frobenius norm.
+        The last two axes are d×d matrices of which the upper triangle is kept, row by row, with √2 off the diagonal: so
+        the length of a packed vector is its matrix's Frobenius norm.
     """
 
     shape: tuple[int, ...]
     weight: float = 1.0
     symmetric: bool = False
 
+    def __post_init__(self) -> None:
+        shape = tuple(integer("shape", axis, least=1) for axis in self.shape)
+        if not isinstance(self.symmetric, bool) or (self.symmetric and (len(shape) < 2 or shape[-1] != shape[-2])):
+            raise ValueError(f"shape={self.shape!r}, symmetric={self.symmetric!r}: expected square matrices, or False")
+        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "weight", positive("weight", self.weight) if self.weight else 0.0)
+
     @property
     def size(self) -> int:
         """How many numbers of the sum it takes."""
-        return self.shape[0] * (self.shape[0] + 1) // 2 if self.symmetric else math.prod(self.shape)
+        if not self.symmetric:
+            return math.prod(self.shape)
+        *several, d, _ = self.shape
+        return math.prod(several) * d * (d + 1) // 2
 
     def shown(self, values: Array) -> Array:
         """Return the part with its weight undone, in its shape.
@@ -51,10 +68,10 @@ class Part:
         plain = np.asarray(values, dtype=np.float64) / self.weight
         if not self.symmetric:
             return plain.reshape(self.shape)
-        i, j = np.triu_indices(self.shape[0])
-        matrix = np.zeros(self.shape)
-        matrix[i, j] = matrix[j, i] = plain / np.where(i == j, 1.0, math.sqrt(2.0))
-        return matrix
+        i, j = np.triu_indices(self.shape[-1])
+        matrices = np.zeros(self.shape)
+        matrices[..., i, j] = matrices[..., j, i] = plain.reshape(*self.shape[:-2], -1) / packed_scale(i, j)
+        return matrices
 
     def to_dict(self) -> dict[str, Any]:
         """Return the part as plain values."""

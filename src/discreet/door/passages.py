@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 from discreet.door.part import Part
 from discreet.door.query import Query
 from discreet.door.selection import Selection
-from discreet.guarantees import BoundedRangeLoss, GaussianLoss, LaplaceLoss, Loss, Neighbors, PureLoss
+from discreet.guarantees import BoundedRangeLoss, LaplaceLoss, Loss, Neighbors, PureLoss
 from discreet.noise import Bits, EuclideanNoise, GaussianNoise, LaplaceNoise, Law, categorical
 
 __all__ = ["Additive", "Euclidean", "Exponential", "NoisyMax", "Passage", "Plan", "Setting", "passage_for"]
 
 Array = NDArray[np.float64]
+
+LARGEST = 1e300
 
 
 @dataclass(frozen=True)
@@ -90,11 +92,11 @@ class Additive(Passage):
     kind = "additive"
 
     def plan(self, query: Query, loss: Loss, setting: Setting) -> Plan:
-        """Return Gaussian noise in L2 for a ``GaussianLoss``, Laplace noise in L1 for a ``LaplaceLoss``."""
+        """Return Gaussian noise in L2 for a Gaussian loss, Laplace noise in L1 for a ``LaplaceLoss``."""
         largest, size = setting.largest(query), query.size
-        if isinstance(loss, GaussianLoss):
+        if loss.gaussian is not None:
             sensitivity = setting.sensitivity(query, "l2")
-            gaussian = GaussianNoise.for_query(mu=loss.mu, sensitivity=sensitivity, largest=largest, size=size)
+            gaussian = GaussianNoise.for_query(mu=loss.gaussian, sensitivity=sensitivity, largest=largest, size=size)
             return Plan(self.kind, loss, gaussian, True, query.parts, gaussian.add)
         if isinstance(loss, LaplaceLoss):
             sensitivity = setting.sensitivity(query, "l1")
@@ -127,6 +129,8 @@ class Exponential(Passage):
         spread = query.spread(setting)
         size = query.largest_score(setting)
         eta = loss.epsilon / (spread + 4.0 * 2.0**-53 * size)
+        if not math.isfinite(eta * size):
+            raise ValueError(f"loss={loss!r}: expected a smaller ε; at this one the scores overflow")
 
         def draw(values: Array, bits: Bits | None) -> Array:
             return np.array([float(categorical(eta * query.scores(values), bits))])
@@ -174,6 +178,8 @@ class Euclidean(Passage):
         if not isinstance(loss, PureLoss):
             raise ValueError(f"loss={loss!r}: expected a PureLoss")
         law = EuclideanNoise(setting.sensitivity(query, "l2") / loss.epsilon, query.size)
+        if law.scale * (query.size + 1000.0) > LARGEST:  # the radius is a gamma variate of this shape
+            raise ValueError(f"loss={loss!r}: expected a larger ε; at this one the noise overflows")
         return Plan(self.kind, loss, None, False, query.parts, law.add)
 
 

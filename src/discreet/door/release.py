@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arguments import choice
+from discreet.arguments import choice, integer
 from discreet.door.part import Part
 from discreet.guarantees import Loss, Neighbors
 from discreet.noise import Law
@@ -43,6 +44,12 @@ class PublicSize:
 
     units: int | None
     complete: bool
+
+    def __post_init__(self) -> None:
+        if self.units is not None:
+            object.__setattr__(self, "units", integer("units", self.units, least=0))
+        if not isinstance(self.complete, bool):
+            raise ValueError(f"complete={self.complete!r}: expected True or False")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -88,8 +95,7 @@ class Release:
     provenance: str = "simulated"
 
     def __post_init__(self) -> None:
-        value = np.array(self.value, dtype=np.float64).reshape(-1)
-        value.flags.writeable = False
+        value = np.frombuffer(np.array(self.value, dtype=np.float64).tobytes())  # over bytes: it stays read-only
         if not np.all(np.isfinite(value)):
             raise ValueError("value: expected finite numbers, as every release has")
         if sum(part.size for part in self.parts.values()) != value.size:
@@ -98,7 +104,11 @@ class Release:
         choice("provenance", self.provenance, ("loaded", "simulated"))
         object.__setattr__(self, "value", value)
         object.__setattr__(self, "parts", MappingProxyType(dict(self.parts)))
-        object.__setattr__(self, "declared", MappingProxyType(dict(self.declared)))
+        object.__setattr__(self, "declared", MappingProxyType(deepcopy(dict(self.declared))))
+        if not isinstance(self.query, str) or not isinstance(self.dataset, str | None):
+            raise ValueError(f"query={self.query!r}, dataset={self.dataset!r}: expected names")
+        if not isinstance(self.exact, bool) or not isinstance(self.recorded, bool):
+            raise ValueError(f"exact={self.exact!r}, recorded={self.recorded!r}: expected True or False")
 
     @property
     def neighbors(self) -> Neighbors:
@@ -119,9 +129,7 @@ class Release:
         clipping, nor of sampling the people in the data.
         """
         if self.law is None:
-            raise ValueError(
-                f"passage={self.passage!r}: expected an additive release; a selection has no noise to undo"
-            )
+            raise ValueError(f"passage={self.passage!r}: expected a release with a noise law; this one has none")
         half = np.full(self.value.shape, self.law.half_width(level))
         if name is None:
             return self.value - half, self.value + half
@@ -135,7 +143,7 @@ class Release:
             "query": self.query,
             "value": self.value.tolist(),
             "parts": {name: part.to_dict() for name, part in self.parts.items()},
-            "declared": dict(self.declared),
+            "declared": deepcopy(dict(self.declared)),
             "passage": self.passage,
             "law": None if self.law is None else self.law.to_dict(),
             "exact": self.exact,
@@ -149,12 +157,17 @@ class Release:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Release:
         """Return the release that ``to_dict`` described, as ``loaded`` (or ``simulated``, if it was)."""
+        if not isinstance(values, Mapping):
+            raise ValueError(f"release: expected the fields of one, got a {type(values).__name__}")
         given = dict(values)
         if given.pop("format", None) != FORMAT:
             raise ValueError(f"format={values.get('format')!r}: expected {FORMAT}, the one that this version writes")
-        missing = {field.name for field in fields(cls)} - given.keys()
-        if missing:
-            raise ValueError(f"release: expected the fields {sorted(missing)} as well")
+        names = {field.name for field in fields(cls)}
+        if given.keys() != names:
+            raise ValueError(f"release: expected the fields {sorted(names)}, got {sorted(map(str, given))}")
+        for name in ("loss", "parts", "size", "declared"):
+            if not isinstance(given[name], Mapping):
+                raise ValueError(f"{name}={given[name]!r}: expected what to_dict wrote")
         law = given.pop("law")
         was = choice("provenance", given.pop("provenance"), ("measured", "loaded", "simulated"))
         return cls(
@@ -166,7 +179,7 @@ class Release:
                     name: Part(tuple(part["shape"]), part["weight"], part["symmetric"])
                     for name, part in given["parts"].items()
                 },
-                "size": PublicSize(**given["size"]),
+                "size": PublicSize(given["size"].get("units"), given["size"].get("complete")),
                 "provenance": "simulated" if was == "simulated" else "loaded",
             }
         )

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.door.passages import Passage
 from discreet.door.query import Query
 from discreet.door.release import Release
 from discreet.guarantees import Loss
+from discreet.guarantees.composition import as_counts
 from discreet.noise import Bits
 
 if TYPE_CHECKING:
@@ -23,12 +25,17 @@ __all__ = ["Schedule"]
 
 
 class Schedule:
-    """The losses that are left of a reservation; made by ``Curator.reserve``."""
+    """The losses that are left of a reservation. To make one is to pay for it; ``Curator.reserve`` does."""
 
-    def __init__(self, curator: Curator, losses: tuple[Loss, ...], recorded: bool) -> None:
+    def __init__(self, curator: Curator, losses: Loss | Iterable[Loss], query: str) -> None:
+        counts = as_counts(losses)  # a mapping of losses to counts has no order, but one that a loop can follow
+        schedule = tuple(losses) if isinstance(losses, Sequence) else tuple(counts.elements())
+        for loss in schedule:
+            if loss.neighbors is not curator.neighbors:
+                raise ValueError(f"losses: expected losses under {curator.neighbors}, as the curator; got {loss!r}")
+        self._recorded = curator._reserve(schedule, query)
         self._curator = curator
-        self._left = list(losses)
-        self._recorded = recorded
+        self._left = list(schedule)
         self._process = os.getpid()
         self._lock = threading.Lock()
 

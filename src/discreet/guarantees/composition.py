@@ -22,6 +22,8 @@ from discreet.guarantees.neighbors import Neighbors, common
 
 __all__ = ["Composition", "Losses", "as_counts"]
 
+MOST = 2**53  # of one loss; up to here a count is exact as a float
+
 Losses: TypeAlias = Loss | Iterable[Loss] | Mapping[Loss, int]
 
 
@@ -38,7 +40,7 @@ def as_counts(losses: Losses) -> Counter[Loss]:
     for item, count in counts.items():
         if not isinstance(item, Loss):
             raise ValueError(f"losses: {item!r} is not a loss; expected values such as GaussianLoss(mu=0.1)")
-        counts[item] = integer(f"losses[{item!r}]", count, least=1)  # a plain int: NumPy's would wrap
+        counts[item] = integer(f"losses[{item!r}]", count, least=1, most=MOST)  # a plain int: NumPy's would wrap
     return counts
 
 

@@ -146,4 +146,11 @@ class Loss(ABC):
         """
         if self.neighbors.distance(neighbors) == 1:
             return self
-        return cast(Self, replace(cast(Any, self._twice()), neighbors=Neighbors.of(neighbors)))
+        try:
+            twice = self._twice()
+        except ValueError:
+            raise ValueError(
+                f"{self!r} promises nothing under {str(Neighbors.of(neighbors))!r}: its ε doubles and its δ becomes "
+                "(1 + e^ε)δ; expected a smaller loss"
+            ) from None
+        return cast(Self, replace(cast(Any, twice), neighbors=Neighbors.of(neighbors)))

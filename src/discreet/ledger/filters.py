@@ -43,7 +43,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, NamedTuple
 
 from discreet.guarantees import Loss
@@ -51,6 +51,14 @@ from discreet.guarantees import Loss
 __all__ = ["SLACK", "Filter", "Largest", "within"]
 
 SLACK = 1e-12
+LEAST = 5e-324  # no loss is free: a price that underflows to 0 would be
+
+
+def _sum(terms: Iterable[float]) -> float:
+    try:
+        return math.fsum(terms)
+    except OverflowError:
+        return math.inf
 
 
 def within(total: float, bound: float) -> bool:
@@ -88,7 +96,7 @@ class Filter(ABC):
 
     @abstractmethod
     def keeps(self, total: float) -> bool:
-        """Return whether a finite sum above 0 keeps (ε, δ)."""
+        """Return whether a finite sum keeps (ε, δ)."""
 
     @abstractmethod
     def capacity(self) -> float:
@@ -100,18 +108,18 @@ class Filter(ABC):
 
     def total(self, spent: Mapping[Loss, int]) -> float:
         """Return the sum of the prices."""
-        return math.fsum(self.price(loss) * count for loss, count in spent.items())
+        return _sum(max(self.price(loss), LEAST) * count for loss, count in spent.items())
 
     def failed(self, spent: Mapping[Loss, int]) -> float:
         """Return the sum of the failure probabilities."""
-        return math.fsum(loss.failure * count for loss, count in spent.items())
+        return _sum(loss.failure * count for loss, count in spent.items())
 
     def holds(self, spent: Mapping[Loss, int]) -> bool:
         """Return whether this whole history is within the bound."""
         if not within(self.failed(spent), self.failures):
             return False
         total = self.total(spent)
-        return total == 0.0 or (math.isfinite(total) and self.keeps(total))
+        return not spent or (math.isfinite(total) and self.keeps(total))
 
     def left(self, spent: Mapping[Loss, int]) -> Largest:
         """Return the largest single losses that would be admitted after this history."""

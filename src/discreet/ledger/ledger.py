@@ -97,7 +97,7 @@ class Ledger(Handle):
             with the pure filter), and such mechanisms are refused. It has to be settled beforehand: see
             ``discreet.ledger.filters``.
         unit : str, optional
-            Whose privacy it is about: ``"row"``, or ``"column patient"``, say. By default the unit of what
+            Whose privacy it is about: ``"row"``, or ``"each patient"``, say. By default the unit of what
             was spent, or is spent first.
         who : str, optional
             Who sets it; by default the login name.
@@ -209,7 +209,7 @@ class Ledger(Handle):
         query : str
             What is asked of the data.
         unit : str
-            Whose privacy the losses are about: ``"row"``, or ``"column patient"``, say. It must be the same
+            Whose privacy the losses are about: ``"row"``, or ``"each patient"``, say. It must be the same
             for all that is spent under one name: a loss for a row says nothing of a person who has many.
         who : str, optional
             Who asks; by default the login name.

@@ -42,8 +42,8 @@ class Histogram(Query):
     name = "histogram"
 
     def __post_init__(self) -> None:
-        integer("categories", self.categories, least=2)
-        integer("column", self.column, least=0)
+        object.__setattr__(self, "categories", integer("categories", self.categories, least=2))
+        object.__setattr__(self, "column", integer("column", self.column, least=0))
 
     def check(self, space: Space | None, categories: Sequence[Sequence[Any]]) -> None:
         """Raise where the column is not there, or has another number of categories."""

@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device
 
+from discreet.arguments import nonnegative
 from discreet.door.bound import Bound
-from discreet.door.part import Part
+from discreet.door.part import Part, packed_scale
 from discreet.door.query import Query
 from discreet.door.registry import registered
 from discreet.records import Ball, Block, Box
@@ -94,15 +95,14 @@ class Moments(Query):
     name = "moments"
 
     def __post_init__(self) -> None:
-        weights = tuple(float(weight) for weight in self.weights)
-        if len(weights) != 3:
-            raise ValueError(f"weights={self.weights!r}: expected three numbers, a², b² and c², that sum to 1")
-        object.__setattr__(self, "weights", weights)
-        a2, b2, c2 = weights
-        if not (a2 >= 0.0 and b2 > 0.0 and c2 > 0.0 and abs(a2 + b2 + c2 - 1.0) < 1e-12):
-            raise ValueError(
-                f"weights={self.weights!r}: expected a², b², c² with a² ≥ 0, b² > 0 and c² > 0 that sum to 1"
-            )
+        wrong = ValueError(f"weights={self.weights!r}: expected three numbers a² ≥ 0, b² > 0 and c² > 0 that sum to 1")
+        if not isinstance(self.weights, tuple | list | np.ndarray) or len(self.weights) != 3:
+            raise wrong
+        a2, b2, c2 = (nonnegative("weights", weight) for weight in self.weights)
+        total = a2 + b2 + c2
+        if not (b2 > 0.0 and c2 > 0.0 and abs(total - 1.0) < 1e-9):
+            raise wrong
+        object.__setattr__(self, "weights", (a2 / total, b2 / total, c2 / total))  # 1 to the last digits
 
     @property
     def dimension(self) -> int:
@@ -143,7 +143,7 @@ class Moments(Query):
 
     def _packing(self) -> tuple[Any, Any, Any]:
         i, j = np.triu_indices(self.dimension)
-        return i, j, np.where(i == j, 1.0, math.sqrt(2.0))
+        return i, j, packed_scale(i, j)
 
     def contributions(self, block: Block) -> Any:
         """Return (a, b·y, c·packed yyᵀ)."""
