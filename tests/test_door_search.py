@@ -29,11 +29,15 @@ def library_queries() -> set[type]:
     return found
 
 
+LIBRARY = library_queries()  # imports every module, so that every query has registered itself
+EACH = sorted(QUERIES, key=lambda query: query.__name__)
+
+
 def test_every_query_is_registered():
-    assert library_queries() == {query for query in QUERIES if query.__module__.startswith("discreet.")}
+    assert LIBRARY == {query for query in QUERIES if query.__module__.startswith("discreet.")}
 
 
-@pytest.mark.parametrize("query", sorted(QUERIES, key=lambda query: query.__name__), ids=lambda query: query.__name__)
+@pytest.mark.parametrize("query", EACH, ids=lambda query: query.__name__)
 @pytest.mark.parametrize(("d", "radius"), [(1, 1.0), (2, 1e-3), (3, 1e6), (7, 20.0), (30, 1.0)])
 def test_no_neighbours_beat_the_bound_and_some_come_close(query, d, radius):
     rng = np.random.default_rng(d)
@@ -45,7 +49,7 @@ def test_no_neighbours_beat_the_bound_and_some_come_close(query, d, radius):
             assert finding.tight, (instance, finding)
 
 
-@pytest.mark.parametrize("query", sorted(QUERIES, key=lambda query: query.__name__), ids=lambda query: query.__name__)
+@pytest.mark.parametrize("query", EACH, ids=lambda query: query.__name__)
 @pytest.mark.parametrize("d", [1, 4])
 def test_the_fast_sum_is_the_sum_of_the_contributions(query, d):
     rng = np.random.default_rng(d)

@@ -44,7 +44,9 @@ def table_source(request, tmp_path):
         (lambda: as_records([[0.0, 1.0]], space=Box(0, 1)), ["type list", "numpy.asarray(data)"]),
         (lambda: as_records(7, space=Box(0, 1)), ["type int", "expected an array"]),
         (lambda: as_records(np.zeros((2, 2)), space=Box(0, 1)).reduce(moments, 0), ["size=0"]),
-        (lambda: as_records(np.zeros((2, 2)), space=Box(0, 1)).reduce(moments, 5), ["shape (6,)", "(5,)"]),
+        (lambda: as_records(np.zeros((2, 2)), space=Box(0, 1)).reduce(moments, 5), ["size=5", "shape (5,)"]),
+        (lambda: as_records(np.zeros((2, 3)), schema=MIXED, max_rows=np.int64(5)), ["max_rows=5", "schema has 4"]),
+        (lambda: as_records(np.zeros((2, 3)), schema=MIXED, unit=np.str_("name")), ["'name'", "schema has 'person'"]),
     ],
 )
 def test_an_error_says_what_to_write(make, words):
@@ -83,6 +85,114 @@ def test_a_type_that_a_typed_table_states_is_checked_at_once(tmp_path):
             as_records(data, schema=Schema({"day": Number(0, 1)}))
         with pytest.raises(ValueError, match=r"'list' has the type List.*expected text"):
             as_records(data, schema=Schema({"list": Category(["a"])}))
+
+
+def test_an_error_about_a_kernel_does_not_tell_how_many_rows_contribute():
+    with pytest.raises(ValueError, match="size=1") as error:
+        as_records(np.array([[1.0], [2.0], [np.nan]] * 7), space=Box(0, 9)).reduce(lambda block: block.x[:, 0], 1)
+    assert "14" not in str(error.value)
+
+
+def _unreadable() -> dict[str, object]:
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    union = pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])])
+    return {
+        "list": pa.array([[1.0]]),
+        "list_view": pa.array([[1]], pa.list_view(pa.int64())),
+        "struct": pa.array([{"q": 1}]),
+        "map": pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64())),
+        "interval": pa.array([(1, 2, 3)], pa.month_day_nano_interval()),
+        "dictionary of lists": pa.DictionaryArray.from_arrays([0], pa.array([[1]])),
+        "union": union,
+    }
+
+
+def _names_only() -> dict[str, object]:
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    uuids = pa.array([b"0123456789abcdef"], pa.binary(16))
+    known = {"uuid": pa.ExtensionArray.from_storage(pa.uuid(), uuids)} if hasattr(pa, "uuid") else {}
+    return known | {
+        "date64": pa.array([0], pa.date64()),
+        "time32": pa.array([0], pa.time32("s")),
+        "binary": pa.array([b"a"]),
+        "large_binary": pa.array([b"a"], pa.large_binary()),
+        "binary_view": pa.array([b"a"], pa.binary_view()),
+        "fixed_size_binary": uuids,
+    }
+
+
+@pytest.mark.parametrize("kind", ["arrow", "parquet", "pandas", "dask data frame"])
+def test_a_column_that_cannot_be_read_is_refused_at_opening(kind, tmp_path):
+    """And not dropped row by row: the analyst would see an answer about nobody."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    roles = {
+        "number": {"schema": Schema({"a": Number(0, 1)})},
+        "category": {"schema": Schema({"a": Category(["a"])})},
+        "unit": {"schema": Schema({"b": Number(0, 1)}), "unit": "a", "max_rows": 1},
+    }
+    for name, column in {**_unreadable(), **_names_only()}.items():
+        data = pa.table({"a": column, "b": [1.0]})
+        if kind == "parquet":
+            if name in ("interval", "union", "dictionary of lists"):
+                continue  # which Parquet does not have
+            pq.write_table(data, tmp_path / "t.parquet")
+            data = tmp_path / "t.parquet"
+        elif kind != "arrow":
+            pd = pytest.importorskip("pandas", reason="pandas is not installed")
+            if name == "union":
+                continue  # which pandas does not have
+            data = pd.DataFrame({"a": pd.arrays.ArrowExtensionArray(column), "b": [1.0]})
+            if kind == "dask data frame":
+                if name in ("list_view", "interval", "binary_view"):
+                    continue  # which Dask does not have
+                dask = pytest.importorskip("dask", reason="dask is not installed")
+                dd = pytest.importorskip("dask.dataframe", reason="dask is not installed")
+                data = dd.from_delayed([dask.delayed(data)], meta=data[:0], verify_meta=False)
+        for role, declared in roles.items():
+            if name not in _unreadable() and (role == "unit" or kind in ("pandas", "dask data frame")):
+                as_records(data, **declared)  # pandas may have guessed it from the rows
+                continue
+            with pytest.raises(ValueError, match=r"'a' has the type .*: expected .*; convert it first"):
+                as_records(data, **declared)
+
+
+def test_a_nested_polars_column_names_no_unit():
+    pl = pytest.importorskip("polars", reason="polars is not installed")
+    for dtype in (pl.List(pl.Int64), pl.Array(pl.Int64, 1), pl.Struct({"q": pl.Int64})):
+        frame = pl.DataFrame({"a": pl.Series([None], dtype=dtype), "b": [1.0]})
+        with pytest.raises(ValueError, match=r"'a' has the type .*: expected names of units"):
+            as_records(frame, schema=Schema({"b": Number(0, 1)}), unit="a", max_rows=1)
+
+
+def test_files_that_type_the_unit_differently_are_refused(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    schema = Schema({"v": Number(0, 9)}, unit="p", max_rows=1)
+
+    def opened(first: object, second: object) -> object:
+        for j, ids in enumerate((first, second)):
+            pq.write_table(pa.table({"p": ids, "v": [5.0]}), tmp_path / f"{j}.parquet")
+        return as_records(tmp_path, schema=schema)
+
+    for other in (pa.array([0.1]), pa.array(["0.1"]), pa.array([1], pa.timestamp("us"))):
+        with pytest.raises(ValueError, match=r"'p' has the type float in one file and .* in another"):
+            opened(pa.array([0.1], pa.float32()), other)
+    for other in (pa.array(["7"], pa.large_string()), pa.array(["7"]).dictionary_encode()):
+        assert opened(pa.array(["7"]), other).units == 1
+    assert opened(pa.array([7]), pa.array([7], pa.uint8())).units == 1
+
+
+def test_a_dask_array_of_sparse_matrices_is_refused():
+    da = pytest.importorskip("dask.array", reason="dask is not installed")
+    sparse = pytest.importorskip("scipy.sparse", reason="scipy is not installed")
+    data = da.from_array(np.eye(3), chunks=2).map_blocks(sparse.csr_matrix)
+    with pytest.raises(ValueError, match=r"chunks of type csr_matrix: expected arrays; .*toarray\(\)"):
+        as_records(data, space=Box(0, 1))
+
+
+def test_units_of_dask_beside_an_array_are_refused():
+    da = pytest.importorskip("dask.array", reason="dask is not installed")
+    with pytest.raises(ValueError, match=r"write unit\.compute\(\)"):
+        as_records(np.zeros((2, 1)), space=Box(0, 1), unit=da.from_array(np.arange(2)), max_rows=1)
 
 
 def test_a_lazy_frame_and_a_column_are_refused():

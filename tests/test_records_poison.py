@@ -180,6 +180,91 @@ def test_a_pandas_type_guessed_from_the_rows_makes_no_error(silent):
     assert records.rows == 3
 
 
+def _not_utf8() -> object:
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    buffers = pa.py_buffer(np.array([0, 1, 6, 7, 8], np.int32)), pa.py_buffer(b"1Jos\xe9X22")
+    return pa.StringArray.from_buffers(4, *buffers)
+
+
+@pytest.mark.parametrize("kind", ["arrow", "parquet", "pandas", "dictionary"])
+def test_text_that_is_not_utf8_is_missing_and_changes_its_own_row_only(kind, tmp_path, silent):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    column = _not_utf8()
+    if kind == "dictionary":
+        column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 2]), column)
+    data = pa.table({"a": column, "b": [0.1, 0.2, 0.3, 0.4]})
+    if kind == "parquet":
+        pq.write_table(data, tmp_path / "t.parquet")
+        data = tmp_path / "t.parquet"
+    elif kind == "pandas":
+        pd = pytest.importorskip("pandas", reason="pandas is not installed")
+        data = pd.DataFrame({"a": pd.arrays.ArrowExtensionArray(column), "b": [0.1, 0.2, 0.3, 0.4]})
+    assert gathered(as_records(data, schema=Schema({"a": Number(0, 9)})))[0].ravel().tolist() == [1.0, 2.0, 2.0]
+    assert gathered(as_records(data, schema=Schema({"a": Category([1, 2])})))[1].ravel().tolist() == [0, 1, 1]
+    units = as_records(data, schema=Schema({"b": Number(0, 1)}), unit="a", max_rows=1)
+    assert gathered(units)[0].ravel().tolist() == [0.1, 0.3]
+
+
+def _moments_far_away(kind: str, name: str) -> object:
+    """Return a column of five moments: one, a gap, one that Python does not have twice, and the first again."""
+    far = {"date32": 2**30, "date64": 2**30, "timestamp[us]": 2**60}.get(name, 2**58 if "us" in name else 2**52)
+    counts = [None if n is None else n * (86_400_000 if name == "date64" else 1) for n in (1, None, far, far, 1)]
+    if kind == "polars":
+        pl = pytest.importorskip("polars", reason="polars is not installed")
+        dtype = {"date32": pl.Date, "timestamp[us]": pl.Datetime("us"), "timestamp[ms]": pl.Datetime("ms")}
+        dtype |= {"duration[ms]": pl.Duration("ms"), "timestamp[us, tz=UTC]": pl.Datetime("us", "Europe/Paris")}
+        if name not in dtype:
+            pytest.skip("Polars has no such type")
+        return pl.Series(counts, dtype=pl.Int32 if name == "date32" else pl.Int64).cast(dtype[name])
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    kinds = {"date32": pa.date32(), "date64": pa.date64(), "timestamp[us]": pa.timestamp("us")}
+    kinds |= {"timestamp[s]": pa.timestamp("s"), "timestamp[ms]": pa.timestamp("ms"), "duration[s]": pa.duration("s")}
+    kinds |= {"duration[ms]": pa.duration("ms"), "timestamp[us, tz=UTC]": pa.timestamp("us", "Europe/Paris")}
+    if kind == "pandas":
+        pd = pytest.importorskip("pandas", reason="pandas is not installed")
+        if not name.startswith(("timestamp", "duration")):
+            pytest.skip("pandas has no such type")
+        dtype = name.replace("timestamp", "M8").replace("duration", "m8").replace(", tz=UTC", "")
+        found = pd.Series(np.array([np.iinfo(np.int64).min if n is None else n for n in counts]).view(dtype))
+        return found.dt.tz_localize("UTC").dt.tz_convert("Europe/Paris") if "tz" in name else found
+    column = pa.array(counts, pa.int32() if name == "date32" else pa.int64()).cast(kinds[name])
+    if kind == "dictionary":
+        return column.dictionary_encode()
+    if kind == "pandas with Arrow":
+        pd = pytest.importorskip("pandas", reason="pandas is not installed")
+        return pd.arrays.ArrowExtensionArray(column)
+    return column
+
+
+MOMENTS = ["date32", "date64", "timestamp[us]", "timestamp[ms]", "timestamp[s]", "timestamp[us, tz=UTC]"]
+MOMENTS += ["duration[s]", "duration[ms]"]
+
+
+@pytest.mark.parametrize("kind", ["arrow", "dictionary", "polars", "pandas", "pandas with Arrow"])
+@pytest.mark.parametrize("name", MOMENTS)
+def test_a_moment_that_python_does_not_have_is_a_unit_like_any_other(kind, name, silent):
+    column, rows = _moments_far_away(kind, name), [0.1, 0.2, 0.3, 0.4, 0.5]
+    if kind == "polars":
+        data = pytest.importorskip("polars").DataFrame({"a": column, "b": rows})
+    elif kind.startswith("pandas"):
+        data = pytest.importorskip("pandas").DataFrame({"a": column, "b": rows})
+    else:
+        data = pytest.importorskip("pyarrow").table({"a": column, "b": rows})
+    records = as_records(data, schema=Schema({"b": Number(0, 1)}), unit="a", max_rows=1)
+    assert gathered(records)[0].ravel().tolist() == [0.1, 0.3]
+    assert records.units == 2
+    if kind.startswith("pandas"):  # where it may be guessed from the rows
+        for column in (Number(0, 9), Category([1, 86_400_000])):
+            assert list(as_records(data, schema=Schema({"a": column})).blocks()) == []
+
+
+@pytest.mark.parametrize("dtype", ["Int128", "UInt128"])
+def test_integers_of_128_bits_are_numbers(dtype, silent):
+    pl = pytest.importorskip("polars", reason="polars is not installed")
+    data = pl.DataFrame({"a": pl.Series([1, 2, None, 2**100], dtype=getattr(pl, dtype))})
+    assert gathered(as_records(data, schema=Schema({"a": Number(0, 9)})))[0].ravel().tolist() == [1.0, 2.0, 9.0]
+
+
 def test_one_odd_line_of_a_csv_file_changes_its_own_row_only(tmp_path):
     """The reader turns whole columns into text for its sake; all other rows must stay as they are."""
     pd = pytest.importorskip("pandas", reason="pandas is not installed")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import enum
 import math
 import pickle
 import tomllib
+import uuid
 
 import numpy as np
 import pytest
@@ -74,7 +76,9 @@ def test_a_schema_knows_its_columns():
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 NUMBERS = st.tuples(st.floats(-1e300, 1e300), st.floats(-1e300, 1e300)).filter(lambda p: p[1] / 2 - p[0] / 2 > 1e-300)
-VALUES = st.lists(NAMES | st.integers() | st.booleans(), min_size=1, max_size=5, unique_by=category_key)
+VALUES = st.lists(
+    NAMES | st.integers(1 - 2**53, 2**53 - 1) | st.booleans(), min_size=1, max_size=5, unique_by=category_key
+)
 COLUMNS = st.one_of(
     NUMBERS.map(lambda p: Number(*p)),
     NUMBERS.map(lambda p: Number(*p, missing="fill", fill=p[0])),
@@ -121,6 +125,8 @@ def test_a_name_that_toml_cannot_hold_is_an_error():
         (lambda: Category(["a", "b", "a"]), ["'a' and 'a' are one category"]),
         (lambda: Category([1, "1"]), ["1 and '1' are one category"]),
         (lambda: Category([True, 1]), ["True and 1 are one category"]),
+        (lambda: Category([1, 2**53]), ["values: 9007199254740992 is too large", "2**53", "write text"]),
+        (lambda: Category([-(2**60)]), ["is too large", "write text"]),
         (lambda: Category(["a"], missing="fill"), ["fill=None", "missing='fill', fill='a'"]),
         (lambda: Category(["a"], missing="fill", fill="b"), ["fill='b'", "['a']"]),
         (lambda: Schema(), ["columns=None", "Schema({"]),
@@ -198,7 +204,9 @@ def test_a_number_is_read_in_whatever_type_it_comes(cell, expected):
         ([1, 2, 3], [1, 2.0, "3", "3.0", "03", np.int8(2), 2.5, "x", None], [0, 1, 2, 2, 2, 1, -1, -1, -1]),
         (["1", "2"], [1, 2.0, "1", "1.0", 3], [0, 1, 0, 0, -1]),
         ([False, True], [True, False, 1, 0.0, "true", "False", np.bool_(True), "yes"], [1, 0, 1, 0, 1, 0, 1, -1]),
-        ([2**60, 2**60 + 1], [2**60, 2**60 + 1, str(2**60 + 1)], [0, 1, 1]),
+        ([2**53 - 2, 2**53 - 1], [2**53 - 2, 2.0**53 - 1, f"{2**53 - 1}.0", decimal.Decimal(2**53 - 1)], [0, 1, 1, 1]),
+        ([str(2**60), str(2**60 + 1)], [str(2**60), str(2**60 + 1), 2**60, 2.0**60, f"{2**60}.0"], [0, 1, -1, -1, -1]),
+        (["9" * 5000], ["9" * 5000, None, math.nan, "x", 10**400], [0, -1, -1, -1, -1]),
         (["nan", "inf"], ["nan", "inf", math.nan, math.inf], [0, 1, -1, -1]),
     ],
 )
@@ -212,15 +220,40 @@ def test_what_is_no_category_is_missing(cell):
     assert Category([1, 5]).encode([cell]).tolist() == [-1]
 
 
+def test_members_of_enumerations_are_declared_as_what_they_are():
+    class Grade(enum.IntEnum):
+        LOW = 1
+        HIGH = 2
+
+    class Tree(str, enum.Enum):  # noqa: UP042
+        OAK = "oak"
+
+    category = Category([Grade.LOW, Grade.HIGH, Tree.OAK, np.str_("elm")], missing="fill", fill=Grade.HIGH)
+    assert list(map(type, category.values)) == [int, int, str, str]
+    schema = Schema({"c": category})
+    assert Schema.from_toml(schema.to_toml()) == schema
+    assert category.encode([2, "oak", None]).tolist() == [1, 2, -1]
+
+
+INSTANT = datetime.datetime(2020, 1, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=1)))
+
+
 def test_units_are_told_apart():
     same = [
         [7, 7.0, "7", "007", "7.0", " 7", "+7", "7e0", np.int32(7), np.float32(7), decimal.Decimal(7)],
-        [7.25, "7.25", "07.250"],
+        [7.25, "7.25", "07.250", b"7.25", decimal.Decimal("7.250")],
+        ["ann", b"ann", np.str_("ann"), np.bytes_(b"ann")],
+        [0.1, "0.1", decimal.Decimal("0.1")],
+        [uuid.UUID(int=5), str(uuid.UUID(int=5))],
         [1, True, "True", "true", "1"],
-        [2**60 + 1, str(2**60 + 1)],
+        [2**60 + 1, str(2**60 + 1), f"{2**60 + 1}.0", decimal.Decimal(2**60 + 1)],
+        [datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1), np.datetime64("2020-01-01"), INSTANT],
+        [datetime.timedelta(hours=1), np.timedelta64(60, "m"), np.timedelta64(3600 * 10**9, "ns"), datetime.time(1)],
+        [datetime.timedelta.max, datetime.timedelta.max - datetime.timedelta()],
         [0, False, -0.0],
     ]
-    apart = ["ann", "Ann", b"ann", 2**60, 7.5, datetime.date(2020, 1, 1), math.inf, ""]
+    apart = ["Ann", b"\xff", 2**60, 7.5, datetime.date(2020, 1, 2), math.inf, "", np.datetime64(2**62, "s")]
+    apart += [np.datetime64(2**62, "ms"), np.datetime64(0, "ns"), np.timedelta64(0, "ns"), np.datetime64(1, "ns")]
     keys = [{unit_key(cell) for cell in group} for group in same]
     assert [len(group) for group in keys] == [1] * len(same)
     everything = [next(iter(group)) for group in keys] + [unit_key(cell) for cell in apart]

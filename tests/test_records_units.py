@@ -143,6 +143,47 @@ def test_tensors_and_series_may_hold_the_units():
         assert 0.25 not in rows_of(records)
 
 
+@pytest.mark.parametrize("kind", ["numpy", "dask array"])
+@pytest.mark.parametrize("place", [0, 1])
+def test_the_number_of_a_column_is_no_name_of_another(kind, place, tmp_path):
+    """A schema may call its columns as the array's are called without one."""
+    table = {"one": np.ones(100), "two": np.ones(100)}
+    table["two" if place == 0 else "one"] = np.arange(100.0)
+    for name in ("x0", "x1", "unit", "None"):
+        data = ARRAYS[kind](table, tmp_path)
+        records = as_records(data, schema=Schema({name: Number(0, 100)}), unit=place, max_rows=1)
+        assert rows_of(records) == [0.0]
+        assert records.units == 1
+    ids = np.zeros(100)
+    beside = as_records(np.arange(100.0).reshape(-1, 1), schema=Schema({"unit": Number(0, 100)}), unit=ids, max_rows=1)
+    assert rows_of(beside) == [0.0]
+
+
+def test_a_masked_unit_is_missing():
+    data = np.array([[0.1], [0.2], [0.3], [0.4]])
+    for names in ([7, 7, 8, 8], ["a", "a", "b", "b"], np.array([7, 7, 8, 8], dtype="M8[ns]")):
+        ids = np.ma.array(names, mask=[True, True, False, False])
+        records = as_records(data, space=Box(0, 1), unit=ids, max_rows=1)
+        assert rows_of(records) == [0.3]
+        assert records.units == 1
+    rows = np.ma.array(
+        [[1, 2**60], [2, 2**60 + 1], [3, 2**60], [4, 2**60 + 2]], mask=[[False, False]] * 3 + [[False, True]]
+    )
+    assert rows_of(as_records(rows, space=Box(0, 9), unit=1, max_rows=1)) == [1.0, 2.0]
+    with pytest.raises(ValueError, match="one unit for each row"):
+        as_records(data, space=Box(0, 1), unit=np.ma.array([[1], [2], [3], [4]]), max_rows=1)
+
+
+def test_columns_of_tables_may_hold_the_units():
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    pl = pytest.importorskip("polars", reason="polars is not installed")
+    data = np.array([[0.1], [0.2], [0.3]])
+    for ids in (pa.array([7, 7, 8]), pa.chunked_array([[7], [7, 8]]), pl.Series([7, 7, 8])):
+        assert rows_of(as_records(data, space=Box(0, 1), unit=ids, max_rows=1)) == [0.1, 0.3]
+    with pytest.raises(ValueError, match="'unit' has the type List"):
+        as_records(data, space=Box(0, 1), unit=pa.array([[7], [7], [8]]), max_rows=1)
+
+
 def test_a_dropped_row_has_used_up_its_place():
     data = np.array([[math.nan, 1.0], [0.5, 1.0], [0.25, 1.0]])
     assert rows_of(as_records(data, space=Box(0, 1), unit=1, max_rows=2)) == [0.5]

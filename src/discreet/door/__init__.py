@@ -12,7 +12,7 @@ Where to look: ``curator`` holds the order of things, ``passages`` the mechanism
 from discreet.door.bound import Bound
 from discreet.door.curator import Curator
 from discreet.door.passages import Additive, Euclidean, Exponential, NoisyMax, Passage
-from discreet.door.queries import Histogram, Moments, Sum
+from discreet.door.queries import Grid, Histogram, Moments, Sum
 from discreet.door.query import Query
 from discreet.door.release import PublicSize, Release, simulate
 from discreet.door.schedule import Schedule
@@ -24,6 +24,7 @@ __all__ = [
     "Curator",
     "Euclidean",
     "Exponential",
+    "Grid",
     "Histogram",
     "Mode",
     "Moments",

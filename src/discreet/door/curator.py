@@ -32,7 +32,7 @@ from discreet.records import Ball, Box, Records, Schema, as_records
 __all__ = ["Curator"]
 
 AT_MOST = 2**27
-NAMELESS = re.compile(r"unit|x\d+")  # what records call a column of ids that came without a name
+NAMELESS = re.compile(r"(unit|x\d+)_*")  # what records call a column of ids that came without a name
 
 
 class Curator:

@@ -24,8 +24,9 @@ def check_array(data: Any) -> Any:
     if isinstance(data, np.ma.MaskedArray) and data.dtype.kind in "biufOSUT":
         # Behind a mask there may be anything; a masked cell is missing.
         hidden, shown = np.ma.getmaskarray(data), data.data
+        exact = shown.dtype.kind in "OSUT" or (shown.dtype.kind in "iu" and shown.dtype.itemsize == 8)
         with np.errstate(all="ignore"):  # a warning would tell of a value
-            data = shown.astype(object if shown.dtype.kind in "OSUT" else np.float64)
+            data = shown.astype(object if exact else np.float64)  # as floats, large names of units would be confused
         data[hidden] = np.nan
     elif isinstance(data, np.ndarray):
         data = np.asarray(data)  # a subclass may do other things with operators
@@ -114,7 +115,9 @@ class ArraySource(LocalSource):
 
     @staticmethod
     def _cells(column: Any) -> list[Any]:
-        cells: list[Any] = to_host(column).tolist()
+        found = to_host(column)
+        # As Python's dates, moments out of their range would become numbers.
+        cells: list[Any] = list(found) if found.dtype.kind in "mM" else found.tolist()
         return cells
 
 

@@ -74,7 +74,8 @@ class Category:
     """A column of declared, public categories.
 
     Missing is every other value: null, or one that was not declared. 1, 1.0 and "1" are one category, and so are True,
-    1 and "true", since readers of files give now the one and now the other.
+    1 and "true", since readers of files give now the one and now the other. Whole numbers from 2**53 on are declared as
+    text and found as text only: readers round such numbers, for a whole column, if one row holds a gap.
 
     Parameters
     ----------
@@ -99,14 +100,16 @@ class Category:
         write = "write for example Category(['female', 'male'])"
         if values is None or isinstance(values, str | bytes) or not isinstance(values, Iterable):
             raise ValueError(f"values={values!r}: expected the public categories, never taken from the rows; {write}")
-        values = tuple(value.item() if isinstance(value, np.generic) else value for value in values)
+        values = tuple(map(_builtin, values))
         if not values or not all(isinstance(value, str | int) for value in values):
             raise ValueError(
                 f"values={values!r}: expected at least one, each text, a whole number or a boolean; {write}"
             )
         seen: dict[Hashable, Value] = {}
         for value in values:
-            if (key := category_key(value)) in seen:
+            if (key := category_key(value)) is None:
+                raise ValueError(f"values: {value!r} is too large for a category; expected less than 2**53; write text")
+            if key in seen:
                 raise ValueError(f"values: {seen[key]!r} and {value!r} are one category; expected each once")
             seen[key] = value
         if _fills(missing, fill, f"Category({list(values)!r}, missing='fill', fill={values[0]!r})"):
@@ -146,6 +149,15 @@ class Category:
 
 
 Column = Number | Category
+
+
+def _builtin(value: Any) -> Any:
+    """Return NumPy's values and members of enumerations as Python's own, which a file can hold."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str):
+        return str.__str__(value)
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _set(column: Column, **values: Any) -> None:

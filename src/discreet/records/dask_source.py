@@ -7,8 +7,10 @@ partitions are.
 With a privacy unit there is a pass before: every partition counts the rows of its units, and one task turns the counts
 into offsets, the rows that a partition's units have in earlier partitions. No name of a unit leaves the workers.
 
-A task that fails hands its error over as a value, by its type's name only: Dask's workers would log the arguments of a
-task that raises, and with them rows.
+A task of ours that fails hands its error over as a value, by its type's name only: Dask's workers would log the
+arguments of a task that raises, and with them rows. The collection's own tasks (a cast, a reader of files) may raise as
+well. Of these errors too only the type's name is passed on here, but the workers may still log them, with rows: keep
+their logs as you keep the data.
 """
 
 from __future__ import annotations
@@ -71,13 +73,20 @@ class _Partial:
     def __call__(self, source: LocalSource) -> Pair:
         return source.partial(self.kernel, self.size)
 
-    def merge(self, pairs: Sequence[Pair | _Failure]) -> Pair | _Failure:
+    def merge(self, pairs: Sequence[Any]) -> Any:
+        return _unless_failed(pairs, self._merged)
+
+    def _merged(self, pairs: Sequence[Pair]) -> Pair:
         total = CompensatedSum(self.size)
         for pair in pairs:
-            if isinstance(pair, _Failure):
-                return pair
-            total.merge([pair])
+            total.merge(pair)
         return total.pair
+
+
+def _unless_failed(parts: Sequence[Any], work: Callable[[Sequence[Any]], Any]) -> Any:
+    """Return ``work(parts)``, or the first failure among the parts."""
+    failures = [part for part in parts if isinstance(part, _Failure)]
+    return failures[0] if failures else work(parts)
 
 
 def _count(source: LocalSource) -> dict[Hashable, int]:
@@ -92,9 +101,9 @@ def _blocks(source: LocalSource) -> list[Block]:
     return list(source.blocks())
 
 
-def _offsets(counts: Sequence[Any]) -> tuple[list[Any], Any]:
-    failures = [count for count in counts if isinstance(count, _Failure)]
-    return ([failures[0]] * len(counts), failures[0]) if failures else offsets(counts)
+def _offsets(counts: Sequence[Any]) -> Any:
+    found = _unless_failed(counts, offsets)
+    return ([found] * len(counts), found) if isinstance(found, _Failure) else found
 
 
 class DaskSource:
@@ -130,7 +139,7 @@ class DaskSource:
     @cached_property
     def _offsets(self) -> Any:
         # Kept by the workers, for every later pass.
-        return need("dask").delayed(_offsets, pure=False)(self._map(_count)).persist()
+        return _computed(need("dask").delayed(_offsets, pure=False)(self._map(_count)).persist)
 
     @property
     def _starts(self) -> list[Any] | None:
@@ -141,20 +150,20 @@ class DaskSource:
     def rows(self) -> int:
         """Return how many rows there are, counted on the workers where Dask does not know."""
         if self._names is None:
-            return len(self._data)
+            return int(_computed(lambda: len(self._data)))
         if not np.isnan(self._data.shape[0]):
             return int(self._data.shape[0])
-        counts = self._map(_rows)
-        return int(_checked(need("dask").delayed(_sum, pure=False)(counts).compute()))
+        total = need("dask").delayed(_unless_failed, pure=False)(self._map(_rows), sum)
+        return int(_computed(total.compute))
 
     def units(self) -> int | None:
         """Return how many units there are, counted on the workers."""
-        return None if self.reading.unit is None else int(_checked(self._offsets[1].compute()))
+        return None if self.reading.unit is None else int(_computed(self._offsets[1].compute))
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows that contribute. Partitions come to this process one after the other."""
         for part in self._map(_blocks, self._starts):
-            yield from _checked(part.compute())
+            yield from _computed(part.compute)
 
     def reduce(self, kernel: Kernel, size: int) -> NDArray[np.float64]:
         """Return the sum of ``kernel`` over all blocks, computed on the workers."""
@@ -163,18 +172,18 @@ class DaskSource:
         pairs = self._map(partial, self._starts)
         while len(pairs) != 1:
             pairs = [merge(pairs[j : j + FAN_IN]) for j in range(0, max(len(pairs), 1), FAN_IN)]
-        return np.asarray(_checked(pairs[0].compute())[0])
+        return np.asarray(_computed(pairs[0].compute)[0])
 
 
-def _sum(counts: Sequence[Any]) -> Any:
-    failures = [count for count in counts if isinstance(count, _Failure)]
-    return failures[0] if failures else sum(counts)
-
-
-def _checked(found: Any) -> Any:
-    if isinstance(found, _Failure):
+def _computed(work: Callable[[], Any]) -> Any:
+    """Return what Dask computes. Of an error only its type's name is told: text, cause and context may show rows."""
+    try:
+        found = work()
+    except Exception as error:
+        found = _Failure(type(error).__name__)
+    if isinstance(found, _Failure):  # outside of the except block, or the error would come along as context
         raise RuntimeError(
-            f"a {found.error} on a Dask worker; its text is kept back, since it may show rows. "
-            "Run the same kernel on a public NumPy array to see it"
+            f"a {found.error} on a Dask worker; its text is kept back, since it may show rows. To see it, run the same "
+            "kernel on a public NumPy array, or compute the collection yourself"
         )
     return found

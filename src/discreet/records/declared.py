@@ -13,6 +13,7 @@ from discreet.records.columns import MISSING
 from discreet.records.reading import Reading
 from discreet.records.schema import Schema, checked_unit
 from discreet.records.summation import BLOCK_ROWS
+from discreet.records.table_source import unique_names
 
 __all__ = ["Declared"]
 
@@ -67,7 +68,10 @@ class Declared:
         return reading
 
     def array(self, width: int) -> tuple[tuple[str, ...], Reading]:
-        """Return names for the columns of an array, and its reading. Units that come beside it are called "unit"."""
+        """Return names for the columns of an array, and its reading. Units that come beside it are called "unit".
+
+        An array's columns are found by these names, so none may be there twice, the unit's included.
+        """
         names = [f"x{j}" for j in range(width)]
         if isinstance(self.unit, str):
             raise ValueError(
@@ -87,7 +91,13 @@ class Declared:
             for j, name in zip(read, self.schema.names, strict=True):
                 names[j] = name
         unit = "unit" if self.beside else None if place is None else names[place]
-        return tuple(names), self._reading([name for j, name in enumerate(names) if j != place], unit)
+        read_names = [name for j, name in enumerate(names) if j != place]
+        while unit in read_names:
+            unit = f"{unit}_"
+        if place is not None and unit is not None:
+            names[place] = unit
+        unique_names([*names, unit] if self.beside else names)
+        return tuple(names), self._reading(read_names, unit)
 
     @property
     def beside(self) -> bool:
@@ -107,10 +117,13 @@ class Declared:
 
 def _merged(schema: Schema, unit: Any, max_rows: int | None) -> tuple[Any, int | None]:
     """Return the unit and its number of rows, from the schema and from arguments that must not contradict it."""
-    for name, given, stated in (("unit", unit, schema.unit), ("max_rows", max_rows, schema.max_rows)):
-        # A unit by number or by array is for data without names, and overrides the schema's name.
-        if type(given) is type(stated) and given != stated:
-            raise ValueError(
-                f"{name}={given!r}, and the schema has {stated!r}: expected one of them, or the same twice"
-            )
+    if isinstance(unit, str):  # by number or by array it is for data without names, and overrides the schema's name
+        _agreed("unit", unit, schema.unit)
+    if max_rows is not None:
+        _agreed("max_rows", integer("max_rows", max_rows, least=1), schema.max_rows)
     return schema.unit if unit is None else unit, schema.max_rows if max_rows is None else max_rows
+
+
+def _agreed(name: str, given: Any, stated: Any) -> None:
+    if stated is not None and given != stated:
+        raise ValueError(f"{name}={given!r}, and the schema has {stated!r}: expected one of them, or the same twice")

@@ -23,7 +23,8 @@ from discreet.records.reading import to_host
 from discreet.records.records import Records
 from discreet.records.schema import Schema
 from discreet.records.source import Source
-from discreet.records.table_source import TableSource, check_types, unique_names
+from discreet.records.table_cells import plain
+from discreet.records.table_source import NAMES, TableSource, check_type, check_types, unique_names
 
 __all__ = ["as_records"]
 
@@ -52,7 +53,8 @@ def as_records(
         ``schema`` is given. In an array the schema's columns are the array's, in order.
     unit : str, int, array or None
         Whose row it is, where one person has several: the name of a column; for an array the number of a column, or
-        the units themselves, one a row. None when each row stands for itself.
+        the units themselves, one a row. None when each row stands for itself. Names are whole numbers, text or dates,
+        never floats. What is protected is the name, so different people need different ones; 7, "7" and "007" are one.
     max_rows : int or None
         With ``unit``: how many rows of one unit contribute, the first in the order of the source. Rows
         whose unit is missing are left out.
@@ -85,8 +87,7 @@ def _source(data: Any, declared: Declared) -> Source:
     if isinstance(data, str | os.PathLike):
         files = parquet_files(Path(data))
         return ParquetSource(files, declared.table(parquet_names(files)))
-    dask = sys.modules.get("dask")  # whoever has a Dask collection has imported it
-    if dask is not None and dask.is_dask_collection(data):
+    if _is_dask(data):
         return _dask_source(data, declared)
     if is_array_api_obj(data):
         data = check_array(data)
@@ -110,14 +111,26 @@ def _source(data: Any, declared: Declared) -> Source:
     return TableSource(frame, reading)
 
 
+def _is_dask(data: Any) -> bool:
+    dask = sys.modules.get("dask")  # whoever has a Dask collection has imported it
+    return dask is not None and bool(dask.is_dask_collection(data))
+
+
 def _dask_source(data: Any, declared: Declared) -> Source:
     if hasattr(data, "dtypes") and hasattr(data, "columns"):
-        return DaskSource(data, None, declared.table(unique_names(data.columns)))
+        reading = declared.table(unique_names(data.columns))
+        check_types(nw.from_native(data._meta, eager_only=True), reading)
+        return DaskSource(data, None, reading)
     if not hasattr(data, "rechunk"):
         raise ValueError(
             f"data of type {type(data).__qualname__}: expected a Dask array or data frame; write data.to_dataframe()"
         )
     check_shape(data)
+    if not is_array_api_obj(data._meta):  # scipy's sparse matrices
+        raise ValueError(
+            f"data has chunks of type {type(data._meta).__qualname__}: expected arrays; "
+            "write data.map_blocks(lambda chunk: chunk.toarray())"
+        )
     if data.dtype.kind not in "biufOSUT":
         raise ValueError(f"data has the type {data.dtype}: expected numbers; write data.astype('float64')")
     if declared.beside:
@@ -128,8 +141,15 @@ def _dask_source(data: Any, declared: Declared) -> Source:
 
 def _ids(unit: Any, rows: int) -> NDArray[Any]:
     """Return units that came beside the rows. Nothing is converted: in a list 7 and "07" must stay what they are."""
-    if not is_array_api_obj(unit):
-        cells = list(unit)
+    if _is_dask(unit):
+        raise ValueError("unit: expected units in memory beside an array in memory; write unit.compute()")
+    cells: list[Any] | None = None
+    if isinstance(unit, np.ma.MaskedArray):
+        hidden = np.ma.getmaskarray(unit)  # what a mask covers is missing
+        cells = [None if hide else cell for cell, hide in zip(unit.data, hidden, strict=True)] if unit.ndim == 1 else []
+    elif not is_array_api_obj(unit):
+        cells = _listed(unit)
+    if cells is not None:
         unit = np.empty(len(cells), dtype=object)
         for j, cell in enumerate(cells):  # one by one, or NumPy would look into lists and tuples
             unit[j] = cell
@@ -137,3 +157,15 @@ def _ids(unit: Any, rows: int) -> NDArray[Any]:
     if found.shape != (rows,):
         raise ValueError("unit: expected one unit for each row of data, in an array of one dimension")
     return found
+
+
+def _listed(unit: Any) -> list[Any]:
+    arrow = sys.modules.get("pyarrow")
+    if arrow is not None and isinstance(unit, arrow.Array):
+        unit = arrow.chunked_array([unit])
+    try:
+        series = nw.from_native(unit, series_only=True)
+    except TypeError:
+        return list(unit)
+    check_type("unit", series, NAMES)
+    return plain(series)

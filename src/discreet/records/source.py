@@ -105,8 +105,8 @@ class LocalSource(ABC):
         for block in self.blocks():
             with np.errstate(all="ignore"):
                 found = to_host(kernel(block))
-                if found.shape != (size,):
-                    raise ValueError(f"the kernel gave shape {found.shape}: expected {(size,)}, as size={size} says")
+                if found.shape != (size,):  # the shape that it has may tell how many rows contribute
+                    raise ValueError(f"size={size}: expected a kernel that gives the shape {(size,)}; write its length")
                 total.add(found.astype(np.float64))
         return total.pair
 

@@ -32,7 +32,6 @@ floats c_i that the kernel has computed; how far these are from the ideal contri
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +72,7 @@ class CompensatedSum:
     >>> total = CompensatedSum(1)
     >>> for term in (1e16, 1.0, -1e16):
     ...     total.add(np.array([term]))
-    >>> total.value.tolist()
+    >>> total.pair[0].tolist()
     [1.0]
     """
 
@@ -85,13 +84,7 @@ class CompensatedSum:
         total, lost = two_sum(self.pair[0], term)
         self.pair = two_sum(total, self.pair[1] + lost)
 
-    def merge(self, pairs: Iterable[tuple[Array, Array]]) -> None:
-        """Add the pairs of other sums."""
-        for total, rest in pairs:
-            self.add(total)
-            self.add(rest)
-
-    @property
-    def value(self) -> Array:
-        """S."""
-        return self.pair[0]
+    def merge(self, pair: tuple[Array, Array]) -> None:
+        """Add the pair of another sum."""
+        for term in pair:
+            self.add(term)

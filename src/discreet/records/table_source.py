@@ -7,17 +7,15 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.records import cells
 from discreet.records.reading import Reading, Slab
 from discreet.records.source import LocalSource
+from discreet.records.table_cells import numeric, plain, readable
 
-__all__ = ["TableSource", "check_types", "unique_names"]
+__all__ = ["NAMES", "TableSource", "check_type", "check_types", "unique_names"]
 
-# Types that hold no numbers and no categories. A typed table states them; pandas guesses them from the rows, so there
-# they must not decide over an error, and such cells are simply missing.
-WRONG = (nw.Date, nw.Datetime, nw.Time, nw.Duration, nw.List, nw.Array, nw.Struct, nw.Binary)
+NUMBERS, LABELS = "numbers", "text, whole numbers or booleans"
+NAMES = "names of units: text, whole numbers, bytes or dates"
 
 
 def unique_names(names: Iterable[Any]) -> list[str]:
@@ -30,15 +28,22 @@ def unique_names(names: Iterable[Any]) -> list[str]:
 
 
 def check_types(frame: nw.DataFrame[Any], reading: Reading) -> None:
-    """Check the declared types of the columns that are read."""
-    if frame.implementation.is_pandas_like():
-        return
+    """Check the types of the columns that are read, the unit's too."""
     for series in frame.iter_columns():
-        if series.name in reading.numbers + reading.labels and isinstance(series.dtype, WRONG):
-            wanted = "numbers" if series.name in reading.numbers else "text, whole numbers or booleans"
-            raise ValueError(
-                f"the column {series.name!r} has the type {series.dtype}: expected {wanted}; convert it first"
+        name = str(series.name)
+        if name in reading.columns:
+            check_type(
+                name, series, NUMBERS if name in reading.numbers else LABELS if name in reading.labels else NAMES
             )
+
+
+def check_type(name: str, series: nw.Series[Any], wanted: str) -> None:
+    """Check that the type of a column can hold what is wanted."""
+    if not readable(series, unit=wanted is NAMES):
+        found, native = series.dtype, series.to_native()
+        if isinstance(found, nw.Unknown):
+            found = native.type if hasattr(native, "type") else native.dtype
+        raise ValueError(f"the column {name!r} has the type {found}: expected {wanted}; convert it first")
 
 
 class TableSource(LocalSource):
@@ -83,19 +88,3 @@ class TableSource(LocalSource):
         if self.reading.unit is not None:
             for piece in self._pieces():
                 yield plain(self._columns[self.reading.unit][piece])
-
-
-def numeric(series: nw.Series[Any]) -> NDArray[Any]:
-    """Return a column as floats, NaN where a cell holds no number."""
-    dtype = series.dtype
-    if dtype.is_float() or dtype.is_integer() or isinstance(dtype, nw.Boolean):
-        found: NDArray[Any] = series.to_numpy()
-        if found.dtype.kind in "biuf":
-            return found
-    return cells.numbers(series.to_list())
-
-
-def plain(series: nw.Series[Any]) -> list[Any]:
-    """Return a column as Python values. Whole numbers stay whole: beyond 2**53 a float would confuse two units."""
-    found: list[Any] = series.to_list()
-    return found

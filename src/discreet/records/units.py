@@ -7,9 +7,10 @@ same ones, and at most m rows come or go: the sensitivity is that of m rows.
 Rows are counted before anything else is looked at: a row that is dropped for a missing value has used up its place.
 A row whose unit is missing (null, NaN, NaT) belongs to nobody that could be protected, and is left out entirely.
 
-A unit is what its name says when it comes here. Where another library has made floats of whole numbers beyond 2⁵³
-before (pandas does, for a column with gaps), two people may have become one: read such columns as whole numbers or as
-text.
+A unit is what its name says when it comes here, compared by ``cells.unit_key``: two people with one key are protected
+as one. Names should be whole numbers or text. Where a column of whole numbers has gaps, pandas makes floats of it, and
+beyond 2⁵³ that makes one unit of several people, for a single row whose name is missing: write
+``astype("Int64")`` or read the column as text, never as float.
 """
 
 from __future__ import annotations
