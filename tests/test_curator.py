@@ -471,7 +471,7 @@ class TestRelease:
             release.value = np.zeros(3)
         with pytest.raises(TypeError):
             release.parts["count"] = None
-        with pytest.raises(ValueError, match="(?i)writeable"):
+        with pytest.raises(ValueError, match=r"(?i)writeable"):
             release.value.flags.writeable = True
         before = release.to_json()
         release.to_dict()["declared"]["space"]["high"][0] = 9.0

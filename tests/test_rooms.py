@@ -14,7 +14,7 @@ import discreet
 SOURCE = Path(discreet.__file__).parent
 
 # From top to bottom, as in CONTRIBUTING.md. Each may import itself and those before it.
-ROOMS = ["arguments", "plain", "guarantees", "noise", "ledger", "records", "door", "datasets"]
+ROOMS = ["arguments", "plain", "guarantees", "noise", "ledger", "records", "door", "em", "models", "estimators", "datasets"]
 
 HEAVY = {
     "arviz", "dask", "dp_accounting", "duckdb", "jax", "matplotlib", "numba", "numpyro", "pandas", "polars", "pooch",

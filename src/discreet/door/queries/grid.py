@@ -1,8 +1,8 @@
 """Counts of the cells of a grid over the declared space.
 
 c(x) is 1 at the cell that the row, moved into the space, lies in, and 0 elsewhere: norm 1 in L1 and L2. A replaced row
-moves one count down and another up: 2 in L1, √2 in L2. All are attained where there are two cells. Which cell a row lies
-in is decided by elementwise operations alone, so it is a function of the row's own bits; counts are exact.
+moves one count down and another up: 2 in L1, √2 in L2. All are attained where there are two cells. Which cell a row
+lies in is decided by elementwise operations alone, so it is a function of the row's own bits; counts are exact.
 """
 
 from __future__ import annotations
@@ -126,6 +126,4 @@ class Grid(Query):
         place = xp.searchsorted(there, cells)
         found = xp.minimum(place, xp.full_like(place, there.shape[0] - 1))
         right = xp.take(there, found) == cells
-        return xp.where(
-            right, xp.astype(xp.take(counts, found), xp.float64), xp.zeros_like(cells, dtype=xp.float64)
-        )
+        return xp.where(right, xp.astype(xp.take(counts, found), xp.float64), xp.zeros_like(cells, dtype=xp.float64))

@@ -1,0 +1,137 @@
+"""What all estimators share: from what a user hands to ``fit`` to a curator, and from a promise to losses.
+
+``fit`` takes
+
+- a ``Curator``: rows behind the door, with a ledger where there is one. Bounds and relation are the curator's; an
+  estimator that names others is refused before anything is spent;
+- ``Records``, the path of Parquet files or a Dask collection: read as declared, and nothing that is raised depends on
+  a row;
+- an array or a data frame: the owner's own path. NaN, infinities and text are an error that names the column. That
+  error depends on the rows and is outside of the guarantee; it is there for whoever may see the data anyway.
+
+This room may import everything above it, and scikit-learn.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from array_api_compat import is_array_api_obj, is_numpy_array
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from discreet.arguments import positive, probability
+from discreet.door import Curator, Schedule
+from discreet.em import Step
+from discreet.guarantees import Guarantee, Neighbors
+from discreet.models.components import Components
+from discreet.models.method import Method
+from discreet.noise import Bits, SeededBits
+from discreet.records import Ball, Box, Records, check_finite
+
+__all__ = ["PrivateEstimator"]
+
+
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator with ``epsilon``, ``delta``, ``bounds``, ``neighbors``, ``random_state`` and ``verbose``."""
+
+    epsilon: float
+    delta: float
+    bounds: Box | Ball | None
+    neighbors: Neighbors | str | None
+    random_state: Any
+    verbose: bool
+
+    def _promised(self, neighbors: Neighbors) -> Guarantee:
+        """Return what the fit shall cost, its arguments checked."""
+        accepted = "a probability in (0, 1), for example 1e-6"
+        delta = probability("delta", self.delta, accepted=accepted)
+        if delta == 0.0:
+            raise ValueError(f"delta={self.delta!r}: expected {accepted}")
+        return Guarantee(positive("epsilon", self.epsilon), delta, neighbors)
+
+    def _open(self, X: Any) -> Curator:
+        """Return the rows behind a door, and note their columns as scikit-learn does."""
+        relation = None if self.neighbors is None else Neighbors.of(self.neighbors)
+        if isinstance(X, Curator):
+            curator = X
+            if relation not in (None, curator.neighbors):
+                raise ValueError(f"neighbors={self.neighbors!r}: expected None, or the curator's {curator.neighbors}")
+        else:
+            curator = self._enclosed(X, relation or Neighbors.REPLACE_ONE)
+        if curator.space is None:
+            raise ValueError("X: expected rows with numeric columns; the schema declares none")
+        if self.bounds is not None and self._declared().for_columns(curator.space.dimension) != curator.space:
+            raise ValueError(f"bounds={self.bounds!r}: expected None, or the curator's {curator.space!r}")
+        self.n_features_in_ = curator.space.dimension
+        if not all(re.fullmatch(r"x\d+", name) for name in curator.columns):
+            self.feature_names_in_ = np.array(curator.columns, dtype=object)
+        return curator
+
+    def _declared(self) -> Box | Ball:
+        if not isinstance(self.bounds, Box | Ball):
+            raise ValueError(
+                f"bounds={self.bounds!r}: expected declared bounds, never taken from the rows; write for example "
+                "bounds=Box(low=[0, 40], high=[120, 250]) or bounds=Ball(radius=10)"
+            )
+        return self.bounds
+
+    def _enclosed(self, X: Any, neighbors: Neighbors) -> Curator:
+        if isinstance(X, Records):
+            return Curator(X, neighbors=neighbors)
+        space = self._declared()
+        dask = sys.modules.get("dask")  # whoever has a Dask collection has imported it
+        if isinstance(X, str | os.PathLike) or (dask is not None and dask.is_dask_collection(X)):
+            return Curator(X, space=space, neighbors=neighbors)
+        if is_array_api_obj(X) and not is_numpy_array(X):
+            check_finite(X)
+            return Curator(X, space=space, neighbors=neighbors)
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_  # of an earlier fit
+        rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=1)
+        return Curator(rows, space=space.for_columns(rows.shape[1]), neighbors=neighbors)
+
+    def _fit(self, method: Method, curator: Curator) -> Components:
+        """Pay for a method, run it, note what it cost, and return its components in the data's own units."""
+        promise = self._promised(curator.neighbors)
+        losses = method.losses(promise)
+        bits, rng = self._randomness()
+        if bits is not None and curator.ledger is not None:
+            raise ValueError(
+                f"random_state={self.random_state!r}: expected None where a ledger records; noise from a seed is no noise"
+            )
+        schedule = curator.reserve(losses, query=f"{type(self).__name__}, {len(losses)} releases")
+        components, releases = method.run(curator.space, rng, self._measures(schedule, bits))
+        self.guarantee_ = promise if bits is None else None
+        self.losses_, self.releases_ = losses, tuple(releases)
+        return components.moved(np.asarray(curator.space.center), np.asarray(curator.space.scale))
+
+    def _rows(self, X: Any) -> NDArray[np.float64]:
+        """Return rows to predict or to score, checked as scikit-learn does."""
+        check_is_fitted(self)
+        rows: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
+        return rows
+
+    def _randomness(self) -> tuple[Bits | None, np.random.Generator]:
+        """Return where noise and public choices (a start) come from: the system, or a seed, with a warning."""
+        if self.random_state is None:
+            return None, np.random.default_rng()
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        return SeededBits(seed), np.random.default_rng(seed)
+
+    def _measures(self, schedule: Schedule, bits: Bits | None) -> Iterator[Step]:
+        """Yield a way to measure for each loss of the schedule, behind a progress bar if ``verbose``."""
+        losses: Any = schedule.left
+        if self.verbose:
+            from tqdm.auto import tqdm
+
+            losses = tqdm(losses, desc=type(self).__name__, unit="step")
+        for _ in losses:
+            yield lambda query: schedule.measure(query, bits=bits)

@@ -1,0 +1,259 @@
+"""``GaussianMixture``: a mixture of Gaussians, fitted by private expectation maximisation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import DensityMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.arguments import choice, integer
+from discreet.door import Curator
+from discreet.estimators.base import PrivateEstimator
+from discreet.guarantees import Neighbors
+from discreet.guarantees.composing import METHODS as COMPOSITIONS
+from discreet.models.adaptive import Adaptive
+from discreet.models.clipped_moments import SHAPES
+from discreet.models.components import Components
+from discreet.models.joint import Joint, JointMixture
+from discreet.models.method import Method
+from discreet.models.paper import Paper
+from discreet.models.prior import Prior
+from discreet.models.selection import Selected
+from discreet.records import Ball, Box
+
+__all__ = ["GaussianMixture"]
+
+Array = NDArray[np.float64]
+
+METHODS = ("adaptive", "joint", "paper")
+PUBLISHED_STEPS = 10
+
+
+class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
+    """A mixture of Gaussians, fitted under differential privacy.
+
+    The promise (``epsilon``, ``delta``) is for the whole fit. Everything that can be read off the fitted object follows
+    from its releases and costs nothing more: predictions, densities, any number of synthetic rows.
+
+    Parameters
+    ----------
+    n_components : int or iterable of int
+        How many Gaussians; of several numbers the best is chosen privately, within the same promise.
+    epsilon, delta : float
+        The promise.
+    bounds : Box or Ball
+        Where rows are declared to lie, in their own units; rows outside are moved to the border. Never taken from the
+        data. None with a ``Curator`` or ``Records``, which have their own.
+    covariance_type : str
+        ``"full"``, ``"tied"``, ``"diag"`` or ``"spherical"``. Fewer numbers have less noise.
+    method : str
+        ``"adaptive"`` (default): each component is measured in its own coordinates of the step before. ``"joint"``: all
+        moments as one release a step. ``"paper"``: DP-EM as published, each parameter apart, to compare with.
+    n_steps : int, optional
+        How many EM steps. By default it is chosen from ε, δ, the number of columns and components, and the number of
+        rows where that is public. There is no stopping on the data.
+    estimate : str
+        ``"mle"`` or ``"map"`` (the posterior mode under the priors of the DP-EM paper).
+    mechanisms, composition : str
+        For ``method="paper"``: ``"GGG"`` or ``"LLG"``; ``"linear"``, ``"advanced"``, ``"zcdp"``, ``"moments"`` or
+        ``"exact"``.
+    neighbors : str, optional
+        ``"replace-one"`` (the default, and then the number of rows is public) or ``"add-remove"``.
+    random_state : int, optional
+        **Not private**: a seed makes the noise reproducible, and whoever knows it can take the noise off again. For
+        tests; it warns. None draws from the system's own generator.
+    verbose : bool
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    weights_, means_, covariances_ : array
+        In the data's own units, shaped as scikit-learn's.
+    n_components_ : int
+    guarantee_ : Guarantee or None
+        What holds for everything that can be read off this object; None where a seed made it void.
+    losses_ : tuple of Loss
+        What each release cost.
+    releases_ : tuple of Release
+        Every noisy statistic that was measured, with its noise law.
+    n_features_in_, feature_names_in_
+        As scikit-learn's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import discreet as dp
+    >>> rng = np.random.default_rng(0)
+    >>> rows = np.concatenate([rng.normal(-3.0, 1.0, (5000, 2)), rng.normal(3.0, 1.0, (5000, 2))])
+    >>> mixture = dp.GaussianMixture(2, epsilon=1.0, delta=1e-6, bounds=dp.Ball(radius=10.0)).fit(rows)
+    >>> print(np.sort(mixture.means_[:, 0]).round())
+    [-3.  3.]
+    >>> mixture.sample(1000)[0].shape
+    (1000, 2)
+    >>> print(mixture.guarantee_)
+    (ε=1, δ=1e-06) replace-one
+    """
+
+    def __init__(
+        self,
+        n_components: int | Iterable[int] = 1,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Box | Ball | None = None,
+        covariance_type: str = "full",
+        method: str = "adaptive",
+        n_steps: int | None = None,
+        estimate: str = "mle",
+        mechanisms: str = "GGG",
+        composition: str = "zcdp",
+        neighbors: Neighbors | str | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.covariance_type = covariance_type
+        self.method = method
+        self.n_steps = n_steps
+        self.estimate = estimate
+        self.mechanisms = mechanisms
+        self.composition = composition
+        self.neighbors = neighbors
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the mixture, at a cost of ``epsilon`` and ``delta``.
+
+        Parameters
+        ----------
+        X : Curator, Records, array, data frame, path of Parquet files, or Dask collection
+            See ``discreet.estimators.base`` for what may be raised.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        curator = self._open(X)
+        method = self._chosen(curator)
+        components = self._fit(method, curator)
+        self.n_components_ = components.count
+        self.weights_, self.means_ = components.weights, components.means
+        self.covariances_ = _shaped(components.covariances, self.covariance_type)
+        return self
+
+    def _chosen(self, curator: Curator) -> Method:
+        """Return the method that the parameters ask for, all of them checked."""
+        name = choice("method", self.method, METHODS)
+        shape = choice("covariance_type", self.covariance_type, SHAPES)
+        prior = Prior() if choice("estimate", self.estimate, ("mle", "map")) == "map" else None
+        steps = None if self.n_steps is None else integer("n_steps", self.n_steps, least=1, most=10_000)
+        counts = self._counts(curator)
+        make: Callable[[int], Method]
+        if name == "paper":
+            if shape != "full" or len(counts) > 1:
+                raise ValueError(
+                    f"method='paper': expected covariance_type='full' and one number of components, got {shape!r} and "
+                    f"{len(counts)} numbers"
+                )
+            mechanisms = choice("mechanisms", self.mechanisms, ("GGG", "LLG"))
+            composition = choice("composition", self.composition, COMPOSITIONS)
+            return Paper(counts[0], steps or PUBLISHED_STEPS, mechanisms, composition, prior)
+        if name == "joint":
+
+            def make(count: int) -> Method:
+                return Joint(JointMixture(count, shape, prior=prior), steps or PUBLISHED_STEPS)
+        else:
+            promise = self._promised(curator.neighbors)
+
+            def make(count: int) -> Method:
+                return Adaptive.for_data(
+                    count, curator.space.dimension, promise, curator.size, shape=shape, prior=prior, steps=steps
+                )
+
+        return make(counts[0]) if len(counts) == 1 else Selected(tuple(map(make, counts)), curator.size)
+
+    def _counts(self, curator: Curator) -> tuple[int, ...]:
+        given = self.n_components if isinstance(self.n_components, Iterable) else (self.n_components,)
+        counts = tuple(dict.fromkeys(integer("n_components", count, least=1, most=10_000) for count in given))
+        if not counts:
+            raise ValueError(f"n_components={self.n_components!r}: expected a whole number, or several to choose from")
+        rows = curator.size.units
+        if rows is not None and max(counts) > rows:
+            raise ValueError(
+                f"n_components={self.n_components!r}: expected at most the number of rows; there are {rows} samples"
+            )
+        return counts
+
+    @property
+    def _components(self) -> Components:
+        """The mixture in the data's own units."""
+        check_is_fitted(self)
+        return Components(
+            self.weights_, self.means_, _full(self.covariances_, self.covariance_type, *self.means_.shape)
+        )
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the logarithm of the density at each row, in the data's own units. Exact: not for publishing."""
+        rows = self._rows(X)
+        return self._components.log_density(rows)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log-likelihood of the rows, in the data's own units, as scikit-learn does.
+
+        It is exact: for private rows it must not be published. ``discreet.private_score`` is the private one.
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each component for each row."""
+        rows = self._rows(X)
+        joint = self._components.log_joint(rows)
+        shares = np.exp(joint - joint.max(axis=1, keepdims=True))
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return the most likely component for each row."""
+        return np.asarray(self.predict_proba(X).argmax(axis=1))
+
+    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> tuple[Array, NDArray[np.int64]]:
+        """Return synthetic rows from the mixture, and the component of each. It costs nothing.
+
+        Parameters
+        ----------
+        n_samples : int
+        random_state : int, optional
+            Rows are public, so a seed is fine here.
+        """
+        seed = check_random_state(random_state).randint(2**31)
+        size = integer("n_samples", n_samples, least=1)
+        return self._components.sample(size, np.random.default_rng(seed))
+
+
+def _shaped(covariances: Array, covariance_type: str) -> Array:
+    """Return K full matrices in the shape of a covariance type."""
+    if covariance_type == "tied":
+        return covariances[0]
+    diagonals = np.diagonal(covariances, axis1=1, axis2=2)
+    if covariance_type == "spherical":
+        return np.asarray(diagonals.mean(axis=1))
+    return diagonals.copy() if covariance_type == "diag" else covariances
+
+
+def _full(covariances: Array, covariance_type: str, count: int, dimension: int) -> Array:
+    """Return K full matrices from the shape of a covariance type."""
+    if covariance_type == "full":
+        return covariances
+    if covariance_type == "tied":
+        return np.repeat(covariances[None], count, axis=0)
+    diagonals = covariances if covariance_type == "diag" else np.repeat(covariances[:, None], dimension, axis=1)
+    return np.asarray(diagonals[:, :, None] * np.eye(dimension))

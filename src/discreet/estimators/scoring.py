@@ -1,0 +1,112 @@
+"""``private_score``: the mean log-likelihood of private rows, under a promise of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from discreet.arguments import positive, probability
+from discreet.door import Release
+from discreet.estimators.gaussian_mixture import GaussianMixture
+from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, Neighbors, calibrate
+from discreet.models.score import LogLikelihood
+
+__all__ = ["Score", "private_score"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Score:
+    """A private mean log-likelihood.
+
+    Attributes
+    ----------
+    value : float, or array for several models
+        In the data's own units.
+    noise : float or array
+        The standard deviation of what noise adds to it.
+    guarantee : Guarantee
+    release : Release
+    """
+
+    value: Any
+    noise: Any
+    guarantee: Guarantee
+    release: Release
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """Return limits that hold the clipped score of these rows with this probability; noise alone is meant."""
+        assert self.release.law is not None
+        half = self.noise * self.release.law.half_width(level) / np.sqrt(self.release.law.variance)
+        return self.value - half, self.value + half
+
+    @property
+    def best(self) -> int:
+        """Which of several models scores highest."""
+        return int(np.argmax(self.value))
+
+
+def private_score(
+    model: GaussianMixture | Sequence[GaussianMixture],
+    X: Any,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    neighbors: Neighbors | str | None = None,
+    random_state: Any = None,
+) -> Score:
+    """Return the mean log-likelihood of rows under fitted models, with noise.
+
+    ``score`` is exact and so must not be published for private rows; this can be. The log-density of a row is clipped
+    to an interval that follows from the model, so that one row moves the sum by a known amount.
+
+    Parameters
+    ----------
+    model : GaussianMixture, or several
+        Fitted. The scores of several models are one release: this is how to choose between them.
+    X : Curator, Records, array, data frame, path or Dask collection
+        As in ``fit``. The model's bounds hold.
+    epsilon, delta : float
+        What it costs. Laplace noise at δ = 0 (default), else Gaussian.
+    neighbors : str, optional
+        As in ``fit``.
+    random_state : int, optional
+        **Not private**; for tests.
+
+    Returns
+    -------
+    Score
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import discreet as dp
+    >>> rows = np.random.default_rng(0).normal(size=(4000, 2))
+    >>> model = dp.GaussianMixture(1, epsilon=1.0, bounds=dp.Ball(6.0)).fit(rows[:2000])
+    >>> score = dp.private_score(model, rows[2000:], epsilon=0.5)
+    >>> abs(score.value - model.score(rows[2000:])) < 0.2
+    True
+    """
+    models = [model] if isinstance(model, GaussianMixture) else list(model)
+    if not models or not all(isinstance(one, GaussianMixture) for one in models):
+        raise ValueError(f"model={model!r}: expected a fitted GaussianMixture, or several")
+    mixtures = [one._components for one in models]
+    shell = clone(models[0]).set_params(neighbors=neighbors or models[0].neighbors, random_state=random_state)
+    curator = shell._open(X)
+    if any(mixture.dimension != curator.space.dimension for mixture in mixtures):
+        raise ValueError(f"model: expected models of {curator.space.dimension} columns, as X has")
+    promise = Guarantee(positive("epsilon", epsilon), probability("delta", delta), curator.neighbors)
+    relative: Loss = GaussianLoss(1.0, promise.neighbors) if promise.delta else LaplaceLoss(1.0, promise.neighbors)
+    bits, _ = shell._randomness()
+    query = LogLikelihood(mixtures, curator.space, counted=not curator.size.complete)
+    release = curator.measure(query, calibrate(promise, relative).losses[0], bits=bits)
+    value, noise = query.estimates(release)
+    if isinstance(model, GaussianMixture):
+        return Score(float(value[0]), float(noise[0]), promise, release)
+    return Score(value, noise, promise, release)

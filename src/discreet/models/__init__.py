@@ -1,0 +1,1 @@
+"""Models: what rows contribute to them, and what follows from releases."""

@@ -1,0 +1,255 @@
+"""What a row contributes to a mixture: its responsibilities times its clipped moments, with their norm and its proof.
+
+**The statistic.** Row y (in the unit ball) has responsibilities γ on the simplex and, for each component k, coordinates
+y_k with ‖y_k‖ ≤ 1: those of the unit ball, or the component's own, z = L_k⁻¹(y − m_k), moved radially into the ball
+of radius R and divided by R. It contributes
+
+    c(y) = (γ_k ψ_k)_k,    ψ_k = (a, b·y_k, c·S(y_k)),    a² + b² + c² = 1,
+
+where S is yyᵀ packed with √2 off the diagonal ("full"), (y_j²)_j ("diag"), ‖y‖² ("spherical"), or Σ_k γ_k y_k y_kᵀ once
+for all components ("tied"). The parameters (m_k, L_k and those of γ) come from earlier releases or from nowhere.
+
+**The norm** (DESIGN: the lemma everything rests on). ‖S(y)‖ ≤ ‖y‖² ≤ 1, so ‖ψ_k‖ ≤ 1 and ‖c‖² = Σγ_k²‖ψ_k‖² ≤ Σγ_k ≤ 1,
+whatever K is. Tied: ‖Σγ_k y_k y_kᵀ‖ ≤ Σγ_k‖y_k‖² ≤ 1 and so ‖c‖² ≤ a² + b² + c². Both are attained where γ is at a
+corner and ‖y_k‖ = 1.
+
+**Replaced rows.** ‖c − c'‖² ≤ 2 − 2⟨c, c'⟩, and ⟨c, c'⟩ = Σγ_kγ'_k⟨ψ_k, ψ'_k⟩. Let t be the least value of
+⟨ψ_k, ψ'_k⟩ over y_k, y'_k in the unit ball. Since 0 ≤ Σγ_kγ'_k ≤ 1, the product is at least min(0, t), and at least t
+where K = 1. So ‖c − c'‖² ≤ 2 + 2·max(0, −t), or 2 − 2t. With v = ⟨y, y'⟩ and p = ‖y‖‖y'‖ ≥ |v|:
+
+- full: a² + b²v + c²v² over v in [−1, 1]; spherical: a² + b²v + c²p² ≥ a² − b²p + c²p², p in [0, 1]; diag:
+  Σy_j²y'_j² ≥ v²/d by Cauchy and Schwarz, so at least a² + b²v + (c²/d)v². With q = c², or c²/d for diag:
+  t = a² − b⁴/(4q) where b² ≤ 2q, else a² − b² + q.
+- tied: ⟨Σγ_k y_k y_kᵀ, Σγ'_l y'_l y'_lᵀ⟩ = Σ_k Σ_l γ_kγ'_l⟨y_k, y'_l⟩² ≥ Σ_k γ_kγ'_k v_k², so it is as with full.
+
+**L1**, for a² + b² = 1: ‖γ‖₁ = 1 and ‖y_k‖₁ ≤ √d give a + b√d; replaced rows 2(a + b√d).
+
+**Floats.** With u = 2⁻⁵³, ideal is what real arithmetic makes of the float constants P_k = L_k⁻¹, o_k = P_k m_k and
+l_k = ln w_k + ln det P_k. Each term is a bound on what the computed value lacks; ``roundoff`` adds them up.
+
+- z = P_k y − o_k by a matrix product: e = (d + 2)u(‖P_k‖_F + ‖o_k‖), in norm.
+- y_k: moving into the ball is 1-Lipschitz, dividing by R makes e/R, and the root, the division and the product add at
+  most (d/2 + 7)u.
+- the logit l_k − ½min(‖z‖², Q): λ = √Q·e + e²/2 + u((d + 6)Q + 3|l_k|). The cap Q keeps it small; beyond 50 standard
+  deviations from every component a row is shared out by the weights alone.
+- γ: logits off by λ each, the exponential by 4u, the sum by Ku: ‖γ̃ − γ‖₁ ≤ 2.1λ + (K + 12)u while λ < 0.01.
+- c: ‖δγ‖₁ + 2.3‖δy_k‖ + 10u, as b + 2c ≤ √5.
+
+Where rows are assigned to one component ("hard"), a rounding could move a row from one to another. There the distances
+are computed column by column with elementwise operations only, so a row's assignment is a function of its own bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, device
+from numpy.typing import NDArray
+
+from discreet.door import Bound
+from discreet.door.part import Part, packed_scale
+from discreet.models.components import Components
+from discreet.records.space import UNIT_ROUNDOFF
+
+__all__ = ["SHAPES", "ClippedMoments"]
+
+Array = NDArray[np.float64]
+
+SHAPES = ("full", "diag", "tied", "spherical")
+CAP = 2500.0  # Q
+
+
+@dataclass(frozen=True, eq=False)
+class ClippedMoments:
+    """The statistic of the module, at public parameters.
+
+    Parameters
+    ----------
+    components : Components
+        In the coordinates of the unit ball; they give the responsibilities.
+    radius : float or None
+        R of the components' own coordinates; None for the coordinates of the unit ball.
+    weights : tuple of three floats
+        a², b², c², summing to 1; a part with weight 0 is left out.
+    shape : str
+        ``"full"``, ``"diag"``, ``"tied"`` or ``"spherical"``.
+    hard : bool
+        Whether γ is 1 at the nearest mean (in the metric of the first covariance) and 0 elsewhere.
+    only : int or None
+        The one component whose statistic is asked for; the others' are left out.
+    """
+
+    components: Components
+    radius: float | None
+    weights: tuple[float, float, float]
+    shape: str = "full"
+    hard: bool = False
+    only: int | None = None
+
+    @property
+    def _chosen(self) -> int:
+        return self.components.count if self.only is None else 1
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
+        """Counts, first and second moments, as far as they have a weight."""
+        k, d = self._chosen, self.components.dimension
+        a, b, c = (math.sqrt(weight) for weight in self.weights)
+        second = {
+            "full": Part((k, d, d), c, symmetric=True),
+            "tied": Part((d, d), c, symmetric=True),
+            "diag": Part((k, d), c),
+            "spherical": Part((k,), c),
+        }
+        named = {"counts": Part((k,), a), "first": Part((k, d), b), "second": second[self.shape]}
+        return {name: part for name, part in named.items() if part.weight}
+
+    @property
+    def bound(self) -> Bound:
+        """See the module."""
+        a2, b2, c2 = self.weights
+        d = self.components.dimension
+        q = c2 / d if self.shape == "diag" else c2
+        least = a2 - b2 * b2 / (4.0 * q) if b2 <= 2.0 * q and q else a2 - b2 + q
+        alone = self.components.count == 1
+        squared = 2.0 - 2.0 * least if alone else 2.0 + 2.0 * max(0.0, -least)
+        l1 = None if c2 else math.sqrt(a2) + math.sqrt(b2 * d)
+        # How much of it is attained depends on where the components are; a test has some that attain it.
+        return Bound(l2=1.0, l1=l1, replace_l2=math.sqrt(max(squared, 1.0)), attained=dict.fromkeys(_NORMS, 0.0))
+
+    @property
+    def roundoff(self) -> float:
+        """See the module, *Floats*."""
+        u, d, k = UNIT_ROUNDOFF, self.components.dimension, self.components.count
+        norms = np.sqrt((self.components.whitening**2).sum(axis=(1, 2))) + np.sqrt((self._offsets**2).sum(axis=1))
+        e = float((d + 2) * u * norms.max())
+        moved = 0.0 if self.radius is None else e / self.radius + (d / 2.0 + 7.0) * u
+        if self.hard:
+            return 2.3 * moved + 10.0 * u
+        largest = float(np.abs(self.components.log_constants).max())
+        logit = math.sqrt(CAP) * e + e * e / 2.0 + u * ((d + 6) * CAP + 3.0 * largest)
+        shares = 2.1 * logit + (k + 12) * u if logit < 0.01 else 2.0
+        return shares + 2.3 * moved + 10.0 * u
+
+    @cached_property
+    def _offsets(self) -> Array:
+        return np.asarray(np.einsum("kij,kj->ki", self.components.whitening, self.components.means))
+
+    def contributions(self, y: Any) -> Any:
+        """Return c(y) for each row of ``y``, shape (n, size)."""
+        xp = array_namespace(y)
+        shares, z, shrink = self._shares_and_coordinates(y)
+        own = z * shrink[:, None, :]
+        k, d, n = own.shape
+        a, b, c = (math.sqrt(weight) for weight in self.weights)
+        rows = []
+        if a:
+            rows.append(a * shares)
+        if b:
+            rows.append(xp.reshape(b * shares[:, None, :] * own, (k * d, n)))
+        if c:
+            if self.shape in ("full", "tied"):
+                i, j, scale = self._packing(y)
+                square = xp.take(own, i, axis=1) * xp.take(own, j, axis=1) * scale[None, :, None]
+            else:
+                square = own * own
+            if self.shape == "spherical":
+                square = xp.sum(square, axis=1, keepdims=True)
+            square = c * shares[:, None, :] * square
+            if self.shape == "tied":
+                square = xp.sum(square, axis=0)
+            rows.append(xp.reshape(square, (-1, n)))
+        return xp.concat(rows, axis=0).T
+
+    def sum(self, y: Any) -> Any:
+        """Return the sum of the contributions, by matrix products.
+
+        With the square roots of the shares on either side, so that the second moments are products of a matrix with its
+        own transpose, which BLAS has in half the time.
+        """
+        xp = array_namespace(y)
+        shares, z, shrink = self._shares_and_coordinates(y)
+        a, b, c = (math.sqrt(weight) for weight in self.weights)
+        sums = []
+        if a:
+            sums.append(a * xp.sum(shares, axis=1))
+        if b or c:
+            root = xp.sqrt(shares)
+            own = z * (root * shrink)[:, None, :]
+        if b:
+            sums.append(xp.reshape(b * xp.matmul(own, root[:, :, None]), (-1,)))
+        if c:
+            sums.append(xp.reshape(c * self._second(y, own), (-1,)))
+        return xp.concat(sums, axis=0)
+
+    def _second(self, y: Any, own: Any) -> Any:
+        """Return the sums of S, from coordinates that carry the square root of the share."""
+        xp = array_namespace(y)
+        k, d, _ = own.shape
+        if self.shape == "diag":
+            return xp.sum(own * own, axis=2)
+        if self.shape == "spherical":
+            return xp.sum(xp.sum(own * own, axis=1), axis=1)
+        if self.shape == "tied":
+            own = xp.reshape(xp.permute_dims(own, (1, 0, 2)), (1, d, -1))
+            k = 1
+        i, j, scale = self._packing(y)
+        gram = xp.reshape(xp.matmul(own, xp.permute_dims(own, (0, 2, 1))), (k, d * d))
+        return xp.take(gram, i * d + j, axis=1) * scale
+
+    def _packing(self, y: Any) -> tuple[Any, Any, Any]:
+        xp = array_namespace(y)
+        i, j = np.triu_indices(self.components.dimension)
+        return tuple(xp.asarray(part, device=device(y)) for part in (i, j, packed_scale(i, j)))
+
+    def _shares_and_coordinates(self, y: Any) -> tuple[Any, Any, Any]:
+        """Return γ of shape (K, n), coordinates z of shape (K, d, n), and by what to multiply them to clip them."""
+        xp = array_namespace(y)
+        k, d, n = self.components.count, self.components.dimension, y.shape[0]
+
+        def public(values: Array) -> Any:
+            return xp.asarray(values, dtype=xp.float64, device=device(y))
+
+        rows = y.T
+        flat = xp.matmul(public(self.components.whitening.reshape(k * d, d)), rows)
+        flat = flat - public(self._offsets.reshape(k * d, 1))
+        z = xp.reshape(flat, (k, d, n))
+        squared = xp.sum(z * z, axis=1)
+        if self.hard:
+            shares = self._nearest(rows, public)
+        else:
+            capped = xp.minimum(squared, xp.full_like(squared, CAP))
+            logits = public(self.components.log_constants[:, None]) - 0.5 * capped
+            shares = xp.exp(logits - xp.max(logits, axis=0, keepdims=True))
+            shares = shares / xp.sum(shares, axis=0, keepdims=True)
+        if self.radius is None:
+            z, shrink = xp.broadcast_to(rows[None, :, :], (k, d, n)), xp.ones_like(shares)
+        else:
+            length = xp.sqrt(squared)
+            shrink = 1.0 / xp.maximum(length, xp.full_like(length, self.radius))
+        if self.only is not None:
+            one = slice(self.only, self.only + 1)
+            return shares[one, :], z[one, :, :], shrink[one, :]
+        return shares, z, shrink
+
+    def _nearest(self, rows: Any, public: Any) -> Any:
+        """Return 1 for the nearest mean and 0 for the others, shape (K, n); the first among equals."""
+        xp = array_namespace(rows)
+        metric = 1.0 / np.sqrt(np.diagonal(self.components.covariances[0]))
+        means = self.components.means * metric
+        squared = None
+        for j in range(self.components.dimension):
+            difference = rows[j : j + 1, :] * public(metric[j : j + 1, None]) - public(means[:, j : j + 1])
+            term = difference * difference
+            squared = term if squared is None else squared + term
+        nearest = xp.argmin(squared, axis=0)
+        order = xp.arange(self.components.count, dtype=nearest.dtype, device=device(nearest))
+        return xp.astype(order[:, None] == nearest[None, :], xp.float64)
+
+
+_NORMS = ("l2", "l1", "replace_l2", "replace_l1")

@@ -1,0 +1,162 @@
+"""A mixture by one joint release a step, in the coordinates of the unit ball (DESIGN 4): the lemma and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.door import Bound, Release
+from discreet.door.part import Part
+from discreet.em import Model, ModelQuery, Step, expectation_maximization, registered_model
+from discreet.models.clipped_moments import SHAPES, ClippedMoments
+from discreet.models.components import Components
+from discreet.models.method import Method
+from discreet.models.prior import Prior
+from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum, inside_ball, noise_of, positive_counts
+from discreet.records import Ball, Block, Box
+
+__all__ = ["Joint", "JointMixture", "components_from_moments", "spread_components"]
+
+Array = NDArray[np.float64]
+
+
+def spread_components(count: int, dimension: int, rng: np.random.Generator) -> Components:
+    """Return components that know nothing of the data: means in random directions, half-way to the sphere."""
+    directions = rng.standard_normal((count, dimension))
+    means = 0.5 * directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    spread = np.eye(dimension) * (0.25 / dimension)
+    return Components(np.full(count, 1.0 / count), means, np.repeat(spread[None], count, axis=0))
+
+
+def as_matrices(second: Array, shape: str, count: int, dimension: int) -> Array:
+    """Return second moments of any shape as K full matrices; what a shape does not have is 0, or shared."""
+    eye = np.eye(dimension)
+    if shape == "diag":
+        return np.asarray(second[:, :, None] * eye)
+    if shape == "spherical":
+        return np.asarray(second[:, None, None] / dimension * eye)
+    return np.repeat(second[None], count, axis=0) if shape == "tied" else second
+
+
+def components_from_moments(counts: Array, first: Array, second: Array, shape: str, prior: Prior | None) -> Components:
+    """Return the components that have these counts and sums, made valid; with a prior, the mode of the posterior."""
+    k, d = first.shape
+    means = inside_ball(first / counts[:, None])
+    outer = means[:, :, None] * means[:, None, :]
+    if shape == "tied":
+        total = counts.sum()
+        shared = second / total - np.einsum("k,kij->ij", counts / total, outer)
+        covariances = np.repeat(clipped_spectrum(shared, SMALLEST, LARGEST)[None], k, axis=0)
+    else:
+        rows = counts[:, None, None]
+        if shape == "diag":
+            outer = outer * np.eye(d)
+        if shape == "spherical":
+            outer = (means**2).sum(axis=1)[:, None, None] / d * np.eye(d)
+        covariances = clipped_spectrum(as_matrices(second, shape, k, d) / rows - outer, SMALLEST, LARGEST)
+    if prior is None:
+        return Components(counts / counts.sum(), means, covariances)
+    return prior.mode(counts, means, covariances)
+
+
+def _instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    """Return queries to search: few and many components, every shape, soft and hard."""
+    space = Ball(radius, center=rng.standard_normal(d) * radius)
+    found = []
+    for count, shape in zip((1, 2, 3, 30), SHAPES, strict=True):
+        for hard in (False, True):
+            model = JointMixture(count, shape, hard)
+            found.append(ModelQuery(model, model.initialize(d, rng), space))
+    return found
+
+
+@registered_model(_instances)
+@dataclass(frozen=True)
+class JointMixture(Model[Components]):
+    """K Gaussians, all of whose moments are one release of norm 1.
+
+    Parameters
+    ----------
+    count : int
+        K.
+    shape : str
+        Of the covariances.
+    hard : bool
+        Whether each row belongs to its nearest mean, as in k-means.
+    prior : Prior or None
+        Of the posterior mode; None for the likelihood's.
+    weights : tuple of three floats
+        a², b², c² of the statistic; a ≥ b and 2ac ≥ b², so that a replaced row costs √2.
+    """
+
+    count: int
+    shape: str = "full"
+    hard: bool = False
+    prior: Prior | None = None
+    weights: tuple[float, float, float] = (0.2, 0.3, 0.5)
+    name: str = "joint mixture"
+
+    def initialize(self, dimension: int, rng: np.random.Generator) -> Components:
+        """Return random means."""
+        return spread_components(self.count, dimension, rng)
+
+    def _moments(self, params: Components) -> ClippedMoments:
+        return ClippedMoments(params, None, self.weights, self.shape, self.hard)
+
+    def parts(self, params: Components) -> Mapping[str, Part]:
+        """Return counts, first and second moments."""
+        return self._moments(params).parts
+
+    def bound(self, params: Components) -> Bound:
+        """Return the bound of the lemma."""
+        return self._moments(params).bound
+
+    def roundoff(self, params: Components, dimension: int) -> float:
+        """See ``clipped_moments``."""
+        return self._moments(params).roundoff
+
+    def contributions(self, params: Components, block: Block) -> Any:
+        """Return responsibilities times moments."""
+        return self._moments(params).contributions(block.x)
+
+    def sum(self, params: Components, block: Block) -> Any:
+        """Return their sum."""
+        return self._moments(params).sum(block.x)
+
+    def maximize(self, params: Components, release: Release) -> Components:
+        """Return what the noisy moments say, made valid."""
+        counts = positive_counts(release["counts"], release, noise_of(release, "counts"))
+        if self.hard:
+            means = inside_ball(release["first"] / counts[:, None])
+            return Components(counts / counts.sum(), means, params.covariances)
+        return components_from_moments(counts, release["first"], release["second"], self.shape, self.prior)
+
+
+@dataclass(frozen=True)
+class Joint(Method):
+    """Joint releases, the same budget for each step.
+
+    Parameters
+    ----------
+    model : JointMixture
+    steps : int
+    """
+
+    model: JointMixture
+    steps: int
+
+    @property
+    def shares(self) -> list[float]:
+        """Equal ones."""
+        return [1.0 / self.steps] * self.steps
+
+    def run(
+        self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
+    ) -> tuple[Components, list[Release]]:
+        """Run the loop from a random start."""
+        params = self.model.initialize(space.dimension, rng)
+        return expectation_maximization(self.model, params, space, measures)

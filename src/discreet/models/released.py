@@ -1,0 +1,54 @@
+"""From noisy sums to valid numbers: what every mixture does with a release first.
+
+Everything here is total: whatever finite numbers a release holds, counts come out positive, means inside the unit
+ball and covariances positive definite.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.door import Release
+
+__all__ = ["LARGEST", "SMALLEST", "clipped_spectrum", "inside_ball", "noise_of", "positive_counts"]
+
+Array = NDArray[np.float64]
+
+# What the eigenvalues of a covariance may be, rows being in the unit ball. Below, no float could tell it from a point.
+SMALLEST, LARGEST = 1e-10, 1.0
+
+
+def noise_of(release: Release, name: str) -> float:
+    """Return the standard deviation of the noise on a part, its weight undone."""
+    assert release.law is not None  # additive, as every release of moments
+    return float(np.sqrt(release.law.variance)) / release.parts[name].weight
+
+
+def positive_counts(counts: Array, release: Release, noise: float) -> Array:
+    """Return noisy counts as positive numbers that sum to what is known of the number of rows.
+
+    Under replace-one, where every unit is a row that surely counts, the sum is public; else it is that of the counts.
+    Each is at least two standard deviations of its noise and at least one row.
+    """
+    units = release.size.units if release.size.complete else None
+    total = float(counts.sum()) if units is None else float(units)
+    total = max(total, 1.0)
+    least = min(max(2.0 * noise, 1.0), 0.5 * total / len(counts))
+    shifted = counts + (total - counts.sum()) / len(counts)
+    floored = np.maximum(shifted, least)
+    return np.asarray(floored * (total / floored.sum()))
+
+
+def inside_ball(points: Array, radius: float = 1.0) -> Array:
+    """Return points moved radially into the ball around 0."""
+    lengths = np.linalg.norm(points, axis=-1, keepdims=True)
+    return np.asarray(points * np.minimum(1.0, radius / np.maximum(lengths, 1e-300)))
+
+
+def clipped_spectrum(matrices: Array, least: float | Array, most: float | Array) -> Array:
+    """Return symmetric matrices with their eigenvalues kept between two numbers (or one pair a matrix)."""
+    values, vectors = np.linalg.eigh((matrices + np.swapaxes(matrices, -1, -2)) / 2.0)
+    least, most = (np.broadcast_to(np.asarray(limit)[..., None], values.shape) for limit in (least, most))
+    kept = np.clip(values, least, most)
+    return np.asarray((vectors * kept[..., None, :]) @ np.swapaxes(vectors, -1, -2))

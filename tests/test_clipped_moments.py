@@ -1,0 +1,173 @@
+"""What a row contributes to a mixture: the norm that is proved, in reals and in floats, and the same on every backend."""
+
+from __future__ import annotations
+
+import math
+
+import array_api_strict
+import numpy as np
+import pytest
+
+from discreet.models.clipped_moments import CAP, SHAPES, ClippedMoments
+from discreet.models.components import Components
+from discreet.records import Ball, as_records
+
+THIRD = (1 / 3, 1 / 3, 1 / 3)
+WEIGHTS = [THIRD, (0.2, 0.3, 0.5), (0.05, 0.6, 0.35), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.3, 0.7, 0.0)]
+
+
+def mixture(rng, count, d, spread=0.3, apart=0.5):
+    factors = rng.standard_normal((count, d, d))
+    covariances = spread**2 / d * (factors @ factors.transpose(0, 2, 1) + 0.1 * np.eye(d))
+    means = rng.standard_normal((count, d)) * apart / math.sqrt(d)
+    return Components(rng.dirichlet(np.ones(count)), means, covariances)
+
+
+def separated(count, d, spread=0.01):
+    """Return narrow components far from one another: a row near one belongs to it alone."""
+    means = np.zeros((count, d))
+    means[:, 0] = np.linspace(-0.7, 0.7, count) if count > 1 else 0.0
+    return Components(np.full(count, 1 / count), means, np.repeat(np.eye(d)[None] * spread**2, count, axis=0))
+
+
+def sphere(rng, n, d):
+    y = rng.standard_normal((n, d))
+    return y / np.linalg.norm(y, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize("radius", [None, 2.0])
+@pytest.mark.parametrize(("count", "d"), [(1, 1), (1, 4), (2, 2), (5, 3), (9, 12)])
+def test_no_rows_beat_the_bound(shape, hard, radius, count, d):
+    rng = np.random.default_rng(count * d)
+    for components in (mixture(rng, count, d), mixture(rng, count, d, spread=3.0), separated(count, d)):
+        near = components.means[rng.integers(0, count, 100)] + 0.05 * rng.standard_normal((100, d))
+        y = np.concatenate([sphere(rng, 100, d), 0.3 * sphere(rng, 50, d), near, -near, np.zeros((1, d))])
+        y /= np.maximum(np.linalg.norm(y, axis=1, keepdims=True), 1.0)
+        for weights in WEIGHTS:
+            moments = ClippedMoments(components, radius, weights, shape, hard)
+            rows = np.asarray(moments.contributions(y))
+            assert rows.shape[1] == sum(part.size for part in moments.parts.values())
+            assert np.linalg.norm(rows, axis=1).max() <= 1.0 + 1e-12
+            np.testing.assert_allclose(moments.sum(y), rows.sum(axis=0), atol=1e-11)
+            gram = rows @ rows.T
+            squared = np.diag(gram)[:, None] + np.diag(gram)[None, :] - 2.0 * gram
+            assert squared.max() <= moments.bound.replace("l2") ** 2 + 1e-9
+            if not weights[2]:
+                lengths = np.abs(rows[:, None, :] - rows[None, ::7, :]).sum(axis=2)
+                assert lengths.max() <= moments.bound.replace("l1") + 1e-9
+                assert np.abs(rows).sum(axis=1).max() <= moments.bound.norm("l1") + 1e-9
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("weights", WEIGHTS[:3])
+def test_the_bound_is_attained(shape, weights):
+    """Two components that share no row: norm 1, and √2 apart; or farther within one, where t is below 0."""
+    d, components = 3, separated(2, 3)
+    moments = ClippedMoments(components, 2.0, weights, shape)
+    out, side = np.array([[0.05, 0.0, 0.0], [0.0, 0.05, 0.0]])  # 5 standard deviations, and clipped to norm 1
+    y = np.stack([components.means[0] + out, components.means[1] - side, components.means[0] - out])
+    rows = np.asarray(moments.contributions(y))
+    assert np.linalg.norm(rows, axis=1).min() > 0.999
+    directions = sphere(np.random.default_rng(0), 20_000, d) * np.random.default_rng(1).uniform(0, 1, (20_000, 1))
+    within = np.asarray(moments.contributions(components.means[0] + 0.02 * directions))
+    apart = max(
+        np.linalg.norm(rows[0] - rows[1]),
+        np.linalg.norm(rows[0] - rows[2]),
+        np.linalg.norm(within[:1000, None] - within[None, 1000:1200], axis=2).max(),
+        np.linalg.norm(within[0::2] - within[1::2], axis=1).max(),
+    )
+    tight = 0.9 if shape == "diag" else 0.99  # a part of its product is bounded by Cauchy and Schwarz
+    assert apart >= tight * moments.bound.replace("l2")
+
+
+def ideal(moments, y):
+    """Return the contributions in extended precision, from the same float constants."""
+    wide, components = np.longdouble, moments.components
+    z = np.einsum("kij,nj->kni", components.whitening.astype(wide), y.astype(wide))
+    z = z - moments._offsets.astype(wide)[:, None, :]
+    squared = (z * z).sum(axis=2)
+    logits = components.log_constants.astype(wide)[:, None] - np.minimum(squared, CAP) / 2
+    shares = np.exp(logits - logits.max(axis=0))
+    shares /= shares.sum(axis=0)
+    own = z / np.maximum(np.sqrt(squared), moments.radius)[:, :, None]
+    a, b, c = (np.sqrt(wide(weight)) for weight in moments.weights)
+    i, j = np.triu_indices(components.dimension)
+    packed = own[:, :, i] * own[:, :, j] * np.where(i == j, wide(1), np.sqrt(wide(2)))
+    k, n = shares.shape
+    first = (b * shares[:, :, None] * own).transpose(1, 0, 2).reshape(n, -1)
+    second = (c * shares[:, :, None] * packed).transpose(1, 0, 2).reshape(n, -1)
+    return np.concatenate([a * shares.T, first, second], axis=1)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="this machine has no extended precision")
+@pytest.mark.parametrize("spread", [1.0, 0.1, 1e-3, 1e-5])
+@pytest.mark.parametrize(("count", "d"), [(1, 1), (3, 2), (5, 10)])
+def test_what_floats_do_to_a_row_stays_within_the_roundoff(spread, count, d):
+    rng = np.random.default_rng(d)
+    components = mixture(rng, count, d, spread)
+    y = np.concatenate([sphere(rng, 300, d), components.means[rng.integers(0, count, 700)]])
+    y[300:] += spread * rng.standard_normal((700, d)) * rng.choice([0.1, 1.0, 10.0, 45.0], (700, 1))
+    y /= np.maximum(np.linalg.norm(y, axis=1, keepdims=True), 1.0)
+    moments = ClippedMoments(components, 1.5, THIRD)
+    lacking = np.linalg.norm((moments.contributions(y) - ideal(moments, y)).astype(np.float64), axis=1)
+    assert lacking.max() <= moments.roundoff
+    assert moments.roundoff < 1e-4
+
+
+def test_rows_in_another_order_or_other_blocks_move_the_sum_within_what_is_charged():
+    """A nearly constant column, narrow components, a million rows: the sums differ by less than the float error."""
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([0.7 + 1e-5 * rng.standard_normal(200_000), rng.uniform(-0.5, 0.5, 200_000)])
+    components = Components(
+        np.array([0.5, 0.5]),
+        np.array([[0.7, -0.2], [0.70001, 0.2]]),
+        np.array([np.diag([1e-10, 0.05]), np.diag([2e-10, 0.02])]),
+    )
+    moments = ClippedMoments(components, 2.0, THIRD)
+    space = Ball(1.0, center=[0.0, 0.0])
+    size = sum(part.size for part in moments.parts.values())
+    sums = []
+    for order, block_rows in [(slice(None), 4096), (slice(None, None, -1), 4096), (rng.permutation(200_000), 777)]:
+        records = as_records(rows[order], space=space, block_rows=block_rows)
+        sums.append(records.reduce(lambda block: moments.sum(block.x), size))
+    error = 200_000 * (moments.roundoff + records.float_error)
+    assert max(np.linalg.norm(sums[0] - other) for other in sums[1:]) <= 2.0 * error
+    assert error < 0.05
+
+
+def test_a_row_is_assigned_by_its_own_bits():
+    """A row on the border between two means goes the same way wherever it stands."""
+    rng = np.random.default_rng(0)
+    components = mixture(rng, 4, 3)
+    border = (components.means[0] + components.means[1]) / 2.0
+    y = np.concatenate([border + 1e-16 * rng.standard_normal((50, 3)), sphere(rng, 4047, 3) * 0.5])
+    moments = ClippedMoments(components, 2.0, (1.0, 0.0, 0.0), "spherical", hard=True)
+    together = np.asarray(moments.contributions(y))[:50]
+    alone = np.concatenate([moments.contributions(y[j : j + 1]) for j in range(50)])
+    np.testing.assert_array_equal(together, alone)
+    assert set(alone.sum(axis=1)) == {1.0}
+
+
+def strict(y):
+    return array_api_strict.asarray(y)
+
+
+def torch(y):
+    return pytest.importorskip("torch", reason="torch is not installed").asarray(y)
+
+
+@pytest.mark.parametrize("backend", [strict, torch])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("hard", [False, True])
+def test_every_backend_gives_the_same_sum(backend, shape, hard):
+    rng = np.random.default_rng(0)
+    components, y = mixture(rng, 4, 5), 0.6 * sphere(rng, 300, 5)
+    for radius in (None, 1.5):
+        moments = ClippedMoments(components, radius, THIRD, shape, hard)
+        expected = moments.sum(y)
+        found = np.asarray(moments.sum(backend(y)))
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+        rows = np.asarray(moments.contributions(backend(y)))
+        np.testing.assert_allclose(rows.sum(axis=0), expected, rtol=1e-9, atol=1e-9)
