@@ -6,6 +6,9 @@
 13.36
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from discreet import datasets, guarantees, noise
 from discreet.door import Curator, Histogram, Mode, Moments, Release, Sum
 from discreet.guarantees import (
@@ -26,6 +29,11 @@ from discreet.guarantees import (
 from discreet.ledger import BudgetExceeded, Ledger
 from discreet.records import Ball, Box, Category, Number, Schema
 
+if TYPE_CHECKING:
+    from discreet.estimators.gaussian_mixture import GaussianMixture
+    from discreet.estimators.kmeans import KMeans
+    from discreet.estimators.scoring import private_score
+
 __all__ = [
     "ApproximateLoss",
     "Ball",
@@ -36,9 +44,11 @@ __all__ = [
     "ClassicalGaussianLoss",
     "Curator",
     "GaussianLoss",
+    "GaussianMixture",
     "GeometricLoss",
     "Guarantee",
     "Histogram",
+    "KMeans",
     "LaplaceLoss",
     "Ledger",
     "Mode",
@@ -56,4 +66,22 @@ __all__ = [
     "datasets",
     "guarantees",
     "noise",
+    "private_score",
 ]
+
+# Estimators bring scikit-learn along, so they are imported when they are first asked for.
+_LATER = {
+    "GaussianMixture": "discreet.estimators.gaussian_mixture",
+    "KMeans": "discreet.estimators.kmeans",
+    "private_score": "discreet.estimators.scoring",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    return getattr(import_module(_LATER[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LATER])

@@ -105,7 +105,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         bits, rng = self._randomness()
         if bits is not None and curator.ledger is not None:
             raise ValueError(
-                f"random_state={self.random_state!r}: expected None where a ledger records; noise from a seed is no noise"
+                f"random_state={self.random_state!r}: expected None where a ledger records; a seed undoes the noise"
             )
         schedule = curator.reserve(losses, query=f"{type(self).__name__}, {len(losses)} releases")
         components, releases = method.run(curator.space, rng, self._measures(schedule, bits))

@@ -23,7 +23,7 @@ from discreet.models.joint import Joint, JointMixture
 from discreet.models.method import Method
 from discreet.models.paper import Paper
 from discreet.models.prior import Prior
-from discreet.models.selection import Selected
+from discreet.models.selection import SCORING, Selected
 from discreet.records import Ball, Box
 
 __all__ = ["GaussianMixture"]
@@ -177,7 +177,14 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
 
             def make(count: int) -> Method:
                 return Adaptive.for_data(
-                    count, curator.space.dimension, promise, curator.size, shape=shape, prior=prior, steps=steps
+                    count,
+                    curator.space,
+                    promise,
+                    curator.size,
+                    shape=shape,
+                    prior=prior,
+                    steps=steps,
+                    part=1.0 if len(counts) == 1 else (1.0 - SCORING) / len(counts),
                 )
 
         return make(counts[0]) if len(counts) == 1 else Selected(tuple(map(make, counts)), curator.size)
@@ -242,7 +249,7 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
 def _shaped(covariances: Array, covariance_type: str) -> Array:
     """Return K full matrices in the shape of a covariance type."""
     if covariance_type == "tied":
-        return covariances[0]
+        return np.asarray(covariances[0])
     diagonals = np.diagonal(covariances, axis1=1, axis2=2)
     if covariance_type == "spherical":
         return np.asarray(diagonals.mean(axis=1))

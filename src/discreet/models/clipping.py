@@ -29,6 +29,7 @@ __all__ = ["Clipping"]
 Array = NDArray[np.float64]
 
 SCALES = np.geomspace(1e-4, 12.0, 400)
+LARGEST_SCALE = 4.0  # beyond, clipping has left too little to tell
 
 
 @dataclass(frozen=True)
@@ -79,22 +80,21 @@ class Clipping:
         """Return s so that s·κ(q/s) is ``trace``, the mean of the diagonal of a clipped second moment."""
         return float(np.interp(trace, _clipped_traces(self), SCALES))
 
-    def undone(self, first: Array, second: Array) -> tuple[Array, Array, float]:
-        """Return shift, covariance and scale, in the coordinates of z, from clipped moments divided by R and R².
+    def undone(self, first: Array, spread: Array) -> tuple[Array, Array, float]:
+        """Return shift, covariance and its mean diagonal entry, in the coordinates of z.
 
         Parameters
         ----------
         first : array of shape (d,)
             The mean of c(z)/R, with noise.
-        second : array of shape (d, d)
-            The mean of c(z)c(z)ᵀ/R², with noise.
+        spread : array of shape (d, d)
+            The covariance of c(z)/R, with noise.
         """
-        d, q = self.dimension, self.squared
-        centred = q * (second - np.outer(first, first))
-        trace = float(np.trace(centred)) / d
-        scale = self.scale_of(trace)
+        d = self.dimension
+        trace = self.squared * float(np.trace(spread)) / d
+        scale = min(self.scale_of(trace), LARGEST_SCALE)
         shift = self.radius * first / self.beta1(scale)
-        traceless = centred - trace * np.eye(d)
+        traceless = self.squared * spread - trace * np.eye(d)
         return shift, scale * np.eye(d) + traceless / self.beta2(scale), scale
 
 

@@ -11,18 +11,25 @@ from numpy.typing import NDArray
 
 from discreet.door import Release
 
-__all__ = ["LARGEST", "SMALLEST", "clipped_spectrum", "inside_ball", "noise_of", "positive_counts"]
+__all__ = ["LARGEST", "SMALLEST", "clipped_spectrum", "inside_ball", "noise_of", "positive_counts", "released_rows"]
 
 Array = NDArray[np.float64]
 
-# What the eigenvalues of a covariance may be, rows being in the unit ball. Below, no float could tell it from a point.
-SMALLEST, LARGEST = 1e-10, 1.0
+# What the eigenvalues of a covariance may be, rows being in the unit ball: deviations from a thousandth of it to all.
+SMALLEST, LARGEST = 1e-6, 1.0
 
 
 def noise_of(release: Release, name: str) -> float:
     """Return the standard deviation of the noise on a part, its weight undone."""
     assert release.law is not None  # additive, as every release of moments
     return float(np.sqrt(release.law.variance)) / release.parts[name].weight
+
+
+def released_rows(release: Release) -> float:
+    """Return the number of rows that contribute: public, or as released, and at least what its noise could make up."""
+    if release.size.complete and release.size.units is not None:
+        return float(max(release.size.units, 1))
+    return max(float(release["counts"].sum()), 2.0 * noise_of(release, "counts"), 1.0)
 
 
 def positive_counts(counts: Array, release: Release, noise: float) -> Array:

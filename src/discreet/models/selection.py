@@ -19,7 +19,7 @@ from discreet.models.method import Method
 from discreet.models.score import LogLikelihood
 from discreet.records import Ball, Box
 
-__all__ = ["Selected"]
+__all__ = ["SCORING", "Selected"]
 
 SCORING = 0.1
 

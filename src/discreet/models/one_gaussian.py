@@ -1,0 +1,136 @@
+"""One Gaussian, by a few releases that each look through the eyes of the one before.
+
+The first release clips to the unit ball and learns roughly where the rows are; each later one clips to an ellipsoid
+around them, so that its noise is relative to the rows' own spread. What noise alone could have done is not believed
+(``shrinkage``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.door import Bound, Release
+from discreet.door.part import Part
+from discreet.em import Model, ModelQuery, registered_model
+from discreet.guarantees import Neighbors
+from discreet.models.clipped_moments import SHAPES, ClippedMoments
+from discreet.models.clipping import Clipping
+from discreet.models.components import Components
+from discreet.models.moment_weights import moment_weights
+from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum, inside_ball, noise_of, released_rows
+from discreet.models.shapes import Shape
+from discreet.models.shrinkage import kept
+from discreet.records import Ball, Block
+
+__all__ = ["OneGaussian"]
+
+Array = NDArray[np.float64]
+
+# How far a covariance may shrink or grow in one step, relative to the step before.
+LEAST_SIZE, MOST_SIZE = 0.02, 6.0
+LEAST_RATIO, MOST_RATIO = 0.05, 30.0
+CAUTION = 1.5
+
+
+def _instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    space = Ball(radius, center=rng.standard_normal(d) * radius)
+    found = []
+    for shape in SHAPES:
+        for counted in (False, True):
+            model = OneGaussian(Shape(shape, d), Clipping.at_quantile(d, 0.9), Neighbors.REPLACE_ONE, counted)
+            start = model.initialize(d, rng)
+            narrow = Components(start.weights, inside_ball(rng.standard_normal((1, d))), start.covariances * 1e-3)
+            found += [ModelQuery(model, start, space), ModelQuery(model, narrow, space)]
+    return found
+
+
+@registered_model(_instances)
+@dataclass(frozen=True)
+class OneGaussian(Model[Components]):
+    """A single Gaussian in its own coordinates.
+
+    Parameters
+    ----------
+    shape : Shape
+    clipping : Clipping
+        Of the rows in these coordinates.
+    neighbors : Neighbors
+    counted : bool
+        Whether the rows are counted, where their number is not public.
+    metric : tuple of float, optional
+        For spherical covariances: what one step in the unit ball is in each column.
+    """
+
+    shape: Shape
+    clipping: Clipping
+    neighbors: Neighbors
+    counted: bool
+    metric: tuple[float, ...] | None = None
+    name: str = "one Gaussian"
+
+    def initialize(self, dimension: int, rng: np.random.Generator) -> Components:
+        """Return a Gaussian whose clipping ball just holds the unit ball; there is nothing random in it."""
+        axes = np.ones(dimension) if self.metric is None else max(self.metric) / np.array(self.metric)
+        covariance = np.diag(axes**2) / self.clipping.squared
+        return Components(np.ones(1), np.zeros((1, dimension)), covariance[None])
+
+    def _moments(self, params: Components) -> ClippedMoments:
+        weights = moment_weights(self.clipping, self.shape, self.neighbors, counted=self.counted)
+        return ClippedMoments(params, self.clipping.radius, weights, self.shape.name)
+
+    def parts(self, params: Components) -> Mapping[str, Part]:
+        """Return first and second moment, and the count where it is asked for."""
+        return self._moments(params).parts
+
+    def bound(self, params: Components) -> Bound:
+        """Return the bound of the lemma, for one component."""
+        return self._moments(params).bound
+
+    def roundoff(self, params: Components, dimension: int) -> float:
+        """See ``clipped_moments``."""
+        return self._moments(params).roundoff
+
+    def contributions(self, params: Components, block: Block) -> Any:
+        """Return clipped moments."""
+        return self._moments(params).contributions(block.x)
+
+    def sum(self, params: Components, block: Block) -> Any:
+        """Return their sum."""
+        return self._moments(params).sum(block.x)
+
+    def maximize(self, params: Components, release: Release) -> Components:
+        """Return the next Gaussian: clipping undone, noise taken out, eigenvalues kept in a band."""
+        shape, clipping, d = self.shape, self.clipping, self.shape.dimension
+        rows, factor = released_rows(release), params.factors[0]
+        first = release["first"][0] / rows
+        second = shape.matrices(np.atleast_1d(release["second"]) / rows, 1)[0]
+        shift, covariance, size = clipping.undone(first, shape.held(second - np.outer(first, first)))
+
+        entry = noise_of(release, "second") * clipping.squared / rows / clipping.beta2(size)
+        noise = 0.5 * entry * entry  # v of ``shapes``
+        ratio = clipping.beta2(size) / max(clipping.trace_response(size), 0.05)
+        size_noise = math.sqrt(noise * shape.size_energy()) * ratio
+        size = min(max(size, LEAST_SIZE, min(1.0, CAUTION * size_noise)), MOST_SIZE)
+        traceless = covariance - np.trace(covariance) / d * np.eye(d)
+        energy = noise * (shape.energy() - shape.size_energy() * d)
+        share = kept(energy, float((traceless**2).sum()), shape.numbers, CAUTION) if shape.traceless else 0.0
+        least = max(LEAST_RATIO, min(0.7, 2.0 * share * math.sqrt(noise * d) / size))
+        own = clipped_spectrum(size * np.eye(d) + share * traceless, least * size, MOST_RATIO * size)
+
+        moved = noise_of(release, "first") * clipping.radius / rows / clipping.beta1(size)
+        shift = shift * kept(moved * moved * d, float(shift @ shift), d, 0.0)
+        mean = inside_ball(params.means + factor @ shift)
+        covariance = clipped_spectrum(factor @ own @ factor.T, SMALLEST, LARGEST)
+        return Components(np.ones(1), mean, self._kept_to_shape(covariance)[None])
+
+    def _kept_to_shape(self, covariance: Array) -> Array:
+        """Return a covariance without what rounding has put where the shape has nothing."""
+        if self.shape.name in ("diag", "spherical"):
+            return np.asarray(np.diag(np.diag(covariance)))
+        return covariance

@@ -1,0 +1,33 @@
+"""Where K components start: spread over one private Gaussian, without a further look at the rows.
+
+The centres are those of k-means on draws from that Gaussian, computed in coordinates between its own and whitened ones:
+wide directions get more centres than narrow ones, but not all of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.cluster.vq import kmeans2
+
+from discreet.models.components import Components
+
+__all__ = ["spread_over"]
+
+ANISOTROPY = 0.5  # 0: whitened coordinates, 1: the Gaussian's own
+NARROWER = 0.6  # each component's covariance, relative to the Gaussian's
+
+
+def spread_over(gaussian: Components, count: int, rng: np.random.Generator) -> Components:
+    """Return ``count`` equal components spread over a Gaussian.
+
+    >>> one = Components(np.ones(1), np.zeros((1, 2)), np.diag([1.0, 0.01])[None])
+    >>> two = spread_over(one, 2, np.random.default_rng(0))
+    >>> bool(abs(two.means[0, 0] - two.means[1, 0]) > 1.0), two.covariances.shape
+    (True, (2, 2, 2))
+    """
+    values, vectors = np.linalg.eigh(gaussian.covariances[0])
+    stretch = (values / values[-1]) ** (ANISOTROPY / 2.0)
+    draws = rng.standard_normal((max(2000, 50 * count), len(values))) * stretch
+    centres, _ = kmeans2(draws, count, iter=30, minit="++", rng=rng)
+    means = gaussian.means[0] + (centres / stretch * np.sqrt(values)) @ vectors.T
+    return Components(np.full(count, 1.0 / count), means, np.repeat(NARROWER * gaussian.covariances, count, axis=0))
