@@ -30,6 +30,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreet.arguments import positive, probability
 from discreet.door import Curator, Schedule
 from discreet.em import Step
+from discreet.estimators.persistence import Persistent
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.models.components import Components
 from discreet.models.method import Method
@@ -39,7 +40,7 @@ from discreet.records import Ball, Box, Records, check_finite
 __all__ = ["PrivateEstimator"]
 
 
-class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
     """An estimator with ``epsilon``, ``delta``, ``bounds``, ``neighbors``, ``random_state`` and ``verbose``."""
 
     epsilon: float
@@ -112,6 +113,16 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         self.guarantee_ = promise if bits is None else None
         self.losses_, self.releases_ = losses, tuple(releases)
         return components.moved(np.asarray(curator.space.center), np.asarray(curator.space.scale))
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return the parameters and, once it is fitted, what is promised."""
+        shown = str(super().__repr__(N_CHAR_MAX))
+        if not hasattr(self, "releases_"):
+            return shown
+        if self.guarantee_ is None:
+            return f"{shown} fitted WITHOUT privacy: its noise came from a seed"
+        recorded = all(release.recorded for release in self.releases_)
+        return f"{shown} fitted at {self.guarantee_}" + ("" if recorded else ", NOT RECORDED in any ledger")
 
     def _rows(self, X: Any) -> NDArray[np.float64]:
         """Return rows to predict or to score, checked as scikit-learn does."""

@@ -169,6 +169,11 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
             composition = choice("composition", self.composition, COMPOSITIONS)
             return Paper(counts[0], steps or PUBLISHED_STEPS, mechanisms, composition, prior)
         if name == "joint":
+            if shape == "spherical" and len(set(curator.space.scale)) > 1:
+                raise ValueError(
+                    "covariance_type='spherical': expected a Ball, or a Box as wide in every column, with "
+                    "method='joint'; method='adaptive' takes any"
+                )
 
             def make(count: int) -> Method:
                 return Joint(JointMixture(count, shape, prior=prior), steps or PUBLISHED_STEPS)

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from discreet.arguments import positive, probability
-from discreet.door import Release
+from discreet.door import Curator, Release
 from discreet.estimators.gaussian_mixture import GaussianMixture
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, Neighbors, calibrate
 from discreet.models.score import LogLikelihood
+from discreet.records import Records
 
 __all__ = ["Score", "private_score"]
 
@@ -71,7 +72,7 @@ def private_score(
     model : GaussianMixture, or several
         Fitted. The scores of several models are one release: this is how to choose between them.
     X : Curator, Records, array, data frame, path or Dask collection
-        As in ``fit``. The model's bounds hold.
+        As in ``fit``. The model's bounds hold where X has none of its own.
     epsilon, delta : float
         What it costs. Laplace noise at δ = 0 (default), else Gaussian.
     neighbors : str, optional
@@ -97,7 +98,12 @@ def private_score(
     if not models or not all(isinstance(one, GaussianMixture) for one in models):
         raise ValueError(f"model={model!r}: expected a fitted GaussianMixture, or several")
     mixtures = [one._components for one in models]
-    shell = clone(models[0]).set_params(neighbors=neighbors or models[0].neighbors, random_state=random_state)
+    own = isinstance(X, Curator | Records)  # they have bounds, and a curator a relation
+    shell = clone(models[0]).set_params(
+        bounds=None if own else models[0].bounds,
+        neighbors=neighbors or (None if isinstance(X, Curator) else models[0].neighbors),
+        random_state=random_state,
+    )
     curator = shell._open(X)
     if any(mixture.dimension != curator.space.dimension for mixture in mixtures):
         raise ValueError(f"model: expected models of {curator.space.dimension} columns, as X has")

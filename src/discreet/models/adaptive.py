@@ -1,6 +1,7 @@
 """Adaptive DP-EM: each component is measured in its own coordinates of the step before.
 
-1. A few releases find one Gaussian (``one_gaussian``), and K components start spread over it (``start``).
+1. A few releases find one Gaussian (``one_gaussian``), and K components start spread over it (``start``). Where the
+   budget could not tell the components' means from noise, it all goes here and they are all this one Gaussian.
 2. In each step all components' clipped moments are one release (``clipped_moments``). Clipping is undone
    (``clipping``), and what comes out is mapped back and pooled with the steps before: a new estimate weighs t^(−0.6),
    or more where it differs from the pool by more than noise can explain, or less where its noise is much the larger.
@@ -47,7 +48,7 @@ Array = NDArray[np.float64]
 FORGETTING = 0.6  # a new estimate weighs t to the minus this
 LEAST_SHARE = 0.05  # of an equal share of the rows: no component has fewer
 LEAST_RATIO, MOST_RATIO = 0.03, 30.0  # what a covariance may do in one step, relative to the step before
-POOLING_CAUTION, MEAN_CAUTION, SIZE_CAUTION, SHAPE_CAUTION = 1.5, 1.5, 1.5, 1.0
+POOLING_CAUTION, MEAN_CAUTION, SHAPE_CAUTION = 1.5, 1.5, 1.0
 WORTH = 0.1  # nats a dimension that a covariance of its own may bring
 
 
@@ -300,11 +301,14 @@ class AdaptiveMixture(Model[Pool]):
         own_shape = excess - size * eye
         ratio = self.clipping.beta2() / self.clipping.trace_response()
         size_noise = noise * shape.size_energy(frame)
-        size *= kept(size_noise * ratio**2, size * size, 1, SIZE_CAUTION)
         share = 0.0
         if shape.traceless:
             rest = noise * shape.energy(frame) - d * size_noise
             share = kept(rest, float((own_shape**2).sum()), shape.numbers, SHAPE_CAUTION)
+        # The size is one number, known better than the shape: it is never shrunk more
+        size_noise *= ratio**2
+        wide = max(1.0, float(np.trace(frame)) / d)
+        size *= max(share, kept(size_noise, size * size, 1, 0.0) / (1.0 + size_noise / wide**2))
         believed = shared @ ((1.0 + max(size, -0.9)) * eye + share * own_shape) @ shared.T
         # Eigenvalues in the coordinates of the step before, above what the noise of this one could hide
         factor, back = pool.components.factors[k], pool.components.whitening[k]
@@ -328,6 +332,7 @@ def _within(shift: Array, first: Array, radius: float) -> tuple[Array, Array]:
 GUESS = 10_000  # rows, where their number is not public; only accuracy depends on it
 ROUNDS = 4  # of phase 1
 GROWTH = 1.5  # of the budget from one of them to the next
+HOPELESS = 0.2  # above this error of its mean a component is noise
 
 
 @dataclass(frozen=True)
@@ -344,7 +349,7 @@ class Adaptive(Method):
     budget : float
         μ² of the fit.
     steps : int
-        Of phase 2; of phase 1 where K = 1.
+        Of phase 2; of phase 1 where there is no other.
     prior : Prior or None
     metric : tuple of float, optional
         See ``OneGaussian``.
@@ -377,18 +382,27 @@ class Adaptive(Method):
         budget = part * normal_mu(promise.epsilon, promise.delta) ** 2
         metric = tuple(space.scale) if shape == "spherical" else None
         plan = cls(count, Shape(shape, d), promise.neighbors, size, budget, 1, prior, metric)
-        chosen = steps or (ROUNDS if count == 1 else plan.usual_steps())
+        chosen = steps or plan.usual_steps()
         return cls(count, plan.shape, plan.neighbors, size, budget, chosen, prior, metric)
 
     @property
     def _rows(self) -> int:
         return max(self.size.units or GUESS, 1)
 
-    def usual_steps(self) -> int:
-        """Return how many steps suit the budget: more where a component's mean and covariance have less noise."""
+    @property
+    def _mean_noise(self) -> float:
+        """About the squared error of a component's mean in its own coordinates, from one release of all the budget."""
         d = self.shape.dimension
-        noise = 2.0 * self.count**2 / (self.budget * self._rows**2) * d * (d + 2.0) / 0.3
-        return int(min(max(math.ceil(2.2 * noise**-0.26), 3), 40))
+        return 2.0 * self.count**2 / (self.budget * self._rows**2) * d * (d + 2.0) / 0.3
+
+    @property
+    def _single(self) -> bool:
+        """Whether one Gaussian is all that can be had: asked for, or since a mixture would be noise."""
+        return self.count == 1 or self._mean_noise > HOPELESS
+
+    def usual_steps(self) -> int:
+        """Return how many steps suit the budget: more where there is less noise."""
+        return ROUNDS if self._single else int(min(max(math.ceil(2.2 * self._mean_noise**-0.26), 3), 40))
 
     @property
     def _difficulty(self) -> float:
@@ -399,18 +413,18 @@ class Adaptive(Method):
     @property
     def _first(self) -> float:
         """The part of the budget that phase 1 has."""
-        return 1.0 if self.count == 1 else min(max(1.5 * math.sqrt(self._difficulty), 0.1), 0.85)
+        return 1.0 if self._single else min(max(1.5 * math.sqrt(self._difficulty), 0.1), 0.85)
 
     @property
     def _rounds(self) -> int:
-        return self.steps if self.count == 1 else ROUNDS
+        return self.steps if self._single else ROUNDS
 
     @property
     def shares(self) -> list[float]:
         """Growing ones in phase 1, equal ones in phase 2."""
         rounds = GROWTH ** np.arange(self._rounds)
         first: list[float] = (self._first * rounds / rounds.sum()).tolist()
-        return first if self.count == 1 else first + [(1.0 - self._first) / self.steps] * self.steps
+        return first if self._single else first + [(1.0 - self._first) / self.steps] * self.steps
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
@@ -424,11 +438,13 @@ class Adaptive(Method):
         start = one.initialize(space.dimension, rng)
         base, releases = expectation_maximization(one, start, space, islice(measures, self._rounds))
         rows = released_rows(releases[-1])
-        if self.count == 1:
-            return self._finished(base, np.array([rows])), releases
+        if self._single:
+            parts = (np.full(1, 1.0 / self.count), base.means, base.covariances)
+            copies = Components(*(np.repeat(part, self.count, axis=0) for part in parts))
+            return self._finished(copies, rows), releases
         model = self._mixture(base, rows)
         pool, more = expectation_maximization(model, Pool.starting(spread_over(base, self.count, rng)), space, measures)
-        return self._finished(pool.components, rows * pool.components.weights), releases + more
+        return self._finished(pool.components, rows), releases + more
 
     def _mixture(self, base: Components, rows: float) -> AdaptiveMixture:
         """Return phase 2's model, for about so many rows."""
@@ -439,10 +455,10 @@ class Adaptive(Method):
         weights = mixture_weights(clipping, self.shape, self.neighbors, self.count, noise, 2.0 * cost / self._first)
         return AdaptiveMixture(base, clipping, self.shape, weights, self.steps)
 
-    def _finished(self, components: Components, counts: Array) -> Components:
+    def _finished(self, components: Components, rows: float) -> Components:
         if self.prior is None:
             return components
-        return self.prior.mode(counts, components.means, components.covariances)
+        return self.prior.mode(rows * components.weights, components.means, components.covariances)
 
 
 def _level(cost: float, most: float) -> float:

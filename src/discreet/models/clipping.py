@@ -28,8 +28,7 @@ __all__ = ["Clipping"]
 
 Array = NDArray[np.float64]
 
-SCALES = np.geomspace(1e-4, 12.0, 400)
-LARGEST_SCALE = 4.0  # beyond, clipping has left too little to tell
+SCALES = np.geomspace(1e-4, 4.0, 400)  # beyond, clipping has left too little to tell
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ class Clipping:
         """
         d = self.dimension
         trace = self.squared * float(np.trace(spread)) / d
-        scale = min(self.scale_of(trace), LARGEST_SCALE)
+        scale = self.scale_of(trace)
         shift = self.radius * first / self.beta1(scale)
         traceless = self.squared * spread - trace * np.eye(d)
         return shift, scale * np.eye(d) + traceless / self.beta2(scale), scale

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,10 +26,14 @@ Array = NDArray[np.float64]
 
 
 def spread_components(count: int, dimension: int, rng: np.random.Generator) -> Components:
-    """Return components that know nothing of the data: means in random directions, half-way to the sphere."""
-    directions = rng.standard_normal((count, dimension))
-    means = 0.5 * directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    """Return components that know nothing of the data: means half-way to the sphere, along random axes and back."""
+    axes, _ = np.linalg.qr(rng.standard_normal((dimension, dimension)))
+    directions = np.concatenate([axes.T, -axes.T]).reshape(2, dimension, dimension).transpose(1, 0, 2)
+    known = directions.reshape(-1, dimension)[:count]
+    more = rng.standard_normal((count - len(known), dimension))
+    more /= np.linalg.norm(more, axis=1, keepdims=True)
     spread = np.eye(dimension) * (0.25 / dimension)
+    means = 0.5 * np.concatenate([known, more])
     return Components(np.full(count, 1.0 / count), means, np.repeat(spread[None], count, axis=0))
 
 
@@ -42,22 +47,31 @@ def as_matrices(second: Array, shape: str, count: int, dimension: int) -> Array:
     return np.repeat(second[None], count, axis=0) if shape == "tied" else second
 
 
-def components_from_moments(counts: Array, first: Array, second: Array, shape: str, prior: Prior | None) -> Components:
-    """Return the components that have these counts and sums, made valid; with a prior, the mode of the posterior."""
+def components_from_moments(
+    counts: Array, first: Array, second: Array, noise: float, shape: str, prior: Prior | None
+) -> Components:
+    """Return the components that have these counts and sums, made valid; with a prior, the mode of the posterior.
+
+    Eigenvalues are kept above what the noise on the second moments, of this standard deviation, could hide: a random
+    symmetric matrix with off-diagonal deviation τ has eigenvalues down to −2τ√d.
+    """
     k, d = first.shape
+    hidden = noise * math.sqrt(2.0 * d)
     means = inside_ball(first / counts[:, None])
     outer = means[:, :, None] * means[:, None, :]
     if shape == "tied":
         total = counts.sum()
         shared = second / total - np.einsum("k,kij->ij", counts / total, outer)
-        covariances = np.repeat(clipped_spectrum(shared, SMALLEST, LARGEST)[None], k, axis=0)
+        least = min(max(SMALLEST, hidden / total), LARGEST)
+        covariances = np.repeat(clipped_spectrum(shared, least, LARGEST)[None], k, axis=0)
     else:
         rows = counts[:, None, None]
         if shape == "diag":
             outer = outer * np.eye(d)
         if shape == "spherical":
             outer = (means**2).sum(axis=1)[:, None, None] / d * np.eye(d)
-        covariances = clipped_spectrum(as_matrices(second, shape, k, d) / rows - outer, SMALLEST, LARGEST)
+        least = np.clip(hidden / counts, SMALLEST, LARGEST)
+        covariances = clipped_spectrum(as_matrices(second, shape, k, d) / rows - outer, least, LARGEST)
     if prior is None:
         return Components(counts / counts.sum(), means, covariances)
     return prior.mode(counts, means, covariances)
@@ -133,7 +147,8 @@ class JointMixture(Model[Components]):
         if self.hard:
             means = inside_ball(release["first"] / counts[:, None])
             return Components(counts / counts.sum(), means, params.covariances)
-        return components_from_moments(counts, release["first"], release["second"], self.shape, self.prior)
+        noise = noise_of(release, "second")
+        return components_from_moments(counts, release["first"], release["second"], noise, self.shape, self.prior)
 
 
 @dataclass(frozen=True)

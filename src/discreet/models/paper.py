@@ -144,7 +144,8 @@ class Paper(Method):
         for _ in range(self.steps):
             counts = measured(COUNTS, None)
             first = np.concatenate([measured(FIRST, k)["first"] for k in each])
-            second = np.concatenate([measured(SECOND, k)["second"] for k in each])
+            squares = [measured(SECOND, k) for k in each]
+            second, noise = np.concatenate([square["second"] for square in squares]), noise_of(squares[0], "second")
             rows = positive_counts(counts["counts"], counts, noise_of(counts, "counts"))
-            params = components_from_moments(rows, first, second, "full", self.prior)
+            params = components_from_moments(rows, first, second, noise, "full", self.prior)
         return params, releases

@@ -31,7 +31,7 @@ class Prior:
     --------
     >>> one = Prior().mode(np.array([100.0]), np.array([[0.5]]), np.array([[[0.04]]]))
     >>> one.means.round(4).tolist(), one.covariances.round(4).tolist()
-    ([[0.495]], [[[0.0409]]])
+    ([[0.495]], [[[0.041]]])
     """
 
     alpha: float = 2.0

@@ -14,7 +14,7 @@ from discreet.models.components import Components
 __all__ = ["spread_over"]
 
 ANISOTROPY = 0.5  # 0: whitened coordinates, 1: the Gaussian's own
-NARROWER = 0.6  # each component's covariance, relative to the Gaussian's
+TRIES = 3
 
 
 def spread_over(gaussian: Components, count: int, rng: np.random.Generator) -> Components:
@@ -28,6 +28,8 @@ def spread_over(gaussian: Components, count: int, rng: np.random.Generator) -> C
     values, vectors = np.linalg.eigh(gaussian.covariances[0])
     stretch = (values / values[-1]) ** (ANISOTROPY / 2.0)
     draws = rng.standard_normal((max(2000, 50 * count), len(values))) * stretch
-    centres, _ = kmeans2(draws, count, iter=30, minit="++", rng=rng)
+    tries = [kmeans2(draws, count, iter=30, minit="++", rng=rng) for _ in range(TRIES)]
+    centres, _ = min(tries, key=lambda found: float(((draws - found[0][found[1]]) ** 2).sum()))
+    narrower = max(0.6, 1.0 - 4.0 / len(values))  # the means take up less of the spread where there is more of it
     means = gaussian.means[0] + (centres / stretch * np.sqrt(values)) @ vectors.T
-    return Components(np.full(count, 1.0 / count), means, np.repeat(NARROWER * gaussian.covariances, count, axis=0))
+    return Components(np.full(count, 1.0 / count), means, np.repeat(narrower * gaussian.covariances, count, axis=0))

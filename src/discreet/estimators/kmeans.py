@@ -1,0 +1,180 @@
+"""``KMeans``: centres of clusters, found under differential privacy."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_argmin_min
+from sklearn.metrics.pairwise import euclidean_distances
+
+from discreet.arguments import choice, integer
+from discreet.door import Curator
+from discreet.estimators.base import PrivateEstimator
+from discreet.guarantees import Neighbors
+from discreet.models.kmeans import DPLloyd, adaptive_kmeans, lloyd_steps, lloyd_weights
+from discreet.models.method import Method
+from discreet.records import Ball, Box
+
+__all__ = ["KMeans"]
+
+Array = NDArray[np.float64]
+
+METHODS = ("adaptive", "joint", "dplloyd")
+JOINT_STEPS = 5
+JOINT_WEIGHTS = (0.5, 0.5, 0.0)
+
+
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):  # type: ignore[misc]
+    """k-means under differential privacy.
+
+    The promise (``epsilon``, ``delta``) is for the whole fit. What can be read off the fitted object follows from its
+    releases and costs nothing more. There is no ``labels_`` and no ``inertia_``: both tell of single rows. For the
+    same reason there is no ``fit_predict``; whoever may see the rows calls ``predict``.
+
+    Distances are Euclidean in the data's own units, as scikit-learn's. Where columns have different units, scale them
+    first, by public numbers.
+
+    Parameters
+    ----------
+    n_clusters : int
+        How many centres.
+    epsilon, delta : float
+        The promise. With few columns ``"adaptive"`` spends ε alone and leaves δ.
+    bounds : Box or Ball
+        Where rows are declared to lie, in their own units; rows outside are moved to the border. Never taken from the
+        data. None with a ``Curator`` or ``Records``, which have their own.
+    method : str
+        ``"adaptive"`` (default): a noisy histogram, along the main axes of the rows where there are many columns,
+        k-means on its cells, and Lloyd steps where they help. ``"joint"``: Lloyd steps, counts and sums as one release
+        a step. ``"dplloyd"``: as published by Su et al. (2016), to compare with.
+    n_steps : int, optional
+        How many Lloyd steps. By default it is chosen from public numbers. There is no stopping on the data.
+    composition : str
+        For ``method="dplloyd"``: ``"linear"`` (Laplace noise) or ``"zcdp"`` (Gaussian noise).
+    neighbors : str, optional
+        ``"replace-one"`` (the default, and then the number of rows is public) or ``"add-remove"``.
+    random_state : int, optional
+        **Not private**: a seed makes the noise reproducible, and whoever knows it can take the noise off again. For
+        tests; it warns. None draws from the system's own generator.
+    verbose : bool
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (n_clusters, n_features)
+        In the data's own units.
+    guarantee_ : Guarantee or None
+        What holds for everything that can be read off this object; None where a seed made it void.
+    losses_ : tuple of Loss
+        What each release cost.
+    releases_ : tuple of Release
+        Every noisy statistic that was measured, with its noise law.
+    n_features_in_, feature_names_in_
+        As scikit-learn's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import Ball
+    >>> from discreet.estimators.kmeans import KMeans
+    >>> rng = np.random.default_rng(0)
+    >>> rows = np.concatenate([rng.normal(-3.0, 1.0, (5000, 2)), rng.normal(3.0, 1.0, (5000, 2))])
+    >>> kmeans = KMeans(2, epsilon=1.0, bounds=Ball(radius=10.0)).fit(rows)
+    >>> print(np.sort(kmeans.cluster_centers_[:, 0]).round())
+    [-3.  3.]
+    >>> print(kmeans.guarantee_)
+    (ε=1, δ=1e-06) replace-one
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Box | Ball | None = None,
+        method: str = "adaptive",
+        n_steps: int | None = None,
+        composition: str = "zcdp",
+        neighbors: Neighbors | str | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.method = method
+        self.n_steps = n_steps
+        self.composition = composition
+        self.neighbors = neighbors
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags of a clusterer; ``ClusterMixin`` would add ``fit_predict``."""
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "clusterer"
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the centres, at a cost of ``epsilon`` and ``delta``.
+
+        Parameters
+        ----------
+        X : Curator, Records, array, data frame, path of Parquet files, or Dask collection
+            See ``discreet.estimators.base`` for what may be raised.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        curator = self._open(X)
+        components = self._fit(self._chosen(curator), curator)
+        self.cluster_centers_ = components.means
+        return self
+
+    def _chosen(self, curator: Curator) -> Method:
+        """Return the method that the parameters ask for, all of them checked."""
+        name = choice("method", self.method, METHODS)
+        composition = choice("composition", self.composition, ("linear", "zcdp"))
+        steps = None if self.n_steps is None else integer("n_steps", self.n_steps, least=1, most=10_000)
+        count = integer("n_clusters", self.n_clusters, least=1, most=1000)
+        rows, dimension = curator.size.units, curator.space.dimension
+        if rows is not None and count > rows:
+            raise ValueError(
+                f"n_clusters={self.n_clusters!r}: expected at most the number of rows; there are {rows} samples"
+            )
+        promise = self._promised(curator.neighbors)
+        if name == "adaptive":
+            return adaptive_kmeans(count, curator, promise, steps)
+        if name == "joint":
+            return DPLloyd(count, steps or JOINT_STEPS, JOINT_WEIGHTS, "exact")
+        steps = steps or lloyd_steps(count, dimension, rows, promise.epsilon)
+        return DPLloyd(count, steps, lloyd_weights(dimension), composition)
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return the number of the nearest centre for each row."""
+        rows = self._rows(X)
+        return np.asarray(pairwise_distances_argmin(rows, self.cluster_centers_))
+
+    def transform(self, X: Any) -> Array:
+        """Return the distance of each row to each centre."""
+        rows = self._rows(X)
+        return np.asarray(euclidean_distances(rows, self.cluster_centers_))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return minus the sum of squared distances of the rows to their nearest centres, as scikit-learn does.
+
+        It is exact: for private rows it must not be published.
+        """
+        rows = self._rows(X)
+        return -float((pairwise_distances_argmin_min(rows, self.cluster_centers_)[1] ** 2).sum())

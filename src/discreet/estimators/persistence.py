@@ -1,0 +1,100 @@
+"""Fitted estimators as JSON and back: parameters, fitted numbers, releases and guarantee; they hold nothing else.
+
+A file holds public numbers only, so it can be published. What comes back predicts, scores and samples; its releases say
+``loaded``, and a file whose noise came from a seed says so for ever.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.arguments import choice
+from discreet.door import Release
+from discreet.guarantees import Guarantee, Loss, Neighbors
+from discreet.records import Space
+
+__all__ = ["FORMAT", "Persistent"]
+
+FORMAT = 1
+
+
+class Persistent:
+    """An estimator that goes to JSON and back."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fitted estimator as plain values."""
+        check_is_fitted(self)
+        fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        return {
+            "format": FORMAT,
+            "kind": type(self).__name__,
+            "parameters": {name: _plain(value) for name, value in self.get_params(deep=False).items()},  # type: ignore[attr-defined]
+            "fitted": {name: _plain(value) for name, value in fitted.items()},
+        }
+
+    def to_json(self) -> str:
+        """Return the fitted estimator as JSON text; floats keep every digit."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the estimator that ``to_dict`` described."""
+        if not isinstance(values, Mapping) or values.keys() != {"format", "kind", "parameters", "fitted"}:
+            raise ValueError("model: expected the fields format, kind, parameters and fitted, as to_dict writes them")
+        if values["format"] != FORMAT:
+            raise ValueError(f"format={values['format']!r}: expected {FORMAT}, the one that this version writes")
+        choice("kind", values["kind"], [cls.__name__])
+        model = cls(**{name: _value(name, value) for name, value in values["parameters"].items()})
+        for name, value in values["fitted"].items():
+            setattr(model, name, _value(name, value))
+        return model
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return the estimator that ``to_json`` wrote."""
+        return cls.from_dict(json.loads(text))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Space | Loss | Release):
+        return value.to_dict()
+    if isinstance(value, Guarantee):
+        return {"epsilon": value.epsilon, "delta": value.delta, "neighbors": value.neighbors.value}
+    if isinstance(value, Neighbors):
+        return value.value
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, str | int | float | bool | None):
+        return value
+    if isinstance(value, Iterable):
+        return [_plain(item) for item in value]
+    return None  # a random state that is no number
+
+
+def _value(name: str, value: Any) -> Any:
+    if value is None:
+        return None
+    if name == "bounds":
+        return Space.from_dict(value)
+    if name == "guarantee_":
+        return Guarantee(**value)
+    if name == "losses_":
+        return tuple(Loss.from_dict(loss) for loss in value)
+    if name == "releases_":
+        return tuple(Release.from_dict(release) for release in value)
+    if name == "feature_names_in_":
+        return np.array(value, dtype=object)
+    if name.endswith("_") and isinstance(value, list):
+        array = np.array(value, dtype=np.float64)
+        if not np.all(np.isfinite(array)):
+            raise ValueError(f"{name}: expected finite numbers")
+        return array
+    if name.endswith("_") and isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{name}={value!r}: expected a finite number")
+    return value

@@ -1,0 +1,438 @@
+"""The private mixture: scikit-learn's contract, what it promises and pays, how near it comes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.mixture import GaussianMixture as Exact
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import discreet as dp
+from discreet.em import MODELS, Model
+from discreet.models.clipped_moments import SHAPES
+from discreet.noise import NotPrivateWarning
+from discreet.records import as_records
+
+seeds_are_fine = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
+
+BALL = dp.Ball(radius=10.0)
+
+
+def rows(n=4000, d=2, seed=0, apart=3.0):
+    """Return two round groups."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 2, n)
+    return rng.standard_normal((n, d)) + apart * (2.0 * labels[:, None] - 1.0)
+
+
+ROWS = rows()
+
+
+def fitted(X=ROWS, n_components=2, **parameters):
+    return dp.GaussianMixture(n_components, **({"bounds": BALL, "random_state": 0} | parameters)).fit(X)
+
+
+@seeds_are_fine
+@parametrize_with_checks(
+    [
+        dp.GaussianMixture(1, epsilon=1e3, bounds=dp.Ball(1e3), random_state=0),
+        dp.GaussianMixture(2, epsilon=1e3, bounds=dp.Box(-1e3, 1e3), random_state=0, method="joint", n_steps=2),
+    ]
+)
+def test_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@seeds_are_fine
+def test_columns_keep_their_names():
+    from sklearn.utils.estimator_checks import check_dataframe_column_names_consistency
+
+    check_dataframe_column_names_consistency("GaussianMixture", dp.GaussianMixture(1, epsilon=1e3, bounds=BALL))
+    frame = pd.DataFrame(ROWS, columns=["age", "income"])
+    assert fitted(frame).feature_names_in_.tolist() == ["age", "income"]
+    assert not hasattr(fitted(frame).fit(ROWS), "feature_names_in_")
+    curator = dp.Curator(pl.DataFrame(ROWS, schema=["age", "income"], orient="row"), space=BALL)
+    assert fitted(curator, bounds=None).feature_names_in_.tolist() == ["age", "income"]
+
+
+class TestPrivacy:
+    def test_without_a_seed_it_is_private_and_says_so(self):
+        model = dp.GaussianMixture(2, bounds=BALL).fit(ROWS)
+        assert model.guarantee_ == dp.Guarantee(1.0, 1e-6, "replace-one")
+        assert {release.provenance for release in model.releases_} == {"measured"}
+        assert "NOT RECORDED" in repr(model)
+        again = dp.GaussianMixture(2, bounds=BALL).fit(ROWS)
+        assert not np.array_equal(model.means_, again.means_)
+
+    def test_with_a_seed_it_is_not_and_says_so(self):
+        with pytest.warns(NotPrivateWarning):
+            model = fitted()
+        assert model.guarantee_ is None
+        assert "WITHOUT privacy" in repr(model)
+        assert {release.provenance for release in model.releases_} == {"simulated"}
+
+    @seeds_are_fine
+    @pytest.mark.parametrize("method", ["adaptive", "joint"])
+    @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+    @pytest.mark.parametrize(("epsilon", "delta"), [(0.01, 1e-6), (1.0, 1e-6), (20.0, 1e-3)])
+    def test_the_losses_are_the_promise_and_all_of_it(self, method, neighbors, epsilon, delta):
+        model = fitted(method=method, neighbors=neighbors, epsilon=epsilon, delta=delta)
+        assert all(loss.neighbors is dp.Neighbors.of(neighbors) for loss in model.losses_)
+        assert [release.loss for release in model.releases_] == list(model.losses_)
+        spent = dp.compose(model.losses_).epsilon(delta)
+        assert epsilon * (1 - 1e-6) < spent <= epsilon * (1 + 1e-9)
+
+    @seeds_are_fine
+    @pytest.mark.parametrize("mechanisms", ["GGG", "LLG"])
+    @pytest.mark.parametrize("composition", ["linear", "advanced", "zcdp", "moments", "exact"])
+    def test_the_published_method_keeps_the_promise_by_its_own_composition(self, mechanisms, composition):
+        model = fitted(method="paper", mechanisms=mechanisms, composition=composition, n_steps=2)
+        assert len(model.losses_) == 2 * 5
+        assert dp.compose(model.losses_, composition).epsilon(1e-6) <= 1.0 + 1e-9
+
+    def test_the_noise_is_the_one_that_the_loss_asks_for(self):
+        """σ = Δ/μ of the lemma, to the little that grid and float error add."""
+        for neighbors, sensitivity in (("replace-one", math.sqrt(2.0)), ("add-remove", 1.0)):
+            model = dp.GaussianMixture(3, bounds=BALL, neighbors=neighbors).fit(ROWS)
+            last = model.releases_[-1]
+            least = sensitivity / last.loss.mu
+            assert least <= math.sqrt(last.law.variance) <= 1.15 * least
+
+    def test_a_ledger_is_charged_once_and_then_refuses(self, tmp_path):
+        promise = dp.Guarantee(1.0, 1e-6)
+        curator = dp.Curator(ROWS, space=BALL, name="rows", ledger=tmp_path / "l.db", budget=promise)
+        model = dp.GaussianMixture(2).fit(curator)
+        assert all(release.recorded for release in model.releases_)
+        assert "NOT RECORDED" not in repr(model)
+        assert [entry.kind for entry in curator.ledger.history()] == ["limit", "reserve"]
+        with pytest.raises(dp.BudgetExceeded):
+            dp.GaussianMixture(2, epsilon=0.1).fit(curator)
+        assert len(curator.ledger.history()) == 2
+
+    def test_every_fit_of_a_grid_search_is_charged(self, tmp_path):
+        ledger = dp.Ledger(tmp_path / "l.db")
+
+        class Folds(dp.GaussianMixture):
+            def fit(self, X, y=None):
+                return super().fit(dp.Curator(X, space=BALL, name="rows", ledger=ledger))
+
+        search = GridSearchCV(Folds(epsilon=0.1), {"n_components": [1, 2]}, cv=2, refit=False)
+        search.fit(ROWS)
+        assert len(ledger.history("rows")) == 4
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"bounds": dp.Ball(9.0)},
+            {"neighbors": "add-remove"},
+            {"random_state": 3},
+            {"epsilon": 0.0},
+            {"epsilon": float("nan")},
+            {"delta": 0.0},
+            {"delta": 1.0},
+            {"n_components": 0},
+            {"n_components": []},
+            {"n_components": 5000},
+            {"n_components": 2.5},
+            {"n_steps": 0},
+            {"method": "magic"},
+            {"covariance_type": "round"},
+            {"estimate": "mode"},
+            {"method": "paper", "mechanisms": "GGL"},
+            {"method": "paper", "composition": "free"},
+            {"method": "paper", "covariance_type": "diag"},
+        ],
+    )
+    @seeds_are_fine
+    def test_whatever_is_refused_costs_nothing(self, tmp_path, wrong):
+        curator = dp.Curator(ROWS, space=BALL, name="rows", ledger=tmp_path / "l.db")
+        with pytest.raises(ValueError, match="expected"):
+            dp.GaussianMixture(**({"n_components": 2} | wrong)).fit(curator)
+        assert not curator.ledger.history()
+
+    @pytest.mark.parametrize(
+        ("X", "told"),
+        [
+            (np.array([[1.0, np.nan], [0.0, 1.0]]), "NaN"),
+            (np.array([[1.0, np.inf], [0.0, 1.0]]), "infinity"),
+            (np.array([["a", "b"], ["c", "d"]]), "could not convert|string"),
+            (np.zeros((0, 2)), "0 sample"),
+            (np.zeros(5), "1D|2D"),
+        ],
+    )
+    def test_rows_of_the_owner_that_cannot_be_read(self, X, told):
+        with pytest.raises(ValueError, match=told):
+            dp.GaussianMixture(1, bounds=BALL).fit(X)
+
+    def test_missing_bounds(self):
+        with pytest.raises(ValueError, match=r"bounds=None: expected declared bounds.*write for example"):
+            dp.GaussianMixture(1).fit(ROWS)
+        with pytest.raises(ValueError, match="3 values"):
+            dp.GaussianMixture(1, bounds=dp.Box([0.0] * 3, 1.0)).fit(ROWS)
+
+    @seeds_are_fine
+    def test_behind_a_curator_poisoned_rows_change_nothing_but_numbers(self):
+        """NaN, infinities and huge values: no error, the same steps, the same shapes."""
+        poisoned = ROWS.copy()
+        poisoned[:40] = [[np.nan, 1.0], [np.inf, -np.inf], [1e308, -1e308], [5e-324, 0.0]] * 10
+        clean, dirty = (fitted(dp.Curator(X, space=BALL), bounds=None) for X in (ROWS, poisoned))
+        assert clean.losses_ == dirty.losses_
+        assert vars(clean).keys() == vars(dirty).keys()
+        np.testing.assert_allclose(np.sort(dirty.means_, axis=0), np.sort(clean.means_, axis=0), atol=0.5)
+
+    def test_nothing_exact_is_kept(self):
+        model = dp.GaussianMixture(2, bounds=BALL).fit(ROWS)
+        public = {"weights_", "means_", "covariances_", "n_components_", "n_features_in_"}
+        assert {name for name in vars(model) if name.endswith("_")} == public | {"guarantee_", "losses_", "releases_"}
+
+
+@seeds_are_fine
+class TestSources:
+    def test_the_same_rows_from_anywhere_give_the_same_fit(self, tmp_path):
+        import dask.array as da
+        import pyarrow.parquet as pq
+
+        frame = pl.DataFrame(ROWS, schema=["a", "b"], orient="row")
+        pq.write_table(frame.to_arrow(), tmp_path / "rows.parquet")
+        expected = fitted()
+        sources = [
+            frame,
+            frame.to_pandas(),
+            tmp_path / "rows.parquet",
+            da.from_array(ROWS, chunks=(1000, 2)),
+            as_records(ROWS, space=BALL),
+            dp.Curator(ROWS, space=BALL),
+        ]
+        for source in sources:
+            found = fitted(source)
+            np.testing.assert_allclose(found.means_, expected.means_, rtol=0, atol=1e-6)
+            np.testing.assert_allclose(found.covariances_, expected.covariances_, rtol=0, atol=1e-5)
+
+    def test_units_are_the_datas_own(self):
+        """Moving and stretching the rows with their box moves and stretches the mixture."""
+        box, scale, offset = dp.Box(-10.0, 10.0), np.array([1e-3, 1e4]), np.array([5.0, -1e6])
+        moved = dp.Box((-10.0 * scale + offset).tolist(), (10.0 * scale + offset).tolist())
+        plain = fitted(bounds=box)
+        far = fitted(ROWS * scale + offset, bounds=moved)
+        np.testing.assert_allclose((far.means_ - offset) / scale, plain.means_, atol=1e-3)
+        np.testing.assert_allclose(far.covariances_ / np.outer(scale, scale), plain.covariances_, atol=1e-3)
+        score = far.score(ROWS * scale + offset) + np.log(scale).sum()
+        assert score == pytest.approx(plain.score(ROWS), abs=1e-3)
+
+    def test_a_person_of_several_rows(self):
+        unit = np.arange(len(ROWS)) // 2
+        curator = dp.Curator(ROWS, space=BALL, unit=unit, max_rows=2)
+        model = fitted(curator, bounds=None)
+        assert np.sort(model.means_[:, 0]) == pytest.approx([-3.0, 3.0], abs=0.5)
+        assert math.sqrt(model.releases_[-1].law.variance) >= 2.0 / model.losses_[-1].mu
+
+
+@seeds_are_fine
+class TestAccuracy:
+    @pytest.mark.parametrize("covariance_type", SHAPES)
+    @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+    def test_it_comes_near_to_what_it_would_be_without_noise(self, covariance_type, neighbors):
+        train, test = rows(20_000, 3, seed=1), rows(5_000, 3, seed=2)
+        exact = Exact(2, covariance_type=covariance_type, random_state=0).fit(train)
+        model = fitted(train, covariance_type=covariance_type, neighbors=neighbors)
+        assert model.covariances_.shape == exact.covariances_.shape
+        assert model.score(test) > exact.score(test) - 0.03
+        assert np.sort(model.means_[:, 0]) == pytest.approx([-3.0, 3.0], abs=0.15)
+        assert model.weights_ == pytest.approx([0.5, 0.5], abs=0.03)
+
+    @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag"])
+    @pytest.mark.parametrize("estimate", ["mle", "map"])
+    def test_with_hardly_any_noise_every_method_finds_the_maximum(self, covariance_type, estimate):
+        train = rows(5_000, 2, seed=1)
+        exact = Exact(2, covariance_type=covariance_type, random_state=0).fit(train)
+        for method in ("adaptive", "joint") + (("paper",) if covariance_type == "full" else ()):
+            model = fitted(
+                train, method=method, covariance_type=covariance_type, estimate=estimate, epsilon=1e4, n_steps=40,
+                random_state=1,  # the random axes of 0 lie across the groups, where EM starts from a saddle
+            )  # fmt: skip
+            assert model.score(train) > exact.score(train) - 0.02
+
+    def test_the_number_of_components_is_chosen(self):
+        train = rows(20_000, 2)
+        model = fitted(train, n_components=(1, 2, 5))
+        assert model.n_components_ == 2
+        assert dp.compose(model.losses_).epsilon(1e-6) <= 1.0 + 1e-9
+        assert fitted(np.random.default_rng(0).standard_normal((20_000, 2)), n_components=[1, 4]).n_components_ == 1
+
+    @pytest.mark.skipif("DISCREET_DATA" not in os.environ, reason="DISCREET_DATA is not set: no real data")
+    def test_real_rows(self):
+        X = dp.datasets.fetch_lifesci().X
+        test, train = X[::10], np.delete(X, np.s_[::10], axis=0)
+        for epsilon, least in ((0.1, 9.6), (1.0, 10.15)):
+            model = fitted(train, n_components=3, epsilon=epsilon, delta=1e-4, bounds=dp.Ball(16.25))
+            assert model.score(test) + 10 * math.log(16.25) > least
+
+
+@seeds_are_fine
+class TestRobustness:
+    @pytest.mark.parametrize("epsilon", [0.001, 0.1, 100.0])
+    @pytest.mark.parametrize("covariance_type", SHAPES)
+    @pytest.mark.parametrize("method", ["adaptive", "joint"])
+    def test_finite_whatever_the_rows(self, epsilon, covariance_type, method):
+        rng = np.random.default_rng(0)
+        sets = [
+            np.zeros((50, 3)),
+            np.repeat(rng.standard_normal((2, 3)), 100, axis=0),
+            np.column_stack([rng.standard_normal((300, 2)), np.full(300, 7.0)]),
+            1e6 * rng.standard_normal((200, 3)),
+            rng.standard_normal((21, 3)),
+        ]
+        for X in sets:
+            for neighbors in ("replace-one", "add-remove"):
+                model = fitted(
+                    X, 20, epsilon=epsilon, covariance_type=covariance_type, method=method, neighbors=neighbors
+                )
+                assert valid(model)
+
+    def test_many_dimensions_and_components(self):
+        X = np.random.default_rng(0).standard_normal((2000, 100))
+        for epsilon in (0.01, 10.0):
+            assert valid(fitted(X, 20, epsilon=epsilon, bounds=dp.Ball(20.0), n_steps=3))
+
+    @pytest.mark.parametrize("model", list(MODELS), ids=lambda model: model.__name__)
+    def test_any_release_gives_valid_parameters(self, model):
+        from discreet.door import PublicSize, Release
+        from discreet.noise import GaussianNoise
+
+        rng = np.random.default_rng(0)
+        for query in MODELS[model](rng, 3, 1.0):
+            params = query.params
+            for _ in range(30):
+                size = rng.choice([PublicSize(1000, True), PublicSize(1000, False), PublicSize(None, False)])
+                value = rng.standard_normal(query.size) * 10.0 ** rng.uniform(-300, 12) * rng.choice([0.0, 1.0, 1.0])
+                release = Release(
+                    query="q", value=value, parts=query.parts, passage="additive", exact=True, size=size,
+                    law=GaussianNoise(10.0 ** rng.uniform(-6, 6)), loss=dp.GaussianLoss(1.0),
+                )  # fmt: skip
+                if "counts" not in query.parts and not size.complete:
+                    continue
+                params = query.model.maximize(params, release)
+                found = getattr(params, "components", params)
+                assert np.all(found.weights > 0.0)
+                assert found.weights.sum() == pytest.approx(1.0)
+                assert np.linalg.norm(found.means, axis=1).max() <= 1.0 + 1e-9
+                assert np.linalg.eigvalsh(found.covariances).min() > 1e-7
+                assert query.model.bound(params).l2 == 1.0
+
+
+def valid(model):
+    components = model._components
+    return (
+        np.all(np.isfinite(components.means))
+        and np.linalg.eigvalsh(components.covariances).min() > 0.0
+        and np.all(components.weights > 0.0)
+        and abs(components.weights.sum() - 1.0) < 1e-9
+        and np.all(np.isfinite(model.sample(10, random_state=0)[0]))
+        and math.isfinite(model.score(np.zeros((1, components.dimension))))
+    )
+
+
+def test_every_model_is_searched():
+    found, ahead = set(), [Model]
+    while ahead:
+        for model in ahead.pop().__subclasses__():
+            ahead.append(model)
+            if model.__module__.startswith("discreet.") and not model.__abstractmethods__:
+                found.add(model)
+    assert found == {model for model in MODELS if model.__module__.startswith("discreet.")}
+
+
+@seeds_are_fine
+class TestUse:
+    def test_densities_and_predictions_are_those_of_scikit_learn(self):
+        for covariance_type in SHAPES:
+            model = fitted(covariance_type=covariance_type)
+            exact = Exact(2, covariance_type=covariance_type).fit(ROWS)
+            exact.weights_, exact.means_ = model.weights_, model.means_
+            exact.covariances_ = model.covariances_
+            from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky
+
+            exact.precisions_cholesky_ = _compute_precision_cholesky(model.covariances_, covariance_type)
+            np.testing.assert_allclose(model.score_samples(ROWS), exact.score_samples(ROWS), rtol=1e-9)
+            np.testing.assert_allclose(model.predict_proba(ROWS), exact.predict_proba(ROWS), atol=1e-9)
+            np.testing.assert_array_equal(model.predict(ROWS), exact.predict(ROWS))
+
+    def test_samples_follow_the_mixture(self):
+        model = fitted()
+        sample, labels = model.sample(50_000, random_state=1)
+        np.testing.assert_allclose(np.bincount(labels) / 50_000, model.weights_, atol=0.02)
+        np.testing.assert_allclose(sample[labels == 0].mean(axis=0), model.means_[0], atol=0.05)
+        np.testing.assert_allclose(np.cov(sample[labels == 1].T), model.covariances_[1], atol=0.08)
+        assert not np.array_equal(model.sample(5)[0], model.sample(5)[0])
+
+    @pytest.mark.parametrize("covariance_type", SHAPES)
+    def test_it_goes_through_json(self, covariance_type):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = dp.GaussianMixture([1, 2], bounds=dp.Box(-9.0, [9.0, 10.0]), covariance_type=covariance_type)
+            model.fit(pd.DataFrame(ROWS, columns=["a", "b"]))
+        again = dp.GaussianMixture.from_json(model.to_json())
+        frame = pd.DataFrame(ROWS, columns=["a", "b"])
+        assert again.score(frame) == model.score(frame)
+        assert again.guarantee_ == model.guarantee_
+        assert again.losses_ == model.losses_
+        assert {release.provenance for release in again.releases_} == {"loaded"}
+        assert again.get_params() == model.get_params() | {"n_components": [1, 2]}
+        np.testing.assert_array_equal(again.sample(9, random_state=2)[0], model.sample(9, random_state=2)[0])
+        assert dp.GaussianMixture.from_json(again.to_json()).to_dict() == again.to_dict()
+        facts = json.loads(model.to_json())
+        for wrong in ({"kind": "KMeans"}, {"format": 0}, {"more": 1}):
+            with pytest.raises(ValueError, match="expected"):
+                dp.GaussianMixture.from_dict(facts | wrong)
+
+    def test_copies(self):
+        model = fitted()
+        assert clone(model).get_params() == model.get_params()
+        again = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(again.means_, model.means_)
+
+    def test_progress_is_shown_when_asked_for(self, capsys):
+        fitted(verbose=True)
+        assert "GaussianMixture" in capsys.readouterr().err
+        fitted()
+        assert capsys.readouterr() == ("", "")
+
+
+@seeds_are_fine
+class TestPrivateScore:
+    @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+    @pytest.mark.parametrize("delta", [0.0, 1e-6])
+    def test_it_comes_near_the_exact_one(self, neighbors, delta):
+        model = fitted(neighbors=neighbors)
+        test = rows(4000, seed=5)
+        score = dp.private_score(model, test, epsilon=1.0, delta=delta, random_state=1)
+        low, high = score.interval(0.999999)
+        assert low < model.score(test) < high
+        assert high - low < 0.3
+        assert score.guarantee.epsilon == 1.0
+
+    def test_several_models_are_one_release(self, tmp_path):
+        models = [fitted(n_components=k) for k in (1, 2)]
+        curator = dp.Curator(ROWS, space=BALL, name="rows", ledger=tmp_path / "l.db")
+        score = dp.private_score(models, curator, epsilon=1.0)
+        assert score.best == 1
+        assert score.value.shape == (2,)
+        assert len(curator.ledger.history()) == 1
+
+    def test_what_is_refused(self):
+        with pytest.raises(ValueError, match="expected a fitted GaussianMixture"):
+            dp.private_score([], ROWS, epsilon=1.0)
+        with pytest.raises(ValueError, match="columns"):
+            dp.private_score(fitted(), dp.Curator(rows(d=3), space=dp.Ball(9.0)), epsilon=1.0)
+        with pytest.raises(ValueError, match="epsilon=0"):
+            dp.private_score(fitted(), ROWS, epsilon=0)
