@@ -204,19 +204,18 @@ class TestSources:
 
         frame = pl.DataFrame(ROWS, schema=["a", "b"], orient="row")
         pq.write_table(frame.to_arrow(), tmp_path / "rows.parquet")
-        expected = fitted()
-        sources = [
-            frame,
-            frame.to_pandas(),
+        checked = [ROWS, frame, frame.to_pandas()]  # the owner's own rows are complete, or an error
+        declared = [
+            dp.Curator(ROWS, space=BALL),
+            as_records(ROWS, space=BALL),
             tmp_path / "rows.parquet",
             da.from_array(ROWS, chunks=(1000, 2)),
-            as_records(ROWS, space=BALL),
-            dp.Curator(ROWS, space=BALL),
         ]
-        for source in sources:
-            found = fitted(source)
-            np.testing.assert_allclose(found.means_, expected.means_, rtol=0, atol=1e-6)
-            np.testing.assert_allclose(found.covariances_, expected.covariances_, rtol=0, atol=1e-5)
+        for sources in (checked, declared):
+            expected, *others = map(fitted, sources)
+            for found in others:
+                np.testing.assert_allclose(found.means_, expected.means_, rtol=0, atol=1e-6)
+                np.testing.assert_allclose(found.covariances_, expected.covariances_, rtol=0, atol=1e-5)
 
     def test_units_are_the_datas_own(self):
         """Moving and stretching the rows with their box moves and stretches the mixture."""

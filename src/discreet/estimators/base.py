@@ -35,7 +35,7 @@ from discreet.guarantees import Guarantee, Neighbors
 from discreet.models.components import Components
 from discreet.models.method import Method
 from discreet.noise import Bits, SeededBits
-from discreet.records import Ball, Box, Records, check_finite
+from discreet.records import Ball, Box, Records, as_records, check_finite
 
 __all__ = ["PrivateEstimator"]
 
@@ -93,11 +93,13 @@ class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
             return Curator(X, space=space, neighbors=neighbors)
         if is_array_api_obj(X) and not is_numpy_array(X):
             check_finite(X)
-            return Curator(X, space=space, neighbors=neighbors)
+            return Curator(as_records(X, space=space, missing="fill"), neighbors=neighbors)
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_  # of an earlier fit
         rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=1)
-        return Curator(rows, space=space.for_columns(rows.shape[1]), neighbors=neighbors)
+        # Every row is complete, so there is nothing to fill; but thus it is declared that none is dropped.
+        records = as_records(rows, space=space.for_columns(rows.shape[1]), missing="fill")
+        return Curator(records, neighbors=neighbors)
 
     def _fit(self, method: Method, curator: Curator) -> Components:
         """Pay for a method, run it, note what it cost, and return its components in the data's own units."""

@@ -62,6 +62,7 @@ Array = NDArray[np.float64]
 
 SHAPES = ("full", "diag", "tied", "spherical")
 CAP = 2500.0  # Q
+IN_CACHE = 2**18  # numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +168,16 @@ class ClippedMoments:
         return xp.concat(rows, axis=0).T
 
     def sum(self, y: Any) -> Any:
-        """Return the sum of the contributions, by matrix products.
+        """Return the sum of the contributions, by matrix products, in pieces that stay in the cache."""
+        rows = max(IN_CACHE // (self.components.count * self.components.dimension), 256)
+        n = y.shape[0]
+        total = self._sum(y[: min(rows, n), :])
+        for start in range(rows, n, rows):
+            total = total + self._sum(y[start : min(start + rows, n), :])
+        return total
+
+    def _sum(self, y: Any) -> Any:
+        """Return the sum over one piece.
 
         With the square roots of the shares on either side, so that the second moments are products of a matrix with its
         own transpose, which BLAS has in half the time.
@@ -180,7 +190,8 @@ class ClippedMoments:
             sums.append(a * xp.sum(shares, axis=1))
         if b or c:
             root = xp.sqrt(shares)
-            own = z * (root * shrink)[:, None, :]
+            shrink *= root
+            own = z * shrink[:, None, :]
         if b:
             sums.append(xp.reshape(b * xp.matmul(own, root[:, :, None]), (-1,)))
         if c:
@@ -217,21 +228,22 @@ class ClippedMoments:
 
         rows = y.T
         flat = xp.matmul(public(self.components.whitening.reshape(k * d, d)), rows)
-        flat = flat - public(self._offsets.reshape(k * d, 1))
+        flat -= public(self._offsets.reshape(k * d, 1))
         z = xp.reshape(flat, (k, d, n))
         squared = xp.sum(z * z, axis=1)
         if self.hard:
             shares = self._nearest(rows, public)
         else:
-            capped = xp.minimum(squared, xp.full_like(squared, CAP))
-            logits = public(self.components.log_constants[:, None]) - 0.5 * capped
-            shares = xp.exp(logits - xp.max(logits, axis=0, keepdims=True))
-            shares = shares / xp.sum(shares, axis=0, keepdims=True)
+            logits = xp.clip(squared, 0.0, CAP)
+            logits *= -0.5
+            logits += public(self.components.log_constants[:, None])
+            logits -= xp.max(logits, axis=0, keepdims=True)
+            shares = xp.exp(logits)
+            shares /= xp.sum(shares, axis=0, keepdims=True)
         if self.radius is None:
             z, shrink = xp.broadcast_to(rows[None, :, :], (k, d, n)), xp.ones_like(shares)
         else:
-            length = xp.sqrt(squared)
-            shrink = 1.0 / xp.maximum(length, xp.full_like(length, self.radius))
+            shrink = 1.0 / xp.sqrt(xp.clip(squared, self.radius**2, None))
         if self.only is not None:
             one = slice(self.only, self.only + 1)
             return shares[one, :], z[one, :, :], shrink[one, :]

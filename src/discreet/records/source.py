@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.records.block import Block
+from discreet.records.parallel import in_order
 from discreet.records.reading import Reading, Slab, to_host
 from discreet.records.summation import CompensatedSum
 from discreet.records.units import Tally
@@ -100,16 +102,33 @@ class LocalSource(ABC):
             first += len(codes)
 
     def partial(self, kernel: Kernel, size: int) -> Pair:
-        """Return the sum of ``kernel`` over all blocks, with its compensation."""
-        total = CompensatedSum(size)
-        for block in self.blocks():
-            with np.errstate(all="ignore"):
-                found = to_host(kernel(block))
-                if found.shape != (size,):  # the shape that it has may tell how many rows contribute
-                    raise ValueError(f"size={size}: expected a kernel that gives the shape {(size,)}; write its length")
-                total.add(found.astype(np.float64))
-        return total.pair
+        """Return the sum of ``kernel`` over all blocks, with its compensation, on this thread alone."""
+        return self._total(map(_Summed(kernel, size), self.blocks()), size)
 
     def reduce(self, kernel: Kernel, size: int) -> Array:
-        """Return the sum of ``kernel`` over all blocks."""
-        return self.partial(kernel, size)[0]
+        """Return the sum of ``kernel`` over all blocks, on all cores."""
+        return self._total(in_order(_Summed(kernel, size), self.blocks()), size)[0]
+
+    @staticmethod
+    def _total(sums: Iterable[Array], size: int) -> Pair:
+        total = CompensatedSum(size)
+        for found in sums:
+            total.add(found)
+        return total.pair
+
+
+@dataclass(frozen=True)
+class _Summed:
+    """A kernel whose result is checked, and which makes no warning."""
+
+    kernel: Kernel
+    size: int
+
+    def __call__(self, block: Block) -> Array:
+        with np.errstate(all="ignore"):
+            found = to_host(self.kernel(block))
+            if found.shape != (self.size,):  # the shape that it has may tell how many rows contribute
+                raise ValueError(
+                    f"size={self.size}: expected a kernel that gives the shape {(self.size,)}; write its length"
+                )
+            return found.astype(np.float64)
