@@ -1,6 +1,6 @@
 """One private EM step against one iteration of scikit-learn's GaussianMixture on the same rows: ratios in one run.
 
-A step is all of it: clipping, responsibilities, moments, noise and the M-step, through the curator. Runs are interleaved
+A step is all of it: clipping, responsibilities, moments, noise and M-step, through the curator. Runs are interleaved
 and medians compared; scikit-learn's time is the difference between fits of 2 and of 6 iterations from the same start.
 Also: rows streamed from Parquet against rows in memory, and the memory that a step takes beside the rows.
 

@@ -1,4 +1,4 @@
-"""What a row contributes to a mixture: the norm that is proved, in reals and in floats, and the same on every backend."""
+"""What a row contributes to a mixture: its proved norm, in reals and in floats, and the same on every backend."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from discreet.models.components import Components
 from discreet.records import Ball, as_records
 
 THIRD = (1 / 3, 1 / 3, 1 / 3)
-WEIGHTS = [THIRD, (0.2, 0.3, 0.5), (0.05, 0.6, 0.35), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.3, 0.7, 0.0)]
+ALONE = [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)]
+WEIGHTS = [THIRD, (0.2, 0.3, 0.5), (0.05, 0.6, 0.35), (0.3, 0.7, 0.0), *ALONE]
 
 
 def mixture(rng, count, d, spread=0.3, apart=0.5):
@@ -95,7 +96,7 @@ def ideal(moments, y):
     a, b, c = (np.sqrt(wide(weight)) for weight in moments.weights)
     i, j = np.triu_indices(components.dimension)
     packed = own[:, :, i] * own[:, :, j] * np.where(i == j, wide(1), np.sqrt(wide(2)))
-    k, n = shares.shape
+    n = shares.shape[1]
     first = (b * shares[:, :, None] * own).transpose(1, 0, 2).reshape(n, -1)
     second = (c * shares[:, :, None] * packed).transpose(1, 0, 2).reshape(n, -1)
     return np.concatenate([a * shares.T, first, second], axis=1)

@@ -34,7 +34,7 @@ EACH = sorted(QUERIES, key=lambda query: query.__name__)
 
 
 def test_every_query_is_registered():
-    assert LIBRARY == {query for query in QUERIES if query.__module__.startswith("discreet.")}
+    assert {query for query in QUERIES if query.__module__.startswith("discreet.")} == LIBRARY
 
 
 @pytest.mark.parametrize("query", EACH, ids=lambda query: query.__name__)

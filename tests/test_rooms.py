@@ -14,7 +14,9 @@ import discreet
 SOURCE = Path(discreet.__file__).parent
 
 # From top to bottom, as in CONTRIBUTING.md. Each may import itself and those before it.
-ROOMS = ["arguments", "plain", "guarantees", "noise", "ledger", "records", "door", "em", "models", "estimators", "datasets"]
+ROOMS = [
+    "arguments", "plain", "guarantees", "noise", "ledger", "records", "door", "em", "models", "estimators", "datasets",
+]  # fmt: skip
 
 HEAVY = {
     "arviz", "dask", "dp_accounting", "duckdb", "jax", "matplotlib", "numba", "numpyro", "pandas", "polars", "pooch",

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from discreet import datasets, guarantees, noise
-from discreet.door import Curator, Histogram, Mode, Moments, Release, Sum
+from discreet.door import Curator, Histogram, Mode, Moments, PublicSize, Release, Sum
 from discreet.guarantees import (
     ApproximateLoss,
     BoundedRangeLoss,
@@ -55,6 +55,7 @@ __all__ = [
     "Moments",
     "Neighbors",
     "Number",
+    "PublicSize",
     "PureLoss",
     "Release",
     "Schema",

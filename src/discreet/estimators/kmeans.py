@@ -14,7 +14,8 @@ from discreet.arguments import choice, integer
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator
 from discreet.guarantees import Neighbors
-from discreet.models.kmeans import DPLloyd, adaptive_kmeans, lloyd_steps, lloyd_weights
+from discreet.models.kmeans import adaptive_kmeans
+from discreet.models.lloyd import DPLloyd, lloyd_steps, lloyd_weights
 from discreet.models.method import Method
 from discreet.records import Ball, Box
 
@@ -40,7 +41,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator
     Parameters
     ----------
     n_clusters : int
-        How many centres.
+        How many centres, at most 1000.
     epsilon, delta : float
         The promise. With few columns ``"adaptive"`` spends ε alone and leaves δ.
     bounds : Box or Ball

@@ -48,7 +48,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace, device, is_numpy_array
 from numpy.typing import NDArray
 
 from discreet.door import Bound
@@ -62,7 +62,8 @@ Array = NDArray[np.float64]
 
 SHAPES = ("full", "diag", "tied", "spherical")
 CAP = 2500.0  # Q
-IN_CACHE = 2**18  # numbers
+IN_CACHE, IN_DEVICE = 2**18, 2**27  # numbers
+PIECE = 2048  # rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,15 +145,16 @@ class ClippedMoments:
     def contributions(self, y: Any) -> Any:
         """Return c(y) for each row of ``y``, shape (n, size)."""
         xp = array_namespace(y)
-        shares, z, shrink = self._shares_and_coordinates(y)
-        own = z * shrink[:, None, :]
-        k, d, n = own.shape
+        shares, z, shrink = self._shares_and_coordinates(y[None, :, :])
+        own = (z * shrink[:, :, None, :])[0, :, :, :]
+        shares = shares[0, :, None, :]
+        n = y.shape[0]
         a, b, c = (math.sqrt(weight) for weight in self.weights)
         rows = []
         if a:
             rows.append(a * shares)
         if b:
-            rows.append(xp.reshape(b * shares[:, None, :] * own, (k * d, n)))
+            rows.append(b * shares * own)
         if c:
             if self.shape in ("full", "tied"):
                 i, j, scale = self._packing(y)
@@ -161,23 +163,31 @@ class ClippedMoments:
                 square = own * own
             if self.shape == "spherical":
                 square = xp.sum(square, axis=1, keepdims=True)
-            square = c * shares[:, None, :] * square
-            if self.shape == "tied":
-                square = xp.sum(square, axis=0)
-            rows.append(xp.reshape(square, (-1, n)))
-        return xp.concat(rows, axis=0).T
+            square = c * shares * square
+            rows.append(xp.sum(square, axis=0) if self.shape == "tied" else square)
+        return xp.concat([xp.reshape(part, (-1, n)) for part in rows], axis=0).T
 
     def sum(self, y: Any) -> Any:
-        """Return the sum of the contributions, by matrix products, in pieces that stay in the cache."""
-        rows = max(IN_CACHE // (self.components.count * self.components.dimension), 256)
+        """Return the sum of the contributions, by matrix products.
+
+        In pieces: on a processor one after the other, each small enough for the cache; elsewhere many at once, since a
+        GPU is idle over a single product with so short a side.
+        """
         n = y.shape[0]
-        total = self._sum(y[: min(rows, n), :])
-        for start in range(rows, n, rows):
-            total = total + self._sum(y[start : min(start + rows, n), :])
-        return total
+        if is_numpy_array(y):
+            rows = max(IN_CACHE // (self.components.count * self.components.dimension), 256)
+            return sum(self._sum(y[None, start : start + rows, :]) for start in range(0, max(n, 1), rows))
+        xp = array_namespace(y)
+        many = max(IN_DEVICE // (self.components.count * self.components.dimension * PIECE), 1) * PIECE
+        whole = n - n % PIECE
+        pieces = [y[start : min(start + many, whole), :] for start in range(0, whole, many)]
+        sums = [self._sum(xp.reshape(piece, (-1, PIECE, y.shape[1]))) for piece in pieces]
+        if n > whole or not n:
+            sums.append(self._sum(y[None, whole:, :]))
+        return sum(sums)
 
     def _sum(self, y: Any) -> Any:
-        """Return the sum over one piece.
+        """Return the sum over pieces, shape (pieces, rows, d).
 
         With the square roots of the shares on either side, so that the second moments are products of a matrix with its
         own transpose, which BLAS has in half the time.
@@ -187,31 +197,29 @@ class ClippedMoments:
         a, b, c = (math.sqrt(weight) for weight in self.weights)
         sums = []
         if a:
-            sums.append(a * xp.sum(shares, axis=1))
+            sums.append(a * xp.sum(xp.sum(shares, axis=2), axis=0))
         if b or c:
             root = xp.sqrt(shares)
             shrink *= root
-            own = z * shrink[:, None, :]
+            own = z * shrink[:, :, None, :]
         if b:
-            sums.append(xp.reshape(b * xp.matmul(own, root[:, :, None]), (-1,)))
+            sums.append(b * xp.sum(xp.matmul(own, root[:, :, :, None]), axis=0))
         if c:
-            sums.append(xp.reshape(c * self._second(y, own), (-1,)))
-        return xp.concat(sums, axis=0)
+            sums.append(c * self._second(y, own))
+        return xp.concat([xp.reshape(part, (-1,)) for part in sums], axis=0)
 
     def _second(self, y: Any, own: Any) -> Any:
         """Return the sums of S, from coordinates that carry the square root of the share."""
         xp = array_namespace(y)
-        k, d, _ = own.shape
-        if self.shape == "diag":
-            return xp.sum(own * own, axis=2)
-        if self.shape == "spherical":
-            return xp.sum(xp.sum(own * own, axis=1), axis=1)
+        d = own.shape[2]
+        if self.shape in ("diag", "spherical"):
+            squares = xp.sum(xp.sum(own * own, axis=3), axis=0)
+            return squares if self.shape == "diag" else xp.sum(squares, axis=1)
+        grams = xp.sum(xp.matmul(own, xp.permute_dims(own, (0, 1, 3, 2))), axis=0)
         if self.shape == "tied":
-            own = xp.reshape(xp.permute_dims(own, (1, 0, 2)), (1, d, -1))
-            k = 1
+            grams = xp.sum(grams, axis=0, keepdims=True)
         i, j, scale = self._packing(y)
-        gram = xp.reshape(xp.matmul(own, xp.permute_dims(own, (0, 2, 1))), (k, d * d))
-        return xp.take(gram, i * d + j, axis=1) * scale
+        return xp.take(xp.reshape(grams, (-1, d * d)), i * d + j, axis=1) * scale
 
     def _packing(self, y: Any) -> tuple[Any, Any, Any]:
         xp = array_namespace(y)
@@ -219,49 +227,53 @@ class ClippedMoments:
         return tuple(xp.asarray(part, device=device(y)) for part in (i, j, packed_scale(i, j)))
 
     def _shares_and_coordinates(self, y: Any) -> tuple[Any, Any, Any]:
-        """Return γ of shape (K, n), coordinates z of shape (K, d, n), and by what to multiply them to clip them."""
+        """Return γ, coordinates z, and by what to multiply them to clip them.
+
+        For pieces of shape (p, n, d): γ and the factor of shape (p, K, n), z of shape (p, K, d, n).
+        """
         xp = array_namespace(y)
-        k, d, n = self.components.count, self.components.dimension, y.shape[0]
+        k, d = self.components.count, self.components.dimension
+        pieces, n, _ = y.shape
 
         def public(values: Array) -> Any:
             return xp.asarray(values, dtype=xp.float64, device=device(y))
 
-        rows = y.T
+        rows = xp.permute_dims(y, (0, 2, 1))
         flat = xp.matmul(public(self.components.whitening.reshape(k * d, d)), rows)
         flat -= public(self._offsets.reshape(k * d, 1))
-        z = xp.reshape(flat, (k, d, n))
-        squared = xp.sum(z * z, axis=1)
+        z = xp.reshape(flat, (pieces, k, d, n))
+        squared = xp.sum(z * z, axis=2)
         if self.hard:
             shares = self._nearest(rows, public)
         else:
             logits = xp.clip(squared, 0.0, CAP)
             logits *= -0.5
             logits += public(self.components.log_constants[:, None])
-            logits -= xp.max(logits, axis=0, keepdims=True)
+            logits -= xp.max(logits, axis=1, keepdims=True)
             shares = xp.exp(logits)
-            shares /= xp.sum(shares, axis=0, keepdims=True)
+            shares /= xp.sum(shares, axis=1, keepdims=True)
         if self.radius is None:
-            z, shrink = xp.broadcast_to(rows[None, :, :], (k, d, n)), xp.ones_like(shares)
+            z, shrink = xp.broadcast_to(rows[:, None, :, :], (pieces, k, d, n)), xp.ones_like(shares)
         else:
             shrink = 1.0 / xp.sqrt(xp.clip(squared, self.radius**2, None))
         if self.only is not None:
             one = slice(self.only, self.only + 1)
-            return shares[one, :], z[one, :, :], shrink[one, :]
+            return shares[:, one, :], z[:, one, :, :], shrink[:, one, :]
         return shares, z, shrink
 
     def _nearest(self, rows: Any, public: Any) -> Any:
-        """Return 1 for the nearest mean and 0 for the others, shape (K, n); the first among equals."""
+        """Return 1 for the nearest mean and 0 for the others, shape (p, K, n); the first among equals."""
         xp = array_namespace(rows)
         metric = 1.0 / np.sqrt(np.diagonal(self.components.covariances[0]))
         means = self.components.means * metric
         squared = None
         for j in range(self.components.dimension):
-            difference = rows[j : j + 1, :] * public(metric[j : j + 1, None]) - public(means[:, j : j + 1])
+            difference = rows[:, j : j + 1, :] * public(metric[j : j + 1, None]) - public(means[:, j : j + 1])
             term = difference * difference
             squared = term if squared is None else squared + term
-        nearest = xp.argmin(squared, axis=0)
+        nearest = xp.argmin(squared, axis=1)
         order = xp.arange(self.components.count, dtype=nearest.dtype, device=device(nearest))
-        return xp.astype(order[:, None] == nearest[None, :], xp.float64)
+        return xp.astype(order[None, :, None] == nearest[:, None, :], xp.float64)
 
 
 _NORMS = ("l2", "l1", "replace_l2", "replace_l1")

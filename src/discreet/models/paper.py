@@ -10,15 +10,12 @@ Sensitivities, with γ on the simplex and ‖y‖ ≤ 1: counts jointly √2 in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from discreet.door import Bound, Query, Release
-from discreet.door.part import Part
-from discreet.door.registry import registered
+from discreet.door import Release
 from discreet.em import Step
 from discreet.guarantees import Guarantee, Loss, calibrate
 from discreet.guarantees.scenarios import dpem_losses
@@ -26,63 +23,12 @@ from discreet.models.clipped_moments import ClippedMoments
 from discreet.models.components import Components
 from discreet.models.joint import components_from_moments, spread_components
 from discreet.models.method import Method
+from discreet.models.moment_sums import COUNTS, FIRST, SECOND, MomentSums
 from discreet.models.prior import Prior
 from discreet.models.released import noise_of, positive_counts
-from discreet.records import Ball, Block, Box
+from discreet.records import Ball, Box
 
-__all__ = ["Paper", "ParameterSums"]
-
-COUNTS, FIRST, SECOND = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-
-
-def _instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
-    space = Ball(radius, center=np.zeros(d))
-    found = []
-    for count in (1, 3):
-        components = spread_components(count, d, rng)
-        for weights in (COUNTS, FIRST, SECOND):
-            only = None if weights is COUNTS else 0
-            found.append(ParameterSums(ClippedMoments(components, None, weights, only=only), space))
-    return found
-
-
-@registered(_instances)
-@dataclass(frozen=True, eq=False)
-class ParameterSums(Query):
-    """The sums behind one parameter of a mixture: all counts, or one component's first or second moment."""
-
-    moments: ClippedMoments
-    space: Box | Ball
-
-    name = "one parameter of a mixture"
-
-    @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
-    def parts(self) -> Mapping[str, Part]:
-        """One part."""
-        return self.moments.parts
-
-    @property
-    def bound(self) -> Bound:
-        """See ``clipped_moments``."""
-        return self.moments.bound
-
-    @property
-    def roundoff(self) -> float:
-        """See ``clipped_moments``."""
-        return self.moments.roundoff
-
-    def contributions(self, block: Block) -> Any:
-        """Return responsibilities times a moment."""
-        return self.moments.contributions(self.space.to_unit(block.x))
-
-    def sum(self, block: Block) -> Any:
-        """Return their sum."""
-        return self.moments.sum(self.space.to_unit(block.x))
+__all__ = ["Paper"]
 
 
 @dataclass(frozen=True)
@@ -136,7 +82,8 @@ class Paper(Method):
         releases: list[Release] = []
 
         def measured(weights: tuple[float, float, float], only: int | None) -> Release:
-            query = ParameterSums(ClippedMoments(params, None, weights, only=only), space)
+            moments = ClippedMoments(params, None, weights, only=only)
+            query = MomentSums(moments, space, "one parameter of a mixture")
             releases.append(next(measures)(query))
             return releases[-1]
 
