@@ -1,7 +1,7 @@
 """The statistic of a mixture on another array library or device: rows a second, and agreement with NumPy.
 
-    python benchmarks/bench_cuda.py cuda        torch on a GPU
-    python benchmarks/bench_cuda.py cpu         torch on the processor
+python benchmarks/bench_cuda.py cuda        torch on a GPU
+python benchmarks/bench_cuda.py cpu         torch on the processor
 """
 
 from __future__ import annotations

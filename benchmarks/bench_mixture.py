@@ -42,7 +42,7 @@ def step(curator: dp.Curator, d: int, k: int):
     """Return a function that makes one step."""
     rng = np.random.default_rng(1)
     base = Components(np.ones(1), np.zeros((1, d)), np.eye(d)[None] * 0.02)
-    model = AdaptiveMixture(base, Clipping.at_quantile(d, 0.9), Shape("full", d), (0.1, 0.3, 0.6), 10)
+    model = AdaptiveMixture(k, base, Clipping.at_quantile(d, 0.9), Shape("full", d), (0.1, 0.3, 0.6), 10)
     start = Components(np.full(k, 1 / k), 0.1 * rng.standard_normal((k, d)), np.repeat(base.covariances, k, axis=0))
     pool = Pool.starting(start)
     query = ModelQuery(model, pool, curator.space)

@@ -113,3 +113,10 @@ def test_the_range_of_scales_is_wide():
         for delta in [1e-15, 1e-9, 0.5]:
             noise = calibrate(Guarantee(epsilon, delta), GaussianLoss(1.0)).noise
             assert 0.0 < noise < math.inf
+
+
+@pytest.mark.parametrize("delta", [1e-300, 1e-310, 5e-324])
+def test_the_smallest_floats_have_an_answer(delta):
+    from discreet.guarantees.normal import normal_mu
+
+    assert 0.0 < normal_mu(1.0, delta) < 0.1

@@ -413,6 +413,27 @@ class TestNothingOfARowComesOut:
             assert "7.12345" not in text
 
 
+class TestAsking:
+    def test_a_guarantee_is_enough_to_say_what_to_spend(self):
+        curator = dp.Curator(table(), schema=TABLE)
+        gaussian = curator.measure(Sum(curator.space), dp.Guarantee(0.5, 1e-6))
+        assert dp.compose(gaussian.loss).epsilon(1e-6) == pytest.approx(0.5)
+        assert curator.measure(Sum(curator.space), dp.Guarantee(0.5)).loss == dp.LaplaceLoss(0.5)
+        assert curator.measure(Mode(3), dp.Guarantee(0.5)).loss == dp.BoundedRangeLoss(0.5)
+        with pytest.raises(ValueError, match="expected one under replace-one"):
+            curator.measure(Sum(curator.space), dp.Guarantee(0.5, 1e-6, "add-remove"))
+        with pytest.raises(ValueError, match=r"expected what to spend, for example Guarantee"):
+            curator.measure(Sum(curator.space), 0.5)
+
+    def test_a_name_that_looks_like_another_is_asked_about(self, tmp_path):
+        dp.Curator(ROWS, space=BOX, name="visits", ledger=tmp_path / "l.db", budget=dp.Guarantee(1.0, 1e-6))
+        with pytest.warns(UserWarning, match="did you mean 'visits'"):
+            dp.Curator(ROWS, space=BOX, name="vists", ledger=tmp_path / "l.db")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            dp.Curator(ROWS, space=BOX, name="births", ledger=tmp_path / "l.db")
+
+
 class TestExtremes:
     """A loss that cannot be drawn is refused by the plan, before anything is spent."""
 
@@ -486,7 +507,11 @@ class TestRelease:
         low, high = release.interval(0.9, "second")
         assert low.shape == (3, 3)
         assert (high - low)[0, 1] == pytest.approx((high - low)[0, 0] / math.sqrt(2.0))
-        assert (release.interval()[1] > release.value).all()
+        with pytest.raises(ValueError, match="name=None: expected one of 'count'"):
+            release.interval()
+        curator = dp.Curator(ROWS, space=BOX)
+        alone = curator.measure(Sum(curator.space), dp.GaussianLoss(0.3))
+        np.testing.assert_array_equal(alone.interval(), alone.interval(0.95, "sum"))
         with pytest.raises(ValueError, match="name='third'"):
             release["third"]
 

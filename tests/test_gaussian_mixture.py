@@ -6,6 +6,7 @@ import json
 import math
 import os
 import pickle
+import traceback
 import warnings
 
 import numpy as np
@@ -119,6 +120,22 @@ class TestPrivacy:
             dp.GaussianMixture(2, epsilon=0.1).fit(curator)
         assert len(curator.ledger.history()) == 2
 
+    def test_it_says_whose_privacy_it_is(self):
+        assert "for each row" in repr(dp.GaussianMixture(1, bounds=BALL).fit(ROWS))
+        frame = pl.DataFrame({"a": ROWS[:, 0], "patient": np.arange(len(ROWS)) // 2})
+        model = dp.GaussianMixture(1).fit(dp.Curator(frame, space=BALL, unit="patient", max_rows=2))
+        assert model.unit_ == "each patient"
+        assert "for each patient" in repr(model)
+
+    def test_what_cannot_be_drawn_is_refused_before_it_is_paid_for(self, tmp_path):
+        promise = dp.Guarantee(1e13, 1e-5, "add-remove")
+        curator = dp.Curator(
+            ROWS, space=BALL, name="x", ledger=tmp_path / "l.db", neighbors="add-remove", budget=promise
+        )
+        with pytest.raises(ValueError, match="do not fit one grid"):
+            dp.GaussianMixture(2, epsilon=1e12, delta=1e-5).fit(curator)
+        assert [entry.kind for entry in curator.ledger.history()] == ["limit"]
+
     def test_every_fit_of_a_grid_search_is_charged(self, tmp_path):
         ledger = dp.Ledger(tmp_path / "l.db")
 
@@ -144,6 +161,12 @@ class TestPrivacy:
             {"n_components": []},
             {"n_components": 5000},
             {"n_components": 2.5},
+            {"n_components": "12"},
+            {"n_components": {1: 2}},
+            {"n_components": b"12"},
+            {"n_components": (k for k in (1, 2))},
+            {"epsilon": 1e300},
+            {"delta": -0.1},
             {"n_steps": 0},
             {"method": "magic"},
             {"covariance_type": "round"},
@@ -165,14 +188,20 @@ class TestPrivacy:
         [
             (np.array([[1.0, np.nan], [0.0, 1.0]]), "NaN"),
             (np.array([[1.0, np.inf], [0.0, 1.0]]), "infinity"),
-            (np.array([["a", "b"], ["c", "d"]]), "could not convert|string"),
+            (np.array([["a", "secret"], ["c", "d"]]), "text"),
+            (pd.DataFrame({"a": [1.0, 2.0], "b": ["secret", 2.0]}), "the column 'b' holds text"),
+            (pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, None]}), r"the column 'b' holds NaN.*Curator\(rows, schema"),
             (np.zeros((0, 2)), "0 sample"),
-            (np.zeros(5), "1D|2D"),
+            (np.full(5, 1234.5), "1D|2D"),
+            (np.full((5, 2), 1234.5 + 1j), "Complex"),
         ],
     )
     def test_rows_of_the_owner_that_cannot_be_read(self, X, told):
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=told) as caught:
             dp.GaussianMixture(1, bounds=BALL).fit(X)
+        shown = "".join(traceback.format_exception(caught.value))
+        assert "secret" not in shown
+        assert "1234.5" not in shown.split("ValueError: ")[-1]
 
     def test_missing_bounds(self):
         with pytest.raises(ValueError, match=r"bounds=None: expected declared bounds.*write for example"):
@@ -192,7 +221,7 @@ class TestPrivacy:
 
     def test_nothing_exact_is_kept(self):
         model = dp.GaussianMixture(2, bounds=BALL).fit(ROWS)
-        public = {"weights_", "means_", "covariances_", "n_components_", "n_features_in_"}
+        public = {"weights_", "means_", "covariances_", "n_components_", "n_features_in_", "unit_"}
         assert {name for name in vars(model) if name.endswith("_")} == public | {"guarantee_", "losses_", "releases_"}
 
 
@@ -390,9 +419,27 @@ class TestUse:
         np.testing.assert_array_equal(again.sample(9, random_state=2)[0], model.sample(9, random_state=2)[0])
         assert dp.GaussianMixture.from_json(again.to_json()).to_dict() == again.to_dict()
         facts = json.loads(model.to_json())
-        for wrong in ({"kind": "KMeans"}, {"format": 0}, {"more": 1}):
+        for wrong in ({"kind": "KMeans"}, {"format": 0}, {"more": 1}, {"parameters": []}, {"fitted": {}}):
             with pytest.raises(ValueError, match="expected"):
                 dp.GaussianMixture.from_dict(facts | wrong)
+        for wrong in (
+            {"predict": "boo"},
+            {"guarantee_": "x"},
+            {"guarantee_": None, "releases_": 5},
+            {"losses_": []},
+            {"weights_": [-1.0, 2.0]},
+            {"means_": [[0.0]]},
+            {"covariances_": (0.0 * np.array(facts["fitted"]["covariances_"])).tolist()},
+        ):
+            with pytest.raises(ValueError, match="expected"):
+                dp.GaussianMixture.from_dict(facts | {"fitted": facts["fitted"] | wrong})
+
+    def test_a_file_of_seeded_noise_cannot_promise(self):
+        facts = json.loads(fitted().to_json())
+        assert dp.GaussianMixture.from_dict(facts).guarantee_ is None
+        facts["fitted"]["guarantee_"] = {"epsilon": 1e-9, "delta": 0.0, "neighbors": "replace-one"}
+        with pytest.raises(ValueError, match="came from a seed"):
+            dp.GaussianMixture.from_dict(facts)
 
     def test_copies(self):
         model = fitted()
@@ -418,7 +465,18 @@ class TestPrivateScore:
         low, high = score.interval(0.999999)
         assert low < model.score(test) < high
         assert high - low < 0.3
-        assert score.guarantee.epsilon == 1.0
+        assert score.guarantee is None  # a seed
+        assert dp.private_score(model, test, epsilon=1.0, delta=delta).guarantee.epsilon == 1.0
+
+    def test_its_interval_holds_where_rows_are_counted(self):
+        """The count has noise as well: 300 intervals of 90 %, and at most a chance of 1e-9 below 80 %."""
+        curator = dp.Curator(ROWS, space=BALL)
+        model = fitted(curator, bounds=None)
+        exact, held = model.score(ROWS), 0
+        for seed in range(300):
+            low, high = dp.private_score(model, curator, epsilon=0.5, random_state=seed).interval(0.9)
+            held += low < exact < high
+        assert held > 0.8 * 300
 
     def test_several_models_are_one_release(self, tmp_path):
         models = [fitted(n_components=k) for k in (1, 2)]

@@ -144,6 +144,13 @@ def test_no_loss_is_free_however_small():
     assert admits(limit, {}, {dp.PureLoss(1e-320): 1})
 
 
+def test_a_long_schedule_is_told_by_what_it_costs():
+    asked = {dp.GaussianLoss(0.5): 30, dp.GaussianLoss(0.4): 2}
+    told = str(weigh("census", limit(), {}, asked))
+    assert "a schedule of 32 releases (ε=" in told
+    assert "GaussianLoss" not in told
+
+
 def test_a_count_that_is_no_count():
     with pytest.raises(ValueError, match="at most 9007199254740992"):
         dp.compose({dp.PureLoss(1e-3): 10**400})

@@ -13,13 +13,15 @@ A curator is a handle: copies of it are itself, and a pickle opens the same ledg
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import Any, Self
 
 import numpy as np
 
 from discreet.arguments import integer
-from discreet.door.passages import Passage, Plan, Setting, passage_for
+from discreet.door.passages import Passage, Plan, Setting, passage_for, usual_loss
 from discreet.door.query import Query
 from discreet.door.release import PublicSize, Release, measured
 from discreet.door.schedule import Schedule
@@ -131,7 +133,14 @@ class Curator:
 
         The ledger checks the unit again with every spend, in the same transaction.
         """
-        limit, unit = ledger.limit(self._place), ledger.unit(self._place)
+        limit, unit, known = ledger.limit(self._place), ledger.unit(self._place), ledger.datasets()
+        alike = get_close_matches(self._place, known, cutoff=0.8)
+        if alike and self._place not in known:
+            warnings.warn(
+                f"name={self._place!r}: nothing is recorded under this name, and it has a budget of its own; did you "
+                f"mean {alike[0]!r}?",
+                stacklevel=4,
+            )
         if unit not in (None, self.unit):
             raise ValueError(
                 f"name={self.name!r}: expected the unit that the ledger has for it, {unit!r}, got {self.unit!r}; "
@@ -231,7 +240,9 @@ class Curator:
         rows = max(self._records.rows, 1) if self._size_is_public else self._at_most
         return Setting(self.neighbors, self._records.max_rows, rows, self._records.float_error)
 
-    def plan(self, query: Query, loss: Loss, passage: Passage | None = None, bits: Bits | None = None) -> Plan:
+    def plan(
+        self, query: Query, loss: Loss | Guarantee, passage: Passage | None = None, bits: Bits | None = None
+    ) -> Plan:
         """Return what measuring would cost and with what noise, from public numbers; nothing is spent."""
         if bits is not None and not isinstance(bits, Bits):
             raise ValueError(f"bits={bits!r}: expected SeededBits, for a test, or None")
@@ -239,8 +250,12 @@ class Curator:
             raise ValueError("bits: expected None where a ledger records; noise from a seed lets the exact sum out")
         if not isinstance(query, Query):
             raise ValueError(f"query={query!r}: expected a Query, for example Sum(curator.space)")
+        if isinstance(loss, Guarantee):
+            loss = usual_loss(query, loss)
         if not isinstance(loss, Loss):
-            raise ValueError(f"loss={loss!r}: expected a loss, for example GaussianLoss(0.1)")
+            raise ValueError(
+                f"loss={loss!r}: expected what to spend, for example Guarantee(0.5, 1e-6) or GaussianLoss(0.1)"
+            )
         if loss.neighbors is not self.neighbors:
             raise ValueError(f"loss={loss!r}: expected one under {self.neighbors}, as the curator")
         if query.dimension not in (0, self._records.dimension):
@@ -251,15 +266,18 @@ class Curator:
             raise ValueError(f"passage={passage!r}: expected a Passage, for example Euclidean(), or None")
         return (passage or passage_for(query, loss)).plan(query, loss, self.setting)
 
-    def measure(self, query: Query, loss: Loss, *, passage: Passage | None = None, bits: Bits | None = None) -> Release:
+    def measure(
+        self, query: Query, loss: Loss | Guarantee, *, passage: Passage | None = None, bits: Bits | None = None
+    ) -> Release:
         """Measure a query with noise, and pay for it.
 
         Parameters
         ----------
         query : Query
-        loss : Loss
-            What to spend: ``GaussianLoss`` or ``LaplaceLoss`` for a sum, ``BoundedRangeLoss`` (exponential mechanism)
-            or ``PureLoss`` (noisy maximum) for a selection.
+        loss : Guarantee or Loss
+            What to spend. A ``Guarantee`` takes Gaussian noise, or Laplace noise at δ = 0 (for a selection the
+            exponential mechanism); or a loss: ``GaussianLoss`` or ``LaplaceLoss`` for a sum, ``BoundedRangeLoss``
+            (exponential mechanism) or ``PureLoss`` (noisy maximum) for a selection.
         passage : Passage
             Another way through the door, with its own proof; by default the usual one for the query and the loss.
         bits : Bits

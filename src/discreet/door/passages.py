@@ -19,10 +19,29 @@ from numpy.typing import NDArray
 from discreet.door.part import Part
 from discreet.door.query import Query
 from discreet.door.selection import Selection
-from discreet.guarantees import BoundedRangeLoss, LaplaceLoss, Loss, Neighbors, PureLoss
+from discreet.guarantees import (
+    BoundedRangeLoss,
+    GaussianLoss,
+    Guarantee,
+    LaplaceLoss,
+    Loss,
+    Neighbors,
+    PureLoss,
+    calibrate,
+)
 from discreet.noise import Bits, EuclideanNoise, GaussianNoise, LaplaceNoise, Law, categorical
 
-__all__ = ["Additive", "Euclidean", "Exponential", "NoisyMax", "Passage", "Plan", "Setting", "passage_for"]
+__all__ = [
+    "Additive",
+    "Euclidean",
+    "Exponential",
+    "NoisyMax",
+    "Passage",
+    "Plan",
+    "Setting",
+    "passage_for",
+    "usual_loss",
+]
 
 Array = NDArray[np.float64]
 
@@ -181,6 +200,15 @@ class Euclidean(Passage):
         if law.scale * (query.size + 1000.0) > LARGEST:  # the radius is a gamma variate of this shape
             raise ValueError(f"loss={loss!r}: expected a larger ε; at this one the noise overflows")
         return Plan(self.kind, loss, None, False, query.parts, law.add)
+
+
+def usual_loss(query: Query, guarantee: Guarantee) -> Loss:
+    """Return the loss that spends a guarantee on a query: Gaussian, or pure at δ = 0."""
+    if isinstance(query, Selection):
+        return BoundedRangeLoss(guarantee.epsilon, guarantee.neighbors)
+    if guarantee.delta:
+        return calibrate(guarantee, GaussianLoss(1.0, guarantee.neighbors)).losses[0]
+    return LaplaceLoss(guarantee.epsilon, guarantee.neighbors)
 
 
 def passage_for(query: Query, loss: Any) -> Passage:

@@ -123,17 +123,17 @@ class Release:
         return self.parts[name].shown(self.value[start : start + self.parts[name].size])
 
     def interval(self, level: float = 0.95, name: str | None = None) -> tuple[Array, Array]:
-        """Return lower and upper limits of a part, or of all numbers as they were released.
+        """Return lower and upper limits of a part, in its own units; ``name`` may be left out where there is only one.
 
         Each holds the number before noise with probability ``level``, by itself. They speak of the noise alone: not of
         clipping, nor of sampling the people in the data.
         """
         if self.law is None:
             raise ValueError(f"passage={self.passage!r}: expected a release with a noise law; this one has none")
-        half = np.full(self.value.shape, self.law.half_width(level))
-        if name is None:
-            return self.value - half, self.value + half
-        values, width = self[name], self.parts[name].shown(half[: self.parts[name].size])
+        if name is None and len(self.parts) == 1:
+            name = next(iter(self.parts))
+        part = self.parts[choice("name", name, self.parts)]
+        values, width = self[str(name)], part.shown(np.full(part.size, self.law.half_width(level)))
         return values - width, values + width
 
     def to_dict(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,13 +29,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.arguments import positive, probability
-from discreet.door import Curator, Schedule
+from discreet.door import Curator, Schedule, Sum
 from discreet.em import Step
 from discreet.estimators.persistence import Persistent
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.models.components import Components
 from discreet.models.method import Method
-from discreet.noise import Bits, SeededBits
+from discreet.noise import Bits, NotPrivateWarning, SeededBits
 from discreet.records import Ball, Box, Records, as_records, check_finite
 
 __all__ = ["PrivateEstimator"]
@@ -61,6 +62,7 @@ class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
     def _open(self, X: Any) -> Curator:
         """Return the rows behind a door, and note their columns as scikit-learn does."""
         relation = None if self.neighbors is None else Neighbors.of(self.neighbors)
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         if isinstance(X, Curator):
             curator = X
             if relation not in (None, curator.neighbors):
@@ -94,9 +96,15 @@ class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
         if is_array_api_obj(X) and not is_numpy_array(X):
             check_finite(X)
             return Curator(as_records(X, space=space, missing="fill"), neighbors=neighbors)
-        if hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_  # of an earlier fit
-        rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=1)
+        if hasattr(X, "columns") or (is_numpy_array(X) and X.ndim == 2 and X.dtype.kind in "biuf"):
+            check_finite(X)  # names the column, where scikit-learn would show a value
+        rows, refusal = None, ""
+        try:
+            rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=1)
+        except ValueError as error:
+            refusal = str(error).splitlines()[0]  # what follows may show rows
+        if rows is None:  # outside of the except block, or the error would come along as context
+            raise ValueError("X holds text: expected numbers" if "could not convert string" in refusal else refusal)
         # Every row is complete, so there is nothing to fill; but thus it is declared that none is dropped.
         records = as_records(rows, space=space.for_columns(rows.shape[1]), missing="fill")
         return Curator(records, neighbors=neighbors)
@@ -105,14 +113,17 @@ class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
         """Pay for a method, run it, note what it cost, and return its components in the data's own units."""
         promise = self._promised(curator.neighbors)
         losses = method.losses(promise)
-        bits, rng = self._randomness()
-        if bits is not None and curator.ledger is not None:
+        if self.random_state is not None and curator.ledger is not None:
             raise ValueError(
                 f"random_state={self.random_state!r}: expected None where a ledger records; a seed undoes the noise"
             )
+        for loss in set(losses):  # what cannot be drawn is refused here, before anything is spent
+            curator.plan(Sum(curator.space), loss)
+        bits, rng = self._randomness()
         schedule = curator.reserve(losses, query=f"{type(self).__name__}, {len(losses)} releases")
         components, releases = method.run(curator.space, rng, self._measures(schedule, bits))
         self.guarantee_ = promise if bits is None else None
+        self.unit_ = curator.unit
         self.losses_, self.releases_ = losses, tuple(releases)
         return components.moved(np.asarray(curator.space.center), np.asarray(curator.space.scale))
 
@@ -124,7 +135,8 @@ class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
         if self.guarantee_ is None:
             return f"{shown} fitted WITHOUT privacy: its noise came from a seed"
         recorded = all(release.recorded for release in self.releases_)
-        return f"{shown} fitted at {self.guarantee_}" + ("" if recorded else ", NOT RECORDED in any ledger")
+        whose = f"fitted at {self.guarantee_} for {self.unit_ if self.unit_ != 'row' else 'each row'}"
+        return f"{shown} {whose}" + ("" if recorded else ", NOT RECORDED in any ledger")
 
     def _rows(self, X: Any) -> NDArray[np.float64]:
         """Return rows to predict or to score, checked as scikit-learn does."""
@@ -137,7 +149,16 @@ class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
         if self.random_state is None:
             return None, np.random.default_rng()
         seed = int(check_random_state(self.random_state).randint(2**31))
-        return SeededBits(seed), np.random.default_rng(seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotPrivateWarning)
+            bits = SeededBits(seed)
+        warnings.warn(
+            f"random_state={self.random_state!r}: whoever knows it can take the noise off again, so nothing is private "
+            "here; leave it out for rows that matter",
+            NotPrivateWarning,
+            stacklevel=4,
+        )
+        return bits, np.random.default_rng(seed)
 
     def _measures(self, schedule: Schedule, bits: Bits | None) -> Iterator[Step]:
         """Yield a way to measure for each loss of the schedule, behind a progress bar if ``verbose``."""

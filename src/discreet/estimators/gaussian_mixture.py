@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -42,7 +42,7 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    n_components : int or iterable of int
+    n_components : int or list of int
         How many Gaussians; of several numbers the best is chosen privately, within the same promise.
     epsilon, delta : float
         The promise.
@@ -77,6 +77,8 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
     n_components_ : int
     guarantee_ : Guarantee or None
         What holds for everything that can be read off this object; None where a seed made it void.
+    unit_ : str
+        For whom it holds: ``"row"``, or ``"each patient"``, say.
     losses_ : tuple of Loss
         What each release cost.
     releases_ : tuple of Release
@@ -101,7 +103,7 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        n_components: int | Iterable[int] = 1,
+        n_components: int | Collection[int] = 1,
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
@@ -151,6 +153,20 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         self.covariances_ = _shaped(components.covariances, self.covariance_type)
         return self
 
+    _fitted = ("weights_", "means_", "covariances_", "n_components_")
+
+    def _check_fitted(self) -> None:
+        """Raise where a file holds no mixture."""
+        super()._check_fitted()
+        k, d = self.n_components_, self.n_features_in_
+        shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
+        found = (self.weights_.shape, self.means_.shape, self.covariances_.shape)
+        if found != ((k,), (k, d), shapes[choice("covariance_type", self.covariance_type, SHAPES)]):
+            raise ValueError(f"weights_, means_, covariances_: expected {k} components of {d} columns")
+        if not (np.all(self.weights_ > 0.0) and abs(self.weights_.sum() - 1.0) < 1e-6):
+            raise ValueError("weights_: expected positive numbers that sum to 1")
+        _ = self._components.factors  # raises where a covariance is none
+
     def _chosen(self, curator: Curator) -> Method:
         """Return the method that the parameters ask for, all of them checked."""
         name = choice("method", self.method, METHODS)
@@ -195,10 +211,14 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         return make(counts[0]) if len(counts) == 1 else Selected(tuple(map(make, counts)), curator.size)
 
     def _counts(self, curator: Curator) -> tuple[int, ...]:
-        given = self.n_components if isinstance(self.n_components, Iterable) else (self.n_components,)
-        counts = tuple(dict.fromkeys(integer("n_components", count, least=1, most=10_000) for count in given))
+        given: Any = self.n_components
+        if isinstance(given, np.ndarray):
+            given = given.tolist()
+        several = isinstance(given, Collection) and not isinstance(given, str | bytes | Mapping)
+        counts = tuple(integer("n_components", one, least=1, most=1000) for one in (given if several else (given,)))
+        counts = tuple(dict.fromkeys(counts))
         if not counts:
-            raise ValueError(f"n_components={self.n_components!r}: expected a whole number, or several to choose from")
+            raise ValueError(f"n_components={given!r}: expected a whole number, or several to choose from")
         rows = curator.size.units
         if rows is not None and max(counts) > rows:
             raise ValueError(

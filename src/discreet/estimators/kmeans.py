@@ -69,6 +69,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator
         In the data's own units.
     guarantee_ : Guarantee or None
         What holds for everything that can be read off this object; None where a seed made it void.
+    unit_ : str
+        For whom it holds: ``"row"``, or ``"each patient"``, say.
     losses_ : tuple of Loss
         What each release cost.
     releases_ : tuple of Release
@@ -142,6 +144,14 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator
         components = self._fit(self._chosen(curator), curator)
         self.cluster_centers_ = components.means
         return self
+
+    _fitted = ("cluster_centers_",)
+
+    def _check_fitted(self) -> None:
+        """Raise where a file holds no centres."""
+        super()._check_fitted()
+        if self.cluster_centers_.shape != (self.n_clusters, self.n_features_in_):
+            raise ValueError(f"cluster_centers_: expected {self.n_clusters} rows of {self.n_features_in_} columns")
 
     def _chosen(self, curator: Curator) -> Method:
         """Return the method that the parameters ask for, all of them checked."""

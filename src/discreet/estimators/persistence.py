@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -50,10 +50,34 @@ class Persistent:
         if values["format"] != FORMAT:
             raise ValueError(f"format={values['format']!r}: expected {FORMAT}, the one that this version writes")
         choice("kind", values["kind"], [cls.__name__])
-        model = cls(**{name: _value(name, value) for name, value in values["parameters"].items()})
-        for name, value in values["fitted"].items():
-            setattr(model, name, _value(name, value))
+        parameters, fitted = values["parameters"], values["fitted"]
+        known = set(cls().get_params(deep=False))  # type: ignore[attr-defined]
+        named = {*cls._fitted, "n_features_in_", "guarantee_", "unit_", "losses_", "releases_"}
+        if not (isinstance(parameters, Mapping) and isinstance(fitted, Mapping)) or parameters.keys() != known:
+            raise ValueError(f"parameters: expected {sorted(known)}")
+        if fitted.keys() - {"feature_names_in_"} != named:
+            raise ValueError(f"fitted: expected {sorted(named)}")
+        try:
+            model = cls(**{name: _value(name, value) for name, value in parameters.items()})
+            for name, value in fitted.items():
+                setattr(model, name, _value(name, value))
+            model._check_fitted()
+        except (TypeError, KeyError, AttributeError, np.linalg.LinAlgError) as error:
+            raise ValueError(f"model: expected what to_dict wrote, and cannot read it ({error})") from error
         return model
+
+    _fitted: ClassVar[tuple[str, ...]]
+
+    def _check_fitted(self) -> None:
+        """Raise a ValueError where a file says what cannot be: a guarantee that its own releases do not keep."""
+        losses, releases, guarantee = self.losses_, self.releases_, self.guarantee_  # type: ignore[attr-defined]
+        if [release.loss for release in releases] != list(losses) or not losses:
+            raise ValueError("losses_: expected the losses of the releases")
+        if guarantee is not None:
+            if any(release.provenance == "simulated" for release in releases):
+                raise ValueError("guarantee_: expected None, since the noise of the releases came from a seed")
+            if not isinstance(guarantee, Guarantee) or guarantee.neighbors is not losses[0].neighbors:
+                raise ValueError("guarantee_: expected a guarantee under the relation of the releases")
 
     @classmethod
     def from_json(cls, text: str) -> Self:

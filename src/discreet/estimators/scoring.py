@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,13 +32,14 @@ class Score:
         In the data's own units.
     noise : float or array
         The standard deviation of what noise adds to it.
-    guarantee : Guarantee
+    guarantee : Guarantee or None
+        What it cost; None where a seed made it void.
     release : Release
     """
 
     value: Any
     noise: Any
-    guarantee: Guarantee
+    guarantee: Guarantee | None
     release: Release
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
@@ -94,7 +95,7 @@ def private_score(
     >>> abs(score.value - model.score(rows[2000:])) < 0.2
     True
     """
-    models = [model] if isinstance(model, GaussianMixture) else list(model)
+    models = [model] if isinstance(model, GaussianMixture) or not isinstance(model, Iterable) else list(model)
     if not models or not all(isinstance(one, GaussianMixture) for one in models):
         raise ValueError(f"model={model!r}: expected a fitted GaussianMixture, or several")
     mixtures = [one._components for one in models]
@@ -113,6 +114,7 @@ def private_score(
     query = LogLikelihood(mixtures, curator.space, counted=not curator.size.complete)
     release = curator.measure(query, calibrate(promise, relative).losses[0], bits=bits)
     value, noise = query.estimates(release)
+    kept = promise if bits is None else None
     if isinstance(model, GaussianMixture):
-        return Score(float(value[0]), float(noise[0]), promise, release)
-    return Score(value, noise, promise, release)
+        return Score(float(value[0]), float(noise[0]), kept, release)
+    return Score(value, noise, kept, release)

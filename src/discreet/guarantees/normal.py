@@ -74,7 +74,7 @@ def normal_epsilon(mu: float, delta: float) -> float:
     """
     if delta <= 0.0:
         return math.inf
-    high = mu * mu / 2.0 + mu * math.sqrt(2.0 * math.log(1.0 / delta))
+    high = mu * mu / 2.0 + mu * math.sqrt(-2.0 * math.log(delta))
     return least(lambda epsilon: float(normal_delta(mu, epsilon)), delta, 0.0, high)
 
 
@@ -86,5 +86,5 @@ def normal_mu(epsilon: float, delta: float) -> float:
     """
     if delta <= 0.0:
         return 0.0
-    start = math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon
+    start = math.sqrt(2.0 * (math.log(1.25) - math.log(delta))) / epsilon
     return 1.0 / least_on_half_line(lambda sigma: float(normal_delta(1.0 / sigma, epsilon)), delta, start)

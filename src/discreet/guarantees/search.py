@@ -45,7 +45,7 @@ def least_on_half_line(
 
     The bracket grows from ``start`` by doubling, and shrinks by halving where ``start`` is already enough.
     """
-    high = start
+    high = min(start, 1e300)
     while not curve(high) <= target:
         high *= 2.0
         if high > 1e300:

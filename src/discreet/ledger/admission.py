@@ -23,11 +23,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from discreet.guarantees import Loss, compose
+from discreet.guarantees import GaussianLoss, Loss, compose
 from discreet.ledger.filters import SLACK, Largest
 from discreet.ledger.limit import Limit
 
 __all__ = ["Preview", "Remaining", "admits", "admits_alone", "remaining", "under", "weigh"]
+
+SHOWN = 3  # losses that a message lists
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,9 @@ class Remaining:
     def __str__(self) -> str:
         if self.limit is None:
             return f"no limit is set for {self.dataset!r}"
-        parts = [f"μ={self.mu:.6g} Gaussian"] if self.mu else []
+        delta = self.limit.guarantee.delta
+        fit = f" (a fit of up to ε={GaussianLoss(self.mu).epsilon_at(delta):.4g} at δ={delta:g})" if self.mu else ""
+        parts = [f"μ={self.mu:.6g} Gaussian{fit}"] if self.mu else []
         parts += [f"ε={self.epsilon:.6g} pure"] if self.epsilon else []
         parts += [f"ρ={self.rho:.6g} zCDP"] if self.rho else []
         return " or ".join(parts) or "nothing"
@@ -94,6 +98,10 @@ class Preview:
 
     def __str__(self) -> str:
         asked = ", ".join(f"{count} × {loss!r}" if count > 1 else repr(loss) for loss, count in self.losses)
+        total = sum(count for _, count in self.losses)
+        if total > SHOWN and self.remaining.limit is not None:
+            delta = self.remaining.limit.guarantee.delta
+            asked = f"a schedule of {total} releases (ε={compose(dict(self.losses)).epsilon(delta):.4g} at δ={delta:g})"
         verdict = "admitted" if self.admitted else "admitted as a reservation" if self.reservable else "not admitted"
         limit = self.remaining.limit
         bound = "" if limit is None else f" of {limit}"

@@ -109,7 +109,7 @@ def _instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
         shape = Shape(name, d)
         for width in (0.5, 0.01):
             base = Components(np.ones(1), np.zeros((1, d)), np.eye(d)[None] * width**2)
-            model = AdaptiveMixture(base, Clipping.at_quantile(d, 0.8), shape, (0.1, 0.3, 0.6), 10)
+            model = AdaptiveMixture(count, base, Clipping.at_quantile(d, 0.8), shape, (0.1, 0.3, 0.6), 10)
             start = Components(
                 rng.dirichlet(np.full(count, 0.5)) * 0.999 + 0.001 / count,
                 inside_ball(rng.standard_normal((count, d)) * 0.5),
@@ -126,6 +126,8 @@ class AdaptiveMixture(Model[Pool]):
 
     Parameters
     ----------
+    count : int
+        K.
     base : Components
         The one Gaussian of phase 1.
     clipping : Clipping
@@ -137,6 +139,7 @@ class AdaptiveMixture(Model[Pool]):
         How many steps there will be; the last one shrinks fully.
     """
 
+    count: int
     base: Components
     clipping: Clipping
     shape: Shape
@@ -145,8 +148,8 @@ class AdaptiveMixture(Model[Pool]):
     name: str = "adaptive mixture"
 
     def initialize(self, dimension: int, rng: np.random.Generator) -> Pool:
-        """Return two components spread over the base; ``Adaptive`` starts as many as it is asked for."""
-        return Pool.starting(spread_over(self.base, 2, rng))
+        """Return components spread over the base."""
+        return Pool.starting(spread_over(self.base, self.count, rng))
 
     def _moments(self, params: Pool) -> ClippedMoments:
         return ClippedMoments(params.components, self.clipping.radius, self.weights, self.shape.name)
@@ -443,7 +446,8 @@ class Adaptive(Method):
             copies = Components(*(np.repeat(part, self.count, axis=0) for part in parts))
             return self._finished(copies, rows), releases
         model = self._mixture(base, rows)
-        pool, more = expectation_maximization(model, Pool.starting(spread_over(base, self.count, rng)), space, measures)
+        start_pool = model.initialize(space.dimension, rng)
+        pool, more = expectation_maximization(model, start_pool, space, measures)
         return self._finished(pool.components, rows), releases + more
 
     def _mixture(self, base: Components, rows: float) -> AdaptiveMixture:
@@ -453,7 +457,7 @@ class Adaptive(Method):
         clipping = Clipping.at_quantile(d, _level(cost * self.count**2 / second, 0.3))
         noise = (self.count / rows) ** 2 / (second * self.budget)
         weights = mixture_weights(clipping, self.shape, self.neighbors, self.count, noise, 2.0 * cost / self._first)
-        return AdaptiveMixture(base, clipping, self.shape, weights, self.steps)
+        return AdaptiveMixture(self.count, base, clipping, self.shape, weights, self.steps)
 
     def _finished(self, components: Components, rows: float) -> Components:
         if self.prior is None:

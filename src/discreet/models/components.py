@@ -81,7 +81,9 @@ class Components:
         labels = np.repeat(np.arange(self.count), rng.multinomial(size, self.weights))
         rng.shuffle(labels)
         z = rng.standard_normal((size, self.dimension))
-        rows = self.means[labels] + np.einsum("nij,nj->ni", self.factors[labels], z)
+        rows = self.means[labels]
+        for k, factor in enumerate(self.factors):
+            rows[labels == k] += z[labels == k] @ factor.T
         return rows, labels
 
     def moved(self, offset: Array, scale: Array) -> Components:

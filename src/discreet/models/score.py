@@ -132,8 +132,11 @@ class LogLikelihood(Query):
         half = np.array([(high - low) / 2.0 for low, high in self._ends])
         middle = np.array([(high + low) / 2.0 for low, high in self._ends])
         assert release.law is not None
-        noise = math.sqrt(release.law.variance) / release.parts["scores"].weight
-        return middle + half * release["scores"] / rows, half * noise / rows
+        means = release["scores"] / rows
+        variance = np.full(means.shape, release.law.variance / release.parts["scores"].weight ** 2)
+        if self.counted:  # the count has noise as well, and the mean is divided by it
+            variance += means**2 * (release.law.variance / release.parts["count"].weight ** 2)
+        return middle + half * means, half * np.sqrt(variance) / rows
 
     def rows(self, release: Release) -> float:
         """Return the number of rows: as released, or else public."""

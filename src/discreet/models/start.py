@@ -15,6 +15,7 @@ __all__ = ["spread_over"]
 
 ANISOTROPY = 0.5  # 0: whitened coordinates, 1: the Gaussian's own
 TRIES = 3
+FEW = 50  # components for which it pays to look for a good spread; many cover the Gaussian anyway
 
 
 def spread_over(gaussian: Components, count: int, rng: np.random.Generator) -> Components:
@@ -27,8 +28,12 @@ def spread_over(gaussian: Components, count: int, rng: np.random.Generator) -> C
     """
     values, vectors = np.linalg.eigh(gaussian.covariances[0])
     stretch = (values / values[-1]) ** (ANISOTROPY / 2.0)
-    draws = rng.standard_normal((max(2000, 50 * count), len(values))) * stretch
-    tries = [kmeans2(draws, count, iter=30, minit="++", rng=rng) for _ in range(TRIES)]
+    draws = rng.standard_normal((max(2000, min(50, 20_000 // count + 5) * count), len(values))) * stretch
+    few = count <= FEW
+    tries = [
+        kmeans2(draws, count, iter=30 if few else 5, minit="++" if few else "points", missing="warn", rng=rng)
+        for _ in range(TRIES if few else 1)
+    ]
     centres, _ = min(tries, key=lambda found: float(((draws - found[0][found[1]]) ** 2).sum()))
     narrower = max(0.6, 1.0 - 4.0 / len(values))  # the means take up less of the spread where there is more of it
     means = gaussian.means[0] + (centres / stretch * np.sqrt(values)) @ vectors.T

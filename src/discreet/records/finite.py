@@ -39,13 +39,13 @@ def check_finite(data: Any, columns: Sequence[str] | None = None) -> None:
     >>> check_finite(np.array([[1.0, 2.0], [3.0, np.nan]]), columns=["age", "pressure"])
     Traceback (most recent call last):
         ...
-    ValueError: the column 'pressure' holds NaN or missing values: drop or fill them first, or declare ...
+    ValueError: the column 'pressure' holds NaN or missing values: expected complete rows of numbers. ...
     """
     for name, cells in _columns(data, columns):
         if found := _trouble(cells):
             raise ValueError(
-                f"the column {name!r} holds {found}: drop or fill them first, "
-                "or declare a schema, which says what becomes of missing values"
+                f"the column {name!r} holds {found}: expected complete rows of numbers. Declare what becomes of others "
+                "in a schema, for Curator(rows, schema=…); how many rows you drop by hand may itself tell of somebody"
             )
 
 

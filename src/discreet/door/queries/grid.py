@@ -119,6 +119,8 @@ class Grid(Query):
         """Return the counts, without a row for each row."""
         number = self._numbers(block)
         xp = array_namespace(number)
+        if number.shape[0] == 0:
+            return xp.zeros((self.size,), dtype=xp.float64, device=device(number))
         there, counts = xp.unique_counts(number)
         order = xp.argsort(there)  # the standard promises no order
         there, counts = xp.take(there, order), xp.take(counts, order)
