@@ -33,17 +33,23 @@ SIZES = [(1_000_000, 2, 10, 5.0), (200_000, 10, 10, 3.0), (50_000, 100, 10, 3.0)
 LOSS = dp.GaussianLoss(0.1)
 
 
+def centres(d: int, k: int) -> np.ndarray:
+    return 2.0 * np.random.default_rng(0).standard_normal((k, d))
+
+
 def rows(n: int, d: int, k: int) -> np.ndarray:
-    rng = np.random.default_rng(0)
-    return rng.standard_normal((n, d)) + 2.0 * rng.standard_normal((k, d))[rng.integers(0, k, n)]
+    rng = np.random.default_rng(1)
+    return rng.standard_normal((n, d)) + centres(d, k)[rng.integers(0, k, n)]
 
 
 def step(curator: dp.Curator, d: int, k: int):
-    """Return a function that makes one step."""
-    rng = np.random.default_rng(1)
-    base = Components(np.ones(1), np.zeros((1, d)), np.eye(d)[None] * 0.02)
+    """Return a function that makes one step, from components near the groups, as EM has them most of the time."""
+    rng = np.random.default_rng(2)
+    scale = curator.space.radius
+    base = Components(np.ones(1), np.zeros((1, d)), np.eye(d)[None] / scale**2)
     model = AdaptiveMixture(k, base, Clipping.at_quantile(d, 0.9), Shape("full", d), (0.1, 0.3, 0.6), 10)
-    start = Components(np.full(k, 1 / k), 0.1 * rng.standard_normal((k, d)), np.repeat(base.covariances, k, axis=0))
+    means = (centres(d, k) + 0.3 * rng.standard_normal((k, d))) / scale
+    start = Components(np.full(k, 1 / k), means, np.repeat(base.covariances, k, axis=0))
     pool = Pool.starting(start)
     query = ModelQuery(model, pool, curator.space)
     return lambda: model.maximize(pool, curator.measure(query, LOSS))

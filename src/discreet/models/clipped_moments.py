@@ -32,7 +32,8 @@ l_k = ln w_k + ln det P_k. Each term is a bound on what the computed value lacks
   most (d/2 + 7)u.
 - the logit l_k − ½min(‖z‖², Q): λ = √Q·e + e²/2 + u((d + 6)Q + 3|l_k|). The cap Q keeps it small; beyond 50 standard
   deviations from every component a row is shared out by the weights alone.
-- γ: logits off by λ each, the exponential by 4u, the sum by Ku: ‖γ̃ − γ‖₁ ≤ 2.1λ + (K + 12)u while λ < 0.01.
+- γ: logits off by λ each, the exponential by 4u, the sum by Ku, and a share below
+  10⁻¹⁷ may be left out: ‖γ̃ − γ‖₁ ≤ 2.1λ + (2K + 12)u while λ < 0.01.
 - c: ‖δγ‖₁ + 2.3‖δy_k‖ + 10u, as b + 2c ≤ √5.
 
 Where rows are assigned to one component ("hard"), a rounding could move a row from one to another. There the distances
@@ -62,8 +63,10 @@ Array = NDArray[np.float64]
 
 SHAPES = ("full", "diag", "tied", "spherical")
 CAP = 2500.0  # Q
-IN_CACHE, IN_DEVICE = 2**18, 2**27  # numbers
+IN_LOOP, IN_CACHE, IN_DEVICE = 2**15, 2**20, 2**27  # numbers
 PIECE = 2048  # rows
+FEW_COLUMNS = 20  # up to here a compiled loop is faster than matrix products
+NEGLIGIBLE = 1e-17  # a share that may be left out; see *Floats*
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,12 +138,17 @@ class ClippedMoments:
             return 2.3 * moved + 10.0 * u
         largest = float(np.abs(self.components.log_constants).max())
         logit = math.sqrt(CAP) * e + e * e / 2.0 + u * ((d + 6) * CAP + 3.0 * largest)
-        shares = 2.1 * logit + (k + 12) * u if logit < 0.01 else 2.0
+        shares = 2.1 * logit + (2 * k + 12) * u if logit < 0.01 else 2.0
         return shares + 2.3 * moved + 10.0 * u
 
     @cached_property
     def _offsets(self) -> Array:
         return np.asarray(np.einsum("kij,kj->ki", self.components.whitening, self.components.means))
+
+    @property
+    def _metric(self) -> Array:
+        """What columns are multiplied with before distances are taken, for hard assignments."""
+        return np.asarray(1.0 / np.sqrt(np.diagonal(self.components.covariances[0])))
 
     def contributions(self, y: Any) -> Any:
         """Return c(y) for each row of ``y``, shape (n, size)."""
@@ -170,13 +178,12 @@ class ClippedMoments:
     def sum(self, y: Any) -> Any:
         """Return the sum of the contributions, by matrix products.
 
-        In pieces: on a processor one after the other, each small enough for the cache; elsewhere many at once, since a
-        GPU is idle over a single product with so short a side.
+        In pieces: on this processor one after the other, each small enough for the cache; elsewhere many at once, since
+        a GPU is idle over a single product with so short a side.
         """
         n = y.shape[0]
         if is_numpy_array(y):
-            rows = max(IN_CACHE // (self.components.count * self.components.dimension), 256)
-            return sum(self._sum(y[None, start : start + rows, :]) for start in range(0, max(n, 1), rows))
+            return self._host_sum(y)
         xp = array_namespace(y)
         many = max(IN_DEVICE // (self.components.count * self.components.dimension * PIECE), 1) * PIECE
         whole = n - n % PIECE
@@ -185,6 +192,59 @@ class ClippedMoments:
         if n > whole or not n:
             sums.append(self._sum(y[None, whole:, :]))
         return sum(sums)
+
+    def _host_sum(self, y: Array) -> Array:
+        """Return the sum by compiled loops, or by matrix products where there are many columns."""
+        k, d = self.components.count, self.components.dimension
+        add = self._add_compiled if d <= FEW_COLUMNS else self._add_products
+        rows = max((IN_LOOP if d <= FEW_COLUMNS else IN_CACHE) // (k * d), 64)
+        counts, first, second = np.zeros(k), np.zeros((k, d)), np.zeros((k, d, d))
+        for start in range(0, len(y), rows):
+            add(y[start : start + rows], counts, first, second)
+        if self.only is not None:
+            one = slice(self.only, self.only + 1)
+            counts, first, second = counts[one], first[one], second[one]
+        if self.shape in ("full", "tied"):
+            i, j = np.triu_indices(d)
+            packed = second[:, j, i] * packed_scale(i, j)
+            second = packed.sum(axis=0) if self.shape == "tied" else packed
+        else:
+            second = np.diagonal(second, axis1=1, axis2=2)
+            second = second if self.shape == "diag" else second.sum(axis=1)
+        scaled = zip((counts, first, second), self.weights, strict=True)
+        return np.concatenate([math.sqrt(weight) * part.ravel() for part, weight in scaled if weight])
+
+    def _add_compiled(self, y: Array, counts: Array, first: Array, second: Array) -> None:
+        """Add the statistics of some rows, by compiled loops."""
+        from discreet.models.compiled import add, coordinates, nearest
+
+        some, components = np.ascontiguousarray(y.T), self.components
+        (k, d), n = components.means.shape, len(y)
+        z, squared, shares = np.empty((k, d, n)), np.empty((k, n)), np.empty((k, n))
+        coordinates(some, components.whitening, self._offsets, components.log_constants, CAP, z, squared, shares)
+        if self.hard:
+            nearest(some, self._metric, components.means * self._metric, shares)
+        else:
+            np.exp(shares, out=shares)
+        add(some, z, squared, shares, self.radius or 0.0, self.shape in ("full", "tied"), counts, first, second)
+
+    def _add_products(self, y: Array, counts: Array, first: Array, second: Array) -> None:
+        """Add the statistics of some rows, by matrix products; to each component the rows that have a share in it.
+
+        With many columns these are few: a share below 10⁻¹⁷ is left out. With the square roots of the shares on either
+        side a second moment is the product of a matrix with its own transpose, which BLAS has in half the time.
+        """
+        shares, z, shrink = (array[0] for array in self._shares_and_coordinates(y[None, :, :]))
+        counts += shares.sum(axis=1)
+        for k, share in enumerate(shares):
+            there = np.flatnonzero(share > NEGLIGIBLE)
+            root = np.sqrt(share[there])
+            own = z[k][:, there] * (root * shrink[k, there])
+            first[k] += own @ root
+            if self.shape in ("full", "tied"):
+                second[k] += own @ own.T
+            else:
+                np.einsum("ii->i", second[k])[:] += np.einsum("dn,dn->d", own, own)
 
     def _sum(self, y: Any) -> Any:
         """Return the sum over pieces, shape (pieces, rows, d).
@@ -201,7 +261,11 @@ class ClippedMoments:
         if b or c:
             root = xp.sqrt(shares)
             shrink *= root
-            own = z * shrink[:, :, None, :]
+            if self.radius is None:  # z is a view of the rows
+                own = z * shrink[:, :, None, :]
+            else:
+                z *= shrink[:, :, None, :]
+                own = z
         if b:
             sums.append(b * xp.sum(xp.matmul(own, root[:, :, :, None]), axis=0))
         if c:
@@ -264,7 +328,7 @@ class ClippedMoments:
     def _nearest(self, rows: Any, public: Any) -> Any:
         """Return 1 for the nearest mean and 0 for the others, shape (p, K, n); the first among equals."""
         xp = array_namespace(rows)
-        metric = 1.0 / np.sqrt(np.diagonal(self.components.covariances[0]))
+        metric = self._metric
         means = self.components.means * metric
         squared = None
         for j in range(self.components.dimension):

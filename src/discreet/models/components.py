@@ -54,8 +54,8 @@ class Components:
 
     @cached_property
     def whitening(self) -> Array:
-        """L⁻¹: a component's own coordinates are z = L⁻¹(x − μ)."""
-        return np.asarray(np.linalg.inv(self.factors), dtype=np.float64)
+        """L⁻¹, lower triangular: a component's own coordinates are z = L⁻¹(x − μ)."""
+        return np.asarray(np.tril(np.linalg.inv(self.factors)), dtype=np.float64)
 
     @cached_property
     def log_constants(self) -> Array:

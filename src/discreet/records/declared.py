@@ -12,7 +12,7 @@ from discreet.records.box import Box
 from discreet.records.columns import MISSING
 from discreet.records.reading import Reading
 from discreet.records.schema import Schema, checked_unit
-from discreet.records.summation import BLOCK_ROWS
+from discreet.records.summation import usual_rows
 from discreet.records.table_source import unique_names
 
 __all__ = ["Declared"]
@@ -27,7 +27,7 @@ class Declared:
     unit: Any
     max_rows: int
     missing: str
-    block_rows: int
+    block_rows: int | None
 
     @classmethod
     def of(
@@ -53,7 +53,7 @@ class Declared:
                 )
             unit, max_rows = _merged(schema, unit, max_rows)
         most = checked_unit(unit, max_rows)
-        step = BLOCK_ROWS if block_rows is None else integer("block_rows", block_rows, least=1, most=2**30)
+        step = None if block_rows is None else integer("block_rows", block_rows, least=1, most=2**30)
         return cls(space, schema, unit, 1 if most is None else most, missing, step)
 
     def table(self, names: Sequence[str]) -> Reading:
@@ -107,12 +107,14 @@ class Declared:
 
     def _reading(self, names: Sequence[str], unit: str | None) -> Reading:
         if self.schema is not None:
-            return Reading.of_schema(self.schema, unit, self.max_rows, self.block_rows)
+            step = self.block_rows or usual_rows(len(self.schema.names))
+            return Reading.of_schema(self.schema, unit, self.max_rows, step)
         assert self.space is not None
         chosen = [name for name in names if name != unit]
         if not chosen:
             raise ValueError("data has no column beside the unit's: expected at least one")
-        return Reading.of_space(self.space, chosen, self.missing, unit, self.max_rows, self.block_rows)
+        step = self.block_rows or usual_rows(len(chosen))
+        return Reading.of_space(self.space, chosen, self.missing, unit, self.max_rows, step)
 
 
 def _merged(schema: Schema, unit: Any, max_rows: int | None) -> tuple[Any, int | None]:

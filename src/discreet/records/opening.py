@@ -64,7 +64,7 @@ def as_records(
         With ``space``: "drop" leaves out a row in which a number is missing or not finite; it still counts in ``rows``.
         "fill" puts the centre of the space in the place of the number. A schema says this for each column.
     block_rows : int or None
-        The largest block; 4096 if None, and 2²⁰ for an array on a GPU.
+        The largest block. If None, up to 16,384 by the number of columns, and 2²⁰ for an array on a GPU.
 
     Returns
     -------

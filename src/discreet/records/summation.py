@@ -39,14 +39,21 @@ from numpy.typing import NDArray
 from discreet.arguments import integer
 from discreet.records.space import UNIT_ROUNDOFF
 
-__all__ = ["BLOCK_ROWS", "CompensatedSum", "float_error"]
+__all__ = ["CompensatedSum", "float_error", "usual_rows"]
 
 Array = NDArray[np.float64]
 
-BLOCK_ROWS = 4096  # a block of ten columns and its features stay in the cache
+
+def usual_rows(columns: int) -> int:
+    """Return how many rows a block has: enough to be worth a call, few enough for the cache.
+
+    >>> usual_rows(2), usual_rows(100), usual_rows(5000)
+    (16384, 5242, 512)
+    """
+    return min(max(2**19 // max(columns, 1), 512), 2**14)
 
 
-def float_error(block_rows: int = BLOCK_ROWS) -> float:
+def float_error(block_rows: int) -> float:
     """Return γ so that ‖computed sum − exact sum of the float contributions‖₂ ≤ γ·N·B.
 
     A function of the block size alone: no order of rows, number of rows or kind of source changes it.

@@ -1,0 +1,131 @@
+"""The statistic of ``clipped_moments`` in compiled loops, for NumPy arrays of few columns.
+
+``coordinates`` makes z and the logits of some rows, NumPy takes the exponentials of all of them at once, ``add`` makes
+shares and moments of them. The array form goes over memory some twenty times; here all stays in the cache, the inner
+loops run over rows and are vectorised, and without the interpreter's lock they run on all cores. Sums over rows or
+columns may be taken in any order and with fused operations, which the bounds on float error in ``clipped_moments`` and
+``records.summation`` allow for.
+
+P is lower triangular (the inverse of a Cholesky factor), so only that half is used. Whether a row is nearest to a mean
+is decided without any such freedom (``nearest``): it must be a function of the row's own bits.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+__all__ = ["add", "coordinates", "nearest"]
+
+FREE = {"reassoc", "contract", "nsz"}  # what the compiler may do: another order, fused operations, the sign of zero
+
+
+@njit(nogil=True, cache=True, fastmath=FREE)
+def coordinates(y, whitening, offsets, constants, cap, z, squared, logits):
+    """Fill z = P·y − o, ‖z‖² and the logits less their largest, for each component and row.
+
+    Parameters
+    ----------
+    y : array of shape (d, n)
+    whitening, offsets, constants : arrays of shape (K, d, d), (K, d) and (K,)
+    cap : float
+        Q.
+    z, squared, logits : arrays of shape (K, d, n), (K, n) and (K, n), to be filled
+    """
+    d, n = y.shape
+    for k in range(len(constants)):
+        size = squared[k]
+        size[:] = 0.0
+        for i in range(d):
+            own = z[k, i]
+            own[:] = -offsets[k, i]
+            for j in range(i + 1):
+                factor, column = whitening[k, i, j], y[j]
+                for r in range(n):
+                    own[r] += factor * column[r]
+            for r in range(n):
+                size[r] += own[r] * own[r]
+        constant, logit = constants[k], logits[k]
+        for r in range(n):
+            logit[r] = constant - 0.5 * min(size[r], cap)
+    largest = logits[0].copy()
+    for k in range(1, len(constants)):
+        logit = logits[k]
+        for r in range(n):
+            largest[r] = max(largest[r], logit[r])
+    for k in range(len(constants)):
+        logit = logits[k]
+        for r in range(n):
+            logit[r] -= largest[r]
+
+
+@njit(nogil=True, cache=True)
+def nearest(y, metric, means, shares):
+    """Fill 1 for the nearest mean and 0 for the others, of columns multiplied with ``metric``; the first of equals."""
+    d, n = y.shape
+    for r in range(n):
+        first, least = 0, math.inf
+        for k in range(len(means)):
+            distance = 0.0
+            for j in range(d):
+                difference = y[j, r] * metric[j] - means[k, j]
+                distance += difference * difference
+            shares[k, r] = 0.0
+            if distance < least:
+                first, least = k, distance
+        shares[first, r] = 1.0
+
+
+@njit(nogil=True, cache=True, fastmath=FREE)
+def add(y, z, squared, shares, radius, square, counts, first, second):
+    """Add γ, γ·y_k and γ·y_k y_kᵀ (its lower triangle; the diagonal alone unless ``square``) of all rows to sums.
+
+    Parameters
+    ----------
+    y, z, squared : arrays
+        As in ``coordinates``.
+    shares : array of shape (K, n)
+        γ up to a factor a row.
+    radius : float
+        R; 0 for the coordinates of the unit ball.
+    square : bool
+    counts, first, second : arrays of shape (K,), (K, d) and (K, d, d)
+    """
+    d, n = y.shape
+    whole = shares[0].copy()
+    for k in range(1, len(counts)):
+        share = shares[k]
+        for r in range(n):
+            whole[r] += share[r]
+    for r in range(n):
+        whole[r] = 1.0 / whole[r]
+    shrink, part = whole.copy(), whole.copy()
+    for k in range(len(counts)):
+        share, size = shares[k], squared[k]
+        total = 0.0
+        for r in range(n):
+            share[r] *= whole[r]
+            total += share[r]
+        counts[k] += total
+        if radius > 0.0:
+            for r in range(n):
+                shrink[r] = 1.0 / math.sqrt(max(size[r], radius * radius))
+        for i in range(d):
+            own = z[k, i]
+            if radius > 0.0:
+                for r in range(n):
+                    own[r] *= shrink[r]
+            else:
+                own[:] = y[i]
+            total = 0.0
+            for r in range(n):
+                part[r] = share[r] * own[r]
+                total += part[r]
+            first[k, i] += total
+            for j in range(0 if square else i, i + 1):
+                other = z[k, j]
+                total = 0.0
+                for r in range(n):
+                    total += part[r] * other[r]
+                second[k, i, j] += total
