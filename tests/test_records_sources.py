@@ -316,7 +316,7 @@ def test_parquet_is_not_read_whole(tmp_path):
     if not Path("/proc/self/status").exists():
         pytest.skip("the peak of memory is read from /proc, which this system does not have")
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    n, d = 1_000_000, 8
+    n, d = 2_000_000, 8
     for name, rows in (("small", 10_000), ("large", n)):
         table = pa.table({f"c{j}": np.random.default_rng(j).normal(size=rows) for j in range(d)})
         # One row group: the worst case.

@@ -48,7 +48,7 @@ def in_order(work: Callable[[Block], Found], blocks: Iterable[Block]) -> Iterato
         try:
             for block in ahead:
                 waiting.append(pool.submit(work, block))
-                if len(waiting) > 2 * cores:
+                if len(waiting) > cores:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

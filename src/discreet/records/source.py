@@ -113,7 +113,8 @@ class LocalSource(ABC):
     def _total(sums: Iterable[Array], size: int) -> Pair:
         total = CompensatedSum(size)
         for found in sums:
-            total.add(found)
+            with np.errstate(all="ignore"):
+                total.add(found)
         return total.pair
 
 
