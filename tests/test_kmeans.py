@@ -234,3 +234,19 @@ def test_cells_are_as_wide_in_each_direction():
     assert cells_along(100, np.array([1.0, 1.0])) == (10, 10)
     assert cells_along(16, np.array([1.0, 1e-6])) == (16, 1)
     assert cells_along(2, np.ones(8)) == (2, *[1] * 7)
+
+
+@pytest.mark.filterwarnings("ignore:X (does not have|has)( valid)? feature names")  # the checks mix both on purpose
+def test_frames_in_and_out():
+    from sklearn.utils.estimator_checks import (
+        check_dataframe_column_names_consistency,
+        check_set_output_transform,
+        check_set_output_transform_pandas,
+        check_transformer_get_feature_names_out,
+    )
+
+    model = KMeans(2, epsilon=1e3, bounds=Ball(1e3), random_state=0)
+    check_dataframe_column_names_consistency("KMeans", model)
+    check_set_output_transform("KMeans", model)
+    check_set_output_transform_pandas("KMeans", model)
+    check_transformer_get_feature_names_out("KMeans", model)

@@ -65,6 +65,7 @@ SHAPES = ("full", "diag", "tied", "spherical")
 CAP = 2500.0  # Q
 IN_LOOP, IN_CACHE, IN_DEVICE = 2**15, 2**20, 2**27  # numbers
 PIECE = 2048  # rows
+STRIPE = 50  # rows of P in a product that leaves out the zeros beyond them
 FEW_COLUMNS = 20  # up to here a compiled loop is faster than matrix products
 NEGLIGIBLE = 1e-17  # a share that may be left out; see *Floats*
 
@@ -234,7 +235,8 @@ class ClippedMoments:
         With many columns these are few: a share below 10⁻¹⁷ is left out. With the square roots of the shares on either
         side a second moment is the product of a matrix with its own transpose, which BLAS has in half the time.
         """
-        shares, z, shrink = (array[0] for array in self._shares_and_coordinates(y[None, :, :]))
+        rows = y[None, :, :]
+        shares, z, shrink = (array[0] for array in self._shares_and_coordinates(rows, self._triangular(y)[None]))
         counts += shares.sum(axis=1)
         for k, share in enumerate(shares):
             there = np.flatnonzero(share > NEGLIGIBLE)
@@ -290,8 +292,18 @@ class ClippedMoments:
         i, j = np.triu_indices(self.components.dimension)
         return tuple(xp.asarray(part, device=device(y)) for part in (i, j, packed_scale(i, j)))
 
-    def _shares_and_coordinates(self, y: Any) -> tuple[Any, Any, Any]:
-        """Return γ, coordinates z, and by what to multiply them to clip them.
+    def _triangular(self, y: Array) -> Array:
+        """Return z, of shape (K, d, n), without the products with the zeros above P's diagonal."""
+        whitening, columns, d = self.components.whitening, np.ascontiguousarray(y.T), y.shape[1]
+        z = np.empty((self.components.count, d, len(y)))
+        for start in range(0, d, STRIPE):
+            end = min(start + STRIPE, d)
+            np.matmul(whitening[:, start:end, :end], columns[:end], out=z[:, start:end, :])
+        z -= self._offsets[:, :, None]
+        return z
+
+    def _shares_and_coordinates(self, y: Any, z: Any = None) -> tuple[Any, Any, Any]:
+        """Return γ, coordinates z (computed unless given), and by what to multiply them to clip them.
 
         For pieces of shape (p, n, d): γ and the factor of shape (p, K, n), z of shape (p, K, d, n).
         """
@@ -303,9 +315,10 @@ class ClippedMoments:
             return xp.asarray(values, dtype=xp.float64, device=device(y))
 
         rows = xp.permute_dims(y, (0, 2, 1))
-        flat = xp.matmul(public(self.components.whitening.reshape(k * d, d)), rows)
-        flat -= public(self._offsets.reshape(k * d, 1))
-        z = xp.reshape(flat, (pieces, k, d, n))
+        if z is None:
+            flat = xp.matmul(public(self.components.whitening.reshape(k * d, d)), rows)
+            flat -= public(self._offsets.reshape(k * d, 1))
+            z = xp.reshape(flat, (pieces, k, d, n))
         squared = xp.sum(z * z, axis=2)
         if self.hard:
             shares = self._nearest(rows, public)
