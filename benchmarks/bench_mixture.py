@@ -24,7 +24,7 @@ from sklearn.mixture import GaussianMixture as Exact
 
 import discreet as dp
 from discreet.em import ModelQuery
-from discreet.models.adaptive import AdaptiveMixture, Pool
+from discreet.models.adaptive_mixture import AdaptiveMixture, Pool
 from discreet.models.clipping import Clipping
 from discreet.models.components import Components
 from discreet.models.shapes import Shape

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.door import Bound, Release
-from discreet.door.part import Part
-from discreet.em import Model, ModelQuery, Step, expectation_maximization, registered_model
+from discreet.door import Release
+from discreet.em import ModelQuery, Step, expectation_maximization, registered_model
 from discreet.models.clipped_moments import SHAPES, ClippedMoments
 from discreet.models.components import Components
 from discreet.models.method import Method
+from discreet.models.moment_model import MomentModel
 from discreet.models.prior import Prior
 from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum, inside_ball, noise_of, positive_counts
-from discreet.records import Ball, Block, Box
+from discreet.records import Ball, Box
 
 __all__ = ["Joint", "JointMixture", "components_from_moments", "spread_components"]
 
@@ -90,7 +90,7 @@ def _instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
 
 @registered_model(_instances)
 @dataclass(frozen=True)
-class JointMixture(Model[Components]):
+class JointMixture(MomentModel[Components]):
     """K Gaussians, all of whose moments are one release of norm 1.
 
     Parameters
@@ -118,28 +118,9 @@ class JointMixture(Model[Components]):
         """Return random means."""
         return spread_components(self.count, dimension, rng)
 
-    def _moments(self, params: Components) -> ClippedMoments:
+    def moments(self, params: Components) -> ClippedMoments:
+        """Return the statistic at these parameters."""
         return ClippedMoments(params, None, self.weights, self.shape, self.hard)
-
-    def parts(self, params: Components) -> Mapping[str, Part]:
-        """Return counts, first and second moments."""
-        return self._moments(params).parts
-
-    def bound(self, params: Components) -> Bound:
-        """Return the bound of the lemma."""
-        return self._moments(params).bound
-
-    def roundoff(self, params: Components, dimension: int) -> float:
-        """See ``clipped_moments``."""
-        return self._moments(params).roundoff
-
-    def contributions(self, params: Components, block: Block) -> Any:
-        """Return responsibilities times moments."""
-        return self._moments(params).contributions(block.x)
-
-    def sum(self, params: Components, block: Block) -> Any:
-        """Return their sum."""
-        return self._moments(params).sum(block.x)
 
     def maximize(self, params: Components, release: Release) -> Components:
         """Return what the noisy moments say, made valid."""

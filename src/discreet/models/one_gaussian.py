@@ -8,25 +8,24 @@ around them, so that its noise is relative to the rows' own spread. What noise a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.door import Bound, Release
-from discreet.door.part import Part
-from discreet.em import Model, ModelQuery, registered_model
+from discreet.door import Release
+from discreet.em import ModelQuery, registered_model
 from discreet.guarantees import Neighbors
 from discreet.models.clipped_moments import SHAPES, ClippedMoments
 from discreet.models.clipping import Clipping
 from discreet.models.components import Components
+from discreet.models.moment_model import MomentModel
 from discreet.models.moment_weights import moment_weights
 from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum, inside_ball, noise_of, released_rows
 from discreet.models.shapes import Shape
 from discreet.models.shrinkage import kept
-from discreet.records import Ball, Block
+from discreet.records import Ball
 
 __all__ = ["OneGaussian"]
 
@@ -52,7 +51,7 @@ def _instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
 
 @registered_model(_instances)
 @dataclass(frozen=True)
-class OneGaussian(Model[Components]):
+class OneGaussian(MomentModel[Components]):
     """A single Gaussian in its own coordinates.
 
     Parameters
@@ -80,29 +79,10 @@ class OneGaussian(Model[Components]):
         covariance = np.diag(axes**2) / self.clipping.squared
         return Components(np.ones(1), np.zeros((1, dimension)), covariance[None])
 
-    def _moments(self, params: Components) -> ClippedMoments:
+    def moments(self, params: Components) -> ClippedMoments:
+        """Return the statistic at these parameters."""
         weights = moment_weights(self.clipping, self.shape, self.neighbors, counted=self.counted)
         return ClippedMoments(params, self.clipping.radius, weights, self.shape.name)
-
-    def parts(self, params: Components) -> Mapping[str, Part]:
-        """Return first and second moment, and the count where it is asked for."""
-        return self._moments(params).parts
-
-    def bound(self, params: Components) -> Bound:
-        """Return the bound of the lemma, for one component."""
-        return self._moments(params).bound
-
-    def roundoff(self, params: Components, dimension: int) -> float:
-        """See ``clipped_moments``."""
-        return self._moments(params).roundoff
-
-    def contributions(self, params: Components, block: Block) -> Any:
-        """Return clipped moments."""
-        return self._moments(params).contributions(block.x)
-
-    def sum(self, params: Components, block: Block) -> Any:
-        """Return their sum."""
-        return self._moments(params).sum(block.x)
 
     def maximize(self, params: Components, release: Release) -> Components:
         """Return the next Gaussian: clipping undone, noise taken out, eigenvalues kept in a band."""
