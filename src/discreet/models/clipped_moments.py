@@ -63,7 +63,7 @@ Array = NDArray[np.float64]
 
 SHAPES = ("full", "diag", "tied", "spherical")
 CAP = 2500.0  # Q
-IN_LOOP, IN_CACHE, IN_DEVICE = 2**15, 2**20, 2**27  # numbers
+IN_LOOP, IN_CACHE, IN_DEVICE = 2**15, 2**19, 2**27  # numbers
 PIECE = 2048  # rows
 STRIPE = 50  # rows of P in a product that leaves out the zeros beyond them
 FEW_COLUMNS = 20  # up to here a compiled loop is faster than matrix products
@@ -235,8 +235,14 @@ class ClippedMoments:
         With many columns these are few: a share below 10⁻¹⁷ is left out. With the square roots of the shares on either
         side a second moment is the product of a matrix with its own transpose, which BLAS has in half the time.
         """
-        rows = y[None, :, :]
-        shares, z, shrink = (array[0] for array in self._shares_and_coordinates(rows, self._triangular(y)[None]))
+        rows = np.ascontiguousarray(y.T)
+        z = self._triangular(rows)
+        squared = np.einsum("kdn,kdn->kn", z, z)
+        shares = self._shares(rows[None], squared[None])[0]
+        if self.radius is None:
+            z, shrink = np.broadcast_to(rows, z.shape), np.ones_like(shares)
+        else:
+            shrink = 1.0 / np.sqrt(np.maximum(squared, self.radius**2))
         counts += shares.sum(axis=1)
         for k, share in enumerate(shares):
             there = np.flatnonzero(share > NEGLIGIBLE)
@@ -292,43 +298,30 @@ class ClippedMoments:
         i, j = np.triu_indices(self.components.dimension)
         return tuple(xp.asarray(part, device=device(y)) for part in (i, j, packed_scale(i, j)))
 
-    def _triangular(self, y: Array) -> Array:
+    def _triangular(self, rows: Array) -> Array:
         """Return z, of shape (K, d, n), without the products with the zeros above P's diagonal."""
-        whitening, columns, d = self.components.whitening, np.ascontiguousarray(y.T), y.shape[1]
-        z = np.empty((self.components.count, d, len(y)))
+        whitening, (d, n) = self.components.whitening, rows.shape
+        z = np.empty((self.components.count, d, n))
         for start in range(0, d, STRIPE):
             end = min(start + STRIPE, d)
-            np.matmul(whitening[:, start:end, :end], columns[:end], out=z[:, start:end, :])
+            np.matmul(whitening[:, start:end, :end], rows[:end], out=z[:, start:end, :])
         z -= self._offsets[:, :, None]
         return z
 
-    def _shares_and_coordinates(self, y: Any, z: Any = None) -> tuple[Any, Any, Any]:
-        """Return γ, coordinates z (computed unless given), and by what to multiply them to clip them.
+    def _shares_and_coordinates(self, y: Any) -> tuple[Any, Any, Any]:
+        """Return γ, coordinates z, and by what to multiply them to clip them.
 
         For pieces of shape (p, n, d): γ and the factor of shape (p, K, n), z of shape (p, K, d, n).
         """
         xp = array_namespace(y)
         k, d = self.components.count, self.components.dimension
         pieces, n, _ = y.shape
-
-        def public(values: Array) -> Any:
-            return xp.asarray(values, dtype=xp.float64, device=device(y))
-
         rows = xp.permute_dims(y, (0, 2, 1))
-        if z is None:
-            flat = xp.matmul(public(self.components.whitening.reshape(k * d, d)), rows)
-            flat -= public(self._offsets.reshape(k * d, 1))
-            z = xp.reshape(flat, (pieces, k, d, n))
+        flat = xp.matmul(_beside(y, self.components.whitening.reshape(k * d, d)), rows)
+        flat -= _beside(y, self._offsets.reshape(k * d, 1))
+        z = xp.reshape(flat, (pieces, k, d, n))
         squared = xp.sum(z * z, axis=2)
-        if self.hard:
-            shares = self._nearest(rows, public)
-        else:
-            logits = xp.clip(squared, 0.0, CAP)
-            logits *= -0.5
-            logits += public(self.components.log_constants[:, None])
-            logits -= xp.max(logits, axis=1, keepdims=True)
-            shares = xp.exp(logits)
-            shares /= xp.sum(shares, axis=1, keepdims=True)
+        shares = self._shares(rows, squared)
         if self.radius is None:
             z, shrink = xp.broadcast_to(rows[:, None, :, :], (pieces, k, d, n)), xp.ones_like(shares)
         else:
@@ -338,19 +331,39 @@ class ClippedMoments:
             return shares[:, one, :], z[:, one, :, :], shrink[:, one, :]
         return shares, z, shrink
 
-    def _nearest(self, rows: Any, public: Any) -> Any:
+    def _shares(self, rows: Any, squared: Any) -> Any:
+        """Return γ of shape (p, K, n), from rows of shape (p, d, n) and ‖z‖² of shape (p, K, n)."""
+        if self.hard:
+            return self._nearest(rows)
+        xp = array_namespace(squared)
+        logits = xp.clip(squared, 0.0, CAP)
+        logits *= -0.5
+        logits += _beside(squared, self.components.log_constants[:, None])
+        logits -= xp.max(logits, axis=1, keepdims=True)
+        shares = xp.exp(logits)
+        shares /= xp.sum(shares, axis=1, keepdims=True)
+        return shares
+
+    def _nearest(self, rows: Any) -> Any:
         """Return 1 for the nearest mean and 0 for the others, shape (p, K, n); the first among equals."""
         xp = array_namespace(rows)
         metric = self._metric
         means = self.components.means * metric
         squared = None
         for j in range(self.components.dimension):
-            difference = rows[:, j : j + 1, :] * public(metric[j : j + 1, None]) - public(means[:, j : j + 1])
+            scaled = rows[:, j : j + 1, :] * _beside(rows, metric[j : j + 1, None])
+            difference = scaled - _beside(rows, means[:, j : j + 1])
             term = difference * difference
             squared = term if squared is None else squared + term
         nearest = xp.argmin(squared, axis=1)
         order = xp.arange(self.components.count, dtype=nearest.dtype, device=device(nearest))
         return xp.astype(order[None, :, None] == nearest[:, None, :], xp.float64)
+
+
+def _beside(like: Any, values: Array) -> Any:
+    """Return public numbers in the library and on the device of ``like``."""
+    xp = array_namespace(like)
+    return xp.asarray(values, dtype=xp.float64, device=device(like))
 
 
 _NORMS = ("l2", "l1", "replace_l2", "replace_l1")
