@@ -43,6 +43,7 @@ are computed column by column with elementwise operations only, so a row's assig
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -67,6 +68,7 @@ IN_LOOP, IN_CACHE, IN_DEVICE = 2**15, 2**19, 2**27  # numbers
 PIECE = 2048  # rows
 STRIPE = 50  # rows of P in a product that leaves out the zeros beyond them
 FEW_COLUMNS = 20  # up to here a compiled loop is faster than matrix products
+_SCRATCH = threading.local()
 NEGLIGIBLE = 1e-17  # a share that may be left out; see *Floats*
 
 
@@ -299,9 +301,16 @@ class ClippedMoments:
         return tuple(xp.asarray(part, device=device(y)) for part in (i, j, packed_scale(i, j)))
 
     def _triangular(self, rows: Array) -> Array:
-        """Return z, of shape (K, d, n), without the products with the zeros above P's diagonal."""
+        """Return z, of shape (K, d, n), without the products with the zeros above P's diagonal.
+
+        In memory that this thread uses again for its next rows: to ask the system for it each time takes as long as the
+        products.
+        """
         whitening, (d, n) = self.components.whitening, rows.shape
-        z = np.empty((self.components.count, d, n))
+        size = self.components.count * d * n
+        if getattr(_SCRATCH, "numbers", np.empty(0)).size < size:
+            _SCRATCH.numbers = np.empty(size)
+        z: Array = _SCRATCH.numbers[:size].reshape(self.components.count, d, n)
         for start in range(0, d, STRIPE):
             end = min(start + STRIPE, d)
             np.matmul(whitening[:, start:end, :end], rows[:end], out=z[:, start:end, :])
