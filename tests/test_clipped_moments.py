@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import array_api_strict
 import numpy as np
 import pytest
 
-from discreet.models.clipped_moments import CAP, SHAPES, ClippedMoments
+from discreet.models.clipped_moments import CAP, FEW_COLUMNS, SHAPES, STRIPE, ClippedMoments
 from discreet.models.components import Components
 from discreet.records import Ball, as_records
 
@@ -172,3 +173,21 @@ def test_every_backend_gives_the_same_sum(backend, shape, hard):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
         rows = np.asarray(moments.contributions(backend(y)))
         np.testing.assert_allclose(rows.sum(axis=0), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize("radius", [None, 4.0])
+@pytest.mark.parametrize("d", [FEW_COLUMNS, STRIPE + 3])
+def test_loops_and_products_are_the_sum_of_the_contributions(shape, hard, radius, d):
+    """Compiled loops up to so many columns, products beyond; both in pieces, on several threads at once."""
+    rng = np.random.default_rng(d)
+    y = np.concatenate([0.5 * sphere(rng, 100, d), separated(3, d).means[rng.integers(0, 3, 400)]])
+    y[100:] += 0.01 * rng.standard_normal((400, d)) / math.sqrt(d)
+    for components in (mixture(rng, 3, d, spread=1.0), separated(3, d, spread=0.05)):
+        for only in (None, 1):
+            moments = ClippedMoments(components, radius, (0.2, 0.3, 0.5), shape, hard, only)
+            expected = np.asarray(moments.contributions(y)).sum(axis=0)
+            with ThreadPoolExecutor(4) as pool:
+                for found in pool.map(moments.sum, [y] * 8):
+                    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
