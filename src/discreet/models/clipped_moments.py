@@ -136,7 +136,7 @@ class ClippedMoments:
         u, d, k = UNIT_ROUNDOFF, self.components.dimension, self.components.count
         norms = np.sqrt((self.components.whitening**2).sum(axis=(1, 2))) + np.sqrt((self._offsets**2).sum(axis=1))
         e = float((d + 2) * u * norms.max())
-        moved = 0.0 if self.radius is None else e / self.radius + (d / 2.0 + 7.0) * u
+        moved = (d / 2.0 + 7.0) * u + (0.0 if self.radius is None else e / self.radius)
         if self.hard:
             return 2.3 * moved + 10.0 * u
         largest = float(np.abs(self.components.log_constants).max())

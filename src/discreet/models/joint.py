@@ -18,6 +18,7 @@ from discreet.models.method import Method
 from discreet.models.moment_model import MomentModel
 from discreet.models.prior import Prior
 from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum, inside_ball, noise_of, positive_counts
+from discreet.models.shapes import Shape
 from discreet.records import Ball, Box
 
 __all__ = ["Joint", "JointMixture", "components_from_moments", "spread_components"]
@@ -35,16 +36,6 @@ def spread_components(count: int, dimension: int, rng: np.random.Generator) -> C
     spread = np.eye(dimension) * (0.25 / dimension)
     means = 0.5 * np.concatenate([known, more])
     return Components(np.full(count, 1.0 / count), means, np.repeat(spread[None], count, axis=0))
-
-
-def as_matrices(second: Array, shape: str, count: int, dimension: int) -> Array:
-    """Return second moments of any shape as K full matrices; what a shape does not have is 0, or shared."""
-    eye = np.eye(dimension)
-    if shape == "diag":
-        return np.asarray(second[:, :, None] * eye)
-    if shape == "spherical":
-        return np.asarray(second[:, None, None] / dimension * eye)
-    return np.repeat(second[None], count, axis=0) if shape == "tied" else second
 
 
 def components_from_moments(
@@ -71,7 +62,7 @@ def components_from_moments(
         if shape == "spherical":
             outer = (means**2).sum(axis=1)[:, None, None] / d * np.eye(d)
         least = np.clip(hidden / counts, SMALLEST, LARGEST)
-        covariances = clipped_spectrum(as_matrices(second, shape, k, d) / rows - outer, least, LARGEST)
+        covariances = clipped_spectrum(Shape(shape, d).matrices(second, k) / rows - outer, least, LARGEST)
     if prior is None:
         return Components(counts / counts.sum(), means, covariances)
     return prior.mode(counts, means, covariances)

@@ -35,6 +35,7 @@ from discreet.models.method import Method
 from discreet.models.moment_sums import COUNTS_AND_SUMS, FULL, ROUND, MomentSums
 from discreet.models.projected_grid import ProjectedGrid
 from discreet.models.released import clipped_spectrum, inside_ball, noise_of, positive_counts
+from discreet.models.shrinkage import kept
 from discreet.records import Ball, Box
 
 __all__ = ["GridKMeans", "ProjectedKMeans", "adaptive_kmeans"]
@@ -225,8 +226,8 @@ def _full_shape(space: Box | Ball, middle: Array, spread: float, measured: Step)
     flat = np.eye(d) * (spread / radius) ** 2 / d
     differences = release["second"][0] / rows - np.outer(mean, mean) - flat
     expected = d * (d + 1) / 2.0 * (noise_of(release, "second") / rows) ** 2
-    kept = max(0.0, 1.0 - expected / max(float((differences**2).sum()), 1e-300))
-    covariance = clipped_spectrum(flat + kept * differences, 1e-6, 1.0)
+    share = kept(expected, float((differences**2).sum()), d * (d + 1) / 2.0, 0.0)
+    covariance = clipped_spectrum(flat + share * differences, 1e-6, 1.0)
     return float(rows), inside_space(space, middle + radius * mean), radius**2 * covariance
 
 
