@@ -119,6 +119,20 @@ def test_a_row_becomes_the_same_floats_whatever_stands_beside_it():
             assert np.array_equal(space.to_unit(x), np.vstack([space.to_unit(x[j : j + 1]) for j in range(len(x))]))
 
 
+@pytest.mark.parametrize("d", [1, 2, 7, 100])
+def test_the_short_way_for_rows_far_inside_changes_no_bit(d):
+    rng = np.random.default_rng(2)
+    for ball in (space for space in spaces(d) if isinstance(space, Ball)):
+        y = rng.normal(size=(500, d))
+        y *= (1.0 - 10.0 ** rng.uniform(-8, 0, (500, 1))) / np.linalg.norm(y, axis=1, keepdims=True)
+        x = np.vstack([rows_for(ball, d), ball.from_unit(y)])
+        with np.errstate(all="ignore"):
+            assert ball.clip(x).tobytes() == ball._clip(x).tobytes()
+            assert np.array_equal(ball.to_unit(x), ball._to_unit(x))
+    short, _ = Ball(1.0).for_columns(d)._far_inside(y)
+    assert 0.5 < short.mean() < 1.0, "the rows go both ways"
+
+
 def test_a_ball_clips_radially():
     ball = Ball(2.0, center=[1.0, -1.0])
     x = np.array([[4.0, 3.0], [-1e308, -1e308], [1e200, 1.0], [math.inf, 5.0], [math.inf, -math.inf], [math.nan, 9.0]])

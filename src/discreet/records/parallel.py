@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from array_api_compat import is_numpy_array
 
-from discreet.records.block import Block
+from discreet.records.reading import RawBlock
 
 __all__ = ["in_order"]
 
@@ -31,7 +31,7 @@ def _libraries() -> Any:
     return ThreadpoolController()
 
 
-def in_order(work: Callable[[Block], Found], blocks: Iterable[Block]) -> Iterator[Found]:
+def in_order(work: Callable[[RawBlock], Found], blocks: Iterable[RawBlock]) -> Iterator[Found]:
     """Yield ``work`` of each block, in order, on several threads where that pays.
 
     Blocks of another library than NumPy are worked on one after the other: those libraries use the machine themselves.
@@ -39,7 +39,7 @@ def in_order(work: Callable[[Block], Found], blocks: Iterable[Block]) -> Iterato
     ahead = iter(blocks)
     first = list(islice(ahead, 4))
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if cores == 1 or len(first) < 4 or not is_numpy_array(first[0].x):
+    if cores == 1 or len(first) < 4 or not is_numpy_array(first[0].numbers):
         yield from map(work, first)
         yield from map(work, ahead)
         return

@@ -23,7 +23,7 @@ from discreet.records.columns import Category
 from discreet.records.schema import Schema
 from discreet.records.space import on_device
 
-__all__ = ["Reading", "Slab"]
+__all__ = ["RawBlock", "Reading", "Slab"]
 
 SLAB_CELLS = 2**19  # cells that a table turns into floats at a time: 4 MiB, or one block if that is more
 
@@ -41,6 +41,24 @@ class Slab(NamedTuple):
 
     numbers: Any
     labels: Sequence[Any]
+
+
+class RawBlock(NamedTuple):
+    """Raw rows of one block.
+
+    Attributes
+    ----------
+    numbers : array of shape (n, d)
+        NaN where a cell holds no number.
+    codes : array of shape (n, k)
+        Of the categories, −1 where the row is dropped.
+    keep : array of shape (n,) or None
+        Which rows are within the limit of their unit; None for all.
+    """
+
+    numbers: Any
+    codes: NDArray[np.int64]
+    keep: NDArray[np.bool_] | None
 
 
 @dataclass(frozen=True)
@@ -119,8 +137,9 @@ class Reading:
         return codes
 
     @np.errstate(all="ignore")
-    def block(self, numbers: Any, codes: NDArray[np.int64], keep: NDArray[np.bool_] | None) -> Block:
+    def block(self, raw: RawBlock) -> Block:
         """Return the rows that contribute, filled and clipped."""
+        numbers, codes, keep = raw
         xp = array_namespace(numbers)
         x = xp.astype(numbers, xp.float64, copy=False)
         finite = xp.isfinite(x)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.records.block import Block
 from discreet.records.parallel import in_order
-from discreet.records.reading import Reading, Slab, to_host
+from discreet.records.reading import RawBlock, Reading, Slab, to_host
 from discreet.records.summation import CompensatedSum
 from discreet.records.units import Tally
 
@@ -87,8 +87,7 @@ class LocalSource(ABC):
         """Return how many units there are."""
         return None if self.reading.unit is None else self._kept[1]
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield the rows that contribute. Blocks without any are left out."""
+    def _raw(self) -> Iterator[RawBlock]:
         step, first = self.reading.block_rows, 0
         kept = None if self.reading.unit is None else self._kept[0]
         for slab in self.slabs():
@@ -96,37 +95,44 @@ class LocalSource(ABC):
             for start in range(0, len(codes), step):
                 stop = min(start + step, len(codes))
                 keep = None if kept is None else kept[first + start : first + stop]
-                block = self.reading.block(slab.numbers[start:stop, :], codes[start:stop], keep)
-                if block.x.shape[0]:
-                    yield block
+                yield RawBlock(slab.numbers[start:stop, :], codes[start:stop], keep)
             first += len(codes)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the rows that contribute. Blocks without any are left out."""
+        return (block for block in map(self.reading.block, self._raw()) if block.x.shape[0])
 
     def partial(self, kernel: Kernel, size: int) -> Pair:
         """Return the sum of ``kernel`` over all blocks, with its compensation, on this thread alone."""
-        return self._total(map(_Summed(kernel, size), self.blocks()), size)
+        return self._total(map(_Summed(self.reading, kernel, size), self._raw()), size)
 
     def reduce(self, kernel: Kernel, size: int) -> Array:
-        """Return the sum of ``kernel`` over all blocks, on all cores."""
-        return self._total(in_order(_Summed(kernel, size), self.blocks()), size)[0]
+        """Return the sum of ``kernel`` over all blocks, on all cores: a thread clips and sums its own."""
+        return self._total(in_order(_Summed(self.reading, kernel, size), self._raw()), size)[0]
 
     @staticmethod
-    def _total(sums: Iterable[Array], size: int) -> Pair:
+    def _total(sums: Iterable[Array | None], size: int) -> Pair:
         total = CompensatedSum(size)
         for found in sums:
-            with np.errstate(all="ignore"):
-                total.add(found)
+            if found is not None:
+                with np.errstate(all="ignore"):
+                    total.add(found)
         return total.pair
 
 
 @dataclass(frozen=True)
 class _Summed:
-    """A kernel whose result is checked, and which makes no warning."""
+    """A kernel over raw rows, whose result is checked, and which makes no warning; None where no row contributes."""
 
+    reading: Reading
     kernel: Kernel
     size: int
 
-    def __call__(self, block: Block) -> Array:
+    def __call__(self, raw: RawBlock) -> Array | None:
         with np.errstate(all="ignore"):
+            block = self.reading.block(raw)
+            if not block.x.shape[0]:
+                return None
             found = to_host(self.kernel(block))
             if found.shape != (self.size,):  # the shape that it has may tell how many rows contribute
                 raise ValueError(
