@@ -88,7 +88,7 @@ def ideal(moments, y):
     """Return the contributions in extended precision, from the same float constants."""
     wide, components = np.longdouble, moments.components
     z = np.einsum("kij,nj->kni", components.whitening.astype(wide), y.astype(wide))
-    z = z - moments._offsets.astype(wide)[:, None, :]
+    z = z - moments.components.offsets.astype(wide)[:, None, :]
     squared = (z * z).sum(axis=2)
     logits = components.log_constants.astype(wide)[:, None] - np.minimum(squared, CAP) / 2
     shares = np.exp(logits - logits.max(axis=0))
@@ -173,6 +173,68 @@ def test_every_backend_gives_the_same_sum(backend, shape, hard):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
         rows = np.asarray(moments.contributions(backend(y)))
         np.testing.assert_allclose(rows.sum(axis=0), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("radius", [None, 2.0])
+@pytest.mark.parametrize("d", [3, FEW_COLUMNS + 3])
+def test_evidence_counts_in_the_shares_on_every_path(shape, radius, d):
+    """Evidence that two components have of a row is the same as other weights for it, and shares come along."""
+    rng = np.random.default_rng(d)
+    components, y = mixture(rng, 3, d), 0.6 * sphere(rng, 3000, d)
+    moments = ClippedMoments(components, radius, (0.2, 0.3, 0.5), shape)
+    evidence = np.log(rng.dirichlet(np.ones(3), 3000)).T
+    rows, shares = moments.contributions_and_shares(y, evidence)
+    joint = components.log_joint(y).T + evidence
+    expected = np.exp(joint - joint.max(axis=0))
+    np.testing.assert_allclose(shares, expected / expected.sum(axis=0), atol=1e-9)
+    np.testing.assert_allclose(moments.contributions(y, evidence), rows, atol=0.0)
+    for given in (y, strict(y)):
+        known = evidence if given is y else strict(evidence)
+        total, again = moments.sum_and_shares(given, known)
+        np.testing.assert_allclose(np.asarray(total), rows.sum(axis=0), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(np.asarray(again), shares, atol=1e-9)
+        np.testing.assert_array_equal(np.asarray(moments.sum(given, known)), np.asarray(total))
+    assert np.linalg.norm(rows, axis=1).max() <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize("d", [3, FEW_COLUMNS + 3])
+def test_evidence_that_favours_nobody_changes_nothing(d):
+    rng = np.random.default_rng(d)
+    moments, y = ClippedMoments(mixture(rng, 3, d), 2.0, THIRD), 0.6 * sphere(rng, 500, d)
+    same = np.repeat(rng.uniform(-50.0, 0.0, (1, 500)), 3, axis=0)
+    np.testing.assert_allclose(moments.sum(y, same), moments.sum(y), rtol=1e-9, atol=1e-9)
+
+
+def test_evidence_makes_the_float_error_larger_and_has_no_say_over_assignments():
+    components = separated(2, 2)
+    moments = ClippedMoments(components, 2.0, THIRD)
+    assert moments.roundoff_with(0.0, 0.0) > moments.roundoff
+    assert moments.roundoff_with(100.0, 1e-12) > moments.roundoff_with(0.0, 0.0) + 2e-12
+    for other in (ClippedMoments(components, 2.0, THIRD, hard=True), ClippedMoments(components, 2.0, THIRD, only=1)):
+        with pytest.raises(ValueError, match="evidence"):
+            other.sum(np.zeros((1, 2)), np.zeros((2, 1)))
+
+
+def test_the_loop_that_assigns_rows_fuses_nothing():
+    """A fused product there would round other than the array form does, and a tie could fall to another component."""
+    from numba import njit
+
+    from discreet.models.compiled import nearest
+
+    options = {name: value for name, value in nearest.targetoptions.items() if name not in ("cache", "nopython")}
+    fresh = njit(**options)(nearest.py_func)  # what comes from a cache cannot be looked at
+    fresh(np.zeros((2, 4)), np.ones(2), np.zeros((3, 2)), np.empty((3, 4)))
+    assert not any("vfm" in text or "vfnm" in text for text in fresh.inspect_asm().values())
+
+
+@pytest.mark.parametrize(
+    ("radius", "weights"),
+    [(1e-160, THIRD), (1e160, THIRD), (math.nan, THIRD), (1.0, (1.0, 1.0, 1.0)), (1.0, (2.0, -1.0, 0.0))],
+)
+def test_a_radius_or_weights_beyond_the_proof_are_refused(radius, weights):
+    with pytest.raises(ValueError, match="expected"):
+        ClippedMoments(separated(1, 2), radius, weights)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

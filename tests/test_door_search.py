@@ -12,7 +12,7 @@ import pytest
 import discreet
 from discreet.door import Bound, Histogram, Moments, Query, Sum
 from discreet.door.registry import QUERIES
-from discreet.door.search import worst_neighbours
+from discreet.door.search import random_codes, worst_neighbours
 from discreet.records import Ball, Block, Box
 
 
@@ -55,7 +55,7 @@ def test_the_fast_sum_is_the_sum_of_the_contributions(query, d):
     rng = np.random.default_rng(d)
     for instance in QUERIES[query](rng, d, 5.0):
         x = rng.normal(size=(200, instance.dimension)) * 10.0
-        block = Block(x, rng.integers(0, getattr(instance, "categories", 1), (200, 1)))
+        block = Block(x, random_codes(instance, rng, 200))
         rows = instance.contributions(block)
         assert rows.shape == (200, instance.size)
         error = 200 * instance.bound.l2 * 200 * 2.0**-53 * 4

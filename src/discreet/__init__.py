@@ -30,11 +30,18 @@ from discreet.ledger import BudgetExceeded, Ledger
 from discreet.records import Ball, Box, Category, Number, Schema
 
 if TYPE_CHECKING:
+    from discreet.em import Model
+    from discreet.estimators.factor_analysis import FactorAnalysis
     from discreet.estimators.gaussian_mixture import GaussianMixture
     from discreet.estimators.kmeans import KMeans
+    from discreet.estimators.own_model import fit_model
+    from discreet.estimators.pca import PCA
     from discreet.estimators.scoring import private_score
+    from discreet.estimators.table_mixture import TableMixture
+    from discreet.model_check import WrongBound
 
 __all__ = [
+    "PCA",
     "ApproximateLoss",
     "Ball",
     "BoundedRangeLoss",
@@ -43,6 +50,7 @@ __all__ = [
     "Category",
     "ClassicalGaussianLoss",
     "Curator",
+    "FactorAnalysis",
     "GaussianLoss",
     "GaussianMixture",
     "GeometricLoss",
@@ -52,6 +60,7 @@ __all__ = [
     "LaplaceLoss",
     "Ledger",
     "Mode",
+    "Model",
     "Moments",
     "Neighbors",
     "Number",
@@ -60,11 +69,14 @@ __all__ = [
     "Release",
     "Schema",
     "Sum",
+    "TableMixture",
+    "WrongBound",
     "ZcdpLoss",
     "calibrate",
     "compare",
     "compose",
     "datasets",
+    "fit_model",
     "guarantees",
     "noise",
     "private_score",
@@ -72,8 +84,14 @@ __all__ = [
 
 # Estimators bring scikit-learn along, so they are imported when they are first asked for.
 _LATER = {
+    "FactorAnalysis": "discreet.estimators.factor_analysis",
+    "PCA": "discreet.estimators.pca",
     "GaussianMixture": "discreet.estimators.gaussian_mixture",
     "KMeans": "discreet.estimators.kmeans",
+    "Model": "discreet.em",
+    "TableMixture": "discreet.estimators.table_mixture",
+    "WrongBound": "discreet.model_check",
+    "fit_model": "discreet.estimators.own_model",
     "private_score": "discreet.estimators.scoring",
 }
 

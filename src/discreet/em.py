@@ -12,7 +12,7 @@ It may import ``arguments``, ``guarantees``, ``records`` and ``door``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -22,7 +22,7 @@ from array_api_compat import array_namespace
 from discreet.door import Bound, Query, Release
 from discreet.door.part import Part
 from discreet.door.registry import Maker, registered
-from discreet.records import Ball, Block, Box
+from discreet.records import Ball, Block, Box, Space
 
 __all__ = ["MODELS", "Model", "ModelQuery", "Step", "expectation_maximization", "registered_model"]
 
@@ -33,35 +33,84 @@ MODELS: dict[type[Any], Maker] = {}
 
 
 class Model(ABC, Generic[Params]):
-    """A model with latent variables, as the loop sees it. Parameters are a value of any kind, public by construction.
+    """A model with latent variables, as the loop sees it. To have one of your own, write a subclass.
+
+    A frozen dataclass is the usual form: what it holds are public choices (how many components, a cap, the space).
+    Parameters are a value of any kind, an array or a named tuple, say, and public by construction: they come from
+    ``initialize``, and then from ``maximize``, which sees releases and never a row.
+
+    **Rows.** ``block.x`` has shape (n, d): the numeric columns, complete, moved into the declared space and mapped by
+    ``space.to_unit`` into the unit ball. So every row has norm at most 1, whatever was in the data. A model that works
+    in these coordinates need not know the space. One that needs the data's own units takes the space in its
+    constructor, as ``space``, and writes ``space.clip(space.from_unit(block.x))``; it is then refused for data of
+    another space. ``block.codes`` has shape (n, k): for each column of categories the number of the row's category. It
+    has as many columns as ``categories`` names, so none for most models.
+
+    **Private side.** ``contributions`` and ``sum`` run on real rows. They keep nothing, print nothing and raise nothing
+    that depends on a row. They are array-API generic: ``array_namespace(block.x)`` has the functions, public numbers
+    come to the rows by ``xp.asarray(numbers, device=device(block.x))``, and nothing is assigned to an item. Then the
+    same code runs on NumPy, PyTorch, JAX and Dask. The contribution of a row is a function of that row and of public
+    numbers alone: nothing is divided by an exact count, and nothing is taken from the other rows of a block.
+
+    **The bound** holds for every row that there can be and for all parameters, not for typical ones. Its proof stands
+    beside it. All privacy rests on it. ``discreet.model_check.check_model`` attacks it on made-up rows: what it refuses
+    is wrong, and what it lets through is not proved by that.
+
+    **Public side.** ``maximize`` is total: any finite release gives valid parameters, whether it is zero, negative or
+    huge, since noise can make it so. Floors that know the noise (``release.law``, ``release.parts[name].weight``) keep
+    a component alive whose count drowned. ``release.size`` says what is public about the number of rows.
+
+    ``discreet.fit_model`` checks a model and fits it. ``examples/model_skeleton.py`` is one to copy.
 
     Attributes
     ----------
     name : str
         For the ledger and the releases.
+    categories : tuple of int
+        For a model that looks at ``block.codes``: how many categories each of their columns has. () by default.
     """
 
     name: str
+    categories: tuple[int, ...] = ()
 
     @abstractmethod
     def initialize(self, dimension: int, rng: np.random.Generator) -> Params:
-        """Return parameters to start from. They must not depend on the data, other than through earlier releases."""
+        """Return parameters to start from. They must not depend on the data, other than through earlier releases.
+
+        Parameters
+        ----------
+        dimension : int
+            The number of numeric columns, d.
+        rng : Generator
+            For a random start; components that start equal stay equal.
+        """
 
     @abstractmethod
     def parts(self, params: Params) -> Mapping[str, Part]:
-        """Return the named parts of the contributions, in order."""
+        """Return the named parts of the contributions, in order.
+
+        Each has a shape and the weight that ``contributions`` multiplied it with: ``release["name"]`` then has that
+        shape, with the weight undone.
+        """
 
     @abstractmethod
     def bound(self, params: Params) -> Bound:
-        """Return the proved norms of one row's contribution, over every row in the unit ball."""
+        """Return the proved norms of one row's contribution, over every row in the unit ball.
+
+        ``Bound(l2=B)`` is enough. ``replace_l2``, a bound on the distance of two contributions, is worth proving:
+        without one it is 2B, often √2·B can be shown, and the noise under replace-one follows it.
+        """
 
     @abstractmethod
     def contributions(self, params: Params, block: Block) -> Any:
-        """Return one row of contributions for each row of the block. Array-API generic."""
+        """Return one row of contributions for each row of the block, shape (n, size of all parts), float64.
+
+        The parts stand side by side in the order of ``parts``, each multiplied with its weight.
+        """
 
     @abstractmethod
     def maximize(self, params: Params, release: Release) -> Params:
-        """Return the next parameters. Total: any finite numbers give valid parameters."""
+        """Return the next parameters, from those at which the release was measured. Total."""
 
     def sum(self, params: Params, block: Block) -> Any:
         """Return the sum of the block's contributions. Overridden where it can be had faster."""
@@ -69,7 +118,12 @@ class Model(ABC, Generic[Params]):
         return array_namespace(rows).sum(rows, axis=0)
 
     def roundoff(self, params: Params, dimension: int) -> float | None:
-        """Return a bound on the float error of one contribution relative to ``bound.l2``; None for the usual one."""
+        """Return a bound on the float error of one contribution relative to ``bound.l2``; None for the usual one.
+
+        The usual one, (d + 16)·2⁻⁵³, is for few operations a number. Exponentials, matrix products and recursions need
+        more: what the float result may differ from the ideal one, in any order of the rows. Be generous: at 10⁻¹⁰ and
+        a million rows it adds 0.02 % to the noise.
+        """
         return None
 
 
@@ -97,6 +151,11 @@ class ModelQuery(Query, Generic[Params]):
         return self.space.dimension
 
     @property
+    def categories(self) -> int | tuple[int, ...]:
+        """The model's, for the search."""
+        return tuple(self.model.categories)
+
+    @property
     def parts(self) -> Mapping[str, Part]:
         """The model's."""
         return self.model.parts(self.params)
@@ -112,8 +171,19 @@ class ModelQuery(Query, Generic[Params]):
         own = self.model.roundoff(self.params, self.dimension)
         return super().roundoff if own is None else own
 
+    def check(self, space: Space | None, categories: Sequence[Sequence[Any]]) -> None:
+        """Raise where the rows have another space, or other categories than the model says that it looks at."""
+        super().check(space, categories)
+        found = tuple(len(values) for values in categories)
+        if self.model.categories and tuple(self.model.categories) != found:
+            raise ValueError(
+                f"categories={self.model.categories!r} of {self.name!r}: expected {found}, as many as are declared"
+            )
+
     def _unit(self, block: Block) -> Block:
-        return Block(self.space.to_unit(block.x), block.codes)
+        # Codes that the model has not declared stay away from it: no attack on its bound has tried them.
+        codes = block.codes if self.model.categories else block.codes[:, :0]
+        return Block(self.space.to_unit(block.x), codes)
 
     def contributions(self, block: Block) -> Any:
         """Return the model's contributions of the rows in the unit ball."""

@@ -213,6 +213,8 @@ def usual_loss(query: Query, guarantee: Guarantee) -> Loss:
 
 def passage_for(query: Query, loss: Any) -> Passage:
     """Return the usual passage for a query and a loss."""
+    if query.passage is not None:
+        return query.passage
     if isinstance(query, Selection):
         return NoisyMax() if isinstance(loss, PureLoss) else Exponential()
     return Additive()

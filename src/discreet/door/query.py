@@ -11,13 +11,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from array_api_compat import array_namespace
 
 from discreet.door.bound import Bound
 from discreet.door.part import Part
-from discreet.records import Block, Space
+from discreet.records import Ball, Block, Space
+
+if TYPE_CHECKING:
+    from discreet.door.passages import Passage
 
 __all__ = ["Query"]
 
@@ -36,6 +39,11 @@ class Query(ABC):
     name: ClassVar[str]
 
     @property
+    def passage(self) -> Passage | None:
+        """The way through the door that it is made for; None for the usual one."""
+        return None
+
+    @property
     @abstractmethod
     def dimension(self) -> int:
         """How many numeric columns a block must have."""
@@ -43,10 +51,11 @@ class Query(ABC):
     def check(self, space: Space | None, categories: Sequence[Sequence[Any]]) -> None:
         """Raise a ValueError where the query does not fit rows of these declarations; by public facts only.
 
-        A query that has a space of its own must have the curator's: two bounds for one thing are one too many.
+        A query that has a space of its own must have the curator's, or the ball around it, which clips nothing more:
+        two bounds for one thing are one too many.
         """
         own: Space | None = getattr(self, "space", None)
-        if own is not None and own != space:
+        if own not in (None, space) and not (isinstance(own, Ball) and space is not None and own == space.around):
             raise ValueError(f"query={self.name!r}: expected the space of the curator, {space!r}; got {own!r}")
 
     @property

@@ -25,7 +25,7 @@ from discreet.noise import Law
 __all__ = ["FORMAT", "PublicSize", "Release", "measured", "simulate"]
 
 FORMAT = 1
-PASSAGES = ("additive", "selection", "sampled")
+PASSAGES = ("additive", "selection", "sampled", "approximate")
 Array = NDArray[np.float64]
 
 
@@ -64,7 +64,8 @@ class Release:
     parts : mapping of str to Part
         The named parts of ``value``; ``release["name"]`` is one of them in its shape, the query's weight undone.
     passage : str
-        ``"additive"``, ``"selection"`` or ``"sampled"``.
+        ``"additive"``, ``"selection"``, ``"sampled"``, or ``"approximate"``: a draw whose law is only approached, so
+        that no guarantee follows.
     law : Law or None
         The noise on each number, for an additive passage.
     exact : bool
@@ -114,6 +115,21 @@ class Release:
     def neighbors(self) -> Neighbors:
         """The relation under which the loss holds."""
         return self.loss.neighbors
+
+    @property
+    def caveat(self) -> str | None:
+        """What the guarantee of this release takes for granted, in words; None where it is a theorem about the bits."""
+        if self.exact:
+            return None
+        if self.passage == "approximate":
+            return (
+                "drawn by a Markov chain that was stopped after some steps: the loss is that of the distribution that "
+                "it would reach, and nothing is proved about where it was stopped"
+            )
+        return (
+            "drawn with floating-point numbers: the loss is that of the ideal distribution, and the low bits of these "
+            "numbers, or the time that the draw took, may tell more"
+        )
 
     def __getitem__(self, name: str) -> Array:
         """Return a named part of the value, its weight undone."""

@@ -8,7 +8,9 @@ The rows are tried by themselves, through ``contributions``, and among others, t
 measured: a sum that divides by an exact count, say, is fine row by row and not fine at all in a small group.
 
 Starts: corners of the space, its centre, rows inside, far outside, equal rows, changed categories. From the best of
-them, steepest ascent with numerical gradients, in coordinates in which the space is a unit box.
+them, steepest ascent with numerical gradients, in coordinates in which the space is a unit box, and by changing one
+category at a time. How many categories a row has in how many columns says ``query.categories``: a number for one
+column, a tuple for several.
 """
 
 from __future__ import annotations
@@ -24,10 +26,12 @@ from discreet.door.bound import NORMS
 from discreet.door.query import Query
 from discreet.records import Ball, Block, Box
 
-__all__ = ["Finding", "worst_neighbours"]
+__all__ = ["Finding", "random_codes", "worst_neighbours"]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
+
+CHANGES = 128  # of one category that a step of the climb tries
 
 
 @dataclass(frozen=True)
@@ -59,16 +63,40 @@ def worst_neighbours(query: Query, rng: np.random.Generator, *, starts: int = 64
         if math.isfinite(bound):
             distance = _distance(query, norm)
             rows = _starts(rng, 2 * query.dimension, starts)
-            codes = rng.integers(0, max(getattr(query, "categories", 1), 1), (len(rows), 2))
+            codes = np.hstack([random_codes(query, rng, len(rows)) for _ in range(2)])
             found = distance(rows, codes)
             for index in np.argsort(-found)[:5]:
-                found = np.append(found, _climb(distance, rows[index], codes[index], steps))
+                climbed = _climb(distance, rows[index], codes[index], _counts(query) * 2, steps, rng)
+                found = np.append(found, climbed)
             found = np.append(found, _among_others(query, norm, rng, rows, codes))
             findings.append(Finding(norm, float(found.max()), bound, query.bound.attained.get(norm, 1.0)))
     return findings
 
 
 Distance = Callable[[Array, Codes], Array]
+
+
+def _counts(query: Query) -> tuple[int, ...]:
+    """Return how many categories each column has; one column of one for a query that looks at none."""
+    declared: int | tuple[int, ...] = getattr(query, "categories", 1)
+    return declared if isinstance(declared, tuple) else (max(declared, 1),)
+
+
+def random_codes(query: Query, rng: np.random.Generator, rows: int) -> Codes:
+    """Return a category for each row in each of the query's columns of categories."""
+    counts = _counts(query)
+    return rng.integers(0, np.array(counts, dtype=np.int64), (rows, len(counts)))
+
+
+def _changed(codes: Codes, counts: tuple[int, ...], rng: np.random.Generator) -> Codes:
+    """Return codes that differ in one place, one a row: all that there are, or some of many."""
+    ends = np.cumsum(np.where(np.array(counts, dtype=np.int64) > 1, counts, 0))
+    size = int(ends[-1]) if counts else 0
+    tried = np.arange(size) if size <= CHANGES else rng.integers(0, size, CHANGES)
+    places = np.searchsorted(ends, tried, side="right")
+    others = np.repeat(codes[None, :], len(tried), axis=0)
+    others[np.arange(len(tried)), places] = ends[places] - 1 - tried
+    return others
 
 
 def _block(query: Query, unit: Array, codes: Codes) -> Block:
@@ -89,9 +117,10 @@ def _distance(query: Query, norm: str) -> Distance:
         return np.asarray(query.contributions(_block(query, unit, codes)), dtype=np.float64)
 
     def distance(rows: Array, codes: Codes) -> Array:
-        difference = contributions(rows[:, :d], codes[:, :1])
+        half = codes.shape[1] // 2
+        difference = contributions(rows[:, :d], codes[:, :half])
         if norm.startswith("replace"):
-            difference = difference - contributions(rows[:, d:], codes[:, 1:])
+            difference = difference - contributions(rows[:, d:], codes[:, half:])
         return _length(difference, norm)
 
     return distance
@@ -99,7 +128,7 @@ def _distance(query: Query, norm: str) -> Distance:
 
 def _among_others(query: Query, norm: str, rng: np.random.Generator, rows: Array, codes: Codes) -> Array:
     """Return how far the measured sum moves in small data sets when one row goes, or is replaced."""
-    d = query.dimension
+    d, half = query.dimension, codes.shape[1] // 2
 
     def total(unit: Array, code: Codes) -> Array:
         return np.asarray(query.sum(_block(query, unit, code)), dtype=np.float64)
@@ -108,18 +137,20 @@ def _among_others(query: Query, norm: str, rng: np.random.Generator, rows: Array
     for others in (1, 2, 3, 10) * 4:
         some = rng.integers(0, len(rows), others + 1)
         unit, code = np.clip(rows[some], -4.0, 4.0), codes[some]
-        before = total(unit[:, :d], code[:, :1])
+        before = total(unit[:, :d], code[:, :half])
         if norm.startswith("replace"):
-            after = total(np.vstack([unit[:1, d:], unit[1:, :d]]), np.vstack([code[:1, 1:], code[1:, :1]]))
+            after = total(np.vstack([unit[:1, d:], unit[1:, :d]]), np.vstack([code[:1, half:], code[1:, :half]]))
         else:
-            after = total(unit[1:, :d], code[1:, :1])
+            after = total(unit[1:, :d], code[1:, :half])
         moves.append(before - after)
     # The sums' own float error is charged apart (Query.float_error); a few rows have next to none.
     return _length(np.array(moves), norm) * (1.0 - 1e-11)
 
 
-def _climb(distance: Distance, start: Array, codes: Codes, steps: int) -> float:
-    """Return the distance reached by steepest ascent with numerical gradients and a line search."""
+def _climb(
+    distance: Distance, start: Array, codes: Codes, counts: tuple[int, ...], steps: int, rng: np.random.Generator
+) -> float:
+    """Return the distance reached by steepest ascent with numerical gradients, a line search, and changed codes."""
 
     def at(points: Array) -> Array:
         return distance(points, np.repeat(codes[None, :], len(points), axis=0))
@@ -127,16 +158,23 @@ def _climb(distance: Distance, start: Array, codes: Codes, steps: int) -> float:
     point = np.clip(start, -4.0, 4.0)
     value = float(at(point[None, :])[0])
     nudge = 1e-5 * np.eye(len(point))
-    for _ in range(steps if len(point) else 0):
-        slope = at(point + nudge) - at(point - nudge)
-        length = float(np.linalg.norm(slope))
-        if length == 0.0:
+    for _ in range(steps):
+        before = value
+        others = _changed(codes, counts, rng)
+        if len(others):
+            values = distance(np.repeat(point[None, :], len(others), axis=0), others)
+            if values.max() > value:
+                codes, value = others[values.argmax()].copy(), float(values.max())
+        if len(point):
+            slope = at(point + nudge) - at(point - nudge)
+            length = float(np.linalg.norm(slope))
+            if length > 0.0:
+                line = point + np.outer(2.0 ** -np.arange(-1.0, 18.0), slope / length)
+                values = at(line)
+                if values.max() > value:
+                    point, value = line[values.argmax()], float(values.max())
+        if value <= before:
             break
-        line = point + np.outer(2.0 ** -np.arange(-1.0, 18.0), slope / length)
-        values = at(line)
-        if values.max() <= value:
-            break
-        point, value = line[values.argmax()], float(values.max())
     return value
 
 

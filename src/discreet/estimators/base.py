@@ -18,7 +18,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,16 +29,25 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.arguments import positive, probability
-from discreet.door import Curator, Schedule, Sum
+from discreet.door import Curator, Release, Schedule
 from discreet.em import Step
 from discreet.estimators.persistence import Persistent
 from discreet.guarantees import Guarantee, Neighbors
-from discreet.models.components import Components
-from discreet.models.method import Method
+from discreet.models.method import Found, Method
 from discreet.noise import Bits, NotPrivateWarning, SeededBits
 from discreet.records import Ball, Box, Records, as_records, check_finite
 
-__all__ = ["PrivateEstimator"]
+__all__ = ["PrivateEstimator", "promise_in_words"]
+
+
+def promise_in_words(guarantee: Guarantee | None, unit: str, releases: Sequence[Release]) -> str:
+    """Return what holds for a fit, for its ``repr``."""
+    if guarantee is None:
+        seeded = any(release.provenance == "simulated" for release in releases)
+        why = "privacy: its noise came from a seed" if seeded else "a proof of privacy: its draw is approximate"
+        return f"fitted WITHOUT {why}"
+    whose = f"fitted at {guarantee} for {unit if unit != 'row' else 'each row'}"
+    return whose + ("" if all(release.recorded for release in releases) else ", NOT RECORDED in any ledger")
 
 
 class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
@@ -50,6 +59,11 @@ class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
     neighbors: Neighbors | str | None
     random_state: Any
     verbose: bool
+
+    @property
+    def _label(self) -> str:
+        """What the ledger and the progress bar call it."""
+        return type(self).__name__
 
     def _promised(self, neighbors: Neighbors) -> Guarantee:
         """Return what the fit shall cost, its arguments checked."""
@@ -109,34 +123,40 @@ class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
         records = as_records(rows, space=space.for_columns(rows.shape[1]), missing="fill")
         return Curator(records, neighbors=neighbors)
 
-    def _fit(self, method: Method, curator: Curator) -> Components:
-        """Pay for a method, run it, note what it cost, and return its components in the data's own units."""
+    def _fit(self, method: Method[Found], curator: Curator, space: Box | Ball | None = None) -> Found:
+        """Pay for a method, run it, note what it cost, and return what it found in the data's own units.
+
+        Parameters
+        ----------
+        method : Method
+        curator : Curator
+        space : Box or Ball, optional
+            In whose coordinates it runs: by default the curator's, or the ball around it.
+        """
+        space = space or curator.space
         promise = self._promised(curator.neighbors)
         losses = method.losses(promise)
         if self.random_state is not None and curator.ledger is not None:
             raise ValueError(
                 f"random_state={self.random_state!r}: expected None where a ledger records; a seed undoes the noise"
             )
-        for loss in set(losses):  # what cannot be drawn is refused here, before anything is spent
-            curator.plan(Sum(curator.space), loss)
+        for query, loss in method.rehearsal(space, losses):  # what cannot be drawn is refused before anything is spent
+            curator.plan(query, loss)
         bits, rng = self._randomness()
-        schedule = curator.reserve(losses, query=f"{type(self).__name__}, {len(losses)} releases")
-        components, releases = method.run(curator.space, rng, self._measures(schedule, bits))
-        self.guarantee_ = promise if bits is None else None
+        schedule = curator.reserve(losses, query=f"{self._label}, {len(losses)} releases")
+        found, releases = method.run(space, rng, self._measures(schedule, bits))
+        proved = bits is None and all(release.passage != "approximate" for release in releases)
+        self.guarantee_ = promise if proved else None
         self.unit_ = curator.unit
         self.losses_, self.releases_ = losses, tuple(releases)
-        return components.moved(np.asarray(curator.space.center), np.asarray(curator.space.scale))
+        return found.moved(np.asarray(space.center), np.asarray(space.scale))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the parameters and, once it is fitted, what is promised."""
         shown = str(super().__repr__(N_CHAR_MAX))
         if not hasattr(self, "releases_"):
             return shown
-        if self.guarantee_ is None:
-            return f"{shown} fitted WITHOUT privacy: its noise came from a seed"
-        recorded = all(release.recorded for release in self.releases_)
-        whose = f"fitted at {self.guarantee_} for {self.unit_ if self.unit_ != 'row' else 'each row'}"
-        return f"{shown} {whose}" + ("" if recorded else ", NOT RECORDED in any ledger")
+        return f"{shown} {promise_in_words(self.guarantee_, self.unit_, self.releases_)}"
 
     def _rows(self, X: Any) -> NDArray[np.float64]:
         """Return rows to predict or to score, checked as scikit-learn does."""
@@ -166,6 +186,6 @@ class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
         if self.verbose:
             from tqdm.auto import tqdm
 
-            losses = tqdm(losses, desc=type(self).__name__, unit="step")
+            losses = tqdm(losses, desc=self._label, unit="step")
         for _ in losses:
             yield lambda query: schedule.measure(query, bits=bits)

@@ -167,14 +167,14 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
             raise ValueError("weights_: expected positive numbers that sum to 1")
         _ = self._components.factors  # raises where a covariance is none
 
-    def _chosen(self, curator: Curator) -> Method:
+    def _chosen(self, curator: Curator) -> Method[Components]:
         """Return the method that the parameters ask for, all of them checked."""
         name = choice("method", self.method, METHODS)
         shape = choice("covariance_type", self.covariance_type, SHAPES)
         prior = Prior() if choice("estimate", self.estimate, ("mle", "map")) == "map" else None
         steps = None if self.n_steps is None else integer("n_steps", self.n_steps, least=1, most=10_000)
         counts = self._counts(curator)
-        make: Callable[[int], Method]
+        make: Callable[[int], Method[Components]]
         if name == "paper":
             if shape != "full" or len(counts) > 1:
                 raise ValueError(
@@ -191,12 +191,12 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
                     "method='joint'; method='adaptive' takes any"
                 )
 
-            def make(count: int) -> Method:
+            def make(count: int) -> Method[Components]:
                 return Joint(JointMixture(count, shape, prior=prior), steps or PUBLISHED_STEPS)
         else:
             promise = self._promised(curator.neighbors)
 
-            def make(count: int) -> Method:
+            def make(count: int) -> Method[Components]:
                 return Adaptive.for_data(
                     count,
                     curator.space,

@@ -14,6 +14,7 @@ from discreet.arguments import choice, integer
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator
 from discreet.guarantees import Neighbors
+from discreet.models.components import Components
 from discreet.models.kmeans import adaptive_kmeans
 from discreet.models.lloyd import DPLloyd, lloyd_steps, lloyd_weights
 from discreet.models.method import Method
@@ -153,7 +154,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator
         if self.cluster_centers_.shape != (self.n_clusters, self.n_features_in_):
             raise ValueError(f"cluster_centers_: expected {self.n_clusters} rows of {self.n_features_in_} columns")
 
-    def _chosen(self, curator: Curator) -> Method:
+    def _chosen(self, curator: Curator) -> Method[Components]:
         """Return the method that the parameters ask for, all of them checked."""
         name = choice("method", self.method, METHODS)
         composition = choice("composition", self.composition, ("linear", "zcdp"))

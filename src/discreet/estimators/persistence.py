@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import choice
 from discreet.door import Release
 from discreet.guarantees import Guarantee, Loss, Neighbors
-from discreet.records import Space
+from discreet.records import Schema, Space
 
 __all__ = ["FORMAT", "Persistent"]
 
@@ -76,6 +76,8 @@ class Persistent:
         if guarantee is not None:
             if any(release.provenance == "simulated" for release in releases):
                 raise ValueError("guarantee_: expected None, since the noise of the releases came from a seed")
+            if any(release.passage == "approximate" for release in releases):
+                raise ValueError("guarantee_: expected None, since a release was drawn approximately")
             if not isinstance(guarantee, Guarantee) or guarantee.neighbors is not losses[0].neighbors:
                 raise ValueError("guarantee_: expected a guarantee under the relation of the releases")
 
@@ -92,10 +94,14 @@ def _plain(value: Any) -> Any:
         return {"epsilon": value.epsilon, "delta": value.delta, "neighbors": value.neighbors.value}
     if isinstance(value, Neighbors):
         return value.value
+    if isinstance(value, Schema):
+        return value.to_toml()
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, str | int | float | bool | None):
         return value
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, Iterable):
         return [_plain(item) for item in value]
     return None  # a random state that is no number
@@ -106,6 +112,12 @@ def _value(name: str, value: Any) -> Any:
         return None
     if name == "bounds":
         return Space.from_dict(value)
+    if name == "schema":
+        return Schema.from_toml(value + "\n")  # text, and never a path
+    if name in ("columns_", "categories_"):  # names, and not numbers
+        return {str(key): tuple(some) for key, some in value.items()} if isinstance(value, Mapping) else tuple(value)
+    if name.endswith("_") and isinstance(value, Mapping) and name != "guarantee_":
+        return {str(key): _value(name, item) for key, item in value.items()}
     if name == "guarantee_":
         return Guarantee(**value)
     if name == "losses_":

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from discreet.arguments import positive, probability
 from discreet.door import Curator, Release
-from discreet.estimators.gaussian_mixture import GaussianMixture
+from discreet.estimators.base import PrivateEstimator
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, Neighbors, calibrate
 from discreet.models.score import LogLikelihood
 from discreet.records import Records
@@ -55,7 +55,7 @@ class Score:
 
 
 def private_score(
-    model: GaussianMixture | Sequence[GaussianMixture],
+    model: PrivateEstimator | Sequence[PrivateEstimator],
     X: Any,
     *,
     epsilon: float,
@@ -70,7 +70,7 @@ def private_score(
 
     Parameters
     ----------
-    model : GaussianMixture, or several
+    model : GaussianMixture, FactorAnalysis or PCA, or several
         Fitted. The scores of several models are one release: this is how to choose between them.
     X : Curator, Records, array, data frame, path or Dask collection
         As in ``fit``. The model's bounds hold where X has none of its own.
@@ -95,9 +95,10 @@ def private_score(
     >>> abs(score.value - model.score(rows[2000:])) < 0.2
     True
     """
-    models = [model] if isinstance(model, GaussianMixture) or not isinstance(model, Iterable) else list(model)
-    if not models or not all(isinstance(one, GaussianMixture) for one in models):
-        raise ValueError(f"model={model!r}: expected a fitted GaussianMixture, or several")
+    several = isinstance(model, Iterable)
+    models: list[Any] = list(model) if isinstance(model, Iterable) else [model]
+    if not models or not all(hasattr(type(one), "_components") for one in models):
+        raise ValueError(f"model={model!r}: expected a fitted GaussianMixture, FactorAnalysis or PCA, or several")
     mixtures = [one._components for one in models]
     own = isinstance(X, Curator | Records)  # they have bounds, and a curator a relation
     shell = clone(models[0]).set_params(
@@ -115,6 +116,6 @@ def private_score(
     release = curator.measure(query, calibrate(promise, relative).losses[0], bits=bits)
     value, noise = query.estimates(release)
     kept = promise if bits is None else None
-    if isinstance(model, GaussianMixture):
+    if not several:
         return Score(float(value[0]), float(noise[0]), kept, release)
     return Score(value, noise, kept, release)

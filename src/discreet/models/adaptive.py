@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
@@ -32,11 +32,12 @@ __all__ = ["Adaptive"]
 GUESS = 10_000  # rows, where their number is not public; only accuracy depends on it
 ROUNDS = 4  # of phase 1
 GROWTH = 1.5  # of the budget from one of them to the next
+MANY_COLUMNS = 500  # beyond, the rounds take long
 HOPELESS = 0.2  # above this error of its mean a component is noise
 
 
 @dataclass(frozen=True)
-class Adaptive(Method):
+class Adaptive(Method[Components]):
     """Phase 1 and phase 2, and how they share the budget.
 
     Parameters
@@ -52,6 +53,7 @@ class Adaptive(Method):
         Of phase 2; of phase 1 where there is no other.
     prior : Prior or None
     metric : tuple of float, optional
+    spectral : bool
         See ``OneGaussian``.
     """
 
@@ -63,6 +65,7 @@ class Adaptive(Method):
     steps: int
     prior: Prior | None = None
     metric: tuple[float, ...] | None = None
+    spectral: bool = False
 
     @classmethod
     def for_data(
@@ -76,14 +79,14 @@ class Adaptive(Method):
         prior: Prior | None = None,
         steps: int | None = None,
         part: float = 1.0,
+        spectral: bool = False,
     ) -> Adaptive:
         """Return the method for a promise, of which it has a part of the squared budget."""
         d = space.dimension
         budget = part * normal_mu(promise.epsilon, promise.delta) ** 2
         metric = tuple(space.scale) if shape == "spherical" else None
-        plan = cls(count, Shape(shape, d), promise.neighbors, size, budget, 1, prior, metric)
-        chosen = steps or plan.usual_steps()
-        return cls(count, plan.shape, plan.neighbors, size, budget, chosen, prior, metric)
+        plan = cls(count, Shape(shape, d), promise.neighbors, size, budget, 1, prior, metric, spectral)
+        return replace(plan, steps=steps or plan.usual_steps())
 
     @property
     def _rows(self) -> int:
@@ -99,6 +102,12 @@ class Adaptive(Method):
     def _single(self) -> bool:
         """Whether one Gaussian is all that can be had: asked for, or since a mixture would be noise."""
         return self.count == 1 or self._mean_noise > HOPELESS
+
+    @property
+    def worthwhile(self) -> bool:
+        """Whether a single Gaussian is better found in some rounds than by one release of all the budget."""
+        d = self.shape.dimension
+        return d <= MANY_COLUMNS and self._difficulty <= d
 
     def usual_steps(self) -> int:
         """Return how many steps suit the budget: more where there is less noise."""
@@ -132,9 +141,8 @@ class Adaptive(Method):
         """Find one Gaussian, spread the components over it, and improve them."""
         counted = not (self.size.complete and self.size.units is not None)
         level = _level(2.0 * self._difficulty / self._first, 0.25)
-        one = OneGaussian(
-            self.shape, Clipping.at_quantile(self.shape.dimension, level), self.neighbors, counted, self.metric
-        )
+        clipping = Clipping.at_quantile(self.shape.dimension, level)
+        one = OneGaussian(self.shape, clipping, self.neighbors, counted, self.metric, self.spectral)
         start = one.initialize(space.dimension, rng)
         base, releases = expectation_maximization(one, start, space, islice(measures, self._rounds))
         rows = released_rows(releases[-1])

@@ -8,6 +8,8 @@ of radius R and divided by R. It contributes
 
 where S is yyᵀ packed with √2 off the diagonal ("full"), (y_j²)_j ("diag"), ‖y‖² ("spherical"), or Σ_k γ_k y_k y_kᵀ once
 for all components ("tied"). The parameters (m_k, L_k and those of γ) come from earlier releases or from nowhere.
+γ may know more of a row than y: ``evidence`` is added to the logits, such as the log-likelihood of its categories
+(``mixed_moments``). Nothing below asks where γ comes from, as long as it is on the simplex.
 
 **The norm** (DESIGN: the lemma everything rests on). ‖S(y)‖ ≤ ‖y‖² ≤ 1, so ‖ψ_k‖ ≤ 1 and ‖c‖² = Σγ_k²‖ψ_k‖² ≤ Σγ_k ≤ 1,
 whatever K is. Tied: ‖Σγ_k y_k y_kᵀ‖ ≤ Σγ_k‖y_k‖² ≤ 1 and so ‖c‖² ≤ a² + b² + c². Both are attained where γ is at a
@@ -31,10 +33,12 @@ l_k = ln w_k + ln det P_k. Each term is a bound on what the computed value lacks
 - y_k: moving into the ball is 1-Lipschitz, dividing by R makes e/R, and the root, the division and the product add at
   most (d/2 + 7)u.
 - the logit l_k − ½min(‖z‖², Q): λ = √Q·e + e²/2 + u((d + 6)Q + 3|l_k|). The cap Q keeps it small; beyond 50 standard
-  deviations from every component a row is shared out by the weights alone.
+  deviations from every component a row is shared out by the weights alone. With evidence of at most H that is off by
+  at most η, λ grows by η + u(Q + |l_k| + 3H): one more sum, and larger numbers in the next.
 - γ: logits off by λ each, the exponential by 4u, the sum by Ku, and a share below
   10⁻¹⁷ may be left out: ‖γ̃ − γ‖₁ ≤ 2.1λ + (2K + 12)u while λ < 0.01.
-- c: ‖δγ‖₁ + 2.3‖δy_k‖ + 10u, as b + 2c ≤ √5.
+- c: ‖δγ‖₁ + 2.3‖δy_k‖ + (d + K + 12)u, as b + 2c ≤ √5; d and K stand for sums over columns ("spherical") and over
+  components ("tied"), and 2u for weights that sum to 1 within 4u.
 
 Where rows are assigned to one component ("hard"), a rounding could move a row from one to another. There the distances
 are computed column by column with elementwise operations only, so a row's assignment is a function of its own bits.
@@ -46,7 +50,6 @@ import math
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -64,11 +67,13 @@ Array = NDArray[np.float64]
 
 SHAPES = ("full", "diag", "tied", "spherical")
 CAP = 2500.0  # Q
+LEAST_RADIUS = 1e-100
 IN_LOOP, IN_CACHE, IN_DEVICE = 2**15, 2**19, 2**27  # numbers
 PIECE = 2048  # rows
 STRIPE = 50  # rows of P in a product that leaves out the zeros beyond them
 FEW_COLUMNS = 20  # up to here a compiled loop is faster than matrix products
 _SCRATCH = threading.local()
+NOTHING: Array = np.empty((0, 0))  # no evidence, in the type that the loops are compiled for
 NEGLIGIBLE = 1e-17  # a share that may be left out; see *Floats*
 
 
@@ -98,6 +103,14 @@ class ClippedMoments:
     shape: str = "full"
     hard: bool = False
     only: int | None = None
+
+    def __post_init__(self) -> None:
+        if abs(math.fsum(self.weights) - 1.0) > 4.0 * UNIT_ROUNDOFF or min(self.weights) < 0.0:
+            raise ValueError(f"weights={self.weights!r}: expected a², b², c² of at least 0 that sum to 1")
+        if self.radius is not None and not LEAST_RADIUS <= self.radius <= 1.0 / LEAST_RADIUS:
+            raise ValueError(
+                f"radius={self.radius!r}: expected a number whose square is neither 0 nor infinite, or None"
+            )
 
     @property
     def _chosen(self) -> int:
@@ -133,30 +146,59 @@ class ClippedMoments:
     @property
     def roundoff(self) -> float:
         """See the module, *Floats*."""
+        return self._roundoff(0.0)
+
+    def roundoff_with(self, most: float, error: float) -> float:
+        """Return the same with evidence.
+
+        Parameters
+        ----------
+        most : float
+            H: no evidence is larger in size.
+        error : float
+            η: how far the evidence may be from what real arithmetic makes of it.
+        """
+        largest = float(np.abs(self.components.log_constants).max())
+        return self._roundoff(error + UNIT_ROUNDOFF * (CAP + largest + 3.0 * most))
+
+    def _roundoff(self, more: float) -> float:
+        """Return the bound where logits are off by so much more."""
         u, d, k = UNIT_ROUNDOFF, self.components.dimension, self.components.count
-        norms = np.sqrt((self.components.whitening**2).sum(axis=(1, 2))) + np.sqrt((self._offsets**2).sum(axis=1))
+        offsets = self.components.offsets
+        norms = np.sqrt((self.components.whitening**2).sum(axis=(1, 2))) + np.sqrt((offsets**2).sum(axis=1))
         e = float((d + 2) * u * norms.max())
         moved = (d / 2.0 + 7.0) * u + (0.0 if self.radius is None else e / self.radius)
+        rest = 2.3 * moved + (d + k + 12.0) * u
         if self.hard:
-            return 2.3 * moved + 10.0 * u
+            return rest
         largest = float(np.abs(self.components.log_constants).max())
-        logit = math.sqrt(CAP) * e + e * e / 2.0 + u * ((d + 6) * CAP + 3.0 * largest)
-        shares = 2.1 * logit + (2 * k + 12) * u if logit < 0.01 else 2.0
-        return shares + 2.3 * moved + 10.0 * u
-
-    @cached_property
-    def _offsets(self) -> Array:
-        return np.asarray(np.einsum("kij,kj->ki", self.components.whitening, self.components.means))
+        logit = math.sqrt(CAP) * e + e * e / 2.0 + u * ((d + 6) * CAP + 3.0 * largest) + more
+        return (2.1 * logit if logit < 0.01 else 2.0) + (2 * k + 12) * u + rest
 
     @property
     def _metric(self) -> Array:
         """What columns are multiplied with before distances are taken, for hard assignments."""
         return np.asarray(1.0 / np.sqrt(np.diagonal(self.components.covariances[0])))
 
-    def contributions(self, y: Any) -> Any:
-        """Return c(y) for each row of ``y``, shape (n, size)."""
+    def contributions(self, y: Any, evidence: Any = None) -> Any:
+        """Return c(y) for each row of ``y``, shape (n, size).
+
+        Parameters
+        ----------
+        y : array of shape (n, d)
+        evidence : array of shape (K, n), optional
+            The log-likelihood of what else is known of each row, up to a number a row. In the library of ``y``.
+        """
+        return self.contributions_and_shares(y, evidence)[0]
+
+    def contributions_and_shares(self, y: Any, evidence: Any = None) -> tuple[Any, Any]:
+        """Return c(y) for each row, and γ of shape (K, n)."""
         xp = array_namespace(y)
-        shares, z, shrink = self._shares_and_coordinates(y[None, :, :])
+        evidence = self._checked(evidence)
+        shares, z, shrink = self._shares_and_coordinates(
+            y[None, :, :], None if evidence is None else evidence[None, :, :]
+        )
+        gamma = shares[0, :, :]
         own = (z * shrink[:, :, None, :])[0, :, :, :]
         shares = shares[0, :, None, :]
         n = y.shape[0]
@@ -176,34 +218,63 @@ class ClippedMoments:
                 square = xp.sum(square, axis=1, keepdims=True)
             square = c * shares * square
             rows.append(xp.sum(square, axis=0) if self.shape == "tied" else square)
-        return xp.concat([xp.reshape(part, (-1, n)) for part in rows], axis=0).T
+        return xp.concat([xp.reshape(part, (-1, n)) for part in rows], axis=0).T, gamma
 
-    def sum(self, y: Any) -> Any:
+    def _checked(self, evidence: Any) -> Any:
+        if evidence is not None and (self.hard or self.only is not None):
+            raise ValueError("evidence: expected None where rows are assigned, or one component is asked for")
+        return evidence
+
+    def sum(self, y: Any, evidence: Any = None) -> Any:
         """Return the sum of the contributions, by matrix products.
 
         In pieces: on this processor one after the other, each small enough for the cache; elsewhere many at once, since
         a GPU is idle over a single product with so short a side.
         """
-        n = y.shape[0]
-        if is_numpy_array(y):
-            return self._host_sum(y)
-        xp = array_namespace(y)
-        many = max(IN_DEVICE // (self.components.count * self.components.dimension * PIECE), 1) * PIECE
+        evidence = self._checked(evidence)
+        return self._host_sum(y, evidence) if is_numpy_array(y) else self._device_sum(y, evidence)
+
+    def sum_and_shares(self, y: Any, evidence: Any = None) -> tuple[Any, Any]:
+        """Return the sum of the contributions, and γ of shape (K, n), of one pass."""
+        evidence = self._checked(evidence)
+        if not is_numpy_array(y):
+            pieces: list[Any] = []
+            total = self._device_sum(y, evidence, pieces)
+            return total, array_namespace(y).concat(pieces, axis=1)
+        shares = np.empty((self.components.count, len(y)))
+        return self._host_sum(y, evidence, shares), shares
+
+    def _device_sum(self, y: Any, evidence: Any, kept: list[Any] | None = None) -> Any:
+        """Return the sum, many pieces at once; their γ go to ``kept``."""
+        xp, n, k = array_namespace(y), y.shape[0], self.components.count
+        many = max(IN_DEVICE // (k * self.components.dimension * PIECE), 1) * PIECE
         whole = n - n % PIECE
-        pieces = [y[start : min(start + many, whole), :] for start in range(0, whole, many)]
-        sums = [self._sum(xp.reshape(piece, (-1, PIECE, y.shape[1]))) for piece in pieces]
+        spans = [(start, min(start + many, whole), PIECE) for start in range(0, whole, many)]
         if n > whole or not n:
-            sums.append(self._sum(y[None, whole:, :]))
+            spans.append((whole, n, n - whole))
+        sums = []
+        for start, stop, rows in spans:
+            piece = xp.reshape(y[start:stop, :], (-1 if rows else 1, rows, y.shape[1]))
+            known = None
+            if evidence is not None:
+                known = xp.permute_dims(xp.reshape(evidence[:, start:stop], (k, -1 if rows else 1, rows)), (1, 0, 2))
+            found, shares = self._sum(piece, known)
+            sums.append(found)
+            if kept is not None:
+                kept.append(xp.reshape(xp.permute_dims(shares, (1, 0, 2)), (k, stop - start)))
         return sum(sums)
 
-    def _host_sum(self, y: Array) -> Array:
-        """Return the sum by compiled loops, or by matrix products where there are many columns."""
+    def _host_sum(self, y: Array, evidence: Array | None, kept: Array | None = None) -> Array:
+        """Return the sum by compiled loops, or by matrix products where there are many columns; γ goes to ``kept``."""
         k, d = self.components.count, self.components.dimension
         add = self._add_compiled if d <= FEW_COLUMNS else self._add_products
         rows = max((IN_LOOP if d <= FEW_COLUMNS else IN_CACHE) // (k * d), 64)
         counts, first, second = np.zeros(k), np.zeros((k, d)), np.zeros((k, d, d))
         for start in range(0, len(y), rows):
-            add(y[start : start + rows], counts, first, second)
+            piece = slice(start, start + rows)
+            shares = add(y[piece], None if evidence is None else evidence[:, piece], counts, first, second)
+            if kept is not None:
+                kept[:, piece] = shares
         if self.only is not None:
             one = slice(self.only, self.only + 1)
             counts, first, second = counts[one], first[one], second[one]
@@ -217,22 +288,28 @@ class ClippedMoments:
         scaled = zip((counts, first, second), self.weights, strict=True)
         return np.concatenate([math.sqrt(weight) * part.ravel() for part, weight in scaled if weight])
 
-    def _add_compiled(self, y: Array, counts: Array, first: Array, second: Array) -> None:
-        """Add the statistics of some rows, by compiled loops."""
+    def _add_compiled(self, y: Array, evidence: Array | None, counts: Array, first: Array, second: Array) -> Array:
+        """Add the statistics of some rows, by compiled loops, and return γ."""
         from discreet.models.compiled import add, coordinates, nearest
 
         some, components = np.ascontiguousarray(y.T), self.components
         (k, d), n = components.means.shape, len(y)
         z, squared, shares = np.empty((k, d, n)), np.empty((k, n)), np.empty((k, n))
-        coordinates(some, components.whitening, self._offsets, components.log_constants, CAP, z, squared, shares)
+        known = NOTHING if evidence is None else np.ascontiguousarray(evidence)
+        coordinates(
+            some, components.whitening, components.offsets, components.log_constants, known, CAP, z, squared, shares
+        )
         if self.hard:
             nearest(some, self._metric, components.means * self._metric, shares)
         else:
             np.exp(shares, out=shares)
         add(some, z, squared, shares, self.radius or 0.0, self.shape in ("full", "tied"), counts, first, second)
+        return shares
 
-    def _add_products(self, y: Array, counts: Array, first: Array, second: Array) -> None:
-        """Add the statistics of some rows, by matrix products; to each component the rows that have a share in it.
+    def _add_products(self, y: Array, evidence: Array | None, counts: Array, first: Array, second: Array) -> Array:
+        """Add the statistics of some rows, by matrix products, and return γ.
+
+        To each component the rows are added that have a share in it.
 
         With many columns these are few: a share below 10⁻¹⁷ is left out. With the square roots of the shares on either
         side a second moment is the product of a matrix with its own transpose, which BLAS has in half the time.
@@ -240,7 +317,7 @@ class ClippedMoments:
         rows = np.ascontiguousarray(y.T)
         z = self._triangular(rows)
         squared = np.einsum("kdn,kdn->kn", z, z)
-        shares = self._shares(rows[None], squared[None])[0]
+        shares: Array = self._shares(rows[None], squared[None], None if evidence is None else evidence[None])[0]
         if self.radius is None:
             z, shrink = np.broadcast_to(rows, z.shape), np.ones_like(shares)
         else:
@@ -255,15 +332,16 @@ class ClippedMoments:
                 second[k] += own @ own.T
             else:
                 np.einsum("ii->i", second[k])[:] += np.einsum("dn,dn->d", own, own)
+        return shares
 
-    def _sum(self, y: Any) -> Any:
-        """Return the sum over pieces, shape (pieces, rows, d).
+    def _sum(self, y: Any, evidence: Any) -> tuple[Any, Any]:
+        """Return the sum over pieces, of shape (pieces, rows, d), and their γ of shape (pieces, K, rows).
 
         With the square roots of the shares on either side, so that the second moments are products of a matrix with its
         own transpose, which BLAS has in half the time.
         """
         xp = array_namespace(y)
-        shares, z, shrink = self._shares_and_coordinates(y)
+        shares, z, shrink = self._shares_and_coordinates(y, evidence)
         a, b, c = (math.sqrt(weight) for weight in self.weights)
         sums = []
         if a:
@@ -280,7 +358,7 @@ class ClippedMoments:
             sums.append(b * xp.sum(xp.matmul(own, root[:, :, :, None]), axis=0))
         if c:
             sums.append(c * self._second(y, own))
-        return xp.concat([xp.reshape(part, (-1,)) for part in sums], axis=0)
+        return xp.concat([xp.reshape(part, (-1,)) for part in sums], axis=0), shares
 
     def _second(self, y: Any, own: Any) -> Any:
         """Return the sums of S, from coordinates that carry the square root of the share."""
@@ -314,23 +392,23 @@ class ClippedMoments:
         for start in range(0, d, STRIPE):
             end = min(start + STRIPE, d)
             np.matmul(whitening[:, start:end, :end], rows[:end], out=z[:, start:end, :])
-        z -= self._offsets[:, :, None]
+        z -= self.components.offsets[:, :, None]
         return z
 
-    def _shares_and_coordinates(self, y: Any) -> tuple[Any, Any, Any]:
+    def _shares_and_coordinates(self, y: Any, evidence: Any) -> tuple[Any, Any, Any]:
         """Return γ, coordinates z, and by what to multiply them to clip them.
 
-        For pieces of shape (p, n, d): γ and the factor of shape (p, K, n), z of shape (p, K, d, n).
+        For pieces of shape (p, n, d): γ, the factor and evidence of shape (p, K, n), z of shape (p, K, d, n).
         """
         xp = array_namespace(y)
         k, d = self.components.count, self.components.dimension
         pieces, n, _ = y.shape
         rows = xp.permute_dims(y, (0, 2, 1))
         flat = xp.matmul(_beside(y, self.components.whitening.reshape(k * d, d)), rows)
-        flat -= _beside(y, self._offsets.reshape(k * d, 1))
+        flat -= _beside(y, self.components.offsets.reshape(k * d, 1))
         z = xp.reshape(flat, (pieces, k, d, n))
         squared = xp.sum(z * z, axis=2)
-        shares = self._shares(rows, squared)
+        shares = self._shares(rows, squared, evidence)
         if self.radius is None:
             z, shrink = xp.broadcast_to(rows[:, None, :, :], (pieces, k, d, n)), xp.ones_like(shares)
         else:
@@ -340,14 +418,16 @@ class ClippedMoments:
             return shares[:, one, :], z[:, one, :, :], shrink[:, one, :]
         return shares, z, shrink
 
-    def _shares(self, rows: Any, squared: Any) -> Any:
-        """Return γ of shape (p, K, n), from rows of shape (p, d, n) and ‖z‖² of shape (p, K, n)."""
+    def _shares(self, rows: Any, squared: Any, evidence: Any = None) -> Any:
+        """Return γ of shape (p, K, n), from rows of shape (p, d, n), ‖z‖² and evidence of shape (p, K, n)."""
         if self.hard:
             return self._nearest(rows)
         xp = array_namespace(squared)
         logits = xp.clip(squared, 0.0, CAP)
         logits *= -0.5
         logits += _beside(squared, self.components.log_constants[:, None])
+        if evidence is not None:
+            logits += evidence
         logits -= xp.max(logits, axis=1, keepdims=True)
         shares = xp.exp(logits)
         shares /= xp.sum(shares, axis=1, keepdims=True)

@@ -1,10 +1,10 @@
 """The statistic of ``clipped_moments`` in compiled loops, for NumPy arrays of few columns.
 
 ``coordinates`` makes z and the logits of some rows, NumPy takes the exponentials of all of them at once, ``add`` makes
-shares and moments of them. The array form goes over memory some twenty times; here all stays in the cache, the inner
-loops run over rows and are vectorised, and without the interpreter's lock they run on all cores. Sums over rows or
-columns may be taken in any order and with fused operations, which the bounds on float error in ``clipped_moments`` and
-``records.summation`` allow for.
+shares and moments of them. ``evidence`` and ``tally`` are for columns of categories (``mixed_moments``). The array form
+goes over memory some twenty times; here all stays in the cache, the inner loops run over rows and are vectorised, and
+without the interpreter's lock they run on all cores. Sums over rows or columns may be taken in any order and with fused
+operations, which the bounds on float error in ``clipped_moments`` and ``records.summation`` allow for.
 
 P is lower triangular (the inverse of a Cholesky factor), so only that half is used. Whether a row is nearest to a mean
 is decided without any such freedom (``nearest``): it must be a function of the row's own bits.
@@ -16,19 +16,21 @@ import math
 
 from numba import njit
 
-__all__ = ["add", "coordinates", "nearest"]
+__all__ = ["add", "coordinates", "evidence", "nearest", "tally"]
 
 FREE = {"reassoc", "contract", "nsz"}  # what the compiler may do: another order, fused operations, the sign of zero
 
 
-@njit(nogil=True, cache=True, fastmath=FREE)
-def coordinates(y, whitening, offsets, constants, cap, z, squared, logits):
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FREE)
+def coordinates(y, whitening, offsets, constants, known, cap, z, squared, logits):
     """Fill z = P·y − o, ‖z‖² and the logits less their largest, for each component and row.
 
     Parameters
     ----------
     y : array of shape (d, n)
     whitening, offsets, constants : arrays of shape (K, d, d), (K, d) and (K,)
+    known : array of shape (K, n), or (0, 0)
+        Evidence that is added to the logits, if there is any.
     cap : float
         Q.
     z, squared, logits : arrays of shape (K, d, n), (K, n) and (K, n), to be filled
@@ -49,6 +51,10 @@ def coordinates(y, whitening, offsets, constants, cap, z, squared, logits):
         constant, logit = constants[k], logits[k]
         for r in range(n):
             logit[r] = constant - 0.5 * min(size[r], cap)
+        if len(known):
+            more = known[k]
+            for r in range(n):
+                logit[r] += more[r]
     largest = logits[0].copy()
     for k in range(1, len(constants)):
         logit = logits[k]
@@ -60,7 +66,7 @@ def coordinates(y, whitening, offsets, constants, cap, z, squared, logits):
             logit[r] -= largest[r]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def nearest(y, metric, means, shares):
     """Fill 1 for the nearest mean and 0 for the others, of columns multiplied with ``metric``; the first of equals."""
     d, n = y.shape
@@ -77,7 +83,7 @@ def nearest(y, metric, means, shares):
         shares[first, r] = 1.0
 
 
-@njit(nogil=True, cache=True, fastmath=FREE)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FREE)
 def add(y, z, squared, shares, radius, square, counts, first, second):
     """Add γ, γ·y_k and γ·y_k y_kᵀ (its lower triangle; the diagonal alone unless ``square``) of all rows to sums.
 
@@ -129,3 +135,37 @@ def add(y, z, squared, shares, radius, square, counts, first, second):
                 for r in range(n):
                     total += part[r] * other[r]
                 second[k, i, j] += total
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FREE)
+def evidence(places, logs, known):
+    """Fill the log-likelihood of each row's categories under each component.
+
+    Parameters
+    ----------
+    places : array of shape (m, n)
+        For each column of categories the place of the row's category in ``logs``.
+    logs : array of shape (K, C)
+        Logarithms of probabilities, all columns' categories side by side.
+    known : array of shape (K, n), to be filled
+    """
+    m, n = places.shape
+    for k in range(len(logs)):
+        log, total = logs[k], known[k]
+        total[:] = 0.0
+        for j in range(m):
+            place = places[j]
+            for r in range(n):
+                total[r] += log[place[r]]
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FREE)
+def tally(places, shares, counts):
+    """Add the share of every row to the count of each of its categories, shape (K, C)."""
+    m, n = places.shape
+    for k in range(len(counts)):
+        share, count = shares[k], counts[k]
+        for j in range(m):
+            place = places[j]
+            for r in range(n):
+                count[place[r]] += share[r]

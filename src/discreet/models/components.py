@@ -58,6 +58,11 @@ class Components:
         return np.asarray(np.tril(np.linalg.inv(self.factors)), dtype=np.float64)
 
     @cached_property
+    def offsets(self) -> Array:
+        """L⁻¹μ."""
+        return np.asarray(np.einsum("kij,kj->ki", self.whitening, self.means))
+
+    @cached_property
     def log_constants(self) -> Array:
         """The logarithm of weight·density at the mean, without (2π)^(−d/2)."""
         return np.asarray(np.log(self.weights) - np.log(np.diagonal(self.factors, axis1=1, axis2=2)).sum(axis=1))

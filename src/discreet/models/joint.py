@@ -124,7 +124,7 @@ class JointMixture(MomentModel[Components]):
 
 
 @dataclass(frozen=True)
-class Joint(Method):
+class Joint(Method[Components]):
     """Joint releases, the same budget for each step.
 
     Parameters

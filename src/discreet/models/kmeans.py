@@ -60,7 +60,7 @@ def _sums(
 
 
 @dataclass(frozen=True)
-class GridKMeans(Method):
+class GridKMeans(Method[Components]):
     """A histogram, k-means on its cells, and perhaps Lloyd steps.
 
     Parameters
@@ -128,7 +128,7 @@ def _pooled(
 
 
 @dataclass(frozen=True)
-class ProjectedKMeans(Method):
+class ProjectedKMeans(Method[Components]):
     """The shape of all rows, a histogram along its main axes, k-means on its cells, and Lloyd steps.
 
     Parameters
@@ -240,7 +240,7 @@ def _moved(radii: Array, release: Release) -> tuple[Array, Array, Array]:
     return counts, radii[:, None] * moves, radii * np.sqrt(np.clip(squares, 0.01, 0.6))
 
 
-def adaptive_kmeans(count: int, curator: Curator, promise: Guarantee, steps: int | None) -> Method:
+def adaptive_kmeans(count: int, curator: Curator, promise: Guarantee, steps: int | None) -> Method[Components]:
     """Return the method for these public numbers.
 
     Parameters

@@ -70,7 +70,7 @@ def lloyd_steps(count: int, dimension: int, rows: int | None, epsilon: float) ->
 
 
 @dataclass(frozen=True)
-class DPLloyd(Method):
+class DPLloyd(Method[Components]):
     """Lloyd's iterations on noisy counts and sums, from a start that knows nothing of the rows.
 
     Parameters

@@ -1,4 +1,4 @@
-"""A way to fit a mixture: how it shares a budget over its steps, and what it does with them.
+"""A way to fit a model: how it shares a budget over its steps, and what it does with them.
 
 Between the losses and the run stands the curator: it reserves all losses of a fit at once, at their exact composed
 cost, and the run then measures at one after the other.
@@ -9,20 +9,33 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.door import Release
+from discreet.door import Query, Release, Sum
 from discreet.em import Step
 from discreet.guarantees import GaussianLoss, Guarantee, Loss, calibrate
-from discreet.models.components import Components
 from discreet.records import Ball, Box
 
 __all__ = ["Method"]
 
+Array = NDArray[np.float64]
 
-class Method(ABC):
-    """A way to fit K components in d dimensions, all of whose choices are functions of public numbers."""
+
+class Movable(Protocol):
+    """What a method finds: numbers in the coordinates of a unit ball that can be moved into the data's own."""
+
+    def moved(self, offset: Array, scale: Array) -> Self:
+        """Return the same in the coordinates offset + scale·y, column by column."""
+
+
+Found = TypeVar("Found", bound=Movable)
+
+
+class Method(ABC, Generic[Found]):
+    """A way to fit a model, all of whose choices are functions of public numbers."""
 
     @property
     @abstractmethod
@@ -34,8 +47,10 @@ class Method(ABC):
         relative = [GaussianLoss(math.sqrt(share), promise.neighbors) for share in self.shares]
         return calibrate(promise, relative).losses
 
+    def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> list[tuple[Query, Loss]]:
+        """Return what is like the measurements to come, so that what cannot be drawn is refused before it is paid."""
+        return [(Sum(space), loss) for loss in set(losses)]
+
     @abstractmethod
-    def run(
-        self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
-    ) -> tuple[Components, list[Release]]:
-        """Return components in the coordinates of the unit ball, and every release, from as many measures as losses."""
+    def run(self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]) -> tuple[Found, list[Release]]:
+        """Return what was found in the coordinates of the unit ball, and every release, a measure for each loss."""

@@ -2,7 +2,7 @@
 
 The first release clips to the unit ball and learns roughly where the rows are; each later one clips to an ellipsoid
 around them, so that its noise is relative to the rows' own spread. What noise alone could have done is not believed
-(``shrinkage``).
+(``shrinkage`` and ``spectrum``).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from discreet.models.moment_weights import moment_weights
 from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum, inside_ball, noise_of, released_rows
 from discreet.models.shapes import Shape
 from discreet.models.shrinkage import kept
+from discreet.models.spectrum import Spectrum
 from discreet.records import Ball
 
 __all__ = ["OneGaussian"]
@@ -62,6 +63,9 @@ class OneGaussian(MomentModel[Components]):
     neighbors : Neighbors
     counted : bool
         Whether the rows are counted, where their number is not public.
+    spectral : bool
+        Whether eigenvalues are corrected one by one (``spectrum``), which serves where few directions matter, or
+        deviations are drawn back all alike, which serves the density of the whole.
     metric : tuple of float, optional
         For spherical covariances: what one step in the unit ball is in each column.
     """
@@ -71,6 +75,7 @@ class OneGaussian(MomentModel[Components]):
     neighbors: Neighbors
     counted: bool
     metric: tuple[float, ...] | None = None
+    spectral: bool = False
     name: str = "one Gaussian"
 
     def initialize(self, dimension: int, rng: np.random.Generator) -> Components:
@@ -97,17 +102,28 @@ class OneGaussian(MomentModel[Components]):
         ratio = clipping.beta2(size) / max(clipping.trace_response(size), 0.05)
         size_noise = math.sqrt(noise * shape.size_energy()) * ratio
         size = min(max(size, LEAST_SIZE, min(1.0, CAUTION * size_noise)), MOST_SIZE)
-        traceless = covariance - np.trace(covariance) / d * np.eye(d)
-        energy = noise * (shape.energy() - shape.size_energy() * d)
-        share = kept(energy, float((traceless**2).sum()), shape.numbers, CAUTION) if shape.traceless else 0.0
-        least = max(LEAST_RATIO, min(0.7, 2.0 * share * math.sqrt(noise * d) / size))
-        own = clipped_spectrum(size * np.eye(d) + share * traceless, least * size, MOST_RATIO * size)
+        own = self._believed(covariance, size, noise)
 
         moved = noise_of(release, "first") * clipping.radius / rows / clipping.beta1(size)
         shift = shift * kept(moved * moved * d, float(shift @ shift), d, 0.0)
         mean = inside_ball(params.means + factor @ shift)
         covariance = clipped_spectrum(factor @ own @ factor.T, SMALLEST, LARGEST)
         return Components(np.ones(1), mean, self._kept_to_shape(covariance)[None])
+
+    def _believed(self, covariance: Array, size: float, noise: float) -> Array:
+        """Return a covariance of this mean eigenvalue, without what noise of variance v off the diagonal has put in."""
+        shape, d = self.shape, self.shape.dimension
+        traceless = covariance - np.trace(covariance) / d * np.eye(d)
+        energy = noise * (shape.energy() - shape.size_energy() * d)
+        share = kept(energy, float((traceless**2).sum()), shape.numbers, CAUTION) if shape.traceless else 0.0
+        edge = math.sqrt(noise * d) / size  # half of how far noise alone spreads eigenvalues
+        if share and self.spectral:
+            spectrum = Spectrum.of(covariance, math.sqrt(noise))
+            values = spectrum.shrunk - spectrum.shrunk.mean() + size
+            least = max(LEAST_RATIO, min(0.7, 0.5 * edge))
+            return spectrum.matrix(np.clip(values, least * size, MOST_RATIO * size))
+        least = max(LEAST_RATIO, min(0.7, 2.0 * share * edge))
+        return clipped_spectrum(size * np.eye(d) + share * traceless, least * size, MOST_RATIO * size)
 
     def _kept_to_shape(self, covariance: Array) -> Array:
         """Return a covariance without what rounding has put where the shape has nothing."""

@@ -32,7 +32,7 @@ __all__ = ["Paper"]
 
 
 @dataclass(frozen=True)
-class Paper(Method):
+class Paper(Method[Components]):
     """The published algorithm.
 
     Parameters

@@ -25,11 +25,11 @@ def noise_of(release: Release, name: str) -> float:
     return float(np.sqrt(release.law.variance)) / release.parts[name].weight
 
 
-def released_rows(release: Release) -> float:
+def released_rows(release: Release, counts: str = "counts") -> float:
     """Return the number of rows that contribute: public, or as released, and at least what its noise could make up."""
     if release.size.complete and release.size.units is not None:
         return float(max(release.size.units, 1))
-    return max(float(release["counts"].sum()), 2.0 * noise_of(release, "counts"), 1.0)
+    return max(float(release[counts].sum()), 2.0 * noise_of(release, counts), 1.0)
 
 
 def positive_counts(counts: Array, release: Release, noise: float) -> Array:

@@ -25,7 +25,7 @@ SCORING = 0.1
 
 
 @dataclass(frozen=True)
-class Selected(Method):
+class Selected(Method[Components]):
     """The best of several methods.
 
     Parameters
@@ -35,7 +35,7 @@ class Selected(Method):
         Of the data; rows are counted where it does not tell.
     """
 
-    candidates: tuple[Method, ...]
+    candidates: tuple[Method[Components], ...]
     size: PublicSize
 
     @property

@@ -6,10 +6,11 @@ data or queries. It may import ``discreet.arguments``, ``discreet.guarantees`` (
 outside, numpy, scipy.special, cryptography and (when the first draw is made) numba.
 
 Where to look: what a noise law is and what the grid costs in ``laws``, the laws themselves in ``gaussian``, ``laplace``
-and ``euclidean``; other exact draws in ``discrete``; why they are exact in ``reference``; the compiled loops in
-``kernels``; the bits in ``bits``.
+and ``euclidean``; other exact draws in ``discrete``; why they are exact in ``reference``; random directions, with
+floats, in ``bingham``; the compiled loops in ``kernels``; the bits in ``bits``.
 """
 
+from discreet.noise.bingham import bingham, gibbs_bingham
 from discreet.noise.bits import Bits, NotPrivateWarning, SecureBits, SeededBits
 from discreet.noise.discrete import bernoulli_exp, categorical, geometric, uniform_integers
 from discreet.noise.euclidean import EuclideanNoise
@@ -31,7 +32,9 @@ __all__ = [
     "SecureBits",
     "SeededBits",
     "bernoulli_exp",
+    "bingham",
     "categorical",
     "geometric",
+    "gibbs_bingham",
     "uniform_integers",
 ]

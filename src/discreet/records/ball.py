@@ -119,6 +119,11 @@ class Ball(Space):
         return (self.radius,) * self.dimension
 
     @property
+    def around(self) -> Self:
+        """The ball itself."""
+        return self
+
+    @property
     def _margin(self) -> float:  # a of the module's docstring
         return (math.ceil(math.log2(self.dimension)) + 16) * UNIT_ROUNDOFF
 
@@ -138,10 +143,10 @@ class Ball(Space):
         _, x = as_floats(x)
         ball = self.for_columns(x.shape[-1])
         if is_numpy_array(x):
-            far_inside, _ = ball._far_inside(x)
-            clipped = x.copy()  # a block is never a view of somebody's data
+            clipped = x.copy()  # a block is never a view of somebody's data, and nobody can change it meanwhile
+            far_inside, _ = ball._far_inside(clipped)
             if not far_inside.all():
-                clipped[~far_inside] = ball._clip(x[~far_inside])
+                clipped[~far_inside] = ball._clip(clipped[~far_inside])
             return clipped
         return ball._clip(x)
 

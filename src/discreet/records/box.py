@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.records.ball import Ball
 from discreet.records.space import SMALLEST, Space, Vector, as_floats, on_device, spread, vector
 
 __all__ = ["Box"]
@@ -96,6 +97,15 @@ class Box(Space):
     @cached_property
     def _half(self) -> tuple[float, ...]:
         return tuple(b / 2.0 - a / 2.0 for a, b in self._pairs(self.dimension))
+
+    @cached_property
+    def around(self) -> Ball:
+        """The smallest ball that holds the box, and a little more: its rounding moves no row of the box.
+
+        >>> Box([0, 0], [6, 8]).around.radius
+        5.0000000000...
+        """
+        return Ball(math.hypot(*self._half) * (1.0 + 1e-12), self.center)
 
     @cached_property
     def scale(self) -> tuple[float, ...]:

@@ -70,6 +70,11 @@ class Space(ABC):
         """What one step in the unit ball is, column by column: ``from_unit(y)`` is center + scale·y."""
 
     @property
+    @abstractmethod
+    def around(self) -> Space:
+        """The ball around the space: the same step in every column, where a box has one for each."""
+
+    @property
     def dimension(self) -> int:
         """The number of columns; an error while it is open."""
         if self.columns is None:

@@ -73,7 +73,7 @@ class Sum(Query):
     lambda rng, d, radius: [
         Moments(space, weights=tuple(weights))
         for space in _spaces(rng, d, radius)
-        for weights in (rng.dirichlet(np.ones(3)), (1 / 3, 1 / 3, 1 / 3), (0.0, 0.5, 0.5), (0.0, 0.9, 0.1))
+        for weights in (rng.dirichlet(np.ones(3)), (1 / 3,) * 3, (0.0, 0.5, 0.5), (0.0, 0.9, 0.1), (0.0, 0.0, 1.0))
     ]
 )
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ class Moments(Query):
     space : Box or Ball
         The rows are clipped to it and mapped into the unit ball.
     weights : tuple of three floats
-        a², b² and c², which sum to 1: how the budget is shared between count, first and second moment. The count may
-        be left out (0).
+        a², b² and c², which sum to 1: how the budget is shared between count, first and second moment. The count and
+        the first moment may be left out (0).
     """
 
     space: Box | Ball
@@ -95,12 +95,12 @@ class Moments(Query):
     name = "moments"
 
     def __post_init__(self) -> None:
-        wrong = ValueError(f"weights={self.weights!r}: expected three numbers a² ≥ 0, b² > 0 and c² > 0 that sum to 1")
+        wrong = ValueError(f"weights={self.weights!r}: expected three numbers a² ≥ 0, b² ≥ 0 and c² > 0 that sum to 1")
         if not isinstance(self.weights, tuple | list | np.ndarray) or len(self.weights) != 3:
             raise wrong
         a2, b2, c2 = (nonnegative("weights", weight) for weight in self.weights)
         total = a2 + b2 + c2
-        if not (b2 > 0.0 and c2 > 0.0 and abs(total - 1.0) < 1e-9):
+        if not (c2 > 0.0 and abs(total - 1.0) < 1e-9):
             raise wrong
         object.__setattr__(self, "weights", (a2 / total, b2 / total, c2 / total))  # 1 to the last digits
 
@@ -111,11 +111,11 @@ class Moments(Query):
 
     @property
     def parts(self) -> Mapping[str, Part]:
-        """The count (where it has a weight), the first moment and the second."""
+        """The count, the first moment and the second, as far as they have a weight."""
         a, b, c = (math.sqrt(weight) for weight in self.weights)
         d = self.dimension
-        count = {"count": Part((1,), a)} if a else {}
-        return count | {"first": Part((d,), b), "second": Part((d, d), c, symmetric=True)}
+        named = {"count": Part((1,), a), "first": Part((d,), b), "second": Part((d, d), c, symmetric=True)}
+        return {name: part for name, part in named.items() if part.weight}
 
     @property
     def bound(self) -> Bound:
@@ -153,7 +153,7 @@ class Moments(Query):
         i, j, scale = (xp.asarray(part, device=device(y)) for part in self._packing())
         products = xp.take(y, i, axis=1) * xp.take(y, j, axis=1) * xp.astype(scale, y.dtype)
         count = [xp.full((y.shape[0], 1), a, dtype=y.dtype, device=device(y))] if a else []
-        return xp.concat([*count, b * y, c * products], axis=1)
+        return xp.concat([*count, *([b * y] if b else []), c * products], axis=1)
 
     def sum(self, block: Block) -> Any:
         """Return the sums by one matrix product."""
@@ -164,4 +164,4 @@ class Moments(Query):
         gram = xp.reshape(xp.matmul(y.T, y), (-1,))
         products = xp.take(gram, i * self.dimension + j, axis=0) * xp.astype(scale, y.dtype)
         count = [xp.full((1,), a * y.shape[0], dtype=y.dtype, device=device(y))] if a else []
-        return xp.concat([*count, b * xp.sum(y, axis=0), c * products], axis=0)
+        return xp.concat([*count, *([b * xp.sum(y, axis=0)] if b else []), c * products], axis=0)

@@ -1,0 +1,198 @@
+"""``FactorAnalysis``: a Gaussian whose columns hang together through a few factors, from private moments."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin, TransformerMixin
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.arguments import choice, integer
+from discreet.door import Curator
+from discreet.estimators.base import PrivateEstimator
+from discreet.guarantees import Neighbors
+from discreet.models.adaptive import Adaptive
+from discreet.models.components import Components
+from discreet.models.factors import Factors
+from discreet.models.method import Method
+from discreet.models.one_release import OneRelease
+from discreet.records import Ball, Box
+
+__all__ = ["FactorAnalysis"]
+
+Array = NDArray[np.float64]
+
+METHODS = ("auto", "adaptive", "one-release")
+CENTERS = ("private", "declared")
+
+
+class FactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, PrivateEstimator):  # type: ignore[misc]
+    """Factor analysis under differential privacy: x = mean + components·z + noise of each column's own.
+
+    A private mean and covariance are measured first; the EM steps on them are free, so they go on until nothing moves.
+
+    Parameters
+    ----------
+    n_components : int
+        How many factors.
+    epsilon, delta : float
+        The promise.
+    bounds : Box or Ball
+        Where rows are declared to lie; see ``GaussianMixture``.
+    method : str
+        ``"one-release"``: moments in the declared bounds, measured once; for any number of columns. ``"adaptive"``:
+        some rounds, each in the coordinates of the one before; better where columns are narrow within their bounds, up
+        to some hundred columns. ``"auto"`` (default) chooses by the numbers of rows and columns and the promise.
+    center : str
+        ``"private"``: the mean is measured. ``"declared"``: the centre of the bounds is the mean; only with
+        ``"one-release"``.
+    neighbors, random_state, verbose
+        As in ``GaussianMixture``.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        The loadings, those that explain most first.
+    noise_variance_ : array of shape (n_features,)
+        What is each column's own.
+    mean_ : array of shape (n_features,)
+    guarantee_, unit_, losses_, releases_, n_features_in_, feature_names_in_
+        As in ``GaussianMixture``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import discreet as dp
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.normal(size=(20_000, 1)) @ [[2.0, 2.0, -2.0, 0.0]] + rng.normal(size=(20_000, 4))
+    >>> factor = dp.FactorAnalysis(1, epsilon=1.0, delta=1e-6, bounds=dp.Ball(radius=12.0)).fit(rows)
+    >>> print(np.abs(factor.components_).round())
+    [[2. 2. 2. 0.]]
+    >>> factor.sample(1000).shape
+    (1000, 4)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Box | Ball | None = None,
+        method: str = "auto",
+        center: str = "private",
+        neighbors: Neighbors | str | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.method = method
+        self.center = center
+        self.neighbors = neighbors
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the model, at a cost of ``epsilon`` and ``delta``.
+
+        Parameters
+        ----------
+        X : Curator, Records, array, data frame, path of Parquet files, or Dask collection
+            See ``discreet.estimators.base`` for what may be raised.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        curator = self._open(X)
+        count = integer("n_components", self.n_components, least=1, most=curator.space.dimension)
+        gaussian = self._fit(self._chosen(curator), curator)
+        factors = Factors.of(gaussian.means[0], gaussian.covariances[0], count)
+        self.mean_, self.components_, self.noise_variance_ = factors.mean, factors.loadings.T, factors.noise
+        return self
+
+    def _chosen(self, curator: Curator) -> Method[Components]:
+        """Return the method that the parameters ask for, all of them checked."""
+        name = choice("method", self.method, METHODS)
+        centered = choice("center", self.center, CENTERS) == "private"
+        if name == "adaptive" and not centered:
+            raise ValueError(f"center={self.center!r}: expected 'private' with method='adaptive', which finds the mean")
+        promise = self._promised(curator.neighbors)
+        adaptive = Adaptive.for_data(1, curator.space, promise, curator.size, spectral=True)
+        if name == "adaptive" or (name == "auto" and centered and adaptive.worthwhile):
+            return adaptive
+        return OneRelease(curator.size, centered)
+
+    _fitted = ("components_", "noise_variance_", "mean_")
+
+    def _check_fitted(self) -> None:
+        """Raise where a file holds no factors."""
+        super()._check_fitted()
+        d = self.n_features_in_
+        if (self.components_.shape, self.noise_variance_.shape, self.mean_.shape) != (
+            (self.n_components, d),
+            (d,),
+            (d,),
+        ):
+            raise ValueError(
+                f"components_, noise_variance_, mean_: expected {self.n_components} factors of {d} columns"
+            )
+        if not np.all(self.noise_variance_ > 0.0):
+            raise ValueError("noise_variance_: expected positive numbers")
+
+    @property
+    def _factors(self) -> Factors:
+        check_is_fitted(self)
+        return Factors(self.mean_, self.components_.T, self.noise_variance_)
+
+    @property
+    def _components(self) -> Components:
+        """The model as a Gaussian."""
+        return Components(np.ones(1), self._factors.mean[None], self._factors.covariance[None])
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def transform(self, X: Any) -> Array:
+        """Return the expected factors of each row, E[z | x]. Of private rows they are private."""
+        rows = self._rows(X)
+        return self._factors.latent(rows)
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Return what rows with these factors are expected to be: mean + z·components."""
+        check_is_fitted(self)
+        factors = check_array(X, dtype=np.float64)
+        if factors.shape[1] != len(self.components_):
+            raise ValueError(f"X has {factors.shape[1]} columns: expected {len(self.components_)}, one a factor")
+        return np.asarray(self.mean_ + factors @ self.components_)
+
+    def get_covariance(self) -> Array:
+        """Return the covariance of the model."""
+        return self._factors.covariance
+
+    def get_precision(self) -> Array:
+        """Return the inverse of the covariance of the model."""
+        return self._factors.precision
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the logarithm of the density at each row, in the data's own units. Exact: not for publishing."""
+        rows = self._rows(X)
+        return self._factors.log_density(rows)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log-likelihood of the rows. Exact: not for publishing; see ``discreet.private_score``."""
+        return float(np.mean(self.score_samples(X)))
+
+    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Array:
+        """Return synthetic rows from the model. It costs nothing, and a seed is fine here."""
+        check_is_fitted(self)
+        seed = check_random_state(random_state).randint(2**31)
+        return self._factors.sample(integer("n_samples", n_samples, least=1), np.random.default_rng(seed))

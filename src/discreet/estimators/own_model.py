@@ -1,0 +1,239 @@
+"""``fit_model``: a model of your own, fitted under differential privacy.
+
+What an estimator does for the library's models it does for any ``discreet.Model``: rows behind a door, one reservation
+for the whole fit, a fixed number of steps. A model from outside has one thing more to show, that its bound holds: it is
+attacked before anything is spent, and again at the parameters of each step, which are public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from discreet.arguments import integer, positive
+from discreet.door import Curator, Query, Release
+from discreet.em import Model, ModelQuery, Step, expectation_maximization
+from discreet.estimators.base import PrivateEstimator, promise_in_words
+from discreet.guarantees import Guarantee, Loss, Neighbors
+from discreet.model_check import attack, check_model
+from discreet.models.method import Method
+from discreet.records import Ball, Box
+
+__all__ = ["FittedModel", "fit_model"]
+
+Params = TypeVar("Params")
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedModel(Generic[Params]):
+    """What a private fit of a model found, and what it cost.
+
+    Attributes
+    ----------
+    params : Params
+        As the model's last ``maximize`` returned them.
+    guarantee : Guarantee or None
+        What holds for everything here, and for all that follows from it; None where a seed made it void.
+    unit : str
+        For whom it holds: ``"row"``, or ``"each patient"``, say.
+    losses : tuple of Loss
+        What each release cost.
+    releases : tuple of Release
+        Every noisy statistic that was measured, with its noise law.
+    """
+
+    params: Params
+    guarantee: Guarantee | None
+    unit: str
+    losses: tuple[Loss, ...]
+    releases: tuple[Release, ...]
+
+    def __repr__(self) -> str:
+        promise = promise_in_words(self.guarantee, self.unit, self.releases)
+        number = "1 release" if len(self.releases) == 1 else f"{len(self.releases)} releases"
+        return f"<{self.releases[0].query}, {number}, {promise}>"
+
+
+def fit_model(
+    model: Model[Params],
+    X: Any,
+    *,
+    epsilon: float,
+    delta: float,
+    n_steps: int,
+    bounds: Box | Ball | None = None,
+    neighbors: Neighbors | str | None = None,
+    shares: Sequence[float] | None = None,
+    random_state: Any = None,
+    verbose: bool = False,
+) -> FittedModel[Params]:
+    """Fit a model of your own by private expectation maximisation.
+
+    The promise is for the whole fit, and as good as the model's bound. Before anything is spent the bound and the rest
+    of the contract are attacked on made-up rows (``discreet.model_check``), and before each step the bound once more at
+    the parameters of that step. This catches mistakes. It does not replace the proof, and it is no fence against a
+    model that means harm: its code sees the rows.
+
+    Parameters
+    ----------
+    model : Model
+        See ``discreet.Model`` for its contract, and ``examples/model_skeleton.py`` for one to copy.
+    X : Curator, Records, array, data frame, path of Parquet files, or Dask collection
+        As the ``fit`` of every estimator.
+    epsilon, delta : float
+        The promise.
+    n_steps : int
+        How many EM steps. There is no stopping on the data.
+    bounds : Box or Ball
+        Where rows are declared to lie, in their own units; None with a ``Curator`` or ``Records``.
+    neighbors : str, optional
+        ``"replace-one"`` (the default, and then the number of rows is public) or ``"add-remove"``.
+    shares : sequence of float, optional
+        How the budget, in μ², is shared over the steps: positive numbers, of which only the ratios count. Equal by
+        default.
+    random_state : int, optional
+        **Not private**: a seed makes the noise reproducible. For tests; it warns.
+    verbose : bool
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    FittedModel
+
+    Raises
+    ------
+    WrongBound
+        Where rows were made up that the model's bound does not cover. Nothing is measured there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import discreet as dp
+    >>> from discreet.models.joint import JointMixture
+    >>> rng = np.random.default_rng(0)
+    >>> rows = np.concatenate([rng.normal(-3.0, 1.0, (5000, 1)), rng.normal(3.0, 1.0, (5000, 1))])
+    >>> fit = dp.fit_model(JointMixture(2), rows, epsilon=1.0, delta=1e-6, n_steps=8, bounds=dp.Ball(10.0))
+    >>> fit
+    <joint mixture, 8 releases, fitted at (ε=1, δ=1e-06) replace-one for each row, NOT RECORDED in any ledger>
+    >>> print(10.0 * np.sort(fit.params.means[:, 0]).round(1))
+    [-3.  3.]
+    """
+    shell = OwnModel(model, epsilon, delta, n_steps, bounds, neighbors, shares, random_state, verbose)
+    curator, method = shell._attacked(X)
+    found = shell._fit(method, curator)
+    return FittedModel(found.params, shell.guarantee_, shell.unit_, shell.losses_, shell.releases_)
+
+
+class OwnModel(PrivateEstimator):
+    """The shell around a model: it has what every estimator's ``fit`` needs, and nothing to predict with."""
+
+    def __init__(
+        self,
+        model: Any,
+        epsilon: float,
+        delta: float,
+        n_steps: int,
+        bounds: Box | Ball | None,
+        neighbors: Neighbors | str | None,
+        shares: Sequence[float] | None,
+        random_state: Any,
+        verbose: bool,
+    ) -> None:
+        self.model = model
+        self.epsilon = epsilon
+        self.delta = delta
+        self.n_steps = n_steps
+        self.bounds = bounds
+        self.neighbors = neighbors
+        self.shares = shares
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def _label(self) -> str:
+        return str(self.model.name)
+
+    def _attacked(self, X: Any) -> tuple[Curator, Steps]:
+        """Return the rows behind a door, and the loop over a model that has stood the attacks; nothing is spent."""
+        if not isinstance(self.model, Model):
+            raise ValueError(f"model={self.model!r}: expected a discreet.Model; see examples/model_skeleton.py")
+        shares = self._shares()
+        curator = self._open(X)
+        self._promised(curator.neighbors)
+        check_model(self.model, curator.space, size=curator.size)
+        seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
+        start = self.model.initialize(curator.space.dimension, np.random.default_rng(seed))
+        attack(ModelQuery(self.model, start, curator.space), np.random.default_rng())
+        return curator, Steps(self.model, start, shares)
+
+    def _shares(self) -> tuple[float, ...]:
+        """Return the part of each step, all of them checked; they sum to 1."""
+        steps = integer("n_steps", self.n_steps, least=1, most=10_000)
+        given: Any = [1.0] * steps if self.shares is None else self.shares
+        if isinstance(given, np.ndarray):
+            given = given.tolist()
+        if not isinstance(given, Collection) or isinstance(given, str | bytes | Mapping) or len(given) != steps:
+            raise ValueError(f"shares={self.shares!r}: expected {steps} positive numbers, one for each of n_steps")
+        parts = [positive("shares", share) for share in given]
+        return tuple(share / sum(parts) for share in parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Found(Generic[Params]):
+    """Parameters of a model, in whatever units it has them."""
+
+    params: Params
+
+    def moved(self, offset: Array, scale: Array) -> Self:
+        """Return the parameters as they are: what they mean is the model's own matter."""
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Steps(Method[Found[Any]]):
+    """The loop over a model, each step behind an attack.
+
+    Parameters
+    ----------
+    model : Model
+    start : Params
+    parts : tuple of float
+        Of the squared budget, one a step.
+    """
+
+    model: Model[Any]
+    start: Any
+    parts: tuple[float, ...]
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """As they were asked for."""
+        return self.parts
+
+    def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> list[tuple[Query, Loss]]:
+        """Return the first measurement, at every loss."""
+        return [(ModelQuery(self.model, self.start, space), loss) for loss in set(losses)]
+
+    def run(
+        self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
+    ) -> tuple[Found[Any], list[Release]]:
+        """Run the loop from the start that was attacked before the budget was spent."""
+        params, releases = expectation_maximization(self.model, self.start, space, map(_guarded, measures))
+        return Found(params), releases
+
+
+def _guarded(measure: Step) -> Step:
+    """Return a way to measure that attacks first: a wrong bound raises, and no row is read."""
+
+    def measured(query: Query) -> Release:
+        assert isinstance(query, ModelQuery)
+        attack(query, np.random.default_rng())
+        return measure(query)
+
+    return measured

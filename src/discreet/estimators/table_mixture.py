@@ -1,0 +1,364 @@
+"""``TableMixture``: a mixture over tables with numbers and categories, fitted by private expectation maximisation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from typing import Any, Self
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import DensityMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.arguments import choice, integer
+from discreet.door import Curator
+from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.gaussian_mixture import _full, _shaped
+from discreet.guarantees import Neighbors
+from discreet.models.adaptive_tables import AdaptiveTables, MixedComponents
+from discreet.models.clipped_moments import SHAPES
+from discreet.models.components import Components
+from discreet.records import Box, Category, Records, Schema, Space
+from discreet.records.cells import numbers as numbers_of
+from discreet.records.table_cells import numeric, plain
+
+__all__ = ["TableMixture"]
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+MOST_CATEGORIES = 10_000
+WRITE = "write for example Schema({'age': Number(0, 120), 'sex': Category(['female', 'male'])})"
+
+
+class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
+    """A mixture over numbers and categories, fitted under differential privacy.
+
+    Within a component the numbers are Gaussian and every column of categories has its own probabilities, independent of
+    the rest. Synthetic rows have both. The promise (``epsilon``, ``delta``) is for the whole fit. Everything that can
+    be read off the fitted object costs nothing more: predictions, densities, any number of synthetic rows.
+
+    Parameters
+    ----------
+    n_components : int
+        How many components.
+    epsilon, delta : float
+        The promise.
+    schema : Schema, optional
+        The declared columns: numbers with their bounds and categories with their values, never taken from the rows. It
+        also says what becomes of missing values. A ``Curator`` or ``Records`` has declarations of its own; with these
+        a schema may be left out, or says in which order the columns stand.
+    covariance_type : str
+        ``"full"``, ``"tied"``, ``"diag"`` or ``"spherical"``. Fewer numbers have less noise.
+    n_steps : int, optional
+        How many EM steps. By default it is chosen from public numbers. There is no stopping on the data.
+    neighbors : str, optional
+        ``"replace-one"`` (the default, and then the number of rows is public) or ``"add-remove"``.
+    random_state : int, optional
+        **Not private**: a seed makes the noise reproducible, and whoever knows it can take the noise off again. For
+        tests; it warns. None draws from the system's own generator.
+    verbose : bool
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    weights_, means_, covariances_ : array
+        Of the numbers, in the data's own units, shaped as scikit-learn's.
+    probabilities_ : dict of str to array of shape (K, C)
+        For each column of categories their probabilities in each component.
+    categories_ : dict of str to tuple
+        For each of these columns the declared values.
+    columns_ : tuple of str
+        All columns, in the schema's order; without a schema the numbers come first.
+    n_components_ : int
+    guarantee_ : Guarantee or None
+        What holds for everything that can be read off this object; None where a seed made it void.
+    unit_ : str
+        For whom it holds: ``"row"``, or ``"each patient"``, say.
+    losses_ : tuple of Loss
+        What each release cost.
+    releases_ : tuple of Release
+        Every noisy statistic that was measured, with its noise law.
+    n_features_in_, feature_names_in_
+        As scikit-learn's.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> tall = rng.random(10_000) < 0.4
+    >>> height = np.where(tall, 180.0, 160.0) + rng.normal(0.0, 5.0, 10_000)
+    >>> frame = pd.DataFrame({"height": height, "size": np.where(tall, "L", "S")})
+    >>> schema = dp.Schema({"height": dp.Number(100, 220), "size": dp.Category(["S", "M", "L"])})
+    >>> mixture = dp.TableMixture(2, epsilon=1.0, delta=1e-6, schema=schema).fit(frame)
+    >>> synthetic = pd.DataFrame(mixture.sample(10_000))
+    >>> print(synthetic.groupby("size")["height"].mean().round(-1)[["S", "L"]].to_dict())
+    {'S': 160.0, 'L': 180.0}
+    >>> print(mixture.guarantee_)
+    (ε=1, δ=1e-06) replace-one
+    """
+
+    bounds = None  # of a schema or a curator, for every column
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        schema: Schema | None = None,
+        covariance_type: str = "full",
+        n_steps: int | None = None,
+        neighbors: Neighbors | str | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.delta = delta
+        self.schema = schema
+        self.covariance_type = covariance_type
+        self.n_steps = n_steps
+        self.neighbors = neighbors
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the mixture, at a cost of ``epsilon`` and ``delta``.
+
+        Parameters
+        ----------
+        X : Curator, Records, data frame, path of Parquet files, or Dask data frame
+            Nothing that is raised depends on a row: what is missing, or not as declared, is filled or dropped as the
+            schema says.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        curator = self._open(X)
+        names = tuple(curator.declared["category_columns"])
+        found = self._fit(self._method(curator), curator)
+        self.columns_ = (*curator.columns, *names) if self.schema is None else self.schema.names
+        self.categories_ = dict(zip(names, curator.categories, strict=True))
+        self.feature_names_in_ = np.array(self.columns_, dtype=object)
+        self.n_features_in_ = len(self.columns_)
+        self.n_components_ = found.components.count
+        self.weights_, self.means_ = found.components.weights, found.components.means
+        self.covariances_ = _shaped(found.components.covariances, self.covariance_type)
+        self.probabilities_ = dict(zip(names, found.probabilities, strict=True))
+        return self
+
+    def _open(self, X: Any) -> Curator:
+        if self.schema is not None and not isinstance(self.schema, Schema):
+            raise ValueError(f"schema={self.schema!r}: expected a Schema, or None with a Curator; {WRITE}")
+        curator = super()._open(X)
+        if not curator.categories:
+            raise ValueError(
+                "X: expected columns of categories beside the numbers, and none is declared; use GaussianMixture for "
+                "numbers alone"
+            )
+        declared = curator.declared
+        if max(map(len, curator.categories)) > MOST_CATEGORIES:
+            raise ValueError(f"X: expected at most {MOST_CATEGORIES} categories in a column; more are declared")
+        if self.schema is not None:
+            own = (self.schema.space, tuple(self.schema.numbers), tuple(self.schema.categories))
+            values = tuple(category.values for category in self.schema.categories.values())
+            theirs = (curator.space, curator.columns, tuple(declared["category_columns"]))
+            if (*own, values) != (*theirs, curator.categories):
+                raise ValueError("schema: expected None, or the columns, bounds and categories that the curator has")
+        return curator
+
+    def _enclosed(self, X: Any, neighbors: Neighbors) -> Curator:
+        if isinstance(X, Records):
+            return Curator(X, neighbors=neighbors)
+        if self.schema is None:
+            raise ValueError(f"schema=None: expected the declared columns, never taken from the rows; {WRITE}")
+        return Curator(X, schema=self.schema, neighbors=neighbors)
+
+    def _method(self, curator: Curator) -> AdaptiveTables:
+        """Return the method that the parameters ask for, all of them checked."""
+        shape = choice("covariance_type", self.covariance_type, SHAPES)
+        steps = None if self.n_steps is None else integer("n_steps", self.n_steps, least=1, most=10_000)
+        count, rows = integer("n_components", self.n_components, least=1, most=1000), curator.size.units
+        if rows is not None and count > rows:
+            raise ValueError(
+                f"n_components={self.n_components!r}: expected at most the number of rows; there are {rows} samples"
+            )
+        return AdaptiveTables.for_data(
+            count,
+            curator.space,
+            tuple(map(len, curator.categories)),
+            self._promised(curator.neighbors),
+            curator.size,
+            shape=shape,
+            steps=steps,
+        )
+
+    _fitted = ("weights_", "means_", "covariances_", "n_components_", "probabilities_", "categories_", "columns_")
+
+    def _check_fitted(self) -> None:
+        """Raise where a file holds no mixture."""
+        super()._check_fitted()
+        k, d = self.n_components_, len(self._numbers)
+        shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
+        found = (self.weights_.shape, self.means_.shape, self.covariances_.shape)
+        if found != ((k,), (k, d), shapes[choice("covariance_type", self.covariance_type, SHAPES)]):
+            raise ValueError(f"weights_, means_, covariances_: expected {k} components of {d} columns")
+        tables = [self.weights_[None], *self.probabilities_.values()]
+        if not all(np.all(table > 0.0) and np.all(abs(table.sum(axis=1) - 1.0) < 1e-6) for table in tables):
+            raise ValueError("weights_, probabilities_: expected positive numbers that sum to 1")
+        declared = {name: (k, len(Category(values).values)) for name, values in self.categories_.items()}
+        if {name: table.shape for name, table in self.probabilities_.items()} != declared:
+            raise ValueError("probabilities_: expected a table of components and categories for each of categories_")
+        columns = d + len(declared)
+        if len(set(self.columns_)) != columns or self.n_features_in_ != columns or self._space.dimension != d:
+            raise ValueError("columns_: expected every column of numbers and of categories once")
+        _ = self._mixture.components.factors  # raises where a covariance is none
+
+    @property
+    def _numbers(self) -> tuple[str, ...]:
+        """The columns of numbers."""
+        return tuple(name for name in self.columns_ if name not in self.categories_)
+
+    @property
+    def _space(self) -> Box:
+        """The declared bounds, which every release names."""
+        space = Space.from_dict(self.releases_[0].declared["space"])
+        if not isinstance(space, Box):
+            raise ValueError("releases_: expected the bounds of a Box")
+        return space
+
+    @property
+    def _mixture(self) -> MixedComponents:
+        """The mixture in the data's own units."""
+        check_is_fitted(self)
+        covariances = _full(self.covariances_, self.covariance_type, *self.means_.shape)
+        return MixedComponents(Components(self.weights_, self.means_, covariances), tuple(self.probabilities_.values()))
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the logarithm of density times probability of each row. Exact: not for publishing.
+
+        Parameters
+        ----------
+        X : data frame, or mapping of names to arrays
+            As the owner of the rows has them. What is missing is filled as ``schema`` says, and otherwise an error that
+            names the column.
+        """
+        mixture = self._mixture
+        return mixture.log_density(*self._read(X))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean of ``score_samples``. Exact: not for publishing."""
+        return float(np.mean(self.score_samples(X)))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each component for each row."""
+        joint = self._mixture.log_joint(*self._read(X))
+        shares = np.exp(joint - joint.max(axis=1, keepdims=True))
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def predict(self, X: Any) -> Codes:
+        """Return the most likely component for each row."""
+        return np.asarray(self.predict_proba(X).argmax(axis=1))
+
+    def sample(
+        self, n_samples: int = 1, *, random_state: Any = None, whole: Collection[str] = ()
+    ) -> dict[str, NDArray[Any]]:
+        """Return synthetic rows, column by column in the order of ``columns_``. It costs nothing.
+
+        A data frame is ``pandas.DataFrame(mixture.sample(1000))``, or ``polars.DataFrame(…)``.
+
+        Parameters
+        ----------
+        n_samples : int
+        random_state : int, optional
+            Rows are public, so a seed is fine here.
+        whole : collection of str
+            The columns whose numbers are to be whole, such as years of age.
+
+        Returns
+        -------
+        dict of str to array
+            Numbers inside of their declared bounds, and categories as they were declared.
+        """
+        mixture, size = self._mixture, integer("n_samples", n_samples, least=1)
+        if isinstance(whole, str) or not set(whole) <= set(self._numbers):
+            raise ValueError(f"whole={whole!r}: expected names of columns of numbers, of " + _listed(self._numbers))
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+        x, codes = mixture.sample(size, rng)
+        low, high = (np.broadcast_to(end, x.shape[1]) for end in (self._space.low, self._space.high))
+        drawn: dict[str, NDArray[Any]] = {}
+        for j, name in enumerate(self._numbers):
+            ends = (math.ceil(low[j]), math.floor(high[j])) if name in whole else (low[j], high[j])
+            column = np.rint(x[:, j]).clip(*ends).astype(np.int64) if name in whole else x[:, j].clip(*ends)
+            drawn[name] = column
+        for j, (name, values) in enumerate(self.categories_.items()):
+            alike = len({type(value) for value in values}) == 1
+            drawn[name] = np.array(values, dtype=None if alike else object)[codes[:, j]]
+        return {name: drawn[name] for name in self.columns_}
+
+    def _read(self, X: Any) -> tuple[Array, Codes]:
+        """Return the rows of their owner as numbers and codes; what is missing is an error, unless it is filled."""
+        columns = _columns(X, self.columns_)
+        declared = {} if self.schema is None else dict(self.schema.columns)
+        numbers, codes = [], []
+        for name in self._numbers:
+            given = np.asarray(_numbers(columns[name]), dtype=np.float64)
+            fill = getattr(declared.get(name), "fill", None)
+            numbers.append(np.where(np.isfinite(given), given, math.nan if fill is None else fill))
+            _check_complete(name, np.isfinite(numbers[-1]))
+        for name, values in self.categories_.items():
+            category = declared.get(name)
+            category = category if isinstance(category, Category) else Category(values)
+            found = category.encode(_cells(columns[name]))
+            codes.append(np.where(found < 0, category.fill_code, found))
+            _check_complete(name, codes[-1] >= 0)
+        return np.stack(numbers, axis=1), np.stack(codes, axis=1)
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(map(repr, names))
+
+
+def _columns(X: Any, names: Collection[str]) -> Mapping[str, Any]:
+    """Return the named columns of a data frame, or of a mapping of names to arrays."""
+    columns: dict[str, Any] = {}
+    if isinstance(X, Mapping):
+        columns = {name: np.asarray(X[name]) for name in names if name in X}
+        if len({column.shape for column in columns.values()}) > 1:
+            raise ValueError("X: expected columns of one length")
+    else:
+        try:
+            columns = {str(series.name): series for series in nw.from_native(X, eager_only=True).iter_columns()}
+        except TypeError:
+            raise ValueError(
+                f"X of type {type(X).__qualname__}: expected a pandas, Polars or Arrow table, or a mapping of names to "
+                "arrays"
+            ) from None
+    for name in names:
+        if name not in columns:
+            raise ValueError(f"X: the column {name!r} is not there; expected " + _listed(names))
+    return columns
+
+
+def _numbers(column: Any) -> NDArray[Any]:
+    return numeric(column) if isinstance(column, nw.Series) else numbers_of(column.tolist())
+
+
+def _cells(column: Any) -> list[Any]:
+    return plain(column) if isinstance(column, nw.Series) else list(column.tolist())
+
+
+def _check_complete(name: str, there: NDArray[np.bool_]) -> None:
+    if not there.all():
+        raise ValueError(
+            f"X: the column {name!r} holds values that are missing, or not as declared: expected complete rows, or a "
+            "schema that fills them"
+        )
