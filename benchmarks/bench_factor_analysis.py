@@ -4,8 +4,9 @@ Synthetic rows with known loadings: the mean squared cosine between the space of
 true one, and the mean log-likelihood of fresh rows. δ = 1e-5, replace-one.
 
 Faces (Olivetti, 64 × 64 pixels of eight bits, 400 pictures, declared to be at most half as far from grey as black and
-white are): the factors as pictures, at ε = 0.2, 0.3, 1 and 10, and at ε = 0.3 for more people. There are no more pictures, so each is taken several times: that leaves every moment as it
-is and makes the noise beside it as small as so many people would. δ = 1e-4.
+white are): the factors as pictures, at ε = 0.2, 0.3, 1 and 10, and at ε = 0.3 for more people. There are no more
+pictures, so each is taken several times: that leaves every moment as it is and makes the noise beside it as small as so
+many people would. δ = 1e-4.
 
     python benchmarks/bench_factor_analysis.py --out build/benchmarks          the table
     python benchmarks/bench_factor_analysis.py --faces --out build/benchmarks  and the faces: some minutes, 2 GB
@@ -105,7 +106,7 @@ def faces(out: Path) -> None:
             panel.imshow(factor.reshape(64, 64), cmap="gray")
             panel.set(xticks=[], yticks=[])
         line[0].set_ylabel(name, fontsize=8)
-    fig.savefig(out / "factor-analysis-faces.png", dpi=90)
+    fig.savefig(out / "factor-analysis-faces.png", dpi=68)
 
 
 def figure(curves: dict[tuple[int, int], dict[str, np.ndarray]], path: Path) -> None:

@@ -17,8 +17,9 @@ What is measured, between the training file and as many synthetic rows:
 - correlation, Cramér's V: mean absolute difference over pairs of numbers, and over pairs of categories;
 - AUC, accuracy: income on the test file, by gradient boosting and by logistic regression trained on synthetic rows.
 
-Of every measure the mean over seeds is shown, ± the standard deviation. "independent" draws every column by itself from a private histogram, in the same bins that are measured. "real" is the
-test file against the training file, and classifiers trained on the latter.
+Of every measure the mean over seeds is shown, ± the standard deviation. "independent" draws every column by itself from
+a private histogram, in the same bins that are measured. "real" is the test file against the training file, and
+classifiers trained on the latter.
 """
 
 from __future__ import annotations
@@ -197,9 +198,15 @@ def mixture(count: int, neighbors: str) -> Maker:
 
     def make(frame: pd.DataFrame, epsilon: float, seed: int) -> pd.DataFrame:
         model = dp.TableMixture(
-            count, epsilon=epsilon, delta=DELTA, schema=SCHEMA, neighbors=neighbors, random_state=seed
+            count,
+            epsilon=epsilon,
+            delta=DELTA,
+            schema=SCHEMA,
+            whole=list(NUMBERS),
+            neighbors=neighbors,
+            random_state=seed,
         ).fit(frame)
-        return pd.DataFrame(model.sample(len(frame), random_state=seed, whole=list(NUMBERS)))
+        return pd.DataFrame(model.sample(len(frame), random_state=seed))
 
     return make
 
@@ -304,7 +311,7 @@ def measures_figure(
         axis.set(xscale="log", xlabel="ε", title=f"{MEASURES[measure]} ({better})")
         axis.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
         axis.minorticks_off()
-    axes[1, 1].legend(fontsize=8)
+    drawing.legend(*axes[1, 1].get_legend_handles_labels(), loc="outside lower center", ncols=8)
     drawing.savefig(path, dpi=150)
     plt.close(drawing)
 
@@ -325,7 +332,8 @@ def marginals_figure(train: pd.DataFrame, synthetic: dict[str, pd.DataFrame], ep
         axis.bar(np.arange(count), np.bincount(code, minlength=count) / len(code), color="#BBBBBB", label="real")
         for method, found in others.items():
             shares = np.bincount(found[name][0], minlength=count) / len(found[name][0])
-            axis.plot(np.arange(count), shares, label=method, markersize=4, linewidth=1, **looks[method])
+            look = looks[method] | ({"linestyle": "none"} if name in VALUES else {"linewidth": 1})
+            axis.plot(np.arange(count), shares, label=method, markersize=4, **look)
         axis.set(title=name, ylabel="share of rows")
         if name in VALUES:
             axis.set_xticks(np.arange(count), VALUES[name], rotation=60, ha="right", fontsize=7)
@@ -335,6 +343,7 @@ def marginals_figure(train: pd.DataFrame, synthetic: dict[str, pd.DataFrame], ep
             axis.set_xlabel("from")
         if name in MOSTLY_ZERO:
             axis.set_yscale("symlog", linthresh=1e-3)
+            axis.set_ylim(0.0, 1.5)
     axes[0, 0].legend(fontsize=8)
     drawing.suptitle(f"Real and synthetic columns at ε = {epsilon:g}")
     drawing.savefig(path, dpi=150)

@@ -16,8 +16,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 import discreet as dp
-from discreet.door import Bound
-from discreet.door.part import Part
+from discreet.door import Bound, Part
 from discreet.models.released import noise_of, positive_counts
 
 A = B = math.sqrt(0.5)

@@ -18,13 +18,15 @@ import discreet as dp
 from discreet.door import Bound, Query
 from discreet.door.search import worst_neighbours
 from discreet.em import MODELS, ModelQuery
+from discreet.models.cells import Cells
 from discreet.models.clipped_moments import FEW_COLUMNS, ClippedMoments
+from discreet.models.column_maps import corrected, moved
 from discreet.models.components import Components
 from discreet.models.marginals import Marginals, on_simplex
 from discreet.models.mixed_moments import LEAST, MixedMoments
 from discreet.models.table_mixture import TableMixture
 from discreet.noise import NotPrivateWarning
-from discreet.records import Block, as_records
+from discreet.records import Block, Box, as_records
 
 seeds_are_fine = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 
@@ -238,12 +240,13 @@ class TestPrivacy:
     @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
     @pytest.mark.parametrize(("count", "epsilon"), [(1, 1.0), (2, 0.001), (3, 20.0)])
     def test_the_losses_are_the_promise_and_all_of_it(self, neighbors, count, epsilon):
-        model = fitted(n_components=count, neighbors=neighbors, epsilon=epsilon, n_steps=None)
+        model = fitted(FRAME[:1000], count, neighbors=neighbors, epsilon=epsilon, n_steps=None)
         assert [release.loss for release in model.releases_] == list(model.losses_)
         spent = dp.compose(model.losses_).epsilon(1e-6)
         assert epsilon * (1 - 1e-6) < spent <= epsilon * (1 + 1e-9)
         for name, values in model.categories_.items():
-            assert model.probabilities_[name].shape == (count, len(values))
+            assert model.probabilities_[name].shape == (model.n_components_, len(values))
+        assert model.n_components_ == count or epsilon < 0.01
 
     def test_the_noise_is_the_one_that_the_loss_asks_for(self):
         """σ = Δ/μ of the lemma, to the little that grid and float error add."""
@@ -302,7 +305,8 @@ class TestPrivacy:
 
     def test_nothing_exact_is_kept(self):
         model = dp.TableMixture(2, schema=SCHEMA, n_steps=1).fit(FRAME)
-        public = {"weights_", "means_", "covariances_", "probabilities_", "categories_", "columns_", "n_components_"}
+        public = {"weights_", "means_", "covariances_", "probabilities_", "cells_", "categories_", "columns_"}
+        public |= {"n_components_"}
         shell = {"n_features_in_", "feature_names_in_", "unit_", "guarantee_", "losses_", "releases_"}
         assert {name for name in vars(model) if name.endswith("_")} == public | shell
 
@@ -322,6 +326,12 @@ class TestRefusals:
             dp.TableMixture(2).fit(FRAME)
         with pytest.raises(ValueError, match="'job' is not in the data"):
             dp.TableMixture(2, schema=SCHEMA).fit(FRAME.drop(columns="job"))
+        for wrong in ("age", ["sex"], ["height"]):
+            with pytest.raises(ValueError, match="whole="):
+                dp.TableMixture(2, schema=SCHEMA, whole=wrong).fit(FRAME)
+        narrow = dp.Schema({"age": dp.Number(0.2, 0.8), "sex": dp.Category(["f", "m"])})
+        with pytest.raises(ValueError, match="a whole number within the bounds"):
+            dp.TableMixture(2, schema=narrow, whole=["age"]).fit(FRAME)
         many = dp.Schema({"age": dp.Number(0, 100), "sex": dp.Category([str(i) for i in range(10_001)])})
         with pytest.raises(ValueError, match="at most 10000 categories"):
             dp.TableMixture(2, schema=many).fit(FRAME)
@@ -339,9 +349,6 @@ class TestRefusals:
             with pytest.raises(ValueError, match=word) as caught:
                 model.score(wrong)
             assert "secret-value" not in str(caught.value)
-        for wrong in ("age", ["sex"], ["height"]):
-            with pytest.raises(ValueError, match="whole="):
-                model.sample(1, whole=wrong)
         with pytest.raises(ValueError, match="n_samples=0"):
             model.sample(0)
 
@@ -352,7 +359,15 @@ class TestSources:
         frame = pl.from_pandas(FRAME)
         frame.write_parquet(tmp_path / "rows.parquet")
         expected = fitted(n_steps=2)
-        others = [frame, tmp_path / "rows.parquet", dp.Curator(FRAME, schema=SCHEMA), as_records(frame, schema=SCHEMA)]
+        import dask.dataframe as dd
+
+        others = [
+            frame,
+            tmp_path / "rows.parquet",
+            dp.Curator(FRAME, schema=SCHEMA),
+            as_records(frame, schema=SCHEMA),
+            dd.from_pandas(FRAME, npartitions=3),
+        ]
         for found in (fitted(X, n_steps=2) for X in others):
             np.testing.assert_allclose(found.means_, expected.means_, rtol=0, atol=1e-6)
             np.testing.assert_allclose(found.probabilities_["job"], expected.probabilities_["job"], atol=1e-8)
@@ -415,7 +430,7 @@ class TestAccuracy:
 
     @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
     def test_synthetic_rows_have_the_marginals_of_the_real_ones(self, neighbors):
-        model = fitted(epsilon=2.0, neighbors=neighbors, n_components=4, n_steps=None)
+        model = fitted(epsilon=2.0, neighbors=neighbors, n_components=4, n_steps=12)
         synthetic = pd.DataFrame(model.sample(40_000, random_state=1))
         for name in ("sex", "job", "member"):
             real, drawn = (frame[name].value_counts(normalize=True) for frame in (FRAME, synthetic))
@@ -435,6 +450,75 @@ class TestAccuracy:
             assert math.isfinite(model.score(FRAME[:5]))
 
 
+class TestColumns:
+    """A column of synthetic numbers keeps to the histogram that was released."""
+
+    def test_cells_are_decided_by_comparisons(self):
+        cells = Cells(0.0, 64.0)
+        x = np.array([-5.0, 0.0, 1e-300, 0.5, 1.0, 1.5, 63.5, np.nextafter(64.0, 0.0), 64.0, 70.0])
+        query = Marginals((1,), Box([0.0], [64.0]), (False,))
+        hot = query.contributions(Block(x[:, None], np.zeros((len(x), 1), dtype=np.int64)))[:, 1:]
+        assert hot.argmax(axis=1).tolist() == [0, 0, 1, 1, 1, 2, 64, 64, 65, 65]
+        assert cells.count == hot.shape[1] == 66
+        assert np.array_equal((hot > 0).sum(axis=1), np.ones(len(x)))
+        unreadable = Block(np.array([[np.nan], [np.inf], [-np.inf]]), np.zeros((3, 1), dtype=np.int64))
+        assert query.contributions(unreadable)[:, 1:].argmax(axis=1).tolist() == [0, 65, 0]
+
+    @pytest.mark.parametrize(
+        ("low", "high", "single"), [(17, 90, True), (0, 99_999, False), (0.5, 0.9, False), (3, 3.5, False)]
+    )
+    def test_whole_numbers_have_a_cell_each_if_they_are_few(self, low, high, single):
+        cells = Cells(float(low), float(high), whole=True)
+        assert cells.single is single
+        assert cells.count == (high - low + 1 if single else 66)
+
+    @pytest.mark.parametrize(
+        "cells", [Cells(-3.0, 3.0), Cells(-3.0, 3.0, whole=True), Cells(-300.0, 300.0, whole=True)]
+    )
+    def test_drawn_numbers_have_the_distribution_that_was_released(self, cells):
+        """To six standard deviations of 200,000 draws, a cell."""
+        rng = np.random.default_rng(0)
+        scale = cells.high / 3.0
+        mixture = Components(
+            np.array([0.3, 0.7]), scale * np.array([[-1.0], [2.0]]), scale**2 * np.array([[[0.2]], [[1.5]]])
+        )
+        shares = rng.dirichlet(np.full(cells.count, 0.3))
+        drawn = moved(mixture, 0, cells, shares, mixture.sample(200_000, rng)[0][:, 0])
+        assert cells.low <= drawn.min() <= drawn.max() <= cells.high
+        found = np.bincount((drawn[:, None] > cells.edges).sum(axis=1), minlength=cells.count) / len(drawn)
+        error = 6.0 * np.sqrt(shares / len(drawn)) + (0.0 if not cells.whole or cells.single else 0.02) + 1e-4
+        assert np.all(np.abs(found - shares) < error)
+        if cells.whole:
+            assert np.array_equal(drawn, np.rint(drawn))
+
+    def test_a_histogram_that_says_the_same_moves_nothing(self):
+        rng, cells = np.random.default_rng(0), Cells(-3.0, 3.0)
+        mixture = Components(np.array([0.5, 0.5]), np.array([[-1.0], [1.0]]), np.array([[[0.2]], [[0.5]]]))
+        x = mixture.sample(5000, rng)[0][:, 0].clip(-2.99, 2.99)
+        told = np.full(cells.count, 0.5)
+        assert np.allclose(moved(mixture, 0, cells, corrected(mixture, 0, cells, told, noise=1.0), x), x, atol=1e-3)
+        corrected_where_sure = corrected(mixture, 0, cells, np.eye(cells.count)[0], noise=1e-12)
+        assert np.array_equal(moved(mixture, 0, cells, corrected_where_sure, x), np.full(len(x), -3.0))
+
+    @seeds_are_fine
+    def test_many_rows_at_one_number(self):
+        rng = np.random.default_rng(0)
+        gains = np.where(rng.random(20_000) < 0.9, 0.0, rng.gamma(2.0, 5000.0, 20_000)).clip(0.0, 99_999.0)
+        hours = np.where(rng.random(20_000) < 0.5, 40.0, np.rint(rng.normal(38.0, 12.0, 20_000)).clip(1.0, 99.0))
+        frame = pd.DataFrame({"gain": gains, "hours": hours, "sex": rng.choice(["f", "m"], 20_000)})
+        schema = dp.Schema({"gain": dp.Number(0, 99_999), "hours": dp.Number(1, 99), "sex": dp.Category(["f", "m"])})
+        drawn = fitted(frame, 3, schema=schema, whole=["hours"], epsilon=2.0, n_steps=5).sample(20_000, random_state=0)
+        assert np.mean(drawn["gain"] == 0.0) == pytest.approx(0.9, abs=0.04)
+        assert np.mean(drawn["hours"] == 40) == pytest.approx(np.mean(hours == 40.0), abs=0.04)
+
+
+@seeds_are_fine
+def test_fewer_components_where_the_budget_cannot_tell_so_many_apart():
+    few, many = fitted(FRAME, 50, epsilon=0.3, n_steps=2), fitted(FRAME, 50, epsilon=100.0, n_steps=2)
+    assert 1 <= few.n_components_ < many.n_components_ == 50
+    assert few.probabilities_["sex"].shape == (few.n_components_, 2)
+
+
 @seeds_are_fine
 class TestUse:
     def test_densities_multiply_and_sum_to_one(self):
@@ -450,8 +534,8 @@ class TestUse:
         assert model.score(pl.from_pandas(FRAME)) == pytest.approx(model.score(FRAME))
 
     def test_rows_are_as_declared(self):
-        model = fitted()
-        drawn = model.sample(5000, random_state=3, whole=("age",))
+        model = fitted(whole=("age",))
+        drawn = model.sample(5000, random_state=3)
         assert tuple(drawn) == SCHEMA.names == model.columns_
         assert {name: column.dtype.kind for name, column in drawn.items()} == {
             "age": "i", "sex": "U", "income": "f", "job": "U", "member": "b",
@@ -461,7 +545,7 @@ class TestUse:
         for name, column in SCHEMA.categories.items():
             assert set(drawn[name].tolist()) <= set(column.values)
         assert math.isfinite(model.score(drawn))
-        again = model.sample(5000, random_state=3, whole=("age",))
+        again = model.sample(5000, random_state=3)
         assert all(np.array_equal(drawn[name], again[name]) for name in drawn)
 
     def test_rows_become_a_frame(self):
@@ -477,7 +561,7 @@ class TestUse:
         expected = model.weights_ @ model.probabilities_["job"]
         shares = [np.mean(drawn["job"] == value) for value in model.categories_["job"]]
         np.testing.assert_allclose(shares, expected, atol=0.02)
-        assert drawn["income"].mean() == pytest.approx(model.weights_ @ model.means_[:, 1], abs=1.0)
+        assert drawn["income"].mean() == pytest.approx(FRAME["income"].mean(), abs=1.5)
 
     def test_labels_of_several_kinds(self):
         schema = dp.Schema({"x": dp.Number(0, 1), "grade": dp.Category([1, 2, "none"])})
@@ -511,6 +595,9 @@ class TestUse:
             {"probabilities_": 5},
             {"categories_": {"sex": ["f", "f"]}},
             {"categories_": [1]},
+            {"cells_": {}},
+            {"cells_": facts["fitted"]["cells_"] | {"age": [0.5, 0.5]}},
+            {"cells_": {name: (-np.array(shares)).tolist() for name, shares in facts["fitted"]["cells_"].items()}},
             {"columns_": ["age"]},
             {"columns_": 3},
             {"n_features_in_": 2},

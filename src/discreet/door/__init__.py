@@ -11,6 +11,7 @@ Where to look: ``curator`` holds the order of things, ``passages`` the mechanism
 
 from discreet.door.bound import Bound
 from discreet.door.curator import Curator
+from discreet.door.part import Part
 from discreet.door.passages import Additive, Euclidean, Exponential, NoisyMax, Passage
 from discreet.door.queries import Grid, Histogram, Moments, Sum
 from discreet.door.query import Query
@@ -29,6 +30,7 @@ __all__ = [
     "Mode",
     "Moments",
     "NoisyMax",
+    "Part",
     "Passage",
     "PublicSize",
     "Query",

@@ -150,7 +150,7 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         components = self._fit(method, curator)
         self.n_components_ = components.count
         self.weights_, self.means_ = components.weights, components.means
-        self.covariances_ = _shaped(components.covariances, self.covariance_type)
+        self.covariances_ = shaped_covariances(components.covariances, self.covariance_type)
         return self
 
     _fitted = ("weights_", "means_", "covariances_", "n_components_")
@@ -231,7 +231,7 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         """The mixture in the data's own units."""
         check_is_fitted(self)
         return Components(
-            self.weights_, self.means_, _full(self.covariances_, self.covariance_type, *self.means_.shape)
+            self.weights_, self.means_, full_covariances(self.covariances_, self.covariance_type, *self.means_.shape)
         )
 
     def score_samples(self, X: Any) -> Array:
@@ -271,7 +271,7 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         return self._components.sample(size, np.random.default_rng(seed))
 
 
-def _shaped(covariances: Array, covariance_type: str) -> Array:
+def shaped_covariances(covariances: Array, covariance_type: str) -> Array:
     """Return K full matrices in the shape of a covariance type."""
     if covariance_type == "tied":
         return np.asarray(covariances[0])
@@ -281,7 +281,7 @@ def _shaped(covariances: Array, covariance_type: str) -> Array:
     return diagonals.copy() if covariance_type == "diag" else covariances
 
 
-def _full(covariances: Array, covariance_type: str, count: int, dimension: int) -> Array:
+def full_covariances(covariances: Array, covariance_type: str, count: int, dimension: int) -> Array:
     """Return K full matrices from the shape of a covariance type."""
     if covariance_type == "full":
         return covariances

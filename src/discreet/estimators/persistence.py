@@ -124,6 +124,8 @@ def _value(name: str, value: Any) -> Any:
         return tuple(Loss.from_dict(loss) for loss in value)
     if name == "releases_":
         return tuple(Release.from_dict(release) for release in value)
+    if name == "whole":
+        return tuple(value)
     if name == "feature_names_in_":
         return np.array(value, dtype=object)
     if name.endswith("_") and isinstance(value, list):

@@ -16,10 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import choice, integer
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator
-from discreet.estimators.gaussian_mixture import _full, _shaped
+from discreet.estimators.gaussian_mixture import full_covariances, shaped_covariances
 from discreet.guarantees import Neighbors
 from discreet.models.adaptive_tables import AdaptiveTables, MixedComponents
+from discreet.models.cells import Cells
 from discreet.models.clipped_moments import SHAPES
+from discreet.models.column_maps import moved
 from discreet.models.components import Components
 from discreet.records import Box, Category, Records, Schema, Space
 from discreet.records.cells import numbers as numbers_of
@@ -44,13 +46,15 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
     Parameters
     ----------
     n_components : int
-        How many components.
+        How many components, at most: there are fewer where the budget could not tell them apart.
     epsilon, delta : float
         The promise.
     schema : Schema, optional
         The declared columns: numbers with their bounds and categories with their values, never taken from the rows. It
         also says what becomes of missing values. A ``Curator`` or ``Records`` has declarations of its own; with these
         a schema may be left out, or says in which order the columns stand.
+    whole : collection of str
+        The columns whose numbers are whole by declaration, such as years of age; synthetic ones are, too.
     covariance_type : str
         ``"full"``, ``"tied"``, ``"diag"`` or ``"spherical"``. Fewer numbers have less noise.
     n_steps : int, optional
@@ -69,6 +73,8 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         Of the numbers, in the data's own units, shaped as scikit-learn's.
     probabilities_ : dict of str to array of shape (K, C)
         For each column of categories their probabilities in each component.
+    cells_ : dict of str to array
+        For each column of numbers its distribution over cells, which ``sample`` keeps to.
     categories_ : dict of str to tuple
         For each of these columns the declared values.
     columns_ : tuple of str
@@ -112,6 +118,7 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         epsilon: float = 1.0,
         delta: float = 1e-6,
         schema: Schema | None = None,
+        whole: Collection[str] = (),
         covariance_type: str = "full",
         n_steps: int | None = None,
         neighbors: Neighbors | str | None = None,
@@ -122,6 +129,7 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         self.epsilon = epsilon
         self.delta = delta
         self.schema = schema
+        self.whole = whole
         self.covariance_type = covariance_type
         self.n_steps = n_steps
         self.neighbors = neighbors
@@ -151,8 +159,9 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         self.n_features_in_ = len(self.columns_)
         self.n_components_ = found.components.count
         self.weights_, self.means_ = found.components.weights, found.components.means
-        self.covariances_ = _shaped(found.components.covariances, self.covariance_type)
+        self.covariances_ = shaped_covariances(found.components.covariances, self.covariance_type)
         self.probabilities_ = dict(zip(names, found.probabilities, strict=True))
+        self.cells_ = dict(zip(curator.columns, found.cells, strict=True))
         return self
 
     def _open(self, X: Any) -> Curator:
@@ -197,11 +206,31 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
             tuple(map(len, curator.categories)),
             self._promised(curator.neighbors),
             curator.size,
+            whole=self._whole(curator),
             shape=shape,
             steps=steps,
         )
 
-    _fitted = ("weights_", "means_", "covariances_", "n_components_", "probabilities_", "categories_", "columns_")
+    def _whole(self, curator: Curator) -> tuple[bool, ...]:
+        """Return for each column of numbers whether they are whole."""
+        names = curator.columns
+        if isinstance(self.whole, str) or not set(self.whole) <= set(names):
+            raise ValueError(f"whole={self.whole!r}: expected names of columns of numbers, of " + _listed(names))
+        for name, low, high in zip(names, curator.space.low, curator.space.high, strict=True):
+            if name in self.whole and math.ceil(low) > math.floor(high):
+                raise ValueError(f"whole={self.whole!r}: expected a whole number within the bounds of {name!r}")
+        return tuple(name in self.whole for name in names)
+
+    _fitted = (
+        "weights_",
+        "means_",
+        "covariances_",
+        "n_components_",
+        "probabilities_",
+        "cells_",
+        "categories_",
+        "columns_",
+    )
 
     def _check_fitted(self) -> None:
         """Raise where a file holds no mixture."""
@@ -217,6 +246,11 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         declared = {name: (k, len(Category(values).values)) for name, values in self.categories_.items()}
         if {name: table.shape for name, table in self.probabilities_.items()} != declared:
             raise ValueError("probabilities_: expected a table of components and categories for each of categories_")
+        sizes = [cells.count for cells in self._cells]
+        if [len(shares) for shares in self.cells_.values()] != sizes or tuple(self.cells_) != self._numbers:
+            raise ValueError("cells_: expected a distribution over the cells of each column of numbers")
+        if not all(np.all(shares >= 0.0) and abs(shares.sum() - 1.0) < 1e-6 for shares in self.cells_.values()):
+            raise ValueError("cells_: expected numbers of at least 0 that sum to 1")
         columns = d + len(declared)
         if len(set(self.columns_)) != columns or self.n_features_in_ != columns or self._space.dimension != d:
             raise ValueError("columns_: expected every column of numbers and of categories once")
@@ -236,11 +270,18 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         return space
 
     @property
+    def _cells(self) -> tuple[Cells, ...]:
+        """The cells of each column of numbers."""
+        low, high = (np.broadcast_to(end, len(self._numbers)).tolist() for end in (self._space.low, self._space.high))
+        return tuple(map(Cells, low, high, (name in self.whole for name in self._numbers)))
+
+    @property
     def _mixture(self) -> MixedComponents:
         """The mixture in the data's own units."""
         check_is_fitted(self)
-        covariances = _full(self.covariances_, self.covariance_type, *self.means_.shape)
-        return MixedComponents(Components(self.weights_, self.means_, covariances), tuple(self.probabilities_.values()))
+        covariances = full_covariances(self.covariances_, self.covariance_type, *self.means_.shape)
+        components = Components(self.weights_, self.means_, covariances)
+        return MixedComponents(components, tuple(self.probabilities_.values()), tuple(self.cells_.values()))
 
     def score_samples(self, X: Any) -> Array:
         """Return the logarithm of density times probability of each row. Exact: not for publishing.
@@ -268,9 +309,7 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         """Return the most likely component for each row."""
         return np.asarray(self.predict_proba(X).argmax(axis=1))
 
-    def sample(
-        self, n_samples: int = 1, *, random_state: Any = None, whole: Collection[str] = ()
-    ) -> dict[str, NDArray[Any]]:
+    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> dict[str, NDArray[Any]]:
         """Return synthetic rows, column by column in the order of ``columns_``. It costs nothing.
 
         A data frame is ``pandas.DataFrame(mixture.sample(1000))``, or ``polars.DataFrame(…)``.
@@ -280,8 +319,6 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         n_samples : int
         random_state : int, optional
             Rows are public, so a seed is fine here.
-        whole : collection of str
-            The columns whose numbers are to be whole, such as years of age.
 
         Returns
         -------
@@ -289,16 +326,12 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
             Numbers inside of their declared bounds, and categories as they were declared.
         """
         mixture, size = self._mixture, integer("n_samples", n_samples, least=1)
-        if isinstance(whole, str) or not set(whole) <= set(self._numbers):
-            raise ValueError(f"whole={whole!r}: expected names of columns of numbers, of " + _listed(self._numbers))
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
         x, codes = mixture.sample(size, rng)
-        low, high = (np.broadcast_to(end, x.shape[1]) for end in (self._space.low, self._space.high))
         drawn: dict[str, NDArray[Any]] = {}
         for j, name in enumerate(self._numbers):
-            ends = (math.ceil(low[j]), math.floor(high[j])) if name in whole else (low[j], high[j])
-            column = np.rint(x[:, j]).clip(*ends).astype(np.int64) if name in whole else x[:, j].clip(*ends)
-            drawn[name] = column
+            column = moved(mixture.components, j, self._cells[j], mixture.cells[j], x[:, j])
+            drawn[name] = column.astype(np.int64) if name in self.whole else column
         for j, (name, values) in enumerate(self.categories_.items()):
             alike = len({type(value) for value in values}) == 1
             drawn[name] = np.array(values, dtype=None if alike else object)[codes[:, j]]

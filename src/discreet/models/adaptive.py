@@ -99,9 +99,16 @@ class Adaptive(Method[Components]):
         return 2.0 * self.count**2 / (self.budget * self._rows**2) * d * (d + 2.0) / 0.3
 
     @property
-    def _single(self) -> bool:
+    def single(self) -> bool:
         """Whether one Gaussian is all that can be had: asked for, or since a mixture would be noise."""
         return self.count == 1 or self._mean_noise > HOPELESS
+
+    @property
+    def affordable(self) -> int:
+        """How many components the budget can tell apart, of those that were asked for."""
+        if not self.single or self.count == 1:
+            return self.count
+        return max(int(self.count * math.sqrt(HOPELESS / self._mean_noise)), 1)
 
     @property
     def worthwhile(self) -> bool:
@@ -111,7 +118,7 @@ class Adaptive(Method[Components]):
 
     def usual_steps(self) -> int:
         """Return how many steps suit the budget: more where there is less noise."""
-        return ROUNDS if self._single else int(min(max(math.ceil(2.2 * self._mean_noise**-0.26), 3), 40))
+        return ROUNDS if self.single else int(min(max(math.ceil(2.2 * self._mean_noise**-0.26), 3), 40))
 
     @property
     def _difficulty(self) -> float:
@@ -122,18 +129,18 @@ class Adaptive(Method[Components]):
     @property
     def _first(self) -> float:
         """The part of the budget that phase 1 has."""
-        return 1.0 if self._single else min(max(1.5 * math.sqrt(self._difficulty), 0.1), 0.85)
+        return 1.0 if self.single else min(max(1.5 * math.sqrt(self._difficulty), 0.1), 0.85)
 
     @property
     def _rounds(self) -> int:
-        return self.steps if self._single else ROUNDS
+        return self.steps if self.single else ROUNDS
 
     @property
     def shares(self) -> list[float]:
         """Growing ones in phase 1, equal ones in phase 2."""
         rounds = GROWTH ** np.arange(self._rounds)
         first: list[float] = (self._first * rounds / rounds.sum()).tolist()
-        return first if self._single else first + [(1.0 - self._first) / self.steps] * self.steps
+        return first if self.single else first + [(1.0 - self._first) / self.steps] * self.steps
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
@@ -146,16 +153,16 @@ class Adaptive(Method[Components]):
         start = one.initialize(space.dimension, rng)
         base, releases = expectation_maximization(one, start, space, islice(measures, self._rounds))
         rows = released_rows(releases[-1])
-        if self._single:
+        if self.single:
             parts = (np.full(1, 1.0 / self.count), base.means, base.covariances)
             copies = Components(*(np.repeat(part, self.count, axis=0) for part in parts))
             return self._finished(copies, rows), releases
-        model = self._mixture(base, rows)
+        model = self.mixture(base, rows)
         start_pool = model.initialize(space.dimension, rng)
         pool, more = expectation_maximization(model, start_pool, space, measures)
         return self._finished(pool.components, rows), releases + more
 
-    def _mixture(self, base: Components, rows: float) -> AdaptiveMixture:
+    def mixture(self, base: Components, rows: float) -> AdaptiveMixture:
         """Return phase 2's model, for about so many rows."""
         d, second = self.shape.dimension, (1.0 - self._first) / self.steps
         cost = self._difficulty * (self._rows / rows) ** 2

@@ -128,6 +128,8 @@ class AdaptiveMixture(MomentModel[Pool]):
         a², b², c² of the statistic.
     steps : int
         How many steps there will be; the last one shrinks fully.
+    narrowest : float
+        No eigenvalue of a covariance is below, while there are steps to come.
     """
 
     count: int
@@ -136,6 +138,7 @@ class AdaptiveMixture(MomentModel[Pool]):
     shape: Shape
     weights: tuple[float, float, float]
     steps: int
+    narrowest: float = SMALLEST
     name: str = "adaptive mixture"
 
     def initialize(self, dimension: int, rng: np.random.Generator) -> Pool:
@@ -289,7 +292,8 @@ class AdaptiveMixture(MomentModel[Pool]):
         factor, back = pool.components.factors[k], pool.components.whitening[k]
         least = min(max(share * math.sqrt(noise * d), LEAST_RATIO), 0.7)
         own = clipped_spectrum(back @ believed @ back.T, least, MOST_RATIO)
-        found = clipped_spectrum(factor @ own @ factor.T, SMALLEST, LARGEST)
+        narrowest = self.narrowest if pool.step < self.steps else SMALLEST
+        found = clipped_spectrum(factor @ own @ factor.T, narrowest, LARGEST)
         return found if shape.name == "full" else np.asarray(np.diag(np.diag(found)))
 
 

@@ -26,10 +26,11 @@ from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee, Loss
 from discreet.models.adaptive import ROUNDS, Adaptive
 from discreet.models.clipping import Clipping
+from discreet.models.column_maps import corrected
 from discreet.models.components import Components
 from discreet.models.marginals import Marginals
 from discreet.models.method import Method
-from discreet.models.moment_weights import _costs
+from discreet.models.moment_weights import costs
 from discreet.models.released import released_rows
 from discreet.models.shapes import Shape
 from discreet.models.table_mixture import TableMixture
@@ -44,6 +45,7 @@ ALONE = 0.3  # the same where there is one component only, and no table to come
 LEAST_TABLES, MOST_TABLES = 0.1, 0.5  # of e²
 LONGER = 2  # the steps, relative to those for Gaussians alone
 MOST_STEPS = 60
+RESOLUTION = 0.03  # of a column's half-width: while there are steps to come, no component is narrower
 USUAL = 0.9  # of a Gaussian, left unclipped
 
 
@@ -57,10 +59,13 @@ class MixedComponents:
         Of the numbers.
     probabilities : tuple of arrays of shape (K, C)
         For each column of categories.
+    cells : tuple of arrays
+        For each column of numbers the probabilities of its ``cells``, over all components.
     """
 
     components: Components
     probabilities: tuple[Array, ...]
+    cells: tuple[Array, ...]
 
     def moved(self, offset: Array, scale: Array) -> Self:
         """Return the same in other units of the numbers."""
@@ -99,10 +104,13 @@ class AdaptiveTables(Method[MixedComponents]):
         How the Gaussians are found, with the part of the budget that they have.
     categories : tuple of int
         How many categories each column has.
+    whole : tuple of bool
+        For each column of numbers whether they are declared to be whole.
     """
 
     numbers: Adaptive
     categories: tuple[int, ...]
+    whole: tuple[bool, ...]
 
     @classmethod
     def for_data(
@@ -113,49 +121,66 @@ class AdaptiveTables(Method[MixedComponents]):
         promise: Guarantee,
         size: PublicSize,
         *,
+        whole: tuple[bool, ...],
         shape: str = "full",
         steps: int | None = None,
     ) -> AdaptiveTables:
-        """Return the method for a promise."""
+        """Return the method for a promise, with as many components as it can tell apart."""
         part = (1.0 - FIRST) * (1.0 - _tables(Shape(shape, space.dimension), categories))
         numbers = Adaptive.for_data(count, space, promise, size, shape=shape, steps=steps, part=part)
-        if steps is None and not numbers._single:
+        if numbers.affordable < count:  # fewer that can be told apart say more than many that cannot
+            numbers = Adaptive.for_data(numbers.affordable, space, promise, size, shape=shape, steps=steps, part=part)
+        if steps is None and not numbers.single:
             numbers = replace(numbers, steps=min(LONGER * numbers.steps, MOST_STEPS))
-        return cls(numbers, categories)
+        return cls(numbers, categories, whole)
 
     @property
-    def _single(self) -> bool:
-        return self.numbers._single
+    def single(self) -> bool:
+        """Whether one Gaussian is all that can be had."""
+        return self.numbers.single
 
     @property
     def shares(self) -> list[float]:
         """The marginals' first, then those of the Gaussians."""
-        first = ALONE if self._single else FIRST
+        first = ALONE if self.single else FIRST
         return [first, *((1.0 - first) * share for share in self.numbers.shares)]
 
     def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> list[tuple[Query, Loss]]:
         """Return sums, and the marginals."""
-        return [*super().rehearsal(space, losses), (Marginals(self.categories), losses[0])]
+        return [*super().rehearsal(space, losses), (self._first(space), losses[0])]
+
+    def _first(self, space: Box | Ball) -> Marginals:
+        assert isinstance(space, Box)  # as every schema has
+        return Marginals(self.categories, space, self.whole)
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[MixedComponents, list[Release]]:
         """Find the marginals and one Gaussian, spread the components over them, and improve them."""
-        query = Marginals(self.categories)
+        query = self._first(space)
         release = next(measures)(query)
-        marginals, noise = query.probabilities(release)
+        found, noises = query.probabilities(release)
+        marginals, noise = found[: len(self.categories)], noises[: len(self.categories)]
         count = self.numbers.count
-        if self._single:
+
+        def finished(components: Components, tables: tuple[Array, ...]) -> MixedComponents:
+            own = components.moved(np.asarray(space.center), np.asarray(space.scale))
+            several = enumerate(zip(query.cells, found[len(self.categories) :], strict=True))
+            shares = tuple(corrected(own, j, cells, released, noises[0]) for j, (cells, released) in several)
+            return MixedComponents(components, tables, shares)
+
+        if self.single:
             components, releases = self.numbers.run(space, rng, measures)
             tables = tuple(np.repeat(marginal[None], count, axis=0) for marginal in marginals)
-            return MixedComponents(components, tables), [release, *releases]
+            return finished(components, tables), [release, *releases]
         first = sum(self.numbers.shares[:ROUNDS])
         one = replace(self.numbers, count=1, steps=ROUNDS, budget=self.numbers.budget * first)
         base, releases = one.run(space, rng, islice(measures, ROUNDS))
-        mixture = self.numbers._mixture(base, released_rows(releases[-1]))
+        mixture = self.numbers.mixture(base, released_rows(releases[-1]))
+        mixture = replace(mixture, narrowest=RESOLUTION**2 / space.dimension)
         model = TableMixture(mixture, marginals, noise, self._weights)
         pool, more = expectation_maximization(model, model.initialize(space.dimension, rng), space, measures)
-        return MixedComponents(pool.components, pool.probabilities), [release, *releases, *more]
+        return finished(pool.components, pool.probabilities), [release, *releases, *more]
 
     @property
     def _weights(self) -> tuple[float, ...]:
@@ -167,5 +192,5 @@ class AdaptiveTables(Method[MixedComponents]):
 def _tables(shape: Shape, categories: tuple[int, ...]) -> float:
     """Return e²."""
     tables = sum(categories) / math.sqrt(2.0)
-    moments = sum(map(math.sqrt, _costs(Clipping.at_quantile(shape.dimension, USUAL), shape)))
+    moments = sum(map(math.sqrt, costs(Clipping.at_quantile(shape.dimension, USUAL), shape)))
     return min(max(tables / (tables + 2.0 * moments), LEAST_TABLES), MOST_TABLES)

@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 Weights = tuple[float, float, float]
 
 
-def _costs(clipping: Clipping, shape: Shape) -> Weights:
+def costs(clipping: Clipping, shape: Shape) -> Weights:
     d, q = clipping.dimension, clipping.squared
     return 0.5 + d / 4.0, d * q / (2.0 * clipping.beta1() ** 2), shape.energy() * (q / clipping.beta2()) ** 2 / 8.0
 
@@ -48,7 +48,7 @@ def moment_weights(clipping: Clipping, shape: Shape, neighbors: Neighbors, *, co
     >>> round(sum(moment_weights(Clipping(3, 9.0), Shape("full", 3), Neighbors.ADD_REMOVE, counted=True)), 12)
     1.0
     """
-    count, first, second = _costs(clipping, shape)
+    count, first, second = costs(clipping, shape)
     a2 = np.geomspace(0.002, 0.5, 60)[None, :] if counted else np.zeros((1, 1))
     b2 = np.geomspace(0.002, 0.9, 200)[:, None]
     c2 = np.maximum(1.0 - a2 - b2, 1e-9)
@@ -72,7 +72,7 @@ def mixture_weights(
     shared : float
         What the covariance of all rows together costs already, in nats.
     """
-    share, first, second = _costs(clipping, shape)
+    share, first, second = costs(clipping, shape)
     a2 = np.geomspace(0.0005, 0.5, 50)[None, :]
     b2 = np.geomspace(0.002, 0.7, 50)[:, None]
     c2 = np.maximum(1.0 - a2 - b2, 1e-9)

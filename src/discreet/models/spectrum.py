@@ -42,9 +42,8 @@ class Spectrum:
 
     Examples
     --------
-    >>> noisy = Spectrum.of(np.diag([9.0, 1.0, 0.9]), noise=0.5)
-    >>> noisy.values.tolist(), noisy.estimates.round(2).tolist()
-    ([9.0, 1.0, 0.9], [8.94, 0.94, 1.02])
+    >>> Spectrum.of(np.diag([9.0, 1.0, 0.9]), noise=0.5).estimates.round(2).tolist()
+    [8.94, 0.93, 1.03]
     """
 
     values: Array

@@ -1,0 +1,73 @@
+"""Numbers drawn from a mixture, moved so that each column has the histogram that was released.
+
+Gaussians are smooth, and columns of numbers often are not: most people have no capital gains, and work 40 hours. So a
+column x of the mixture, with distribution function F, becomes G⁻¹(F(x)): it keeps its ranks, and with them most of
+what it has to do with other columns, and gets the distribution G. In each of its ``cells`` G has the mixture's
+probability where the released one differs from it by no more than noise explains, and else the released one; within a
+cell it is shaped as the mixture is. All of it is a function of releases.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from discreet.models.cells import EVEN, Cells
+from discreet.models.components import Components
+from discreet.models.marginals import on_simplex
+
+__all__ = ["corrected", "moved"]
+
+Array = NDArray[np.float64]
+
+BELIEVED = 3.5  # standard deviations of noise: of some hundred cells none is wrong by chance alone
+FINE = 16  # points a cell
+
+
+def _distribution(components: Components, column: int, points: Array) -> Array:
+    """Return F of a column of the mixture."""
+    deviations = np.sqrt(components.covariances[:, column, column])
+    z = (points[:, None] - components.means[:, column]) / deviations
+    return np.asarray(np.clip(ndtr(z) @ components.weights, 0.0, 1.0))
+
+
+def corrected(components: Components, column: int, cells: Cells, found: Array, noise: float) -> Array:
+    """Return the probabilities of the cells: the mixture's, where the released ones do not tell otherwise.
+
+    Parameters
+    ----------
+    components : Components
+    column : int
+    cells : Cells
+        Of that column, in the units of the components.
+    found : array
+        The released probabilities.
+    noise : float
+        The variance of the noise on one of them.
+    """
+    ends = cells.edges if cells.single else cells.ends  # what lies beyond a bound is at it
+    own = np.diff(np.concatenate([[0.0], _distribution(components, column, ends), [1.0]]))
+    told = np.abs(found - own) > BELIEVED * math.sqrt(noise)
+    return on_simplex(np.where(told, found, own), 1.0, least=0.0)
+
+
+def moved(components: Components, column: int, cells: Cells, shares: Array, x: Array) -> Array:
+    """Return G⁻¹(F(x)), inside of the bounds; ``shares`` are the probabilities of the cells."""
+    u = _distribution(components, column, x)
+    if cells.single:
+        place = np.searchsorted(np.cumsum(shares)[:-1], u)
+        return np.asarray(math.ceil(cells.low) + place, dtype=np.float64)
+    grid = np.linspace(cells.low, cells.high, EVEN * FINE + 1)
+    own = _distribution(components, column, grid)
+    starts, sizes = own[:-1:FINE], np.diff(own[::FINE])
+    within = (own[:-1].reshape(EVEN, FINE) - starts[:, None]) / np.maximum(sizes, 1e-300)[:, None]
+    within = np.where(sizes[:, None] > 1e-9, within, np.arange(FINE) / FINE)  # where the mixture has nothing: evenly
+    before = shares[0] + np.concatenate([[0.0], np.cumsum(shares[1:-1])[:-1]])
+    target = np.append((before[:, None] + shares[1:-1, None] * within).ravel(), 1.0 - shares[-1])
+    inside = np.interp(u, np.maximum.accumulate(target), grid)
+    at_low, at_high = u <= shares[0], u >= 1.0 - shares[-1]
+    found = np.where(at_low, cells.low, np.where(at_high, cells.high, inside))
+    return np.asarray(np.rint(found).clip(math.ceil(cells.low), math.floor(cells.high)) if cells.whole else found)
