@@ -6,7 +6,7 @@ promises. Without ``--other`` ours runs alone. Neighbours are add-remove, as the
 ours.
 
     export OMP_NUM_THREADS=1
-    python benchmarks/bench_table.py --other /tmp/dpmm/bin/python --cache /tmp/table --out build/benchmarks
+    python benchmarks/bench_table.py --other build/dpmm/bin/python --cache build/table --out build/benchmarks
 
 The rows come from ``adult.data.gz`` and ``adult.test.gz`` in the folder that ``DISCREET_DATA`` names.
 

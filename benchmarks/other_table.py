@@ -3,7 +3,7 @@
 The tool is dpmm (Mahiou et al. 2025): MST, AIM or PrivBayes, over a table that PrivTree makes discrete. It needs
 Python 3.10 or 3.11 and pins its own NumPy and pandas, so it lives in an environment of its own:
 
-    python3.11 -m venv /tmp/dpmm && /tmp/dpmm/bin/pip install dpmm==0.1.9
+    python3.11 -m venv build/dpmm && build/dpmm/bin/pip install dpmm==0.1.9
 
 What it promises: a tenth of ε for the bins and the rest for the model, at δ, by basic composition. Neighbours are
 add-remove (a count has sensitivity 1), but the bins take the number of rows as public. Bounds and categories are the

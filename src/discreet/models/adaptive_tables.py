@@ -40,12 +40,12 @@ __all__ = ["AdaptiveTables", "MixedComponents"]
 
 Array = NDArray[np.float64]
 
-FIRST = 0.05  # of the budget, for the marginals
+FIRST = 0.1  # of the budget, for the marginals
 ALONE = 0.3  # the same where there is one component only, and no table to come
 LEAST_TABLES, MOST_TABLES = 0.1, 0.5  # of e²
 LONGER = 2  # the steps, relative to those for Gaussians alone
 MOST_STEPS = 60
-RESOLUTION = 0.03  # of a column's half-width: while there are steps to come, no component is narrower
+RESOLUTION = 0.1  # of a column's half-width: while there are steps to come, no component is narrower
 USUAL = 0.9  # of a Gaussian, left unclipped
 
 
