@@ -288,6 +288,47 @@ class TestAccuracy:
 
 @seeds_are_fine
 @pytest.mark.parametrize("method", METHODS)
+def test_columns_of_different_units_are_scaled_by_their_bounds(method):
+    """As if they had been scaled by hand; everything else in the data's own units."""
+    units = np.array([1.0, 1000.0, 0.01, 5.0])
+    box, unit = dp.Box(-12.0 * units, 12.0 * units), dp.Box(-1.0, 1.0)
+    model = fitted(ROWS * units, bounds=box, scale_by_bounds=True, method=method, epsilon=50.0)
+    by_hand = fitted(ROWS / 12.0, bounds=unit, method=method, epsilon=50.0)
+    assert np.array_equal(model.scale_, 12.0 * units)
+    np.testing.assert_allclose(np.abs(model.components_), np.abs(by_hand.components_), atol=0.05)
+    np.testing.assert_allclose(model.explained_variance_, by_hand.explained_variance_, rtol=0.1)
+    rows = ROWS[:100] * units
+    np.testing.assert_allclose(
+        model.transform(model.inverse_transform(model.transform(rows))), model.transform(rows), atol=1e-10
+    )
+    assert model.score(rows) == pytest.approx(by_hand.score(ROWS[:100] / 12.0) - np.log(12.0 * units).sum(), abs=0.2)
+    np.testing.assert_allclose(
+        np.cov(model.sample(20_000, random_state=0).T) / np.outer(units, units),
+        model.get_covariance() / np.outer(units, units),
+        atol=0.4,
+    )
+    with pytest.raises(ValueError, match="expected bounds of each column"):
+        fitted(scale_by_bounds=True)
+
+
+@seeds_are_fine
+@pytest.mark.parametrize("method", ["auto", "adaptive", "analyze-gauss"])
+def test_variances_that_cannot_be_are_not_reported(method):
+    for epsilon in (1e-3, 0.01, 0.1):
+        model = fitted(ROWS[:200] / 12.0, n_components=None, bounds=dp.Ball(1.0), method=method, epsilon=epsilon)
+        assert model.explained_variance_.sum() <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("make", [dp.PCA, dp.FactorAnalysis, dp.KMeans])
+def test_what_cannot_be_transformed_is_refused_before_it_is_fitted(make, tmp_path):
+    curator = dp.Curator(ROWS, space=BALL, name="rows", ledger=tmp_path / "l.db")
+    with pytest.raises(ValueError, match="write fit"):
+        make(1).fit_transform(curator)
+    assert not curator.ledger.history()
+
+
+@seeds_are_fine
+@pytest.mark.parametrize("method", METHODS)
 def test_json_there_and_back(method):
     model = fitted(method=method)
     again = dp.PCA.from_json(model.to_json())
@@ -301,7 +342,7 @@ def test_json_there_and_back(method):
     [
         ({"n_components": 5}, "n_components=5"),
         ({"n_components": 0}, "n_components=0"),
-        ({"n_components": 1.5}, "n_components=1.5"),
+        ({"n_components": 1.5}, "n_components=1.5: expected a whole number from 1 to 4, a share of the variance"),
         ({"n_components": "two"}, "n_components='two'"),
         ({"n_components": 0.5, "method": "exponential"}, "expected a number with method='exponential'"),
         ({"method": "svd"}, "method='svd'"),

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import is_array_api_obj, is_numpy_array
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -37,7 +37,7 @@ from discreet.models.method import Found, Method
 from discreet.noise import Bits, NotPrivateWarning, SeededBits
 from discreet.records import Ball, Box, Records, as_records, check_finite
 
-__all__ = ["PrivateEstimator", "promise_in_words"]
+__all__ = ["PrivateEstimator", "RowTransformer", "promise_in_words"]
 
 
 def promise_in_words(guarantee: Guarantee | None, unit: str, releases: Sequence[Release]) -> str:
@@ -48,6 +48,19 @@ def promise_in_words(guarantee: Guarantee | None, unit: str, releases: Sequence[
         return f"fitted WITHOUT {why}"
     whose = f"fitted at {guarantee} for {unit if unit != 'row' else 'each row'}"
     return whose + ("" if all(release.recorded for release in releases) else ", NOT RECORDED in any ledger")
+
+
+class RowTransformer(TransformerMixin):  # type: ignore[misc]
+    """A transformer that refuses, before anything is spent, to fit and transform what it may not show."""
+
+    def fit_transform(self, X: Any, y: Any = None, **parameters: Any) -> Any:
+        """Fit to rows and transform them; for rows that whoever calls this may see. What comes out is private."""
+        if isinstance(X, Curator | Records | str | os.PathLike):
+            raise ValueError(
+                f"X of type {type(X).__name__}: expected rows, as an array or a data frame; write fit(X), and then "
+                "transform(rows) for rows that you may see"
+            )
+        return super().fit_transform(X, y, **parameters)
 
 
 class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
@@ -123,8 +136,10 @@ class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
         records = as_records(rows, space=space.for_columns(rows.shape[1]), missing="fill")
         return Curator(records, neighbors=neighbors)
 
-    def _fit(self, method: Method[Found], curator: Curator, space: Box | Ball | None = None) -> Found:
-        """Pay for a method, run it, note what it cost, and return what it found in the data's own units.
+    def _fit(
+        self, method: Method[Found], curator: Curator, space: Box | Ball | None = None, *, own_units: bool = True
+    ) -> Found:
+        """Pay for a method, run it, note what it cost, and return what it found.
 
         Parameters
         ----------
@@ -132,6 +147,8 @@ class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
         curator : Curator
         space : Box or Ball, optional
             In whose coordinates it runs: by default the curator's, or the ball around it.
+        own_units : bool
+            Whether what was found is moved from the unit ball into the data's own units.
         """
         space = space or curator.space
         promise = self._promised(curator.neighbors)
@@ -149,7 +166,7 @@ class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
         self.guarantee_ = promise if proved else None
         self.unit_ = curator.unit
         self.losses_, self.releases_ = losses, tuple(releases)
-        return found.moved(np.asarray(space.center), np.asarray(space.scale))
+        return found.moved(np.asarray(space.center), np.asarray(space.scale)) if own_units else found
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the parameters and, once it is fitted, what is promised."""

@@ -6,13 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import choice, integer
 from discreet.door import Curator
-from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.base import PrivateEstimator, RowTransformer
 from discreet.guarantees import Neighbors
 from discreet.models.adaptive import Adaptive
 from discreet.models.components import Components
@@ -29,7 +29,7 @@ METHODS = ("auto", "adaptive", "one-release")
 CENTERS = ("private", "declared")
 
 
-class FactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, PrivateEstimator):  # type: ignore[misc]
+class FactorAnalysis(ClassNamePrefixFeaturesOutMixin, RowTransformer, DensityMixin, PrivateEstimator):  # type: ignore[misc]
     """Factor analysis under differential privacy: x = mean + components·z + noise of each column's own.
 
     A private mean and covariance are measured first; the EM steps on them are free, so they go on until nothing moves.

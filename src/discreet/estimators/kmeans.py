@@ -6,13 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_argmin_min
 from sklearn.metrics.pairwise import euclidean_distances
 
 from discreet.arguments import choice, integer
 from discreet.door import Curator
-from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.base import PrivateEstimator, RowTransformer
 from discreet.guarantees import Neighbors
 from discreet.models.components import Components
 from discreet.models.kmeans import adaptive_kmeans
@@ -29,7 +29,7 @@ JOINT_STEPS = 5
 JOINT_WEIGHTS = (0.5, 0.5, 0.0)
 
 
-class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):  # type: ignore[misc]
+class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  # type: ignore[misc]
     """k-means under differential privacy.
 
     The promise (``epsilon``, ``delta``) is for the whole fit. What can be read off the fitted object follows from its

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import choice, integer
 from discreet.door import Curator
-from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.base import PrivateEstimator, RowTransformer
 from discreet.guarantees import Neighbors
 from discreet.models.adaptive import Adaptive
 from discreet.models.components import Components
@@ -32,11 +33,11 @@ DRAWN = ("exponential", "gibbs")
 AROUND_CENTER = ("sulq", *DRAWN)
 
 
-class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):  # type: ignore[misc]
+class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  # type: ignore[misc]
     """Principal component analysis under differential privacy, in the data's own units.
 
-    Where columns have different units, bring them to one first, by their declared bounds
-    (``space.to_unit(rows)``), never by what the rows hold.
+    Where columns have different units, ``scale_by_bounds=True`` measures each in half-widths of its declared bounds. To
+    scale them by what the rows hold, as ``StandardScaler`` does, would not be private.
 
     Parameters
     ----------
@@ -58,6 +59,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator): 
     center : str, optional
         ``"private"``: the mean is measured; the default of the first three methods. ``"declared"``: deviations from the
         centre of the bounds; the only one that the last three know.
+    scale_by_bounds : bool
+        Whether columns are divided by half the width of their bounds first: the axes are then of these columns, and
+        variances have no unit. The bounds must be a ``Box``.
     neighbors, random_state, verbose
         As in ``GaussianMixture``.
 
@@ -65,6 +69,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator): 
     ----------
     components_ : array of shape (n_components_, n_features)
         Principal axes, orthonormal, in the order of their variance.
+    scale_ : array of shape (n_features,)
+        What columns are divided by: 1, or half the width of their bounds.
     explained_variance_, explained_variance_ratio_ : array of shape (n_components_,)
         As far as noise lets them be seen.
     mean_ : array of shape (n_features,)
@@ -96,6 +102,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator): 
         bounds: Box | Ball | None = None,
         method: str = "auto",
         center: str | None = None,
+        scale_by_bounds: bool = False,
         neighbors: Neighbors | str | None = None,
         random_state: Any = None,
         verbose: bool = False,
@@ -106,6 +113,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator): 
         self.bounds = bounds
         self.method = method
         self.center = center
+        self.scale_by_bounds = scale_by_bounds
         self.neighbors = neighbors
         self.random_state = random_state
         self.verbose = verbose
@@ -126,25 +134,43 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator): 
         curator = self._open(X)
         name = choice("method", self.method, METHODS)
         count, share = self._asked(curator.space.dimension)
-        around: Any = curator.space.around  # one step is the same in every column, so that axes are not turned
+        scaled = self._scaled(curator)
+        # Axes must not be turned: a step is the same in every column of the ball around a box, or of its unit ball.
+        space: Any = curator.space if scaled else curator.space.around
         if name in DRAWN:
             if count is None:
                 raise ValueError(f"n_components={self.n_components!r}: expected a number with method={name!r}")
             self._centered(name)
-            axes = self._fit(Directions(count, curator.size, frame=name == "gibbs"), curator, around)
+            method = Directions(count, curator.size, frame=name == "gibbs")
+            axes = self._fit(method, curator, space, own_units=not scaled)
         else:
-            method = self._covariance(name, curator)
-            space = curator.space if isinstance(method, Adaptive) else around
-            axes = Principal.of(self._fit(method, curator, space))
+            covariance = self._covariance(name, curator)
+            space = curator.space if isinstance(covariance, Adaptive) else space
+            axes = Principal.of(self._fit(covariance, curator, space, own_units=not scaled))
             if share is not None:
                 shares = np.cumsum(axes.variances) / axes.total
                 count = min(int(np.searchsorted(shares, share)) + 1, len(shares))
             axes = axes.first(count or len(axes.axes))
-        self.n_components_ = len(axes.axes)
-        self.mean_, self.components_ = axes.mean, axes.axes
+        d = curator.space.dimension
+        self.n_components_, self.components_ = len(axes.axes), axes.axes
+        self.mean_, self.scale_ = axes.mean, np.ones(d)
+        if scaled:  # from the unit ball, where a half-width is 1/√d
+            self.mean_ = np.asarray(curator.space.from_unit(axes.mean))
+            self.scale_ = np.asarray(curator.space.scale) / math.sqrt(d)
+            axes = axes.moved(np.zeros(d), np.full(d, math.sqrt(d)))
         self.explained_variance_, self.explained_variance_ratio_ = axes.variances, axes.variances / axes.total
         self.noise_variance_ = axes.rest
         return self
+
+    def _scaled(self, curator: Curator) -> bool:
+        """Return whether columns are scaled by their bounds."""
+        if not isinstance(self.scale_by_bounds, bool | np.bool_):
+            raise ValueError(f"scale_by_bounds={self.scale_by_bounds!r}: expected True or False")
+        if self.scale_by_bounds and not isinstance(curator.space, Box):
+            raise ValueError(
+                "scale_by_bounds=True: expected bounds of each column, a Box; a Ball has one for all"
+            )
+        return bool(self.scale_by_bounds)
 
     def _asked(self, dimension: int) -> tuple[int | None, float | None]:
         """Return how many components, or which share of the variance."""
@@ -153,7 +179,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator): 
             return dimension, None
         if isinstance(asked, float | np.floating) and 0.0 < asked < 1.0:
             return None, float(asked)
-        return integer("n_components", asked, least=1, most=dimension), None
+        accepted = f"a whole number from 1 to {dimension}, a share of the variance in (0, 1), or None"
+        try:
+            return integer("n_components", asked, least=1, most=dimension), None
+        except ValueError:
+            raise ValueError(f"n_components={asked!r}: expected {accepted}") from None
 
     def _centered(self, name: str) -> bool:
         """Return whether the mean is measured."""
@@ -180,6 +210,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator): 
         "explained_variance_",
         "explained_variance_ratio_",
         "mean_",
+        "scale_",
         "noise_variance_",
         "n_components_",
     )
@@ -188,23 +219,27 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator): 
         """Raise where a file holds no components."""
         super()._check_fitted()
         k, d = self.n_components_, self.n_features_in_
-        found = (self.components_.shape, self.explained_variance_.shape, self.mean_.shape)
-        if found != ((k, d), (k,), (d,)) or self.explained_variance_ratio_.shape != (k,):
+        found = (self.components_.shape, self.explained_variance_.shape, self.mean_.shape, self.scale_.shape)
+        if found != ((k, d), (k,), (d,), (d,)) or self.explained_variance_ratio_.shape != (k,):
             raise ValueError(f"components_, explained_variance_, mean_: expected {k} components of {d} columns")
-        if not (np.all(self.explained_variance_ > 0.0) and np.all(self.explained_variance_ratio_ > 0.0)):
-            raise ValueError("explained_variance_: expected positive numbers")
+        positive = (self.explained_variance_, self.explained_variance_ratio_, self.scale_)
+        if not all(np.all(numbers > 0.0) for numbers in positive):
+            raise ValueError("explained_variance_, explained_variance_ratio_, scale_: expected positive numbers")
 
     @property
     def _principal(self) -> Principal:
         check_is_fitted(self)
         total = float(self.explained_variance_.sum() / self.explained_variance_ratio_.sum())
-        return Principal(self.mean_, self.components_, self.explained_variance_, total)
+        return Principal(np.zeros(len(self.mean_)), self.components_, self.explained_variance_, total)
+
+    def _coordinates(self, X: Any) -> Array:
+        """Return rows as deviations from the mean, scaled."""
+        return np.asarray((self._rows(X) - self.mean_) / self.scale_)
 
     @property
     def _components(self) -> Components:
         """The Gaussian with these variances along the components and the same along all other directions."""
-        factors = self._principal.factors
-        return Components(np.ones(1), factors.mean[None], factors.covariance[None])
+        return Components(np.ones(1), self.mean_[None], self.get_covariance()[None])
 
     @property
     def _n_features_out(self) -> int:
@@ -212,8 +247,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator): 
 
     def transform(self, X: Any) -> Array:
         """Return the coordinates of each row along the components. Of private rows they are private."""
-        rows = self._rows(X)
-        return np.asarray((rows - self.mean_) @ self.components_.T)
+        rows = self._coordinates(X)
+        return np.asarray(rows @ self.components_.T)
 
     def inverse_transform(self, X: Any) -> Array:
         """Return the rows that have these coordinates and no others."""
@@ -221,16 +256,16 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator): 
         coordinates = check_array(X, dtype=np.float64)
         if coordinates.shape[1] != len(self.components_):
             raise ValueError(f"X has {coordinates.shape[1]} columns: expected {len(self.components_)}, one a component")
-        return np.asarray(self.mean_ + coordinates @ self.components_)
+        return np.asarray(self.mean_ + self.scale_ * (coordinates @ self.components_))
 
     def get_covariance(self) -> Array:
         """Return the covariance with these variances along the components and the same along all other directions."""
-        return self._principal.factors.covariance
+        return np.asarray(self._principal.factors.covariance * np.outer(self.scale_, self.scale_))
 
     def score_samples(self, X: Any) -> Array:
         """Return the logarithm of the Gaussian density with that covariance at each row. Exact: not for publishing."""
-        rows = self._rows(X)
-        return self._principal.factors.log_density(rows)
+        rows = self._coordinates(X)
+        return np.asarray(self._principal.factors.log_density(rows) - np.log(self.scale_).sum())
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of the rows. Exact: not for publishing; see ``discreet.private_score``."""
@@ -240,4 +275,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator): 
         """Return synthetic rows from that Gaussian. It costs nothing, and a seed is fine here."""
         check_is_fitted(self)
         seed = check_random_state(random_state).randint(2**31)
-        return self._principal.factors.sample(integer("n_samples", n_samples, least=1), np.random.default_rng(seed))
+        size = integer("n_samples", n_samples, least=1)
+        drawn = self._principal.factors.sample(size, np.random.default_rng(seed))
+        return np.asarray(self.mean_ + self.scale_ * drawn)

@@ -98,7 +98,8 @@ def private_score(
     several = isinstance(model, Iterable)
     models: list[Any] = list(model) if isinstance(model, Iterable) else [model]
     if not models or not all(hasattr(type(one), "_components") for one in models):
-        raise ValueError(f"model={model!r}: expected a fitted GaussianMixture, FactorAnalysis or PCA, or several")
+        found = ", ".join(type(one).__name__ for one in models) or "none"
+        raise ValueError(f"model: expected a fitted GaussianMixture, FactorAnalysis or PCA, or several; got {found}")
     mixtures = [one._components for one in models]
     own = isinstance(X, Curator | Records)  # they have bounds, and a curator a relation
     shell = clone(models[0]).set_params(

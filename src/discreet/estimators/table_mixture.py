@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
+from array_api_compat import is_array_api_obj
 from numpy.typing import NDArray
 from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
@@ -189,6 +190,8 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
             return Curator(X, neighbors=neighbors)
         if self.schema is None:
             raise ValueError(f"schema=None: expected the declared columns, never taken from the rows; {WRITE}")
+        if is_array_api_obj(X):
+            raise ValueError(f"X of type {type(X).__qualname__}: expected a data frame, whose columns have names")
         return Curator(X, schema=self.schema, neighbors=neighbors)
 
     def _method(self, curator: Curator) -> AdaptiveTables:

@@ -32,7 +32,9 @@ __all__ = ["Adaptive"]
 GUESS = 10_000  # rows, where their number is not public; only accuracy depends on it
 ROUNDS = 4  # of phase 1
 GROWTH = 1.5  # of the budget from one of them to the next
+WORTHWHILE = 0.25  # nats a column that the noise of one round may cost
 MANY_COLUMNS = 500  # beyond, the rounds take long
+DISTINCT = 0.05  # up to this error of its mean a component is well told apart
 HOPELESS = 0.2  # above this error of its mean a component is noise
 
 
@@ -105,16 +107,14 @@ class Adaptive(Method[Components]):
 
     @property
     def affordable(self) -> int:
-        """How many components the budget can tell apart, of those that were asked for."""
-        if not self.single or self.count == 1:
-            return self.count
-        return max(int(self.count * math.sqrt(HOPELESS / self._mean_noise)), 1)
+        """How many components the budget can tell apart well, of those that were asked for."""
+        return max(min(int(self.count * math.sqrt(DISTINCT / self._mean_noise)), self.count), 1)
 
     @property
     def worthwhile(self) -> bool:
         """Whether a single Gaussian is better found in some rounds than by one release of all the budget."""
         d = self.shape.dimension
-        return d <= MANY_COLUMNS and self._difficulty <= d
+        return d <= MANY_COLUMNS and self._difficulty <= WORTHWHILE * d
 
     def usual_steps(self) -> int:
         """Return how many steps suit the budget: more where there is less noise."""

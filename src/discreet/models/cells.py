@@ -42,14 +42,16 @@ class Cells:
 
     @property
     def ends(self) -> Array:
-        """Of the cells of equal width."""
+        """Of the cells but for those of a bound: one more than there are of them."""
+        if self.single:
+            return np.arange(math.ceil(self.low), math.floor(self.high) + 2, dtype=np.float64) - 0.5
         return np.asarray(self.low + (self.high - self.low) * (np.arange(EVEN + 1) / EVEN))
 
     @property
     def edges(self) -> Array:
         """A number is in cell i if it is above i of these."""
         if self.single:
-            return np.arange(math.ceil(self.low), math.floor(self.high), dtype=np.float64) + 0.5
+            return self.ends[1:-1]
         below = np.nextafter(self.high, self.low)
         return np.concatenate([[self.low], np.clip(self.ends[1:-1], self.low, below), [below]])
 

@@ -3,8 +3,8 @@
 Gaussians are smooth, and columns of numbers often are not: most people have no capital gains, and work 40 hours. So a
 column x of the mixture, with distribution function F, becomes G⁻¹(F(x)): it keeps its ranks, and with them most of
 what it has to do with other columns, and gets the distribution G. In each of its ``cells`` G has the mixture's
-probability where the released one differs from it by no more than noise explains, and else the released one; within a
-cell it is shaped as the mixture is. All of it is a function of releases.
+probability (that within the bounds) where the released one differs from it by no more than noise explains, and else the
+released one; within a cell it is shaped as the mixture is. All of it is a function of releases.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from scipy.special import ndtr
 
 from discreet.models.cells import EVEN, Cells
 from discreet.models.components import Components
-from discreet.models.marginals import on_simplex
 
 __all__ = ["corrected", "moved"]
 
@@ -48,10 +47,17 @@ def corrected(components: Components, column: int, cells: Cells, found: Array, n
     noise : float
         The variance of the noise on one of them.
     """
-    ends = cells.edges if cells.single else cells.ends  # what lies beyond a bound is at it
-    own = np.diff(np.concatenate([[0.0], _distribution(components, column, ends), [1.0]]))
+    own = np.diff(_distribution(components, column, cells.ends))
+    own = own / own.sum() if own.sum() > 1e-9 else np.full(len(own), 1.0 / len(own))
+    if not cells.single:  # a Gaussian's tail beyond a bound is no reason to think that rows are at it
+        own = np.concatenate([[0.0], own, [0.0]])
     told = np.abs(found - own) > BELIEVED * math.sqrt(noise)
-    return on_simplex(np.where(told, found, own), 1.0, least=0.0)
+    shares = np.where(told, np.maximum(found, 0.0), 0.0)
+    left = max(1.0 - float(shares.sum()), 0.0)
+    others = np.where(told, 0.0, own)
+    if others.sum() > 0.0:
+        shares += others * (left / others.sum())
+    return np.asarray(shares / shares.sum() if shares.sum() > 0.0 else own)
 
 
 def moved(components: Components, column: int, cells: Cells, shares: Array, x: Array) -> Array:

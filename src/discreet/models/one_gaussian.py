@@ -108,6 +108,8 @@ class OneGaussian(MomentModel[Components]):
         shift = shift * kept(moved * moved * d, float(shift @ shift), d, 0.0)
         mean = inside_ball(params.means + factor @ shift)
         covariance = clipped_spectrum(factor @ own @ factor.T, SMALLEST, LARGEST)
+        if self.spectral:  # rows in a unit ball vary by 1 at most, all directions together
+            covariance /= max(1.0, float(np.trace(covariance)))
         return Components(np.ones(1), mean, self._kept_to_shape(covariance)[None])
 
     def _believed(self, covariance: Array, size: float, noise: float) -> Array:

@@ -80,5 +80,6 @@ class OneRelease(Method[Components]):
         values = spectrum.shrunk if self.nearest else spectrum.estimates
         size = min(max(float(values.mean()), 2.0 * spectrum.noise / math.sqrt(d), 1e-9), LARGEST)  # above its own noise
         least = min(max(HIDDEN * spectrum.noise * math.sqrt(d), LEAST * size), size / 2.0)
-        covariance = spectrum.matrix(np.clip(values, least, LARGEST))
+        values = np.clip(values, least, LARGEST)
+        covariance = spectrum.matrix(values / max(1.0, float(values.sum())))  # rows in a unit ball vary by 1 at most
         return Components(np.ones(1), mean[None], covariance[None]), [release]

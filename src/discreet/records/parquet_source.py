@@ -27,6 +27,10 @@ BUFFER = 2**18  # bytes read ahead in each column; without it a column of a row 
 
 def parquet_files(path: Path) -> list[Path]:
     """Return the files that a path stands for."""
+    if "\n" in str(path):  # somebody's rows, most likely: they do not belong into an error
+        raise ValueError(
+            "data: expected the path of Parquet files, and got text of several lines; make a table of it"
+        )
     if not path.exists():
         raise FileNotFoundError(f"{str(path)!r}: no such file or folder; expected a Parquet file or a folder of them")
     if not path.is_dir():
@@ -38,7 +42,14 @@ def parquet_files(path: Path) -> list[Path]:
 
 
 def _open(file: Path) -> Any:
-    return need("pyarrow.parquet").ParquetFile(file, buffer_size=BUFFER, pre_buffer=False)
+    parquet = need("pyarrow.parquet")
+    try:
+        return parquet.ParquetFile(file, buffer_size=BUFFER, pre_buffer=False)
+    except need("pyarrow").lib.ArrowInvalid:
+        wrong = ValueError(
+            f"{str(file)!r}: expected a Parquet file; read other ones with pandas or Polars, and hand over the table"
+        )
+    raise wrong  # outside of the except block, so that nothing of the file comes along
 
 
 def parquet_names(files: list[Path]) -> list[str]:
