@@ -43,7 +43,8 @@ class BernoulliMixture(dp.Model[Classes]):
         return Bound(l2=1.0, replace_l2=math.sqrt(2.0))
 
     def roundoff(self, params, dimension):
-        return (15.0 * (dimension + 2) ** 2 + 2.0 * self.count + 30.0) * 2.0**-53
+        largest = np.max(np.abs(self.space.center) + self.space.scale)
+        return (15.0 * (dimension + 2) ** 2 * largest + 2.0 * self.count + 30.0) * 2.0**-53
 
     def contributions(self, params, block):
         y, xp = block.x, array_namespace(block.x)

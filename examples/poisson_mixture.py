@@ -43,7 +43,7 @@ class PoissonMixture(dp.Model[Groups]):
         return Bound(l2=1.0, replace_l2=math.sqrt(2.0))
 
     def roundoff(self, params, dimension):
-        largest = max(self.space.high) * (1.0 + np.abs(np.log(params.rates)).max())
+        largest = np.max(np.abs(self.space.center) + self.space.scale) * (1.0 + np.abs(np.log(params.rates)).max())
         return (6.0 * (dimension + 2) ** 2 * largest + 2.0 * self.count + 30.0) * 2.0**-53
 
     def contributions(self, params, block):

@@ -21,6 +21,7 @@ from discreet.door import Bound
 from discreet.door.part import Part
 from discreet.door.search import worst_neighbours
 from discreet.em import MODELS, ModelQuery
+from discreet.estimators.guarded_query import GuardedQuery
 from discreet.model_check import _numbers, check_model
 from discreet.noise import GaussianNoise, NotPrivateWarning
 from discreet.records import Block, as_records
@@ -496,3 +497,92 @@ class TestExamples:
         for loading, direction in zip(loadings, directions, strict=True):
             np.testing.assert_allclose(loading * np.sign(loading @ direction), direction, atol=0.3)
         assert np.linalg.eigvalsh(found.components.covariances).min() > 0.0
+
+
+class Reckless(Mean):
+    """The skeleton with faults that made-up rows may not find; on real rows they must do no harm."""
+
+    def __init__(self, fault):
+        super().__init__()
+        object.__setattr__(self, "fault", fault)
+        object.__setattr__(self, "seen", [])
+
+    def contributions(self, params, block):
+        rows = np.array(super().contributions(params, block))
+        here = np.abs(np.asarray(block.x)[:, 0] - 0.123) < 1e-9
+        if self.fault == "raises" and here.any():
+            raise ValueError(f"cannot deal with {block.x[here]}")
+        if self.fault == "another shape" and here.any():
+            return rows[~here]
+        rows[here] = {"too long": 1e200, "not finite": np.nan, "a little too long": 1.5 * rows[here]}.get(
+            self.fault, rows[here]
+        )
+        return rows
+
+    def sum(self, params, block):
+        self.seen.append(len(block.x))
+        return super().sum(params, block) + 100.0
+
+
+class TestGuard:
+    """What a model from outside does with real rows is held to its bound."""
+
+    ROWS = np.random.default_rng(0).uniform(-0.5, 0.5, (50, 2))
+
+    @pytest.mark.parametrize("fault", ["raises", "another shape", "too long", "not finite", "a little too long"])
+    def test_one_row_moves_the_sum_by_the_bound_at_most(self, fault):
+        space = dp.Ball(1.0, center=[0.0, 0.0])
+        query = GuardedQuery(Reckless(fault), np.zeros(2), space)
+        block = Block(self.ROWS, np.zeros((50, 0), dtype=np.int64))
+        odd = Block(np.vstack([self.ROWS, [[0.123, 0.0]]]), np.zeros((51, 0), dtype=np.int64))
+        rows = query.contributions(odd)
+        assert np.linalg.norm(rows, axis=1).max() <= query.bound.l2 * (1.0 + query.roundoff)
+        honest = GuardedQuery(Mean(), np.zeros(2), space)
+        np.testing.assert_array_equal(rows[:50], honest.contributions(block))
+        strict = honest.contributions(Block(*map(array_api_strict.asarray, block)))
+        np.testing.assert_array_equal(np.from_dlpack(strict), rows[:50])
+        moved = np.linalg.norm(query.sum(odd) - query.sum(block))
+        assert moved <= query.bound.l2 * (1.0 + 1e-9)
+
+    @seeds_are_fine
+    def test_no_error_and_no_state_tells_of_a_row(self, tmp_path):
+        model = Reckless("raises")
+        rows = np.vstack([self.ROWS, [[0.123, 0.0]]])
+        curator = dp.Curator(rows, space=dp.Ball(1.0), name="rows", ledger=tmp_path / "l.db")
+        with pytest.raises(ValueError, match="sum"):
+            dp.fit_model(model, curator, epsilon=1.0, delta=1e-6, n_steps=2)  # its sum is refused on made-up rows
+        assert not curator.ledger.history()
+
+        class Harmless(Reckless):
+            def sum(self, params, block):
+                self.seen.append(len(block.x))
+                return Mean.sum(self, params, block)
+
+        model = Harmless("raises")
+        before = dp.fit_model(model, curator, epsilon=1.0, delta=1e-6, n_steps=2)
+        assert np.all(np.isfinite(before.params))
+        assert 51 not in model.seen
+
+    def test_state_kept_in_a_sum_is_noticed(self):
+        class Keeping(Mean):
+            def sum(self, params, block):
+                object.__setattr__(self, "kept", np.asarray(block.x).mean(axis=0))
+                return super().sum(params, block)
+
+            def maximize(self, params, release):
+                return getattr(self, "kept", super().maximize(params, release))
+
+        with pytest.raises(ValueError, match="two answers for one release"):
+            check_model(Keeping(), dp.Ball(1.0, center=[0.0, 0.0]))
+
+    def test_a_wrong_place_at_the_parameters_is_found(self):
+        class Spike(Mean):
+            def initialize(self, dimension, rng):
+                return np.full(dimension, 0.3)
+
+            def contributions(self, params, block):
+                away = ((block.x - params) ** 2).sum(axis=1, keepdims=True)
+                return super().contributions(params, block) * (1.0 + 9.0 * np.exp(-away / (2.0 * 0.001**2)))
+
+        with pytest.raises(dp.WrongBound):
+            check_model(Spike(), dp.Ball(1.0, center=[0.0] * 5))

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import discreet as dp
 from discreet.door.search import worst_neighbours
-from discreet.models.directions import Directions, Energies, OneDirection, Scatter
+from discreet.models.directions import Directions, Energies, Frame, OneDirection, Scatter
 from discreet.models.spectrum import Spectrum
 from discreet.models.sulq import Products
 from discreet.noise import NotPrivateWarning
@@ -98,6 +98,24 @@ class TestPrivacy:
         with pytest.raises(ValueError, match="approximately"):
             dp.PCA.from_dict(forged)
 
+    def test_a_ledger_takes_no_draw_that_is_not_proved(self, tmp_path):
+        curator = dp.Curator(ROWS, space=BALL, name="rows", ledger=tmp_path / "l.db")
+        with pytest.raises(ValueError, match="nothing is proved"):
+            dp.PCA(2, method="gibbs").fit(curator)
+        assert not curator.ledger.history()
+
+    def test_a_file_cannot_promise_more_than_its_losses(self):
+        facts = dp.PCA(1, bounds=BALL).fit(ROWS).to_dict()
+        for name, wrong in (
+            ("guarantee_", {"epsilon": 0.5, "delta": 1e-6, "neighbors": "replace-one"}),
+            ("unit_", "each patient"),
+            ("unit_", []),
+        ):
+            with pytest.raises(ValueError, match=name):
+                dp.PCA.from_dict(facts | {"fitted": facts["fitted"] | {name: wrong}})
+        assert "in ideal arithmetic" in repr(dp.PCA(1, bounds=BALL, method="exponential").fit(ROWS))
+        assert "ideal" not in repr(dp.PCA(1, bounds=BALL).fit(ROWS))
+
     @pytest.mark.parametrize("method", ["adaptive", "exponential"])
     def test_a_ledger_is_charged_once_and_then_refuses(self, tmp_path, method):
         promise = dp.Guarantee(1.0, 1e-6)
@@ -177,6 +195,10 @@ class TestMechanism:
             curator.measure(Scatter(curator.space, np.eye(4)), dp.GaussianLoss(1.0))
         with pytest.raises(ValueError, match="Scatter"):
             curator.measure(dp.Sum(curator.space), dp.BoundedRangeLoss(1.0), passage=OneDirection())
+        with pytest.raises(ValueError, match="at most 4 directions"):
+            curator.plan(Scatter(curator.space, np.eye(4), Frame(5)), dp.BoundedRangeLoss(1.0))
+        with pytest.raises(ValueError, match="orthonormal"):
+            Energies(curator.space, np.vstack([np.eye(4), np.eye(4)]), False)
         with pytest.raises(ValueError, match="overflow"):
             curator.plan(Scatter(curator.space, np.eye(4)), dp.BoundedRangeLoss(1e299))
 

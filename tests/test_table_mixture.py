@@ -496,7 +496,7 @@ class TestColumns:
     def test_a_histogram_that_says_the_same_moves_nothing(self):
         rng, cells = np.random.default_rng(0), Cells(-3.0, 3.0)
         mixture = Components(np.array([0.5, 0.5]), np.array([[-1.0], [1.0]]), np.array([[[0.2]], [[0.5]]]))
-        x = mixture.sample(5000, rng)[0][:, 0].clip(-2.99, 2.99)
+        x = mixture.sample(5000, rng)[0][:, 0].clip(-2.0, 2.0)
         told = np.full(cells.count, 0.5)
         assert np.allclose(moved(mixture, 0, cells, corrected(mixture, 0, cells, told, noise=1.0), x), x, atol=0.02)
         corrected_where_sure = corrected(mixture, 0, cells, np.eye(cells.count)[0], noise=1e-12)

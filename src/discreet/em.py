@@ -113,7 +113,10 @@ class Model(ABC, Generic[Params]):
         """Return the next parameters, from those at which the release was measured. Total."""
 
     def sum(self, params: Params, block: Block) -> Any:
-        """Return the sum of the block's contributions. Overridden where it can be had faster."""
+        """Return the sum of the block's contributions. Overridden where it can be had faster.
+
+        For models of the library alone: ``discreet.fit_model`` adds up the contributions itself.
+        """
         rows = self.contributions(params, block)
         return array_namespace(rows).sum(rows, axis=0)
 

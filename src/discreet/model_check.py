@@ -124,6 +124,26 @@ def attack(query: ModelQuery[Any], rng: np.random.Generator, *, starts: int = 12
     with np.errstate(all="ignore"):
         for finding in worst_neighbours(query, rng, starts=starts, steps=steps):
             _compare(query, finding.norm, finding.found)
+        rows = _at_parameters(query)
+        if rows is not None:
+            found = np.asarray(query.model.contributions(query.params, rows), dtype=np.float64)
+            for norm in NORMS:
+                if math.isfinite(query.bound.norm(norm.removeprefix("replace_"))):
+                    _compare(query, norm, _farthest(np.where(np.isfinite(found), found, np.inf), norm))
+
+
+def _at_parameters(query: ModelQuery[Any]) -> Block | None:
+    """Return rows where the parameters are, and between them: if a bound is wrong in a small place, it is there."""
+    d = query.dimension
+    places = [number.reshape(-1, d) for number in _numbers(query.params) if number.ndim and number.shape[-1] == d]
+    if not places:
+        return None
+    points = np.concatenate(places)[:50]
+    points = np.concatenate([points, -points, (points + np.roll(points, 1, axis=0)) / 2.0])
+    lengths = np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1.0)
+    sizes = query.model.categories
+    codes = np.random.default_rng(0).integers(0, sizes or (1,), (len(points), len(sizes) or 1))
+    return Block(points / lengths, codes if sizes else codes[:, :0])
 
 
 def _compare(query: ModelQuery[Any], norm: str, found: float) -> None:
@@ -261,7 +281,9 @@ def _next(query: ModelQuery[Any], release: Release, block: Block) -> ModelQuery[
     model, before = query.model, [number.copy() for number in _numbers(query.params)]
     params = _maximized(query, release)
     _finite(model, "maximize", params)
-    query.contributions(Block(block.x[:7], block.codes[:7]))
+    some = Block(block.x[:7], block.codes[:7])
+    query.contributions(some)
+    query.sum(some)
     again = _maximized(query, release)
     if not _same(_numbers(params), _numbers(again)):
         raise ValueError(

@@ -264,7 +264,12 @@ class Curator:
         query.check(self.space, self.categories)
         if passage is not None and not isinstance(passage, Passage):
             raise ValueError(f"passage={passage!r}: expected a Passage, for example Euclidean(), or None")
-        return (passage or passage_for(query, loss)).plan(query, loss, self.setting)
+        plan = (passage or passage_for(query, loss)).plan(query, loss, self.setting)
+        if plan.kind == "approximate" and self._ledger is not None:
+            raise ValueError(
+                f"query={query.name!r}: expected an exact draw where a ledger records; nothing is proved about this one"
+            )
+        return plan
 
     def measure(
         self, query: Query, loss: Loss | Guarantee, *, passage: Passage | None = None, bits: Bits | None = None
@@ -311,7 +316,7 @@ class Curator:
     def _let_out(self, query: Query, plan: Plan, bits: Bits | None, recorded: bool) -> Release:
         """Sum the rows and draw. Whoever calls this has recorded ``plan.loss``."""
         # No sum is larger than this. If it were (a file that grew), an error would tell; moving it back does not, and a
-        # move into a public interval brings no two sums farther apart.
+        # move into a public interval brings no two sums farther apart in any norm.
         most = self.setting.largest(query)
         values = np.clip(self._records.reduce(query.sum, query.size), -most, most)
         return measured(

@@ -47,6 +47,7 @@ def promise_in_words(guarantee: Guarantee | None, unit: str, releases: Sequence[
         why = "privacy: its noise came from a seed" if seeded else "a proof of privacy: its draw is approximate"
         return f"fitted WITHOUT {why}"
     whose = f"fitted at {guarantee} for {unit if unit != 'row' else 'each row'}"
+    whose += "" if all(release.exact for release in releases) else " in ideal arithmetic"
     return whose + ("" if all(release.recorded for release in releases) else ", NOT RECORDED in any ledger")
 
 

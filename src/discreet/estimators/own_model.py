@@ -2,7 +2,8 @@
 
 What an estimator does for the library's models it does for any ``discreet.Model``: rows behind a door, one reservation
 for the whole fit, a fixed number of steps. A model from outside has one thing more to show, that its bound holds: it is
-attacked before anything is spent, and again at the parameters of each step, which are public.
+attacked before anything is spent, and again at the parameters of each step, which are public. And what it does with
+real rows is held to that bound (``guarded_query``).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from discreet.arguments import integer, positive
 from discreet.door import Curator, Query, Release
 from discreet.em import Model, ModelQuery, Step, expectation_maximization
 from discreet.estimators.base import PrivateEstimator, promise_in_words
+from discreet.estimators.guarded_query import GuardedQuery
 from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.model_check import attack, check_model
 from discreet.models.method import Method
@@ -218,7 +220,7 @@ class Steps(Method[Found[Any]]):
 
     def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> list[tuple[Query, Loss]]:
         """Return the first measurement, at every loss."""
-        return [(ModelQuery(self.model, self.start, space), loss) for loss in set(losses)]
+        return [(GuardedQuery(self.model, self.start, space), loss) for loss in set(losses)]
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
@@ -229,11 +231,11 @@ class Steps(Method[Found[Any]]):
 
 
 def _guarded(measure: Step) -> Step:
-    """Return a way to measure that attacks first: a wrong bound raises, and no row is read."""
+    """Return a way to measure that attacks first, a wrong bound raising before a row is read, and then guards."""
 
     def measured(query: Query) -> Release:
         assert isinstance(query, ModelQuery)
         attack(query, np.random.default_rng())
-        return measure(query)
+        return measure(GuardedQuery(query.model, query.params, query.space))
 
     return measured

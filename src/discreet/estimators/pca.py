@@ -167,9 +167,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  #
         if not isinstance(self.scale_by_bounds, bool | np.bool_):
             raise ValueError(f"scale_by_bounds={self.scale_by_bounds!r}: expected True or False")
         if self.scale_by_bounds and not isinstance(curator.space, Box):
-            raise ValueError(
-                "scale_by_bounds=True: expected bounds of each column, a Box; a Ball has one for all"
-            )
+            raise ValueError("scale_by_bounds=True: expected bounds of each column, a Box; a Ball has one for all")
         return bool(self.scale_by_bounds)
 
     def _asked(self, dimension: int) -> tuple[int | None, float | None]:

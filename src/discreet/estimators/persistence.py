@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import choice
 from discreet.door import Release
-from discreet.guarantees import Guarantee, Loss, Neighbors
+from discreet.guarantees import Guarantee, Loss, Neighbors, compose
 from discreet.records import Schema, Space
 
 __all__ = ["FORMAT", "Persistent"]
@@ -80,6 +80,11 @@ class Persistent:
                 raise ValueError("guarantee_: expected None, since a release was drawn approximately")
             if not isinstance(guarantee, Guarantee) or guarantee.neighbors is not losses[0].neighbors:
                 raise ValueError("guarantee_: expected a guarantee under the relation of the releases")
+            if compose(losses).delta(guarantee.epsilon) > guarantee.delta * (1.0 + 1e-6):
+                raise ValueError("guarantee_: expected one that the losses keep together")
+        unit, rows = self.unit_, all(release.declared.get("unit") is None for release in releases)  # type: ignore[attr-defined]
+        if not isinstance(unit, str) or (unit == "row") != rows:
+            raise ValueError(f"unit_={unit!r}: expected the unit that the releases declare")
 
     @classmethod
     def from_json(cls, text: str) -> Self:

@@ -88,6 +88,12 @@ class Frame(OneDirection):
     count: int
     kind = "approximate"
 
+    def plan(self, query: Query, loss: Loss, setting: Setting) -> Plan:
+        """Return the draw for a ``BoundedRangeLoss``."""
+        if isinstance(query, Scatter) and self.count > query.basis.shape[1]:
+            raise ValueError(f"count={self.count}: expected at most {query.basis.shape[1]} directions")
+        return super().plan(query, loss, setting)
+
     def _parts(self, query: Scatter) -> Mapping[str, Part]:
         return {"frame": Part((query.basis.shape[1], self.count))}
 
@@ -179,6 +185,10 @@ class Energies(Query):
     axes: Array
     counted: bool
     name = "energies"
+
+    def __post_init__(self) -> None:
+        if np.abs(self.axes @ self.axes.T - np.eye(len(self.axes))).max() > 1e-12:
+            raise ValueError("axes: expected orthonormal rows")
 
     @property
     def dimension(self) -> int:

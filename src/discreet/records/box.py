@@ -100,7 +100,7 @@ class Box(Space):
 
     @cached_property
     def around(self) -> Ball:
-        """The smallest ball that holds the box, and a little more: its rounding moves no row of the box.
+        """The smallest ball that holds the box, and a little more, so that it clips none of its rows.
 
         >>> Box([0, 0], [6, 8]).around.radius
         5.0000000000...

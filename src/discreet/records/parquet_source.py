@@ -28,9 +28,7 @@ BUFFER = 2**18  # bytes read ahead in each column; without it a column of a row 
 def parquet_files(path: Path) -> list[Path]:
     """Return the files that a path stands for."""
     if "\n" in str(path):  # somebody's rows, most likely: they do not belong into an error
-        raise ValueError(
-            "data: expected the path of Parquet files, and got text of several lines; make a table of it"
-        )
+        raise ValueError("data: expected the path of Parquet files, and got text of several lines; make a table of it")
     if not path.exists():
         raise FileNotFoundError(f"{str(path)!r}: no such file or folder; expected a Parquet file or a folder of them")
     if not path.is_dir():
