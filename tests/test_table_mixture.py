@@ -24,7 +24,7 @@ from discreet.models.column_maps import corrected, moved
 from discreet.models.components import Components
 from discreet.models.marginals import Marginals, on_simplex
 from discreet.models.mixed_moments import LEAST, MixedMoments
-from discreet.models.table_mixture import TableMixture
+from discreet.models.table_model import TableModel
 from discreet.noise import NotPrivateWarning
 from discreet.records import Block, Box, as_records
 
@@ -197,7 +197,7 @@ class TestSearch:
     @pytest.mark.parametrize("fault", ["tables left out", "replace as add", "sqrt 2"])
     def test_broken_bounds_are_caught(self, fault):
         rng = np.random.default_rng(0)
-        narrow = {query.model.numbers.count: query for query in MODELS[TableMixture](rng, 2, 1.0)}
+        narrow = {query.model.numbers.count: query for query in MODELS[TableModel](rng, 2, 1.0)}
         for right in (narrow[2], narrow[20]):
             assert all(finding.holds for finding in worst_neighbours(right, rng, starts=8, steps=4))
             found = worst_neighbours(Broken(right, fault), rng, starts=8, steps=4)
@@ -210,7 +210,7 @@ class TestSearch:
 
     def test_any_release_gives_probabilities(self):
         rng = np.random.default_rng(0)
-        for query in MODELS[TableMixture](rng, 2, 1.0):
+        for query in MODELS[TableModel](rng, 2, 1.0):
             for scale in (0.0, 1e-300, 1.0, 1e12):
                 value = scale * rng.standard_normal(query.size)
                 release = dp.Release(

@@ -33,7 +33,7 @@ from discreet.models.method import Method
 from discreet.models.moment_weights import costs
 from discreet.models.released import released_rows
 from discreet.models.shapes import Shape
-from discreet.models.table_mixture import TableMixture
+from discreet.models.table_model import TableModel
 from discreet.records import Ball, Box
 
 __all__ = ["AdaptiveTables", "MixedComponents"]
@@ -178,7 +178,7 @@ class AdaptiveTables(Method[MixedComponents]):
         base, releases = one.run(space, rng, islice(measures, ROUNDS))
         mixture = self.numbers.mixture(base, released_rows(releases[-1]))
         mixture = replace(mixture, narrowest=RESOLUTION**2 / space.dimension)
-        model = TableMixture(mixture, marginals, noise, self._weights)
+        model = TableModel(mixture, marginals, noise, self._weights)
         pool, more = expectation_maximization(model, model.initialize(space.dimension, rng), space, measures)
         return finished(pool.components, pool.probabilities), [release, *releases, *more]
 

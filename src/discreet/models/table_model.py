@@ -33,7 +33,7 @@ from discreet.models.shapes import Shape
 from discreet.models.shrinkage import kept
 from discreet.records import Ball, Block
 
-__all__ = ["TableMixture", "TablePool"]
+__all__ = ["TableModel", "TablePool"]
 
 Array = NDArray[np.float64]
 Tables = tuple[Array, ...]
@@ -96,7 +96,7 @@ def _instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
         numbers = AdaptiveMixture(count, base, Clipping.at_quantile(d, 0.8), Shape(name, d), (0.1, 0.3, 0.6), 10)
         marginals = tuple(rng.dirichlet(np.ones(size)) * 0.99 + 0.01 / size for size in categories)
         weights = tuple(rng.dirichlet(np.ones(len(categories))) * rng.uniform(0.2, 0.8))
-        model = TableMixture(numbers, marginals, (1e-4,) * len(categories), weights)
+        model = TableModel(numbers, marginals, (1e-4,) * len(categories), weights)
         start = Components(
             rng.dirichlet(np.full(count, 0.5)) * 0.999 + 0.001 / count,
             inside_ball(rng.standard_normal((count, d)) * 0.5),
@@ -109,7 +109,7 @@ def _instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
 
 @registered_model(_instances)
 @dataclass(frozen=True, eq=False)
-class TableMixture(Model[TablePool]):
+class TableModel(Model[TablePool]):
     """K components, each a Gaussian and a table for every column of categories.
 
     Parameters
