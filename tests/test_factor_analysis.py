@@ -48,7 +48,6 @@ def overlap(one, other):
     [
         dp.FactorAnalysis(1, epsilon=1e3, bounds=dp.Ball(1e3), random_state=0),
         dp.FactorAnalysis(1, epsilon=1e3, bounds=dp.Box(-1e3, 1e3), random_state=0, method="one-release"),
-        dp.FactorAnalysis(1, epsilon=1e3, bounds=dp.Ball(1e3), random_state=0, center="declared"),
     ]
 )
 def test_the_contract_of_scikit_learn(estimator, check):
