@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import choice
+from discreet.records.box import WRITE as WRITE_BOX
 from discreet.records.box import Box
 from discreet.records.cells import category_key
 
@@ -41,6 +42,10 @@ class Number:
     --------
     >>> Number(0, 120, missing="fill", fill=40)
     Number(low=0.0, high=120.0, missing='fill', fill=40.0)
+    >>> Number(120, 0)
+    Traceback (most recent call last):
+        ...
+    ValueError: low=120.0 is not below high=0.0: expected low < high; write for example Number(0, 120)
     >>> Number(0, 120, missing="fill", fill=200)
     Traceback (most recent call last):
         ...
@@ -55,7 +60,10 @@ class Number:
     def __init__(
         self, low: float | None = None, high: float | None = None, missing: str = "drop", fill: float | None = None
     ) -> None:
-        box = Box(low, high)
+        try:
+            box = Box(low, high)
+        except ValueError as error:
+            raise ValueError(str(error).replace(WRITE_BOX, "for example Number(0, 120)")) from None
         if isinstance(box.low, tuple) or isinstance(box.high, tuple):
             raise ValueError(f"low={low!r}, high={high!r}: expected one number each; write for example Number(0, 120)")
         if _fills(missing, fill, "Number(0, 120, missing='fill', fill=40)"):
