@@ -515,6 +515,14 @@ class TestColumns:
 
 
 @seeds_are_fine
+def test_a_schema_that_drops_most_rows_is_noticed_by_what_was_released():
+    wrong = dp.Schema(dict(SCHEMA.columns) | {"sex": dp.Category(["female", "male"])})
+    with pytest.warns(UserWarning, match="rows contributed, of"):
+        fitted(FRAME, schema=wrong, n_steps=1)
+    fitted(FRAME, n_steps=1)  # and no warning here
+
+
+@seeds_are_fine
 def test_fewer_components_where_the_budget_cannot_tell_so_many_apart():
     few, many = fitted(FRAME, 50, epsilon=0.3, n_steps=2), fitted(FRAME, 50, epsilon=100.0, n_steps=2)
     assert 1 <= few.n_components_ < many.n_components_ == 50

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Collection, Mapping
 from typing import Any, Self
 
@@ -15,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import choice, integer
-from discreet.door import Curator
+from discreet.door import Curator, Release
 from discreet.estimators.base import PrivateEstimator
 from discreet.estimators.gaussian_mixture import full_covariances, shaped_covariances
 from discreet.guarantees import Neighbors
@@ -24,6 +25,7 @@ from discreet.models.cells import Cells
 from discreet.models.clipped_moments import SHAPES
 from discreet.models.column_maps import moved
 from discreet.models.components import Components
+from discreet.models.released import noise_of
 from discreet.records import Box, Category, Records, Schema, Space
 from discreet.records.cells import numbers as numbers_of
 from discreet.records.table_cells import numeric, plain
@@ -163,6 +165,7 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         self.covariances_ = shaped_covariances(found.components.covariances, self.covariance_type)
         self.probabilities_ = dict(zip(names, found.probabilities, strict=True))
         self.cells_ = dict(zip(curator.columns, found.cells, strict=True))
+        _warn_of_few(self.releases_[0])
         return self
 
     def _open(self, X: Any) -> Curator:
@@ -357,6 +360,20 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
             codes.append(np.where(found < 0, category.fill_code, found))
             _check_complete(name, codes[-1] >= 0)
         return np.stack(numbers, axis=1), np.stack(codes, axis=1)
+
+
+def _warn_of_few(release: Release) -> None:
+    """Warn where a released count says that most rows were dropped. It is public, so a warning tells nothing more."""
+    counts = release["table0"]
+    total, noise = float(counts.sum()), noise_of(release, "table0") * math.sqrt(len(counts))
+    units = release.size.units
+    if units is not None and total < units / 2.0 - 6.0 * noise:
+        warnings.warn(
+            f"about {max(total, 0.0):.0f} rows contributed, of {units} (by a released count): a row with a value that "
+            "is not as declared is dropped; compare the schema with how the data spell it, or let it fill",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _listed(names: Collection[str]) -> str:
