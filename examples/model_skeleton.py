@@ -53,7 +53,7 @@ class Mean(dp.Model[np.ndarray]):
     def maximize(self, params: np.ndarray, release: dp.Release) -> np.ndarray:
         """Divide two noisy sums. The count may be anything, so it is kept above what noise alone could make."""
         least = max(2.0 * noise_of(release, "counts"), 1.0)
-        known = release.size.units if release.size.complete else None  # public under replace-one
+        known = release.size.rows  # public under replace-one
         count = max(float(release["counts"][0]), least) if known is None else float(max(known, 1))
         return inside_ball(release["first"] / count)
 

@@ -51,6 +51,15 @@ class PublicSize:
         if not isinstance(self.complete, bool):
             raise ValueError(f"complete={self.complete!r}: expected True or False")
 
+    @property
+    def rows(self) -> int | None:
+        """How many rows contribute, where that is public; None where only a private count tells.
+
+        >>> PublicSize(100, True).rows, PublicSize(100, False).rows
+        (100, None)
+        """
+        return self.units if self.complete else None
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Release:

@@ -146,7 +146,7 @@ class Adaptive(Method[Components]):
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[Components, list[Release]]:
         """Find one Gaussian, spread the components over it, and improve them."""
-        counted = not (self.size.complete and self.size.units is not None)
+        counted = self.size.rows is None
         level = _level(2.0 * self._difficulty / self._first, 0.25)
         clipping = Clipping.at_quantile(self.shape.dimension, level)
         one = OneGaussian(self.shape, clipping, self.neighbors, counted, self.metric, self.spectral)

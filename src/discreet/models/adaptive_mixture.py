@@ -169,8 +169,8 @@ class AdaptiveMixture(MomentModel[Pool]):
     def _pooled_counts(self, params: Pool, release: Release) -> tuple[Array, float]:
         """Return the pooled counts and their variance; where the number of rows is public, they sum to it."""
         found, k = release["counts"], params.components.count
-        if release.size.complete and release.size.units is not None:
-            found = found + (release.size.units - found.sum()) / k
+        if release.size.rows is not None:
+            found = found + (release.size.rows - found.sum()) / k
         noise = noise_of(release, "counts") ** 2
         if params.step == 0:
             return found, noise

@@ -273,7 +273,7 @@ class Directions(Method[Principal]):
         return Scatter(space, basis, Frame(self.count) if self.frame else OneDirection())
 
     def _energies(self, space: Box | Ball, axes: Array) -> Energies:
-        return Energies(space, axes, not (self.size.complete and self.size.units is not None))
+        return Energies(space, axes, self.size.rows is None)
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]

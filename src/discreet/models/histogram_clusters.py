@@ -183,7 +183,7 @@ class Found:
 def found_clusters(points: Array, release: Release, side: float, count: int, rng: np.random.Generator) -> Found:
     """Return the clusters of a grid whose cells, at most ``side`` wide, are around these points."""
     noise = noise_of(release, "counts")
-    total = float(release.size.units) if release.size.complete and release.size.units is not None else None
+    total = None if release.size.rows is None else float(release.size.rows)
     # With few cells to a cluster, a coefficient that is missed may be a cluster, and a false one costs little.
     false = 0.5 if len(points) < 16 * count else 0.1
     cells = denoised(release["counts"], noise, total, rng, false).ravel()

@@ -124,7 +124,7 @@ class Marginals(Query):
         """Return the probabilities of each column, categories before numbers, and the variance of the noise on one."""
         tables = [release[f"table{j}"] for j in range(len(self.categories))]
         tables += [release[f"cells{j}"] for j in range(self.dimension)]
-        units = release.size.units if release.size.complete else None
+        units = release.size.rows
         noise = noise_of(release, "table0")
         # Every row is in every table, so their sums are so many looks at one number.
         rows = float(np.mean([table.sum() for table in tables])) if units is None else float(units)

@@ -59,7 +59,7 @@ class OneRelease(Method[Components]):
 
     def query(self, space: Box | Ball) -> Moments:
         """Return what is measured."""
-        d, counted = space.dimension, not (self.size.complete and self.size.units is not None)
+        d, counted = space.dimension, self.size.rows is None
         weights = np.array([0.5 / d if counted else 0.0, 1.0 / math.sqrt(d) if self.centered else 0.0, 1.0])
         a2, b2, c2 = (weights / weights.sum()).tolist()
         return Moments(space, (a2, b2, c2))

@@ -27,8 +27,8 @@ def noise_of(release: Release, name: str) -> float:
 
 def released_rows(release: Release, counts: str = "counts") -> float:
     """Return the number of rows that contribute: public, or as released, and at least what its noise could make up."""
-    if release.size.complete and release.size.units is not None:
-        return float(max(release.size.units, 1))
+    if release.size.rows is not None:
+        return float(max(release.size.rows, 1))
     return max(float(release[counts].sum()), 2.0 * noise_of(release, counts), 1.0)
 
 
@@ -38,7 +38,7 @@ def positive_counts(counts: Array, release: Release, noise: float) -> Array:
     Under replace-one, where every unit is a row that surely counts, the sum is public; else it is that of the counts.
     Each is at least two standard deviations of its noise and at least one row.
     """
-    units = release.size.units if release.size.complete else None
+    units = release.size.rows
     total = float(counts.sum()) if units is None else float(units)
     total = max(total, 1.0)
     least = min(max(2.0 * noise, 1.0), 0.5 * total / len(counts))

@@ -98,7 +98,7 @@ class Sulq(Method[Components]):
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[Components, list[Release]]:
         """Measure, and make a matrix of it."""
-        release = next(measures)(Products(space, not (self.size.complete and self.size.units is not None)))
+        release = next(measures)(Products(space, self.size.rows is None))
         d, rows = space.dimension, released_rows(release, "count")
         i, j = np.triu_indices(d)
         second = np.zeros((d, d))

@@ -178,8 +178,8 @@ class TableModel(Model[TablePool]):
         found = tuple(release[f"table{j}"] for j in range(len(self.marginals)))
         noise = tuple(noise_of(release, f"table{j}") ** 2 for j in range(len(self.marginals)))
         rows, row_noise = release["counts"], noise_of(release, "counts") ** 2
-        if release.size.complete and release.size.units is not None:
-            rows = rows + (release.size.units - rows.sum()) / len(rows)
+        if release.size.rows is not None:
+            rows = rows + (release.size.rows - rows.sum()) / len(rows)
         if params.numbers.step == 0:
             return TablePool(numbers, params.probabilities, found, noise, rows, row_noise)
         pairs = list(zip(found, params.counts, strict=True))
