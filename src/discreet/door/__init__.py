@@ -5,16 +5,19 @@ at a sensitivity that was derived in one place (``bound``) from norms that the q
 recorded before it was drawn, where there is a ledger. Nothing else in the library sees rows and makes numbers public.
 It may import ``arguments``, ``guarantees``, ``noise``, ``records`` and ``ledger``.
 
-Where to look: ``curator`` holds the order of things, ``passages`` the mechanisms, ``query`` what a query must prove,
-``queries`` those that come with the library, ``search`` the attack on their bounds, ``release`` what comes out.
+Where to look: ``curator`` holds the order of things, ``passages`` the mechanisms, ``question`` what can be asked,
+``query`` what a sum over rows must prove, ``queries`` those that come with the library, ``search`` the attack on their
+bounds, ``opening`` how rows come in, ``release`` what comes out.
 """
 
 from discreet.door.bound import Bound
 from discreet.door.curator import Curator
+from discreet.door.opening import Declarations, open_rows
 from discreet.door.part import Part
 from discreet.door.passages import Additive, Euclidean, Exponential, NoisyMax, Passage
 from discreet.door.queries import Grid, Histogram, Moments, Sum
 from discreet.door.query import Query
+from discreet.door.question import Gathering, Question
 from discreet.door.release import PublicSize, Release, simulate
 from discreet.door.schedule import Schedule
 from discreet.door.selection import Mode, Selection
@@ -23,8 +26,10 @@ __all__ = [
     "Additive",
     "Bound",
     "Curator",
+    "Declarations",
     "Euclidean",
     "Exponential",
+    "Gathering",
     "Grid",
     "Histogram",
     "Mode",
@@ -34,9 +39,11 @@ __all__ = [
     "Passage",
     "PublicSize",
     "Query",
+    "Question",
     "Release",
     "Schedule",
     "Selection",
     "Sum",
+    "open_rows",
     "simulate",
 ]

@@ -18,11 +18,9 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, Self
 
-import numpy as np
-
 from discreet.arguments import integer
-from discreet.door.passages import Passage, Plan, Setting, passage_for, usual_loss
-from discreet.door.query import Query
+from discreet.door.passages import Passage, Plan, Setting, passage_for
+from discreet.door.question import Question
 from discreet.door.release import PublicSize, Release, measured
 from discreet.door.schedule import Schedule
 from discreet.guarantees import Guarantee, Loss, Neighbors
@@ -241,17 +239,17 @@ class Curator:
         return Setting(self.neighbors, self._records.max_rows, rows, self._records.float_error)
 
     def plan(
-        self, query: Query, loss: Loss | Guarantee, passage: Passage | None = None, bits: Bits | None = None
+        self, query: Question, loss: Loss | Guarantee, passage: Passage | None = None, bits: Bits | None = None
     ) -> Plan:
         """Return what measuring would cost and with what noise, from public numbers; nothing is spent."""
         if bits is not None and not isinstance(bits, Bits):
             raise ValueError(f"bits={bits!r}: expected SeededBits, for a test, or None")
         if bits is not None and not bits.private and self._ledger is not None:
             raise ValueError("bits: expected None where a ledger records; noise from a seed lets the exact sum out")
-        if not isinstance(query, Query):
+        if not isinstance(query, Question):
             raise ValueError(f"query={query!r}: expected a Query, for example Sum(curator.space)")
         if isinstance(loss, Guarantee):
-            loss = usual_loss(query, loss)
+            loss = query.usual_loss(loss)
         if not isinstance(loss, Loss):
             raise ValueError(
                 f"loss={loss!r}: expected what to spend, for example Guarantee(0.5, 1e-6) or GaussianLoss(0.1)"
@@ -272,7 +270,7 @@ class Curator:
         return plan
 
     def measure(
-        self, query: Query, loss: Loss | Guarantee, *, passage: Passage | None = None, bits: Bits | None = None
+        self, query: Question, loss: Loss | Guarantee, *, passage: Passage | None = None, bits: Bits | None = None
     ) -> Release:
         """Measure a query with noise, and pay for it.
 
@@ -313,12 +311,9 @@ class Curator:
         self._ledger.reserve(self._place, losses, query=query, unit=self.unit, who=self._who)
         return True
 
-    def _let_out(self, query: Query, plan: Plan, bits: Bits | None, recorded: bool) -> Release:
+    def _let_out(self, query: Question, plan: Plan, bits: Bits | None, recorded: bool) -> Release:
         """Sum the rows and draw. Whoever calls this has recorded ``plan.loss``."""
-        # No sum is larger than this. If it were (a file that grew), an error would tell; moving it back does not, and a
-        # move into a public interval brings no two sums farther apart in any norm.
-        most = self.setting.largest(query)
-        values = np.clip(self._records.reduce(query.sum, query.size), -most, most)
+        values = query.collect(self._records, self.setting)
         return measured(
             query=query.name,
             value=plan.draw(values, bits),

@@ -18,16 +18,14 @@ from numpy.typing import NDArray
 
 from discreet.door.part import Part
 from discreet.door.query import Query
+from discreet.door.question import Question
 from discreet.door.selection import Selection
 from discreet.guarantees import (
     BoundedRangeLoss,
-    GaussianLoss,
-    Guarantee,
     LaplaceLoss,
     Loss,
     Neighbors,
     PureLoss,
-    calibrate,
 )
 from discreet.noise import Bits, EuclideanNoise, GaussianNoise, LaplaceNoise, Law, categorical
 
@@ -40,7 +38,6 @@ __all__ = [
     "Plan",
     "Setting",
     "passage_for",
-    "usual_loss",
 ]
 
 Array = NDArray[np.float64]
@@ -97,7 +94,7 @@ class Passage(ABC):
     kind: ClassVar[str] = "sampled"
 
     @abstractmethod
-    def plan(self, query: Query, loss: Loss, setting: Setting) -> Plan:
+    def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:
         """Return what to charge and how to draw, from public numbers; raise here or not at all."""
 
 
@@ -110,8 +107,9 @@ class Additive(Passage):
 
     kind = "additive"
 
-    def plan(self, query: Query, loss: Loss, setting: Setting) -> Plan:
+    def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:
         """Return Gaussian noise in L2 for a Gaussian loss, Laplace noise in L1 for a ``LaplaceLoss``."""
+        query = _as_sum(query)
         largest, size = setting.largest(query), query.size
         if loss.gaussian is not None:
             sensitivity = setting.sensitivity(query, "l2")
@@ -137,7 +135,7 @@ class Exponential(Passage):
 
     kind = "selection"
 
-    def plan(self, query: Query, loss: Loss, setting: Setting) -> Plan:
+    def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``BoundedRangeLoss``."""
         if not isinstance(query, Selection):
             raise ValueError(f"query={query.name!r}: expected one that selects, for example Mode")
@@ -168,7 +166,7 @@ class NoisyMax(Passage):
 
     kind = "selection"
 
-    def plan(self, query: Query, loss: Loss, setting: Setting) -> Plan:
+    def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``PureLoss``."""
         if not isinstance(query, Selection):
             raise ValueError(f"query={query.name!r}: expected one that selects, for example Mode")
@@ -192,26 +190,24 @@ class Euclidean(Passage):
     float, so the release is marked idealised.
     """
 
-    def plan(self, query: Query, loss: Loss, setting: Setting) -> Plan:
+    def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``PureLoss``."""
         if not isinstance(loss, PureLoss):
             raise ValueError(f"loss={loss!r}: expected a PureLoss")
+        query = _as_sum(query)
         law = EuclideanNoise(setting.sensitivity(query, "l2") / loss.epsilon, query.size)
         if law.scale * (query.size + 1000.0) > LARGEST:  # the radius is a gamma variate of this shape
             raise ValueError(f"loss={loss!r}: expected a larger ε; at this one the noise overflows")
         return Plan(self.kind, loss, None, False, query.parts, law.add)
 
 
-def usual_loss(query: Query, guarantee: Guarantee) -> Loss:
-    """Return the loss that spends a guarantee on a query: Gaussian, or pure at δ = 0."""
-    if isinstance(query, Selection):
-        return BoundedRangeLoss(guarantee.epsilon, guarantee.neighbors)
-    if guarantee.delta:
-        return calibrate(guarantee, GaussianLoss(1.0, guarantee.neighbors)).losses[0]
-    return LaplaceLoss(guarantee.epsilon, guarantee.neighbors)
+def _as_sum(query: Question) -> Query:
+    if not isinstance(query, Query):
+        raise ValueError(f"query={query.name!r}: expected a sum over rows; this question has a passage of its own")
+    return query
 
 
-def passage_for(query: Query, loss: Any) -> Passage:
+def passage_for(query: Question, loss: Any) -> Passage:
     """Return the usual passage for a query and a loss."""
     if query.passage is not None:
         return query.passage

@@ -9,54 +9,29 @@ To write one: subclass ``Query``, give ``name``, ``parts``, ``bound`` and ``cont
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from array_api_compat import array_namespace
+from numpy.typing import NDArray
 
 from discreet.door.bound import Bound
 from discreet.door.part import Part
-from discreet.records import Ball, Block, Space
+from discreet.door.question import Question
+from discreet.records import Block, Records
 
 if TYPE_CHECKING:
-    from discreet.door.passages import Passage
+    from discreet.door.passages import Setting
 
 __all__ = ["Query"]
 
 UNIT_ROUNDOFF = 2.0**-53
 
 
-class Query(ABC):
-    """A sum of clipped contributions.
-
-    Attributes
-    ----------
-    name : str
-        For the ledger and the release; public.
-    """
-
-    name: ClassVar[str]
-
-    @property
-    def passage(self) -> Passage | None:
-        """The way through the door that it is made for; None for the usual one."""
-        return None
-
-    @property
-    @abstractmethod
-    def dimension(self) -> int:
-        """How many numeric columns a block must have."""
-
-    def check(self, space: Space | None, categories: Sequence[Sequence[Any]]) -> None:
-        """Raise a ValueError where the query does not fit rows of these declarations; by public facts only.
-
-        A query that has a space of its own must have the curator's, or the ball around it, which clips nothing more:
-        two bounds for one thing are one too many.
-        """
-        own: Space | None = getattr(self, "space", None)
-        if own not in (None, space) and not (isinstance(own, Ball) and space is not None and own == space.around):
-            raise ValueError(f"query={self.name!r}: expected the space of the curator, {space!r}; got {own!r}")
+class Query(Question):
+    """A sum of clipped contributions."""
 
     @property
     @abstractmethod
@@ -76,6 +51,15 @@ class Query(ABC):
         """Return the sum of the block's contributions, shape (size,). Overridden where it can be had faster."""
         rows = self.contributions(block)
         return array_namespace(rows).sum(rows, axis=0)
+
+    def collect(self, records: Records, setting: Setting) -> NDArray[np.float64]:
+        """Return the sum over all rows.
+
+        No sum is larger than the setting's bound. If it were (a file that grew), an error would tell; moving it back
+        does not, and a move into a public interval brings no two sums farther apart in any norm.
+        """
+        most = setting.largest(self)
+        return np.clip(records.reduce(self.sum, self.size), -most, most)
 
     @property
     def size(self) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.door.passages import Passage
-from discreet.door.query import Query
+from discreet.door.question import Question
 from discreet.door.release import Release
 from discreet.guarantees import Loss
 from discreet.guarantees.composition import as_counts
@@ -44,7 +44,7 @@ class Schedule:
         """The losses not used yet, the next one first."""
         return tuple(self._left)
 
-    def measure(self, query: Query, *, passage: Passage | None = None, bits: Bits | None = None) -> Release:
+    def measure(self, query: Question, *, passage: Passage | None = None, bits: Bits | None = None) -> Release:
         """Measure a query at the next loss of the schedule."""
         if os.getpid() != self._process:
             raise RuntimeError("a schedule belongs to the process that reserved it; reserve one in this process")

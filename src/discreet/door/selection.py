@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.door.queries.histogram import Histogram
 from discreet.door.query import Query
 from discreet.door.registry import registered
-from discreet.guarantees import Neighbors
+from discreet.guarantees import BoundedRangeLoss, Guarantee, Loss, Neighbors
 
 if TYPE_CHECKING:
     from discreet.door.passages import Setting
@@ -27,6 +27,10 @@ Array = NDArray[np.float64]
 
 class Selection(Query):
     """A sum over rows, and scores of candidates that follow from it."""
+
+    def usual_loss(self, guarantee: Guarantee) -> Loss:
+        """Return the exponential mechanism's."""
+        return BoundedRangeLoss(guarantee.epsilon, guarantee.neighbors)
 
     @abstractmethod
     def scores(self, values: Array) -> Array:

@@ -18,7 +18,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.arguments import positive, probability
-from discreet.door import Curator, Release, Schedule
+from discreet.door import Curator, Schedule
+from discreet.door.words import promise_in_words
 from discreet.em import Step
 from discreet.estimators.persistence import Persistent
 from discreet.guarantees import Guarantee, Neighbors
@@ -37,18 +38,7 @@ from discreet.models.method import Found, Method
 from discreet.noise import Bits, NotPrivateWarning, SeededBits
 from discreet.records import Ball, Box, Records, as_records, check_finite
 
-__all__ = ["PrivateEstimator", "RowTransformer", "promise_in_words"]
-
-
-def promise_in_words(guarantee: Guarantee | None, unit: str, releases: Sequence[Release]) -> str:
-    """Return what holds for a fit, for its ``repr``."""
-    if guarantee is None:
-        seeded = any(release.provenance == "simulated" for release in releases)
-        why = "privacy: its noise came from a seed" if seeded else "a proof of privacy: its draw is approximate"
-        return f"fitted WITHOUT {why}"
-    whose = f"fitted at {guarantee} for {unit if unit != 'row' else 'each row'}"
-    whose += "" if all(release.exact for release in releases) else " in ideal arithmetic"
-    return whose + ("" if all(release.recorded for release in releases) else ", NOT RECORDED in any ledger")
+__all__ = ["PrivateEstimator", "RowTransformer"]
 
 
 class RowTransformer(TransformerMixin):  # type: ignore[misc]
@@ -174,7 +164,7 @@ class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
         shown = str(super().__repr__(N_CHAR_MAX))
         if not hasattr(self, "releases_"):
             return shown
-        return f"{shown} {promise_in_words(self.guarantee_, self.unit_, self.releases_)}"
+        return f"{shown} fitted {promise_in_words(self.guarantee_, self.unit_, self.releases_)}"
 
     def _rows(self, X: Any) -> NDArray[np.float64]:
         """Return rows to predict or to score, checked as scikit-learn does."""

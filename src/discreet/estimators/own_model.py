@@ -18,8 +18,9 @@ from sklearn.utils import check_random_state
 
 from discreet.arguments import integer, positive
 from discreet.door import Curator, Query, Release
+from discreet.door.words import promise_in_words
 from discreet.em import Model, ModelQuery, Step, expectation_maximization
-from discreet.estimators.base import PrivateEstimator, promise_in_words
+from discreet.estimators.base import PrivateEstimator
 from discreet.estimators.guarded_query import GuardedQuery
 from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.model_check import attack, check_model
@@ -59,7 +60,7 @@ class FittedModel(Generic[Params]):
     def __repr__(self) -> str:
         promise = promise_in_words(self.guarantee, self.unit, self.releases)
         number = "1 release" if len(self.releases) == 1 else f"{len(self.releases)} releases"
-        return f"<{self.releases[0].query}, {number}, {promise}>"
+        return f"<{self.releases[0].query}, {number}, fitted {promise}>"
 
 
 def fit_model(

@@ -30,7 +30,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from discreet.door import Bound, Passage, PublicSize, Query, Release
+from discreet.door import Bound, Passage, PublicSize, Query, Question, Release
 from discreet.door.part import Part, packed_scale
 from discreet.door.passages import Plan, Setting
 from discreet.door.registry import registered
@@ -58,7 +58,7 @@ class OneDirection(Passage):
 
     kind = "sampled"
 
-    def plan(self, query: Query, loss: Loss, setting: Setting) -> Plan:
+    def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``BoundedRangeLoss``."""
         if not isinstance(query, Scatter) or not isinstance(loss, BoundedRangeLoss):
             raise ValueError(f"query={query.name!r}, loss={loss!r}: expected a Scatter and a BoundedRangeLoss")
@@ -88,7 +88,7 @@ class Frame(OneDirection):
     count: int
     kind = "approximate"
 
-    def plan(self, query: Query, loss: Loss, setting: Setting) -> Plan:
+    def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``BoundedRangeLoss``."""
         if isinstance(query, Scatter) and self.count > query.basis.shape[1]:
             raise ValueError(f"count={self.count}: expected at most {query.basis.shape[1]} directions")

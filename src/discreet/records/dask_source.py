@@ -83,6 +83,15 @@ class _Partial:
         return total.pair
 
 
+@dataclass(frozen=True)
+class _Rows:
+    kernel: Kernel
+    width: int
+
+    def __call__(self, source: LocalSource) -> NDArray[np.float64]:
+        return source.gather(self.kernel, self.width)
+
+
 def _unless_failed(parts: Sequence[Any], work: Callable[[Sequence[Any]], Any]) -> Any:
     """Return ``work(parts)``, or the first failure among the parts."""
     failures = [part for part in parts if isinstance(part, _Failure)]
@@ -173,6 +182,11 @@ class DaskSource:
         while len(pairs) != 1:
             pairs = [merge(pairs[j : j + FAN_IN]) for j in range(0, max(len(pairs), 1), FAN_IN)]
         return np.asarray(_computed(pairs[0].compute)[0])
+
+    def gather(self, kernel: Kernel, width: int) -> NDArray[np.float64]:
+        """Return what ``kernel`` makes of each row that contributes; partitions come one after the other."""
+        parts = self._map(_Rows(kernel, width), self._starts)
+        return np.concatenate([np.empty((0, width)), *(_computed(part.compute) for part in parts)])
 
 
 def _computed(work: Callable[[], Any]) -> Any:

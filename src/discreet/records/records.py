@@ -129,6 +129,24 @@ class Records:
         """
         return self._source.reduce(kernel, integer("size", size, least=1))
 
+    def gather(self, kernel: Kernel, width: int) -> NDArray[np.float64]:
+        """Return what ``kernel`` makes of each row that contributes, in their order; as long as the data.
+
+        Parameters
+        ----------
+        kernel : callable
+            From a ``Block`` of n rows to an array of shape (n, width). What it makes of a row must not depend on the
+            rows beside it.
+        width : int
+            How many numbers it makes of a row.
+
+        Returns
+        -------
+        array of shape (rows, width)
+            float64. Private: nothing of it must leave but through the door.
+        """
+        return self._source.gather(kernel, integer("width", width, least=1))
+
     def __repr__(self) -> str:
         parts = [self.kind]
         if self.columns:

@@ -46,6 +46,9 @@ class Source(Protocol):
     def reduce(self, kernel: Kernel, size: int) -> Array:
         """Return the sum of ``kernel`` over all blocks."""
 
+    def gather(self, kernel: Kernel, width: int) -> Array:
+        """Return what ``kernel`` makes of each row that contributes, in their order."""
+
 
 class LocalSource(ABC):
     """Rows that this process reads, slab by slab.
@@ -110,6 +113,11 @@ class LocalSource(ABC):
         """Return the sum of ``kernel`` over all blocks, on all cores: a thread clips and sums its own."""
         return self._total(in_order(_Summed(self.reading, kernel, size), self._raw()), size)[0]
 
+    def gather(self, kernel: Kernel, width: int) -> Array:
+        """Return what ``kernel`` makes of each row that contributes, in their order, on all cores."""
+        pieces = in_order(_Gathered(self.reading, kernel, width), self._raw())
+        return np.concatenate([np.empty((0, width)), *pieces])
+
     @staticmethod
     def _total(sums: Iterable[Array | None], size: int) -> Pair:
         total = CompensatedSum(size)
@@ -138,4 +146,21 @@ class _Summed:
                 raise ValueError(
                     f"size={self.size}: expected a kernel that gives the shape {(self.size,)}; write its length"
                 )
+            return found.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class _Gathered:
+    """A kernel that makes some numbers of each row, without a warning."""
+
+    reading: Reading
+    kernel: Kernel
+    width: int
+
+    def __call__(self, raw: RawBlock) -> Array:
+        with np.errstate(all="ignore"):
+            block = self.reading.block(raw)
+            found = to_host(self.kernel(block))
+            if found.shape[1:] != (self.width,):
+                raise ValueError(f"width={self.width}: expected a kernel that makes so many numbers of a row")
             return found.astype(np.float64)
