@@ -10,6 +10,7 @@ Where to look: ``curator`` holds the order of things, ``passages`` the mechanism
 bounds, ``opening`` how rows come in, ``release`` what comes out.
 """
 
+from discreet.door.answer import Answer
 from discreet.door.bound import Bound
 from discreet.door.curator import Curator
 from discreet.door.opening import Declarations, open_rows
@@ -24,6 +25,7 @@ from discreet.door.selection import Mode, Selection
 
 __all__ = [
     "Additive",
+    "Answer",
     "Bound",
     "Curator",
     "Declarations",

@@ -118,7 +118,7 @@ def _is_pair(bounds: Any) -> bool:
 
 
 def _filling(schema: Schema) -> Schema:
-    """Return the schema with every number filled: nothing is missing, but thus it is declared that no row is dropped."""
+    """Return the schema with every number filled: none is missing, but thus it is declared that no row is dropped."""
     columns = {
         name: Number(column.low, column.high, missing="fill", fill=column.low / 2.0 + column.high / 2.0)
         if isinstance(column, Number) and column.fill is None

@@ -14,9 +14,8 @@ def promise_in_words(guarantee: Guarantee | None, unit: str, releases: Sequence[
     """Return what holds, for a ``repr``."""
     if guarantee is None:
         seeded = any(release.provenance == "simulated" for release in releases)
-        return "WITHOUT " + (
-            "privacy: its noise came from a seed" if seeded else "a proof of privacy: its draw is approximate"
-        )
+        why = "privacy: its noise came from a seed" if seeded else "a proof of privacy: its draw is approximate"
+        return f"WITHOUT {why}"
     whose = f"at {guarantee} for {unit if unit != 'row' else 'each row'}"
     whose += "" if all(release.exact for release in releases) else " in ideal arithmetic"
     return whose + ("" if all(release.recorded for release in releases) else ", NOT RECORDED in any ledger")
