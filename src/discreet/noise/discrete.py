@@ -64,46 +64,57 @@ def geometric(scale: float, size: Size, bits: Bits | None = None) -> Integers:
     return draw(size, bits, "ONE_SIDED_GEOMETRIC", n=n, shift=denominator.bit_length() - 1)
 
 
-def categorical(scores: ArrayLike, bits: Bits | None = None) -> int:
-    """Return an index i with probability exactly proportional to e^(score_i), whatever the range of the scores.
+def categorical(scores: ArrayLike, bits: Bits | None = None, counts: ArrayLike | None = None) -> int:
+    """Return an index i with probability exactly proportional to count_i·e^(score_i), whatever the range of the scores.
 
-    This is the exponential mechanism's draw. A score of −∞ has probability zero; NaN and +∞ have no meaning and are
-    refused, as are no scores at all, so what may come from rows must be made finite before.
+    This is the exponential mechanism's draw; ``counts`` says how many candidates share a score, one each by default. A
+    score of −∞ or a count of 0 has probability zero; NaN and +∞ have no meaning and are refused, as are no scores at
+    all, so what may come from rows must be made finite before.
 
-    How: each weight w_i = 2^s e^(score_i − max) is bounded above by an integer W_i = ⌊w_i(1 + 2⁻⁴⁰)⌋ + 1, computed in
-    floats (whose error is far below that margin: for w_i ≥ 1 the exponent is at most 43, so rounding it moves w_i by a
-    share of 2⁻⁴⁷). An index is proposed with probability W_i/ΣW in integer arithmetic and kept with probability
-    w_i/W_i, by comparing a uniform real with that number bit by bit. The first that is kept has the right law, exactly.
-    Nearly every proposal is kept: the excess of ΣW over Σw is below n + 2⁻⁴⁰Σw, and s makes n small beside 2^s ≤ Σw.
+    How: let B be the largest score and M ≥ 0 the largest (score_i − B) + ln count_i, in floats. Each weight
+    w_i = 2^s·count_i·e^(score_i − B − M) is bounded above by an integer W_i = ⌊w_i(1 + 2⁻⁴⁰)⌋ + 1, computed in floats.
+    Their error is far below that margin: for w_i ≥ 1 scores differ by at most 43 + 43 + 43, and a logarithm is at most
+    43, so rounding them moves w_i by a share of 2⁻⁴⁴. An index is proposed with probability W_i/ΣW in
+    integer arithmetic and kept with probability w_i/W_i, by comparing a uniform real with that number bit by bit. The
+    first that is kept has the right law, exactly. Nearly every proposal is kept: the excess of ΣW over Σw is below
+    n + 2⁻⁴⁰Σw, and s makes n small beside 2^s, which Σw is not below by more than rounding.
 
     Parameters
     ----------
     scores : array-like of shape (n,)
     bits : Bits or None
+    counts : array-like of n whole numbers, at least 0 and at most 2⁶², or None
 
     Examples
     --------
     >>> categorical([-1e308, 0.0, -float("inf"), -1e5])
     1
+    >>> categorical([0.0, 0.0], counts=[0, 10])
+    1
     """
     values = as_numbers(scores)
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"scores: expected one dimension and at least one score, got shape {values.shape}")
-    best = float(values.max())
-    if not np.isfinite(best):  # NaN wins every maximum
-        raise ValueError("scores: expected numbers below +∞, at least one of them finite")
+    many = np.ones(values.shape, dtype=np.int64) if counts is None else np.asarray(counts)
+    if many.shape != values.shape or many.dtype.kind not in "iu" or many.min() < 0 or many.max() > 2**62:
+        raise ValueError("counts: expected a whole number from 0 to 2**62 for each score")
+    base = float(np.where(many > 0, values, -np.inf).max())
+    if np.isnan(values).any() or not np.isfinite(base):
+        raise ValueError("scores: expected numbers below +∞, at least one of them finite and with a count")
+    with np.errstate(divide="ignore", over="ignore", under="ignore"):
+        weighed = (values - base) + np.log(many)
+    best = float(weighed.max())
     s = 61 - values.size.bit_length()
     with np.errstate(under="ignore", over="ignore"):
-        ceiling = np.floor(np.exp(values - best) * (2.0**s * (1.0 + 2.0**-40))).astype(np.int64) + 1
-    ceiling[np.isneginf(values)] = 0
+        ceiling = np.floor(np.exp(weighed - best) * (2.0**s * (1.0 + 2.0**-40))).astype(np.int64) + 1
+    ceiling[np.isneginf(values) | (many == 0)] = 0
     cumulative = np.cumsum(ceiling)
     stream = WordStream(source(bits))
     while True:
         place = uniform_integers(int(cumulative[-1]), 1, bits)[0]
         index = int(np.searchsorted(cumulative, place, side="right"))
-        kept = _scaled(
-            exp_minus(Fraction(best) - Fraction(float(values[index]))), Fraction(1 << s, int(ceiling[index]))
-        )
+        exponent = Fraction(best) + (Fraction(base) - Fraction(float(values[index])))
+        kept = _scaled(exp_minus(exponent), Fraction(int(many[index]) << s, int(ceiling[index])))
         if LazyUniform(stream(), stream).below(kept):
             return index
 

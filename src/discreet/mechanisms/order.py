@@ -1,0 +1,358 @@
+"""Quantiles by the exponential mechanism: exact, on a grid so fine that nobody sees it.
+
+**Numbers become whole.** A column in [low, high] is cut into steps, 2⁴⁰ of them unless its values have steps of their
+own (``step=1`` for ages). A row becomes the number of the nearest step, a function of its own bits alone, and
+everything after that is integer arithmetic on int64: sorting, counting, ranks. Every step is a candidate. Rows may have
+weights in [0, 1]; they are rounded to multiples of 2⁻²⁰ and are whole numbers as well.
+
+**The score.** Let W be the weight of all rows, L(y) of those below y, U(y) of those at or below it. The q-quantile
+is where q·W lies in [L(y), U(y)]; the distance d(y) = max(0, q·W − U(y), L(y) − q·W) says by how much y misses. A
+candidate is drawn with probability ∝ e^(−η·d(y)). So a value that many rows share is a good candidate by itself, and
+constant rows give that constant; no rows at all give a uniform draw.
+
+*Spread.* For two neighbours let s be the range, over all y, of d(y) − d'(y). The log-ratio of the two laws has a range
+of at most η·s, so η = ε/s is bounded range ε (Dong, Durfee and Rogers 2020). With w ≤ 1 the weight of a row at x:
+
+- *A row comes (or goes).* q·W grows by qw. For y > x both L and U grow by w, so each of the two differences moves by
+  (1 − q)w or its negative; for y < x by qw or its negative; at y = x the first falls by (1 − q)w, the second by qw. All
+  moves of d lie in [−m, m] with m = max(q, 1 − q)w: s = 2·max(q, 1 − q), which is 1 for the median.
+- *A row of weight w is replaced by one of weight w'*, so that W grows by w' − w. Above both rows L − q·W and U − q·W
+  move by (1 − q)(w' − w), below both by −q(w' − w), and between them by −w − q(w' − w) = −(1 − q)w − q·w' or by
+  w' − q(w' − w) = (1 − q)w' + q·w: by at most 1 each, so d moves within [−1, 1]: s = 2.
+- Rows that may be dropped: replacing one by none is a row that goes, and 2·max(q, 1 − q) ≤ 2.
+- *The ends.* For q = 0 the distance is L(y), for q = 1 it is W − U(y). A row that comes moves all of them in one
+  direction, by at most w. One that is replaced moves L by 0 below both rows, by w' − w above both, and by w' or −w
+  between them: these three span max(w, w'). In all cases s = 1.
+
+**Several at once.** The rows may be parted: by a public category, or into disjoint public intervals, each with a
+quantile of its own, whose W, L and U count its rows alone. A row is in at most one part. When it comes or goes one law
+changes. When it is replaced, either it stays in its part, as above, or it leaves one and enters another, and what a
+row that goes and one that comes have as ranges adds up. A unit of m rows: m times all of this.
+
+**Many quantiles** (``quantile_levels``): the middle one first, then the middle ones of the two halves, and so on
+(Kaplan, Schnapp and Stemmer 2022): log₂ of their number levels, each of which is one such release. So that the halves
+are halves where rows are tied, every row gets 20 random bits below its step. Given those bits the law is as above.
+Over them it is a mixture, of which pure privacy remains: ε, as a ``PureLoss``, and the range does not.
+
+*Floats.* Only q·W, its distance to whole numbers and η times that are rounded: by at most 3u·W in each score, u = 2⁻⁵³.
+Two neighbours' scores differ by 12u·W more in range, which ``plan`` adds to s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace
+from numpy.typing import NDArray
+
+from discreet.arguments import positive
+from discreet.door import Gathering, Part, Passage, Question
+from discreet.door.passages import Plan, Setting
+from discreet.guarantees import BoundedRangeLoss, Guarantee, Loss, Neighbors, PureLoss
+from discreet.noise import Bits, SecureBits, categorical, uniform_integers
+from discreet.records import Ball, Block, Box
+
+__all__ = ["TIE_BITS", "DrawnQuantiles", "Quantiles", "Scale", "Target", "log_masses", "quantile_levels"]
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+FINEST = 2**40  # steps of a column
+TIE_BITS = 20
+WEIGHT_STEPS = 2**20
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The steps of a column: numbers from 0 to ``count``, at low, low + step and so on.
+
+    Parameters
+    ----------
+    low, high : float
+    step : float or None
+        None for as many as are of use.
+
+    Examples
+    --------
+    >>> ages = Scale(0.0, 120.0, 1.0)
+    >>> ages.count, ages.number(np.array([-5.0, 36.8, 500.0])).tolist(), ages.value(37)
+    (120, [0.0, 37.0, 120.0], 37.0)
+    """
+
+    low: float
+    high: float
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.step is not None:
+            whole = (self.high - self.low) / positive("step", self.step)
+            if not (1.0 <= whole <= FINEST and abs(whole - round(whole)) <= 1e-9 * whole):
+                raise ValueError(
+                    f"step={self.step!r}: expected one that goes into the bounds, {self.low:g} to {self.high:g}, a "
+                    f"whole number of times, at most {FINEST}"
+                )
+
+    @property
+    def count(self) -> int:
+        """How many steps there are; the numbers go from 0 to this one."""
+        return FINEST if self.step is None else round((self.high - self.low) / self.step)
+
+    def number(self, x: Any) -> Any:
+        """Return the number of the nearest step, as floats; elementwise and monotone. Array-API generic."""
+        xp = array_namespace(x)
+        inside = xp.clip(x, self.low, self.high)
+        share = (inside - self.low) / (self.high - self.low)
+        return xp.clip(xp.round(share * float(self.count)), 0.0, float(self.count))
+
+    def value(self, number: float) -> float:
+        """Return the value of a step."""
+        if self.step is not None:
+            return min(self.low + number * self.step, self.high)
+        return self.low + (self.high - self.low) * (number / self.count)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A quantile of some of the rows: of a group, and between two candidates, both included.
+
+    Parameters
+    ----------
+    q : float
+        From 0 to 1, of these rows.
+    group : int
+        The category that they have; 0 where there are no groups.
+    first, last : int
+        The candidates, and the rows that count: numbers of steps, or where ties are broken of their 2²⁰th parts.
+    """
+
+    q: float
+    group: int
+    first: int
+    last: int
+
+    @property
+    def one(self) -> float:
+        """The spread of a row that comes or goes."""
+        return 1.0 if self.q in (0.0, 1.0) else 2.0 * max(self.q, 1.0 - self.q)
+
+    @property
+    def same(self) -> float:
+        """The spread of a row that is replaced."""
+        return 1.0 if self.q in (0.0, 1.0) else 2.0
+
+
+class DrawnQuantiles(Passage):
+    """A candidate for each target, by the exponential mechanism; see the module for the proof."""
+
+    kind = "selection"
+
+    def spread(self, query: Quantiles, setting: Setting) -> float:
+        """Return s."""
+        ones = sorted((target.one for target in query.targets), reverse=True)
+        if setting.neighbors is Neighbors.ADD_REMOVE:
+            return setting.max_rows * ones[0]
+        stays = max(target.same for target in query.targets)
+        return setting.max_rows * max(stays, sum(ones[:2]) if len(ones) > 1 else 0.0)
+
+    def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:
+        """Return the draw for a ``BoundedRangeLoss``, or for a ``PureLoss`` where ties are broken."""
+        if not isinstance(query, Quantiles):
+            raise ValueError(f"query={query.name!r}: expected Quantiles")
+        if not isinstance(loss, PureLoss | BoundedRangeLoss) or isinstance(loss, PureLoss) is not query.break_ties:
+            kind = "PureLoss, as random bits break ties" if query.break_ties else "BoundedRangeLoss"
+            raise ValueError(f"loss={loss!r}: expected a {kind}")
+        eta = loss.epsilon / (self.spread(query, setting) + 12.0 * 2.0**-53 * setting.rows)
+        if not eta * setting.rows < 1e300:
+            raise ValueError(f"loss={loss!r}: expected a smaller ε; at this one the scores overflow")
+
+        def draw(values: Array, bits: Bits | None) -> Array:
+            return query.drawn(values, eta, bits)
+
+        return Plan(self.kind, loss, None, True, {"numbers": Part((len(query.targets), 2))}, draw)
+
+
+@dataclass(frozen=True)
+class Quantiles(Gathering):
+    """Quantiles of one column, in parts of the rows that do not overlap.
+
+    Parameters
+    ----------
+    space : Box or Ball
+        The curator's.
+    column : int
+        Which of the numeric columns.
+    scale : Scale
+    targets : tuple of Target
+        One for each part; the parts must not overlap.
+    by : int or None
+        The column of categories that groups are of.
+    weights : (int, float) or None
+        A numeric column of weights and the largest weight, which counts as 1; less than 0 counts as 0.
+    break_ties : bool
+        Whether rows get random bits below their step.
+
+    The release has two numbers a target: the step, and the bits below it (0 where ties are not broken).
+    """
+
+    space: Box | Ball
+    column: int
+    scale: Scale
+    targets: tuple[Target, ...]
+    by: int | None = None
+    weights: tuple[int, float] | None = None
+    break_ties: bool = False
+    way: DrawnQuantiles = field(default_factory=DrawnQuantiles, repr=False)
+
+    name = "quantiles"
+
+    def __post_init__(self) -> None:
+        groups: dict[int, list[Target]] = {}
+        for target in self.targets:
+            groups.setdefault(target.group, []).append(target)
+            if not (0.0 <= target.q <= 1.0 and 0 <= target.first <= target.last <= self.last):
+                raise ValueError(f"targets={target!r}: expected q in [0, 1] and candidates from 0 to {self.last}")
+        for several in groups.values():
+            several.sort(key=lambda target: target.first)
+            if any(before.last >= after.first for before, after in pairwise(several)):
+                raise ValueError(f"targets={several!r}: expected parts that do not overlap")
+        if not self.targets or (self.by is None and groups.keys() != {0}):
+            raise ValueError(f"targets={self.targets!r}: expected some, of group 0 where there are no groups")
+
+    @property
+    def last(self) -> int:
+        """The largest candidate."""
+        return self.scale.count if not self.break_ties else ((self.scale.count + 1) << TIE_BITS) - 1
+
+    @property
+    def passage(self) -> DrawnQuantiles:
+        """The exponential mechanism."""
+        return self.way
+
+    @property
+    def dimension(self) -> int:
+        """The number of columns."""
+        return self.space.dimension
+
+    @property
+    def width(self) -> int:
+        """The step, and where there are any the group and the weight."""
+        return 1 + (self.by is not None) + (self.weights is not None)
+
+    def usual_loss(self, guarantee: Guarantee) -> Loss:
+        """Return the exponential mechanism's."""
+        kind = PureLoss if self.break_ties else BoundedRangeLoss
+        return kind(guarantee.epsilon, guarantee.neighbors)
+
+    def check(self, space: Any, categories: Sequence[Sequence[Any]]) -> None:
+        """Raise where the groups are not there."""
+        super().check(space, categories)
+        if self.by is not None:
+            most = max(target.group for target in self.targets)
+            if self.by >= len(categories) or most >= len(categories[self.by]):
+                raise ValueError(f"by={self.by!r}: expected a column of categories that has these groups")
+
+    def taken(self, block: Block) -> Any:
+        """Return the step of each row, its group and its weight, as whole numbers."""
+        xp = array_namespace(block.x)
+        columns = [self.scale.number(block.x[:, self.column])]
+        if self.by is not None:
+            columns.append(xp.astype(block.codes[:, self.by], xp.float64))
+        if self.weights is not None:
+            place, most = self.weights
+            columns.append(xp.round(xp.clip(block.x[:, place] / most, 0.0, 1.0) * float(WEIGHT_STEPS)))
+        return xp.stack(columns, axis=1)
+
+    def drawn(self, values: Array, eta: float, bits: Bits | None) -> Array:
+        """Return a candidate for each target."""
+        bits = SecureBits() if bits is None else bits
+        numbers = values[:, 0].astype(np.int64)
+        if self.break_ties:
+            numbers = (numbers << TIE_BITS) | (bits.words(len(numbers)) >> np.uint64(64 - TIE_BITS)).astype(np.int64)
+        weights = None
+        if self.width == 1:
+            numbers.sort()
+        else:
+            order = np.argsort(numbers)
+            numbers, values = numbers[order], values[order]
+            weights = None if self.weights is None else values[:, -1].astype(np.int64)
+        found = np.empty((len(self.targets), 2))
+        for place, target in enumerate(self.targets):
+            number = self._one(target, numbers, values, weights, eta, bits)
+            found[place] = divmod(number, 1 << TIE_BITS) if self.break_ties else (number, 0)
+        return found.ravel()
+
+    def _one(self, target: Target, numbers: Whole, values: Array, weights: Whole | None, eta: float, bits: Bits) -> int:
+        """Return the candidate of one target; the numbers are sorted."""
+        low, high = np.searchsorted(numbers, [target.first, target.last + 1])
+        own, weight = numbers[low:high], None if weights is None else weights[low:high]
+        if self.by is not None:
+            here = values[low:high, 1] == target.group
+            own, weight = own[here], None if weight is None else weight[here]
+        starts, counts, scores = log_masses(own, weight, target, eta)
+        index = categorical(scores, bits, counts)
+        return int(starts[index]) + int(uniform_integers(int(counts[index]), 1, bits)[0])
+
+
+def log_masses(numbers: Whole, weights: Whole | None, target: Target, eta: float) -> tuple[Whole, Whole, Array]:
+    """Return runs of candidates that share a score: where each begins, how long it is, and its score.
+
+    Parameters
+    ----------
+    numbers : array of int
+        The rows of the target, sorted.
+    weights : array of int or None
+        In units of 2⁻²⁰; 1 each where there are none.
+    target : Target
+    eta : float
+
+    Examples
+    --------
+    >>> starts, counts, scores = log_masses(np.array([3, 3, 8]), None, Target(0.5, 0, 0, 9), 1.0)
+    >>> starts.tolist(), counts.tolist(), scores.tolist()
+    ([0, 3, 4, 8, 9], [3, 1, 4, 1, 1], [-1.5, -0.0, -0.5, -0.5, -1.5])
+    """
+    there = np.flatnonzero(np.diff(numbers, prepend=-1))  # where a new value begins; all are ≥ 0
+    values = numbers[there]
+    if weights is None:
+        below, unit = np.append(there, len(numbers)), 1.0
+    else:
+        sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(weights)])
+        below, unit = np.append(sums[there], sums[-1]), float(WEIGHT_STEPS)
+    # Runs come in turns: the gap before a value, the value, …, the gap after the last one.
+    starts = np.empty(2 * len(values) + 1, dtype=np.int64)
+    starts[0], starts[1::2], starts[2::2] = target.first, values, values + 1
+    counts = np.diff(starts, append=target.last + 1)
+    twice = np.repeat(below, 2)
+    lower, upper = (
+        twice[: len(starts)],
+        twice[1:],
+    )  # a gap and the value after it have the same L; the others the same U
+    aim = target.q * float(below[-1])
+    distance = np.maximum(np.maximum(aim - upper, lower - aim), 0.0) / unit
+    kept = counts > 0
+    return starts[kept], counts[kept], -eta * distance[kept]
+
+
+def quantile_levels(number: int) -> Iterator[list[tuple[int, int, int]]]:
+    """Yield level by level which of so many quantiles to draw, with their neighbours among those drawn before.
+
+    Yields
+    ------
+    list of (place, left, right)
+        ``left`` and ``right`` are −1 and ``number`` for the ends.
+
+    Examples
+    --------
+    >>> list(quantile_levels(3))
+    [[(1, -1, 3)], [(0, -1, 1), (2, 1, 3)]]
+    """
+    parts = [(-1, number)]
+    while parts:
+        now = [((left + right) // 2, left, right) for left, right in parts]
+        yield now
+        halves = [half for place, left, right in now for half in ((left, place), (place, right))]
+        parts = [(left, right) for left, right in halves if right - left > 1]

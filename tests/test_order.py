@@ -1,0 +1,224 @@
+"""Quantiles by the exponential mechanism: every data set of a small world, every neighbour, the exact laws."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import discreet as dp
+from discreet.door.passages import Setting
+from discreet.guarantees import BoundedRangeLoss, Neighbors, PureLoss
+from discreet.mechanisms import order
+from discreet.mechanisms.order import DrawnQuantiles, Quantiles, Scale, Target, log_masses, quantile_levels
+
+SPACE = dp.Box([0.0], [3.0])
+SCALE = Scale(0.0, 3.0, 1.0)
+EPSILON = 1.0
+ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
+
+
+def log_law(query, eta, rows):
+    """Return the log-probabilities of all outputs of a small query, exactly, for rows of (number, group, weight)."""
+    joint = np.zeros(1)
+    for target in query.targets:
+        own = sorted(row for row in rows if target.first <= row[0] <= target.last and row[1] == target.group)
+        numbers = np.array([row[0] for row in own], dtype=np.int64)
+        weights = None if query.weights is None else np.array([row[2] for row in own], dtype=np.int64)
+        starts, counts, scores = log_masses(numbers, weights, target, eta)
+        assert starts[0] == target.first
+        assert counts.sum() == target.last - target.first + 1
+        each = np.repeat(scores, counts)
+        joint = (joint[:, None] + (each - np.logaddexp.reduce(each))[None, :]).ravel()
+    return joint
+
+
+def eta_of(query, relation, max_rows=1):
+    setting = Setting(relation, max_rows, 10, 0.0)
+    return EPSILON / query.passage.spread(query, setting)
+
+
+def neighbours(world, relation, most):
+    """Yield all pairs of data sets of at most ``most`` rows that are neighbours."""
+    for size in range(most + 1):
+        for rows in itertools.combinations_with_replacement(world, size):
+            if relation is ADD:
+                for row in world:
+                    yield rows, (*rows, row)
+            elif size:
+                for place in sorted({rows.index(row) for row in rows}):
+                    rest = rows[:place] + rows[place + 1 :]
+                    yield rows, rest  # a row that is dropped for a missing value
+                    yield from ((rows, (*rest, row)) for row in world)
+
+
+def worst(query, relation, world, most=3):
+    """Return the largest range of a log-ratio over all outputs, in units of ε.
+
+    Over all data sets of a few rows and, as for a quantile near an end it takes many, over some of up to 40 of a kind.
+    """
+    eta, rng, found = eta_of(query, relation), np.random.default_rng(0), 0.0
+    pairs = neighbours(world, relation, most)
+    for _ in range(400):
+        counts = rng.integers(0, 40, len(world))
+        rows = tuple(row for row, count in zip(world, counts, strict=True) for _ in range(count))
+        first, second = (world[place] for place in rng.integers(0, len(world), 2))
+        pairs = itertools.chain(pairs, [((*rows, first), rows if relation is ADD else (*rows, second))])
+    for one, other in pairs:
+        ratio = log_law(query, eta, one) - log_law(query, eta, other)
+        found = max(found, float(ratio.max() - ratio.min()))
+    return found / EPSILON
+
+
+def ones(values, groups=(0,)):
+    return [(value, group, order.WEIGHT_STEPS) for value in values for group in groups]
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize("q", [0.0, 0.1, 0.5, 0.75, 1.0])
+def test_one_quantile_costs_what_it_says_and_not_less(q, relation):
+    query = Quantiles(SPACE, 0, SCALE, (Target(q, 0, 0, 3),))
+    found = worst(query, relation, ones(range(4)))
+    assert found <= 1.0 + 1e-9
+    assert found >= 0.99
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize("levels", [(0.5, 0.5), (0.2, 0.9)])
+def test_groups_share_the_cost(levels, relation):
+    targets = tuple(Target(q, group, 0, 2) for group, q in enumerate(levels))
+    query = Quantiles(dp.Box([0.0], [2.0]), 0, Scale(0.0, 2.0, 1.0), targets, by=0)
+    found = worst(query, relation, ones(range(3), (0, 1)))
+    assert 0.95 <= found <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+def test_intervals_share_the_cost(relation):
+    space, scale = dp.Box([0.0], [5.0]), Scale(0.0, 5.0, 1.0)
+    query = Quantiles(space, 0, scale, (Target(0.5, 0, 0, 2), Target(0.25, 0, 3, 5)))
+    found = worst(query, relation, ones(range(6)), most=2)
+    assert 0.9 <= found <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize("q", [0.0, 0.5, 0.8, 1.0])
+def test_weights(q, relation):
+    query = Quantiles(dp.Box([0.0] * 2, [2.0] * 2), 0, Scale(0.0, 2.0, 1.0), (Target(q, 0, 0, 2),), weights=(1, 2.0))
+    world = [(value, 0, weight * order.WEIGHT_STEPS // 2) for value in range(3) for weight in (0, 1, 2)]
+    found = worst(query, relation, world)
+    assert 0.9 <= found <= 1.0 + 1e-9
+
+
+def test_broken_ties_keep_pure_privacy(monkeypatch):
+    """With one random bit below each step, all of its outcomes summed up."""
+    monkeypatch.setattr(order, "TIE_BITS", 1)
+    query = Quantiles(dp.Box([0.0], [1.0]), 0, Scale(0.0, 1.0, 1.0), (Target(0.3, 0, 0, 3),), break_ties=True)
+
+    def law(rows, eta):
+        outcomes = itertools.product(*[[2 * row[0], 2 * row[0] + 1] for row in rows])
+        each = [np.exp(log_law(query, eta, [(number, 0, 1) for number in jittered])) for jittered in outcomes]
+        return np.mean(each, axis=0)
+
+    for relation in (ADD, REPLACE):
+        eta, found = eta_of(query, relation), 0.0
+        for one, other in neighbours(ones(range(2)), relation, 4):
+            found = max(found, float(np.abs(np.log(law(one, eta) / law(other, eta))).max()))
+        assert 0.3 <= found <= EPSILON + 1e-9
+
+
+@pytest.mark.parametrize("fault", ["half the spread", "one for replace", "groups as one"])
+def test_broken_copies_are_caught(fault):
+    class Broken(DrawnQuantiles):
+        def spread(self, query, setting):
+            right = super().spread(query, setting)
+            if fault == "half the spread":
+                return right / 2.0
+            if fault == "one for replace":
+                return super().spread(query, replace(setting, neighbors=ADD))
+            return super().spread(replace(query, targets=query.targets[:1]), setting)
+
+    targets = (Target(0.2, 0, 0, 2), Target(0.9, 1, 0, 2))
+    query = Quantiles(dp.Box([0.0], [2.0]), 0, Scale(0.0, 2.0, 1.0), targets, by=0, way=Broken())
+    assert worst(query, REPLACE, ones(range(3), (0, 1)), most=2) > 1.05
+
+
+def test_units_multiply_the_spread():
+    query = Quantiles(SPACE, 0, SCALE, (Target(0.5, 0, 0, 3),))
+    for relation in (ADD, REPLACE):
+        assert eta_of(query, relation, 3) == pytest.approx(eta_of(query, relation) / 3)
+
+
+@pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
+def test_draws_follow_the_law():
+    """Chi-square against the exact law; at 5 degrees of freedom 60 is exceeded once in 10¹⁰ times."""
+    rows = [0, 1, 1, 3]
+    query = Quantiles(dp.Box([0.0], [5.0]), 0, Scale(0.0, 5.0, 1.0), (Target(0.5, 0, 0, 5),))
+    law = np.exp(log_law(query, 0.7, [(row, 0, 1) for row in rows]))
+    bits = dp.noise.SeededBits(3)
+    draws = [query.drawn(np.array(rows, dtype=float)[:, None], 0.7, bits)[0] for _ in range(4_000)]
+    found = np.bincount(np.array(draws, dtype=int), minlength=6)
+    assert ((found - 4_000 * law) ** 2 / (4_000 * law)).sum() < 60.0
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 10])
+def test_levels_name_each_quantile_once_between_its_neighbours(n):
+    seen: set[int] = {-1, n}
+    for level in quantile_levels(n):
+        assert all(left in seen and right in seen and left < place < right for place, left, right in level)
+        seen |= {place for place, _, _ in level}
+    assert seen == set(range(-1, n + 1))
+
+
+@pytest.mark.parametrize(
+    ("targets", "by"),
+    [
+        ((), None),
+        ((Target(0.5, 0, 0, 2), Target(0.5, 0, 2, 3)), None),
+        ((Target(1.5, 0, 0, 2),), None),
+        ((Target(0.5, 1, 0, 2),), None),
+        ((Target(0.5, 0, 0, 4),), None),
+    ],
+)
+def test_parts_that_are_none(targets, by):
+    with pytest.raises(ValueError, match="targets="):
+        Quantiles(SPACE, 0, SCALE, targets, by)
+
+
+@pytest.mark.parametrize("step", [0.0, -1.0, 0.7, 10.0, float("nan"), 1e-20])
+def test_steps_that_do_not_fit(step):
+    with pytest.raises(ValueError, match="step="):
+        Scale(0.0, 3.0, step)
+
+
+def test_the_loss_says_what_holds():
+    curator = dp.Curator(np.arange(4.0)[:, None], space=SPACE)
+    plain = Quantiles(curator.space, 0, SCALE, (Target(0.5, 0, 0, 3),))
+    broken = replace(plain, break_ties=True)
+    with pytest.raises(ValueError, match="BoundedRangeLoss"):
+        curator.measure(plain, PureLoss(1.0))
+    with pytest.raises(ValueError, match="PureLoss"):
+        curator.measure(broken, BoundedRangeLoss(1.0))
+    assert curator.measure(plain, dp.Guarantee(1.0)).exact
+    with pytest.raises(ValueError, match="by=0"):
+        curator.measure(replace(plain, by=0), dp.Guarantee(1.0))
+
+
+@pytest.mark.parametrize("value", [0.0, 2.0, 3.0])
+def test_constant_rows_give_the_constant(value):
+    """The other candidates have e^(−500) of the weight."""
+    curator = dp.Curator(np.full((2000, 1), value), space=SPACE)
+    release = curator.measure(Quantiles(curator.space, 0, SCALE, (Target(0.5, 0, 0, 3),)), dp.Guarantee(1.0))
+    assert SCALE.value(release["numbers"][0, 0]) == value
+
+
+def test_the_finest_scale_is_monotone_and_near():
+    x = np.sort(np.random.default_rng(0).normal(50.0, 40.0, 10_000))
+    scale = Scale(0.0, 120.0)
+    numbers = scale.number(x)
+    assert (np.diff(numbers) >= 0).all()
+    assert numbers.min() == 0
+    assert numbers.max() == scale.count
+    values = np.array([scale.value(number) for number in numbers])
+    assert np.abs(values - np.clip(x, 0.0, 120.0)).max() <= 120.0 * 2.0**-40
