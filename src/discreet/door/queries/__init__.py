@@ -1,7 +1,10 @@
 """The queries that the library brings: one file each, its bound and the proof beside it."""
 
+from discreet.door.queries.adapted import Grouped, OfColumns, Weighted, Within
+from discreet.door.queries.bins import Bins
+from discreet.door.queries.count import Count
 from discreet.door.queries.grid import Grid
 from discreet.door.queries.histogram import Histogram
 from discreet.door.queries.moments import Moments, Sum
 
-__all__ = ["Grid", "Histogram", "Moments", "Sum"]
+__all__ = ["Bins", "Count", "Grid", "Grouped", "Histogram", "Moments", "OfColumns", "Sum", "Weighted", "Within"]

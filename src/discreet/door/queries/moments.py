@@ -73,7 +73,14 @@ class Sum(Query):
     lambda rng, d, radius: [
         Moments(space, weights=tuple(weights))
         for space in _spaces(rng, d, radius)
-        for weights in (rng.dirichlet(np.ones(3)), (1 / 3,) * 3, (0.0, 0.5, 0.5), (0.0, 0.9, 0.1), (0.0, 0.0, 1.0))
+        for weights in (
+            rng.dirichlet(np.ones(3)),
+            (1 / 3,) * 3,
+            (0.0, 0.5, 0.5),
+            (0.0, 0.9, 0.1),
+            (0.0, 0.0, 1.0),
+            (0.3, 0.7, 0.0),
+        )
     ]
 )
 @dataclass(frozen=True)
@@ -85,8 +92,8 @@ class Moments(Query):
     space : Box or Ball
         The rows are clipped to it and mapped into the unit ball.
     weights : tuple of three floats
-        a², b² and c², which sum to 1: how the budget is shared between count, first and second moment. The count and
-        the first moment may be left out (0).
+        a², b² and c², which sum to 1: how the budget is shared between count, first and second moment. The count may be
+        left out (0), and one of the moments.
     """
 
     space: Box | Ball
@@ -95,12 +102,12 @@ class Moments(Query):
     name = "moments"
 
     def __post_init__(self) -> None:
-        wrong = ValueError(f"weights={self.weights!r}: expected three numbers a² ≥ 0, b² ≥ 0 and c² > 0 that sum to 1")
+        wrong = ValueError(f"weights={self.weights!r}: expected three numbers a², b², c² ≥ 0 that sum to 1, a² < 1")
         if not isinstance(self.weights, tuple | list | np.ndarray) or len(self.weights) != 3:
             raise wrong
         a2, b2, c2 = (nonnegative("weights", weight) for weight in self.weights)
         total = a2 + b2 + c2
-        if not (c2 > 0.0 and abs(total - 1.0) < 1e-9):
+        if not (b2 + c2 > 0.0 and abs(total - 1.0) < 1e-9):
             raise wrong
         object.__setattr__(self, "weights", (a2 / total, b2 / total, c2 / total))  # 1 to the last digits
 
@@ -122,7 +129,7 @@ class Moments(Query):
         """See the module; the L1 bounds and, in one dimension, the L2 bound under replacement are not tight."""
         a2, b2, c2 = self.weights
         d = self.dimension
-        least = a2 - b2 * b2 / (4.0 * c2) if b2 <= 2.0 * c2 else a2 - b2 + c2
+        least = a2 - b2 * b2 / (4.0 * c2) if b2 <= 2.0 * c2 and c2 > 0.0 else a2 - b2 + c2
         replaced = math.sqrt(max(2.0 - 2.0 * least, 1.0))
         rows = math.sqrt(b2 * d) + math.sqrt(c2) * (1.0 - math.sqrt(0.5) + d * math.sqrt(0.5))
         l1 = math.sqrt(a2) + rows
@@ -150,18 +157,22 @@ class Moments(Query):
         a, b, c = (math.sqrt(weight) for weight in self.weights)
         y = self.space.to_unit(block.x)
         xp = array_namespace(y)
-        i, j, scale = (xp.asarray(part, device=device(y)) for part in self._packing())
-        products = xp.take(y, i, axis=1) * xp.take(y, j, axis=1) * xp.astype(scale, y.dtype)
-        count = [xp.full((y.shape[0], 1), a, dtype=y.dtype, device=device(y))] if a else []
-        return xp.concat([*count, *([b * y] if b else []), c * products], axis=1)
+        parts = [xp.full((y.shape[0], 1), a, dtype=y.dtype, device=device(y))] if a else []
+        parts += [b * y] if b else []
+        if c:
+            i, j, scale = (xp.asarray(part, device=device(y)) for part in self._packing())
+            parts.append(c * (xp.take(y, i, axis=1) * xp.take(y, j, axis=1) * xp.astype(scale, y.dtype)))
+        return xp.concat(parts, axis=1)
 
     def sum(self, block: Block) -> Any:
         """Return the sums by one matrix product."""
         a, b, c = (math.sqrt(weight) for weight in self.weights)
         y = self.space.to_unit(block.x)
         xp = array_namespace(y)
-        i, j, scale = (xp.asarray(part, device=device(y)) for part in self._packing())
-        gram = xp.reshape(xp.matmul(y.T, y), (-1,))
-        products = xp.take(gram, i * self.dimension + j, axis=0) * xp.astype(scale, y.dtype)
-        count = [xp.full((1,), a * y.shape[0], dtype=y.dtype, device=device(y))] if a else []
-        return xp.concat([*count, *([b * xp.sum(y, axis=0)] if b else []), c * products], axis=0)
+        parts = [xp.full((1,), a * y.shape[0], dtype=y.dtype, device=device(y))] if a else []
+        parts += [b * xp.sum(y, axis=0)] if b else []
+        if c:
+            i, j, scale = (xp.asarray(part, device=device(y)) for part in self._packing())
+            gram = xp.reshape(xp.matmul(y.T, y), (-1,))
+            parts.append(c * (xp.take(gram, i * self.dimension + j, axis=0) * xp.astype(scale, y.dtype)))
+        return xp.concat(parts, axis=0)
