@@ -165,6 +165,11 @@ class Curator:
         return self._records.columns
 
     @property
+    def category_columns(self) -> tuple[str, ...]:
+        """The names of the columns of categories."""
+        return self._records.category_columns
+
+    @property
     def categories(self) -> tuple[tuple[Any, ...], ...]:
         """The declared values of each column of categories."""
         return self._records.categories

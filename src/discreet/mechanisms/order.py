@@ -34,8 +34,15 @@ row that goes and one that comes have as ranges adds up. A unit of m rows: m tim
 are halves where rows are tied, every row gets 20 random bits below its step. Given those bits the law is as above.
 Over them it is a mixture, of which pure privacy remains: ε, as a ``PureLoss``, and the range does not.
 
+**Limits.** Put c made-up rows at the first candidate and draw as before (``Target.below``): they are public and do not
+move between neighbours. What is drawn is then at or below the true quantile but for a chance of K·e^(−η·c), K the
+number of candidates: the first candidate or one of the values has d = 0, and every y above the quantile, for which at
+least q·W rows and all made-up ones lie below y, has d(y) ≥ c. So c = ln(K/α)/η gives a lower limit that holds with
+probability 1 − α, whatever the rows are and however few. Rows made up at the last candidate, and a target that counts
+them in, give an upper limit (``Target.above``).
+
 *Floats.* Only q·W, its distance to whole numbers and η times that are rounded: by at most 3u·W in each score, u = 2⁻⁵³.
-Two neighbours' scores differ by 12u·W more in range, which ``plan`` adds to s.
+Two neighbours' scores differ by 12u·W more in range, made-up rows included, which ``eta`` adds to s.
 """
 
 from __future__ import annotations
@@ -127,12 +134,16 @@ class Target:
         The category that they have; 0 where there are no groups.
     first, last : int
         The candidates, and the rows that count: numbers of steps, or where ties are broken of their 2²⁰th parts.
+    below, above : float
+        How many rows to make up at the first or at the last candidate, for a lower or an upper limit.
     """
 
     q: float
     group: int
     first: int
     last: int
+    below: float = 0.0
+    above: float = 0.0
 
     @property
     def one(self) -> float:
@@ -158,6 +169,11 @@ class DrawnQuantiles(Passage):
         stays = max(target.same for target in query.targets)
         return setting.max_rows * max(stays, sum(ones[:2]) if len(ones) > 1 else 0.0)
 
+    def eta(self, query: Quantiles, loss: PureLoss | BoundedRangeLoss, setting: Setting) -> float:
+        """Return η."""
+        most = setting.rows + max(target.below + target.above for target in query.targets)
+        return loss.epsilon / (self.spread(query, setting) + 12.0 * 2.0**-53 * most)
+
     def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``BoundedRangeLoss``, or for a ``PureLoss`` where ties are broken."""
         if not isinstance(query, Quantiles):
@@ -165,7 +181,7 @@ class DrawnQuantiles(Passage):
         if not isinstance(loss, PureLoss | BoundedRangeLoss) or isinstance(loss, PureLoss) is not query.break_ties:
             kind = "PureLoss, as random bits break ties" if query.break_ties else "BoundedRangeLoss"
             raise ValueError(f"loss={loss!r}: expected a {kind}")
-        eta = loss.epsilon / (self.spread(query, setting) + 12.0 * 2.0**-53 * setting.rows)
+        eta = self.eta(query, loss, setting)
         if not eta * setting.rows < 1e300:
             raise ValueError(f"loss={loss!r}: expected a smaller ε; at this one the scores overflow")
 
@@ -318,21 +334,27 @@ def log_masses(numbers: Whole, weights: Whole | None, target: Target, eta: float
     there = np.flatnonzero(np.diff(numbers, prepend=-1))  # where a new value begins; all are ≥ 0
     values = numbers[there]
     if weights is None:
-        below, unit = np.append(there, len(numbers)), 1.0
+        ranks = np.append(there, len(numbers)).astype(np.float64)
     else:
         sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(weights)])
-        below, unit = np.append(sums[there], sums[-1]), float(WEIGHT_STEPS)
+        ranks = np.append(sums[there], sums[-1]) / float(WEIGHT_STEPS)
+    aim = target.q * float(ranks[-1])
+    if target.below:
+        if not len(values) or values[0] != target.first:
+            values, ranks = np.insert(values, 0, target.first), np.insert(ranks, 0, 0.0)
+        ranks[1:] += target.below
+    if target.above:
+        if not len(values) or values[-1] != target.last:
+            values, ranks = np.append(values, target.last), np.append(ranks, ranks[-1])
+        ranks[-1] += target.above
+        aim += target.above
     # Runs come in turns: the gap before a value, the value, …, the gap after the last one.
     starts = np.empty(2 * len(values) + 1, dtype=np.int64)
     starts[0], starts[1::2], starts[2::2] = target.first, values, values + 1
     counts = np.diff(starts, append=target.last + 1)
-    twice = np.repeat(below, 2)
-    lower, upper = (
-        twice[: len(starts)],
-        twice[1:],
-    )  # a gap and the value after it have the same L; the others the same U
-    aim = target.q * float(below[-1])
-    distance = np.maximum(np.maximum(aim - upper, lower - aim), 0.0) / unit
+    twice = np.repeat(ranks, 2)
+    lower, upper = twice[: len(starts)], twice[1:]  # a gap and the value after it share L, a value and its gap U
+    distance = np.maximum(np.maximum(aim - upper, lower - aim), 0.0)
     kept = counts > 0
     return starts[kept], counts[kept], -eta * distance[kept]
 

@@ -142,14 +142,17 @@ class Adaptive(Method[Components]):
         first: list[float] = (self._first * rounds / rounds.sum()).tolist()
         return first if self.single else first + [(1.0 - self._first) / self.steps] * self.steps
 
+    @property
+    def clipping(self) -> Clipping:
+        """How phase 1 clips, in its own coordinates."""
+        return Clipping.at_quantile(self.shape.dimension, _level(2.0 * self._difficulty / self._first, 0.25))
+
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[Components, list[Release]]:
         """Find one Gaussian, spread the components over it, and improve them."""
         counted = self.size.rows is None
-        level = _level(2.0 * self._difficulty / self._first, 0.25)
-        clipping = Clipping.at_quantile(self.shape.dimension, level)
-        one = OneGaussian(self.shape, clipping, self.neighbors, counted, self.metric, self.spectral)
+        one = OneGaussian(self.shape, self.clipping, self.neighbors, counted, self.metric, self.spectral)
         start = one.initialize(space.dimension, rng)
         base, releases = expectation_maximization(one, start, space, islice(measures, self._rounds))
         rows = released_rows(releases[-1])

@@ -1,0 +1,168 @@
+"""What is asked, of whom, and for how much: the part that all statistics have in common.
+
+Everything is checked here against what is declared, before anything is spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arguments import positive, probability
+from discreet.door import Curator, Query, Question, Release, open_rows
+from discreet.door.queries import Grouped, OfColumns, Weighted
+from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
+from discreet.noise import Bits
+from discreet.records import Ball, Box
+
+__all__ = ["Asking", "limits_of", "place_of", "shaped"]
+
+Array = NDArray[np.float64]
+
+
+def limits_of(space: Box | Ball, place: int) -> tuple[float, float]:
+    """Return the declared bounds of a column; of a ball those of the cube around it."""
+    if isinstance(space, Box):
+        return float(np.asarray(space.low)[place]), float(np.asarray(space.high)[place])
+    center = float(np.asarray(space.center)[place])
+    return center - float(space.radius), center + float(space.radius)
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Rows behind a door, the columns that are asked about, and the promise.
+
+    Attributes
+    ----------
+    curator : Curator
+    promise : Guarantee
+    places : tuple of int
+        The numeric columns.
+    single : bool
+        Whether one column was named, or there is only one: the answer is a number.
+    by : int or None
+        The column of categories that groups are of.
+    weights : (int, float) or None
+        The column of weights, and the largest of them.
+    bits : Bits or None
+    """
+
+    curator: Curator
+    promise: Guarantee
+    places: tuple[int, ...]
+    single: bool
+    by: int | None
+    weights: tuple[int, float] | None
+    bits: Bits | None
+
+    @classmethod
+    def of(
+        cls,
+        data: Any,
+        columns: Any,
+        epsilon: float,
+        delta: float,
+        declared: Any,
+        *,
+        by: str | None = None,
+        weights: str | int | None = None,
+        bits: Bits | None = None,
+    ) -> Asking:
+        """Check the arguments of a statistic against each other."""
+        budget, failure = positive("epsilon", epsilon), probability("delta", delta)
+        curator = open_rows(data, **declared)
+        promise = Guarantee(budget, failure, curator.neighbors)
+        if curator.space is None:
+            raise ValueError("columns: expected at least one column of numbers; the schema declares none")
+        weighed = None if weights is None else cls._weights(curator, weights)
+        if columns is None:
+            left = [place for place in range(len(curator.columns)) if weighed is None or place != weighed[0]]
+            places, single = tuple(left), len(left) == 1
+        else:
+            single = isinstance(columns, str) or not isinstance(columns, Iterable)
+            places = tuple(place_of("columns", name, curator.columns) for name in ([columns] if single else columns))
+        if not places or len(set(places)) != len(places):
+            raise ValueError(f"columns={columns!r}: expected at least one column, each once")
+        group = None if by is None else place_of("by", by, curator.category_columns)
+        return cls(curator, promise, places, single, group, weighed, bits)
+
+    @staticmethod
+    def _weights(curator: Curator, weights: str | int) -> tuple[int, float]:
+        place = place_of("weights", weights, curator.columns)
+        low, high = limits_of(curator.space, place)
+        if low < 0.0 or high <= 0.0:
+            raise ValueError(f"weights={weights!r}: expected a column declared from 0, or more, to a largest weight")
+        return place, high
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names."""
+        return tuple(self.curator.columns[place] for place in self.places)
+
+    @property
+    def groups(self) -> tuple[Any, ...] | None:
+        """The labels of the groups; None where there are none."""
+        return None if self.by is None else self.curator.categories[self.by]
+
+    @property
+    def box(self) -> Box:
+        """The declared bounds of the columns."""
+        low, high = zip(*(limits_of(self.curator.space, place) for place in self.places), strict=True)
+        return Box(low, high)
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows count, where that is public and the rows have neither weights nor groups."""
+        return self.curator.size.rows if self.by is None and self.weights is None else None
+
+    def query(self, query: Query, places: Sequence[int] | None = None) -> Query:
+        """Return a query over the columns as one over the rows, with weights and groups."""
+        asked: Query = OfColumns(query, self.curator.space, tuple(self.places if places is None else places))
+        if self.weights is not None:
+            asked = Weighted(asked, *self.weights)
+        return asked if self.groups is None or self.by is None else Grouped(asked, len(self.groups), self.by)
+
+    def part(self, share: float) -> Guarantee:
+        """Return a part of the promise: so much of ε, and all of δ, which only one part may use."""
+        return Guarantee(share * self.promise.epsilon, self.promise.delta, self.promise.neighbors)
+
+    def additive(self, share: float, number: int = 1) -> tuple[Loss, ...]:
+        """Return equal losses for sums, together at a share of the promise: Laplace at δ = 0, else Gaussian."""
+        promise = self.part(share)
+        one = GaussianLoss(1.0, promise.neighbors) if promise.delta else LaplaceLoss(1.0, promise.neighbors)
+        return calibrate(promise, [one] * number).losses
+
+    def drawn(self, share: float, number: int = 1) -> tuple[BoundedRangeLoss, ...]:
+        """Return equal losses for exponential mechanisms, together at a share of ε."""
+        return (BoundedRangeLoss(share * self.promise.epsilon / number, self.promise.neighbors),) * number
+
+    def reserve(self, name: str, plan: Sequence[tuple[Question, Loss]]) -> Callable[[Question], Release]:
+        """Pay for measurements that are like these at once, and return a way to make them one after the other.
+
+        What cannot be drawn is refused before anything is spent.
+        """
+        for question, loss in plan:
+            self.curator.plan(question, loss, bits=self.bits)
+        schedule = self.curator.reserve([loss for _, loss in plan], query=name)
+        return lambda question: schedule.measure(question, bits=self.bits)
+
+
+def shaped(values: Array, *, grouped: bool, single: bool) -> Any:
+    """Return values of shape (groups, columns) in the shape of an answer."""
+    shown = values if grouped else values[0]
+    shown = shown[..., 0] if single else shown
+    return float(shown) if shown.ndim == 0 else shown
+
+
+def place_of(argument: str, name: Any, known: Sequence[str]) -> int:
+    """Return the place of a column that was named, or numbered."""
+    if isinstance(name, str) and name in known:
+        return known.index(name)
+    if isinstance(name, int | np.integer) and not isinstance(name, bool) and 0 <= name < len(known):
+        return int(name)
+    have = ", ".join(map(repr, known)) or "none: declare them in a Schema"
+    raise ValueError(f"{argument}={name!r}: expected a declared column, by its name or number; there are {have}")

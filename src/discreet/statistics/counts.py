@@ -1,0 +1,186 @@
+"""Counts: of rows, of categories, of numbers between edges, each in groups if need be.
+
+A row adds 1 to one of all the counts (``door.queries``), so any number of them is one release with noise on each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arguments import integer, positive, probability
+from discreet.door import Curator, Declarations, Histogram, Query, open_rows
+from discreet.door.queries import Bins, Count, Grouped
+from discreet.guarantees import Guarantee
+from discreet.noise import Bits
+from discreet.statistics.asking import limits_of, place_of
+from discreet.statistics.statistic import Statistic, half_width
+
+__all__ = ["Counts", "count", "histogram"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Counts(Statistic):
+    """Private counts.
+
+    Attributes
+    ----------
+    value : float or array
+        As released: without bias, so they may be negative, and they are not whole. An axis of groups first, where there
+        are groups, then one of bins or categories.
+    labels : tuple or None
+        The categories that were counted.
+    edges : array or None
+        The edges between which numbers were counted, one more than there are bins.
+    """
+
+    labels: tuple[Any, ...] | None = None
+    edges: Array | None = None
+
+    @property
+    def shares(self) -> Array:
+        """The counts as shares of their sum, in each group: at least 0, summing to 1."""
+        kept = np.maximum(np.atleast_1d(np.asarray(self.value)), 0.0)
+        total = kept.sum(axis=-1, keepdims=True)
+        return np.where(total > 0.0, kept / np.where(total > 0.0, total, 1.0), 1.0 / kept.shape[-1])
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """Return limits that hold each number of rows with this probability, by itself. They speak of the noise."""
+        half = half_width(self.release.law, [1.0], level)
+        lower, upper = np.maximum(np.asarray(self.value) - half, 0.0), np.maximum(np.asarray(self.value) + half, 0.0)
+        return (lower, upper) if lower.ndim else (float(lower), float(upper))
+
+    def _by_column(self, values: Array) -> Any:
+        if values.ndim == 0:
+            return values.item()
+        if self.labels is not None:
+            return dict(zip(self.labels, values.tolist(), strict=True))
+        assert self.edges is not None
+        pairs = zip(self.edges[:-1].tolist(), self.edges[1:].tolist(), strict=True)
+        return dict(zip(pairs, values.tolist(), strict=True))
+
+
+def count(
+    data: Any,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    by: str | None = None,
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Counts:
+    """Return how many rows there are, or how many each group has.
+
+    Parameters
+    ----------
+    data, epsilon, delta, by, bits
+        As in ``mean``.
+    **declared
+        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+
+    Returns
+    -------
+    Counts
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import statistics
+    >>> found = statistics.count(np.zeros(1000), epsilon=1.0, bounds=(0, 1), neighbors="add-remove")
+    >>> 950 < found.value < 1050
+    True
+    """
+    curator, promise = _opened(data, epsilon, delta, declared)
+    groups = None if by is None else place_of("by", by, curator.category_columns)
+    if groups is None and curator.size.rows is not None:
+        raise ValueError(
+            f"by=None: the number of rows, {curator.size.rows}, is public under {curator.neighbors} where no row can be "
+            "missing; count groups, or declare neighbors='add-remove'"
+        )
+    query: Query = Count() if groups is None else Histogram(len(curator.categories[groups]), groups)
+    release = curator.measure(query, promise, bits=bits)
+    value = release.value.copy() if groups is not None else float(release.value[0])
+    labels = None if groups is None else curator.categories[groups]
+    return Counts.of(value, curator, promise, [release], columns=(), groups=labels, single=True)
+
+
+def histogram(
+    data: Any,
+    column: Any = None,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    bins: Any = 10,
+    by: str | None = None,
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Counts:
+    """Return how many rows have each category of a column, or a number between each two edges.
+
+    Parameters
+    ----------
+    data, epsilon, delta, by, bits
+        As in ``mean``.
+    column : str or int, optional
+        A declared column of categories, by its name, or of numbers.
+    bins : int or sequence of float
+        For numbers: how many bins of equal width between the declared bounds, or their edges. Numbers beyond the first
+        or the last edge count in the first or the last bin.
+    **declared
+        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+
+    Returns
+    -------
+    Counts
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import statistics
+    >>> ages = np.random.default_rng(0).uniform(0.0, 100.0, 20_000)
+    >>> found = statistics.histogram(ages, epsilon=1.0, bounds=(0, 100), bins=4)
+    >>> found.edges.tolist(), bool(abs(found.value - 5000).max() < 400)
+    ([0.0, 25.0, 50.0, 75.0, 100.0], True)
+    """
+    curator, promise = _opened(data, epsilon, delta, declared)
+    named = curator.columns + curator.category_columns
+    if column is None:
+        if len(named) != 1:
+            raise ValueError(f"column=None: expected one of {', '.join(map(repr, named))}")
+        column = named[0]
+    query: Query
+    if isinstance(column, str) and column in curator.category_columns:
+        place = curator.category_columns.index(column)
+        labels, edges, query = curator.categories[place], None, Histogram(len(curator.categories[place]), place)
+    else:
+        place = place_of("column", column, named if isinstance(column, str) else curator.columns)
+        labels, edges = None, _edges(bins, *limits_of(curator.space, place))
+        query = Bins(curator.space, place, tuple(edges[1:-1].tolist()))
+    groups = None
+    if by is not None:
+        grouping = place_of("by", by, curator.category_columns)
+        groups = curator.categories[grouping]
+        query = Grouped(query, len(groups), grouping)
+    release = curator.measure(query, promise, bits=bits)
+    facts = {"columns": (str(column),), "groups": groups, "single": True, "labels": labels, "edges": edges}
+    return Counts.of(release["counts"].copy(), curator, promise, [release], **facts)
+
+
+def _opened(data: Any, epsilon: float, delta: float, declared: Any) -> tuple[Curator, Guarantee]:
+    budget, failure = positive("epsilon", epsilon), probability("delta", delta)
+    curator = open_rows(data, **declared)
+    return curator, Guarantee(budget, failure, curator.neighbors)
+
+
+def _edges(bins: Any, low: float, high: float) -> Array:
+    if np.ndim(bins) == 0:
+        return np.linspace(low, high, integer("bins", bins, least=2) + 1)
+    edges = np.asarray(bins, dtype=np.float64)
+    if edges.ndim != 1 or len(edges) < 3 or not (np.isfinite(edges).all() and (np.diff(edges) > 0.0).all()):
+        raise ValueError(f"bins={bins!r}: expected a whole number, at least 2, or three edges or more, in order")
+    return edges

@@ -1,0 +1,294 @@
+"""Means: of bounded columns, of columns whose bounds are loose, and of the middle of a column.
+
+Rows of k columns are mapped into the unit ball, y, and Σ(a, b·y) is released: the number of rows (or their weight) with
+a share a² of the budget, and the sum with b² = 1 − a². Where it is public how many rows count, a = 0. A mean of m, in
+units of the ball, has a variance ∝ 1/b² + m²/a², which is least at a² = |m|/(1 + |m|); a quarter suits most.
+
+**Limits.** For the true mean μ of the rows, S̃ − μÑ is noise of a known law: the sum's over b and the count's times μ
+over a. So {μ: |S̃ − μÑ| ≤ h(μ)}, h the half-width of that noise, holds the mean with exactly the probability that h has
+(Fieller 1954), however few rows there are. It is cut to the bounds, where every mean lies.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from discreet.door import Declarations, Moments, Query, Release
+from discreet.door.queries import Within
+from discreet.mechanisms.order import Quantiles, Scale, Target
+from discreet.noise import Bits
+from discreet.records import Box
+from discreet.statistics.asking import Asking, limits_of
+from discreet.statistics.statistic import Statistic, half_width
+
+__all__ = ["Mean", "mean", "trimmed_mean"]
+
+Array = NDArray[np.float64]
+
+COUNTED = 0.25  # a²
+RANGE = 0.25  # of ε, for a range where bounds are loose
+TRIMMING = 0.4  # of ε, for the two quantiles of a trimmed mean
+GUESS = 1000  # rows, where their number is not public; only accuracy depends on it
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Mean(Statistic):
+    """A private mean.
+
+    Attributes
+    ----------
+    bounds : tuple of Box
+        For each column (or for all at once) the bounds to which rows were clipped: the declared ones, or narrower.
+    """
+
+    bounds: tuple[Box, ...]
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """Return limits that hold the mean of these rows, clipped to ``bounds``, with this probability, each by itself.
+
+        They speak of the noise: not of clipping, nor of how these people were sampled.
+        """
+        limits = [_limits(release, box, level) for release, box in self._pairs]
+        lower, upper = (np.concatenate(side, axis=1) for side in zip(*limits, strict=True))
+        return self._shaped(lower), self._shaped(upper)
+
+    @property
+    def _pairs(self) -> list[tuple[Release, Box]]:
+        return list(zip(self.releases[-len(self.bounds) :], self.bounds, strict=True))
+
+
+def _sums(release: Release) -> tuple[Array, Array | None, Array]:
+    """Return S̃, Ñ as released (None where public) and Ñ ≥ 1, with axes for groups and columns."""
+    first = release["first"]
+    sums = first if first.ndim == 2 else first[None, :]
+    if "count" not in release.parts:
+        assert release.size.rows is not None
+        return sums, None, np.full((len(sums), 1), float(max(release.size.rows, 1)))
+    counts = release["count"].reshape(len(sums), 1)
+    return sums, counts, np.maximum(counts, 1.0)
+
+
+def _values(release: Release, box: Box) -> Array:
+    """Return the means of each group and column, inside the bounds."""
+    sums, _, rows = _sums(release)
+    means: Array = np.clip(np.asarray(box.from_unit(sums / rows)), np.asarray(box.low), np.asarray(box.high))
+    return means
+
+
+def _limits(release: Release, box: Box, level: float) -> tuple[Array, Array]:
+    """Return limits for each group and column; see the module."""
+    sums, counts, rows = _sums(release)
+    b = release.parts["first"].weight
+    edge = 1.0 / math.sqrt(box.dimension)
+    if counts is None:
+        width = half_width(release.law, [1.0 / b], level) / rows
+        lower, upper = sums / rows - width, sums / rows + width
+    else:
+        a = release.parts["count"].weight
+        lower, upper = np.empty(sums.shape), np.empty(sums.shape)
+
+        def outside(mu: float, total: float, count: float) -> bool:
+            return abs(total - mu * count) > half_width(release.law, [1.0 / b, mu / a], level)
+
+        for place in np.ndindex(sums.shape):
+            total, count = float(sums[place]), float(counts[place[0], 0])
+            start = float(np.clip(total / count if count > 0.0 else 0.0, -edge, edge))
+            lower[place] = _boundary(start, -edge, lambda mu, t=total, c=count: outside(mu, t, c))
+            upper[place] = _boundary(start, edge, lambda mu, t=total, c=count: outside(mu, t, c))
+    ends = np.clip(np.stack([lower, upper]), -edge, edge)
+    return np.asarray(box.from_unit(ends[0])), np.asarray(box.from_unit(ends[1]))
+
+
+def _boundary(start: float, end: float, outside: Any) -> float:
+    """Return the point between start and end from which on one is outside; the end where it is inside."""
+    if not outside(end):
+        return end
+    inside, out = start, end
+    for _ in range(60):
+        middle = (inside + out) / 2.0
+        inside, out = (inside, middle) if outside(middle) else (middle, out)
+    return out
+
+
+def mean(
+    data: Any,
+    columns: Any = None,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    by: str | None = None,
+    weights: str | int | None = None,
+    loose: bool = False,
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Mean:
+    """Return private means of columns.
+
+    Parameters
+    ----------
+    data : array, data frame, series, path of Parquet files, Dask collection, Records or Curator
+    columns : str, int or list of them, optional
+        Which columns, by name or number; all numeric ones by default.
+    epsilon, delta : float
+        What all of it costs together: Laplace noise at δ = 0, Gaussian noise else, which is better from some five
+        columns on.
+    by : str, optional
+        A declared column of categories: means of each of its groups, in one release. Empty groups have an answer too.
+    weights : str or int, optional
+        A declared column of weights from 0 on: Σwx/Σw.
+    loose : bool
+        Whether the bounds are much wider than most of the rows. A quarter of ε then finds where these are, each column
+        is clipped to there, and the noise of the rest is relative to that.
+    bits : Bits, optional
+        Seeded bits, for a test. **Not private.**
+    **declared
+        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+
+    Returns
+    -------
+    Mean
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import statistics
+    >>> ages = np.random.default_rng(0).normal(40.0, 10.0, 20_000)
+    >>> found = statistics.mean(ages, epsilon=0.5, bounds=(0, 120))
+    >>> round(found.value), found.interval(0.95)[0] < found.value
+    (40, True)
+    """
+    asking = Asking.of(data, columns, epsilon, delta, declared, by=by, weights=weights, bits=bits)
+    if not isinstance(loose, bool):
+        raise ValueError(f"loose={loose!r}: expected True or False")
+    if loose:
+        return _loose(asking)
+    query = asking.query(_moments(asking, asking.box))
+    measure = asking.reserve("mean", [(query, asking.additive(1.0)[0])])
+    return _answer(asking, [measure(query)], [asking.box])
+
+
+def _answer(asking: Asking, releases: list[Release], boxes: list[Box]) -> Mean:
+    """Return the means that the last releases tell, one for each box."""
+    parts = [_values(release, box) for release, box in zip(releases[-len(boxes) :], boxes, strict=True)]
+    return Mean.answered(np.concatenate(parts, axis=1), asking, releases, bounds=tuple(boxes))
+
+
+def _moments(asking: Asking, box: Box) -> Moments:
+    counted = COUNTED if asking.rows is None else 0.0
+    return Moments(box, (counted, 1.0 - counted, 0.0))
+
+
+def _loose(asking: Asking) -> Mean:
+    """Return means of columns that are clipped to a range of their own, from two quantiles near the ends.
+
+    A quantile is drawn to within some 1/η rows, so aim at 4/η rows from each end, or at a quarter of them. From there
+    the range is widened as far as a Gaussian would go on until one row in n is left.
+    """
+    rows = float(max(asking.curator.size.units or GUESS, 2))
+    number = len(asking.places)
+    drawn, summed = asking.drawn(RANGE, 2 * number), asking.additive(1.0 - RANGE, number)
+    share = min(max(8.0 / (drawn[0].epsilon * rows), 1.0 / rows), 0.25)
+    further = (ndtri(1.0 - 1.0 / rows) / ndtri(1.0 - share) - 1.0) / 2.0
+    ends = [(place, q) for place in asking.places for q in (share, 1.0 - share)]
+    questions = [_quantile(asking, place, q) for place, q in ends]
+    whole = [asking.query(_moments(asking, Box([low], [high])), [place]) for place, (low, high) in _limits_of(asking)]
+    measure = asking.reserve("mean", [*zip(questions, drawn, strict=True), *zip(whole, summed, strict=True)])
+    releases = [measure(question) for question in questions]
+    values = [_drawn(question, release) for question, release in zip(questions, releases, strict=True)]
+    boxes = []
+    for least, most, (place, (low, high)) in zip(values[::2], values[1::2], _limits_of(asking), strict=True):
+        least, most = min(least, most), max(least, most)
+        least, most = max(low, least - further * (most - least)), min(high, most + further * (most - least))
+        boxes.append(_box(least, most, low, high))
+        releases.append(measure(asking.query(_moments(asking, boxes[-1]), [place])))
+    return _answer(asking, releases, boxes)
+
+
+def _limits_of(asking: Asking) -> list[tuple[int, tuple[float, float]]]:
+    return [(place, limits_of(asking.curator.space, place)) for place in asking.places]
+
+
+def _quantile(asking: Asking, place: int, q: float) -> Quantiles:
+    scale = Scale(*limits_of(asking.curator.space, place))
+    target = Target(q, 0, 0, scale.count)
+    return Quantiles(asking.curator.space, place, scale, (target,), weights=asking.weights)
+
+
+def _drawn(question: Quantiles, release: Release) -> float:
+    return question.scale.value(float(release["numbers"][0, 0]))
+
+
+def _box(least: float, most: float, low: float, high: float) -> Box:
+    """Return a range inside the bounds; where it is a point, a little around it."""
+    if not most - least > 1e-9 * (high - low):
+        least, most = max(low, least - 1e-9 * (high - low)), min(high, most + 1e-9 * (high - low))
+    return Box([least], [most])
+
+
+def trimmed_mean(
+    data: Any,
+    column: Any = None,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    trim: float = 0.1,
+    weights: str | int | None = None,
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Mean:
+    """Return the private mean of the middle of a column: of the rows between two of its quantiles, private as well.
+
+    Two fifths of ε draw the ``trim`` and the 1 − ``trim`` quantile; the rest measures the mean of the rows between
+    them, with noise relative to how far apart they are. So loose bounds and a few wild values cost next to nothing.
+
+    Parameters
+    ----------
+    data, epsilon, delta, weights, bits
+        As in ``mean``.
+    column : str or int, optional
+        Which column, where there are several.
+    trim : float
+        The share of rows to leave out at each end, above 0 and below 1/2.
+    **declared
+        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+
+    Returns
+    -------
+    Mean
+        ``bounds`` has the two quantiles.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import statistics
+    >>> incomes = np.random.default_rng(0).lognormal(10.0, 0.5, 20_000)
+    >>> found = statistics.trimmed_mean(incomes, epsilon=1.0, bounds=(0, 1e7))
+    >>> 22_000 < found.value < 24_500
+    True
+    """
+    asking = Asking.of(data, column, epsilon, delta, declared, weights=weights, bits=bits)
+    if len(asking.places) != 1:
+        raise ValueError(f"column={column!r}: expected one of {', '.join(map(repr, asking.names))}")
+    if not isinstance(trim, int | float) or not 0.0 < trim < 0.5:
+        raise ValueError(f"trim={trim!r}: expected a share above 0 and below 1/2")
+    place = asking.places[0]
+    low, high = limits_of(asking.curator.space, place)
+    questions = [_quantile(asking, place, q) for q in (trim, 1.0 - trim)]
+    drawn, summed = asking.drawn(TRIMMING, 2), asking.additive(1.0 - TRIMMING)
+
+    def between(box: Box) -> Query:
+        inner = asking.query(Moments(box, (COUNTED, 1.0 - COUNTED, 0.0)))
+        return Within(inner, place, float(np.asarray(box.low)[0]), float(np.asarray(box.high)[0]))
+
+    plan = [*zip(questions, drawn, strict=True), (between(Box([low], [high])), summed[0])]
+    measure = asking.reserve("trimmed mean", plan)
+    releases = [measure(question) for question in questions]
+    ends = sorted(_drawn(question, release) for question, release in zip(questions, releases, strict=True))
+    box = _box(ends[0], ends[1], low, high)
+    return _answer(asking, [*releases, measure(between(box))], [box])

@@ -1,0 +1,366 @@
+"""Quantiles: the exponential mechanism on a fine grid (``mechanisms.order``, where the proofs are).
+
+**Limits.** Part of ε draws a lower and an upper limit for each quantile, from a coarser grid of 2¹² steps and with rows
+made up at its ends, as many as their level asks for. They hold whatever the rows are. Without them no number is known
+that says how far off a quantile is: that depends on how dense the rows are there, which is private.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arguments import probability
+from discreet.door import Declarations, Release
+from discreet.guarantees import BoundedRangeLoss, Loss, PureLoss
+from discreet.mechanisms.order import TIE_BITS, Quantiles, Scale, Target, quantile_levels
+from discreet.noise import Bits
+from discreet.statistics.asking import Asking, limits_of
+from discreet.statistics.statistic import Statistic
+
+__all__ = ["Quantile", "interquartile_range", "median", "quantile", "quantiles"]
+
+Array = NDArray[np.float64]
+
+LIMITS = 0.4  # of ε, for the limits
+COARSE = 2**12  # steps of the grid that limits are drawn from
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Quantile(Statistic):
+    """A private quantile, or several.
+
+    Attributes
+    ----------
+    value : float or array
+        An axis of groups first, where there are groups, then one of ``levels``, where there are several.
+    levels : tuple of float
+        Which quantiles they are.
+    limits : (array, array) or None
+        What ``interval`` returns, where limits were drawn.
+    level : float or None
+        The probability with which they hold.
+    """
+
+    levels: tuple[float, ...]
+    limits: tuple[Any, Any] | None
+    level: float | None
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """Return limits that hold the quantile of these rows with at least this probability, each by itself.
+
+        They were drawn together with the value, for one level: at lower ones they are the same. They speak of the
+        noise: not of how these people were sampled.
+        """
+        if self.limits is None or self.level is None:
+            raise ValueError("interval=None: no limits were drawn; write for example median(…, interval=0.95)")
+        if probability("level", level) > self.level:
+            raise ValueError(f"level={level!r}: expected at most {self.level}, for which the limits were drawn")
+        return self.limits
+
+    def _by_column(self, values: Array) -> Any:
+        if values.ndim == 0:
+            return values.item()
+        return dict(zip(self.levels, values.tolist(), strict=True))
+
+
+def quantiles(
+    data: Any,
+    levels: Sequence[float],
+    column: Any = None,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    by: str | None = None,
+    weights: str | int | None = None,
+    step: float | None = None,
+    interval: float | None = 0.95,
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Quantile:
+    """Return private quantiles of a column, several at once.
+
+    Those in the middle are drawn first and part the rows for the others, so that k quantiles cost as much as some
+    log₂ k of them (Kaplan, Schnapp and Stemmer 2022). They come out in order.
+
+    Parameters
+    ----------
+    data, epsilon, delta, bits
+        As in ``mean``. δ does not help much here; 0 is fine.
+    levels : sequence of float
+        Which quantiles, from 0 to 1.
+    column : str or int, optional
+        Which column, where there are several.
+    by : str, optional
+        A declared column of categories: quantiles of each of its groups, at the cost of one (under replace-one of up
+        to two, for a row may change its group).
+    weights : str or int, optional
+        A declared column of weights from 0 on.
+    step : float, optional
+        Where the values have steps of their own (1 for whole numbers): only such values are drawn.
+    interval : float or None
+        The level of the limits that ``.interval()`` returns. They take two fifths of ε, shared by all; with None the
+        quantiles have all of it.
+    **declared
+        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+
+    Returns
+    -------
+    Quantile
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import statistics
+    >>> ages = np.random.default_rng(0).uniform(0.0, 100.0, 20_000)
+    >>> found = statistics.quantiles(ages, [0.25, 0.5, 0.75], epsilon=1.0, bounds=(0, 120), step=1)
+    >>> bool(abs(found.value - [25, 50, 75]).max() < 5)
+    True
+    """
+    asking = Asking.of(data, column, epsilon, delta, declared, by=by, weights=weights, bits=bits)
+    return _quantiles(asking, column, levels, step, interval, single=False)
+
+
+def quantile(
+    data: Any,
+    q: float,
+    column: Any = None,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    by: str | None = None,
+    weights: str | int | None = None,
+    step: float | None = None,
+    interval: float | None = 0.95,
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Quantile:
+    """Return the private q-quantile of a column; see ``quantiles`` for the arguments.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import statistics
+    >>> ages = np.random.default_rng(0).uniform(0.0, 100.0, 20_000)
+    >>> abs(statistics.quantile(ages, 0.9, epsilon=1.0, bounds=(0, 120)).value - 90.0) < 3.0
+    True
+    """
+    asking = Asking.of(data, column, epsilon, delta, declared, by=by, weights=weights, bits=bits)
+    return _quantiles(asking, column, [q], step, interval, single=True)
+
+
+def median(data: Any, column: Any = None, **arguments: Any) -> Quantile:
+    """Return the private median of a column; see ``quantiles`` for the arguments.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import statistics
+    >>> ages = np.random.default_rng(0).uniform(0.0, 100.0, 20_000)
+    >>> found = statistics.median(ages, epsilon=1.0, bounds=(0, 120))
+    >>> abs(found.value - 50.0) < 3.0, found.interval()[0] <= 51.0
+    (True, True)
+    """
+    return quantile(data, 0.5, column, **arguments)
+
+
+def interquartile_range(
+    data: Any,
+    column: Any = None,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    by: str | None = None,
+    weights: str | int | None = None,
+    step: float | None = None,
+    interval: float | None = 0.95,
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Quantile:
+    """Return the private distance between the quartiles of a column; see ``quantiles`` for the arguments.
+
+    Limits come from those of the quartiles, so they hold at least as often as they say.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import statistics
+    >>> ages = np.random.default_rng(0).uniform(0.0, 100.0, 20_000)
+    >>> abs(statistics.interquartile_range(ages, epsilon=1.0, bounds=(0, 120)).value - 50.0) < 5.0
+    True
+    """
+    asking = Asking.of(data, column, epsilon, delta, declared, by=by, weights=weights, bits=bits)
+    each = None if interval is None else (1.0 + probability("interval", interval)) / 2.0  # of two that both must hold
+    found = _quantiles(asking, column, [0.25, 0.75], step, each, single=False)
+    value = _difference(found.value[..., 1], found.value[..., 0])
+    limits = None
+    if found.limits is not None:
+        lower, upper = found.limits
+        limits = _difference(lower[..., 1], upper[..., 0]), _difference(upper[..., 1], lower[..., 0])
+    return Quantile(
+        value, found.guarantee, found.unit, found.releases, found.columns, found.groups, True, (0.25, 0.75), limits,
+        interval,
+    )  # fmt: skip
+
+
+def _difference(upper: Any, lower: Any) -> Any:
+    found = np.maximum(np.asarray(upper) - np.asarray(lower), 0.0)
+    return found if found.ndim else float(found)
+
+
+def _quantiles(
+    asking: Asking, column: Any, levels: Sequence[float], step: float | None, interval: float | None, *, single: bool
+) -> Quantile:
+    """Check, pay, draw."""
+    if len(asking.places) != 1:
+        raise ValueError(f"column={column!r}: expected one of {', '.join(map(repr, asking.names))}")
+    wanted = _levels(levels)
+    if interval is not None and probability("interval", interval) == 0.0:
+        raise ValueError(f"interval={interval!r}: expected a level in (0, 1), or None for no limits")
+    drawing = _Drawing(asking, step, wanted)
+    share = 1.0 if interval is None else 1.0 - LIMITS
+    main = drawing.levels(share)
+    ends = [] if interval is None else drawing.ends(interval)
+    measure = asking.reserve("quantiles", [*drawing.rehearsed(main), *ends])
+    found, releases = drawing.drawn(measure)
+    limits = None
+    if ends:
+        outer = [measure(question) for question, _ in ends]
+        limits = drawing.limits([question for question, _ in ends], outer, found)
+        releases = [*outer, *releases]  # the value is read from the last one
+    order = np.argsort(np.argsort(levels, kind="stable"), kind="stable") if not single else np.zeros(1, dtype=int)
+
+    def shown(values: Array) -> Any:
+        kept = values[:, order] if not single else values[:, 0]
+        kept = kept if asking.groups is not None else kept[0]
+        return kept if np.ndim(kept) else float(kept)
+
+    bounds = None if limits is None else (shown(limits[0]), shown(limits[1]))
+    facts = {"levels": tuple(float(level) for level in levels), "limits": bounds, "level": interval}
+    return Quantile.of(
+        shown(found), asking.curator, asking.promise, releases, columns=asking.names, groups=asking.groups, single=True,
+        **facts,
+    )  # fmt: skip
+
+
+def _levels(levels: Sequence[float]) -> list[float]:
+    """Return the levels in order, checked."""
+    accepted = "levels: expected numbers from 0 to 1, each once; write for example [0.25, 0.5, 0.75]"
+    try:
+        numbers = sorted(float(level) for level in levels)
+    except (TypeError, ValueError):
+        raise ValueError(accepted) from None
+    if not numbers or len(set(numbers)) != len(numbers) or not all(0.0 <= number <= 1.0 for number in numbers):
+        raise ValueError(accepted)
+    return numbers
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """Quantiles of a column, in every group."""
+
+    asking: Asking
+    step: float | None
+    wanted: list[float]
+
+    @property
+    def scale(self) -> Scale:
+        return Scale(*limits_of(self.asking.curator.space, self.asking.places[0]), self.step)
+
+    @property
+    def _groups(self) -> int:
+        return 1 if self.asking.groups is None else len(self.asking.groups)
+
+    def _question(self, scale: Scale, targets: Sequence[Target], *, break_ties: bool = False) -> Quantiles:
+        asking = self.asking
+        return Quantiles(
+            asking.curator.space, asking.places[0], scale, tuple(targets), asking.by, asking.weights, break_ties
+        )
+
+    def levels(self, share: float) -> tuple[Loss, ...]:
+        """Return a loss for each level of the tree: together a share of ε."""
+        number = len(list(quantile_levels(len(self.wanted))))
+        epsilon = share * self.asking.promise.epsilon / number
+        kind = PureLoss if number > 1 else BoundedRangeLoss
+        return (kind(epsilon, self.asking.promise.neighbors),) * number
+
+    def rehearsed(self, losses: Sequence[Loss]) -> list[tuple[Quantiles, Loss]]:
+        """Return questions like those to come, so that what would be refused is refused before anything is spent."""
+        scale, several = self.scale, len(losses) > 1
+        last = self._last(scale, several)
+        targets = [Target(0.5, group, 0, last) for group in range(self._groups)]
+        return [(self._question(scale, targets, break_ties=several), loss) for loss in losses]
+
+    @staticmethod
+    def _last(scale: Scale, several: bool) -> int:
+        return ((scale.count + 1) << TIE_BITS) - 1 if several else scale.count
+
+    def drawn(self, measure: Any) -> tuple[Array, list[Release]]:
+        """Return the quantiles, groups by levels, and the releases."""
+        scale, number = self.scale, len(self.wanted)
+        tree = list(quantile_levels(number))
+        several = len(tree) > 1
+        last = self._last(scale, several)
+        # With the ends of the scale at both sides; in units of the candidates.
+        places = np.full((self._groups, number + 2), -1, dtype=np.int64)
+        places[:, -1] = last
+        levels = [0.0, *self.wanted, 1.0]
+        releases = []
+        for nodes in tree:
+            asked, targets = [], []
+            for group in range(self._groups):
+                for place, left, right in nodes:
+                    first, final = int(places[group, left + 1]) + 1, int(places[group, right + 1])
+                    if first > final:  # nothing is between its neighbours
+                        places[group, place + 1] = final
+                        continue
+                    span = levels[right + 1] - levels[left + 1]
+                    q = (levels[place + 1] - levels[left + 1]) / span if span > 0.0 else 0.5
+                    asked.append((group, place))
+                    targets.append(Target(q, group, first, final))
+            releases.append(measure(self._question(scale, targets or self._nothing(last), break_ties=several)))
+            for (group, place), (whole, below) in zip(asked, releases[-1]["numbers"], strict=False):
+                places[group, place + 1] = (int(whole) << TIE_BITS) + int(below) if several else int(whole)
+        steps = places[:, 1:-1] >> (TIE_BITS if several else 0)
+        return np.vectorize(scale.value, otypes=[np.float64])(steps), releases
+
+    def _nothing(self, last: int) -> list[Target]:
+        """Return a target for a level that has none left: it was paid for, and the schedule asks for something."""
+        return [Target(0.5, 0, last, last)]
+
+    def ends(self, level: float) -> list[tuple[Quantiles, Loss]]:
+        """Return the questions for limits, a lower and an upper one for each quantile, and what each may cost."""
+        scale = self.scale
+        if scale.count > COARSE:
+            scale = Scale(scale.low, scale.high, (scale.high - scale.low) / COARSE)
+        losses = self.asking.drawn(LIMITS, 2 * len(self.wanted))
+        setting = self.asking.curator.setting
+        found: list[tuple[Quantiles, Loss]] = []
+        for place, q in enumerate(self.wanted):
+            for side in ("below", "above"):
+                targets = [Target(q, group, 0, scale.count) for group in range(self._groups)]
+                question = self._question(scale, targets)
+                eta = question.way.eta(question, losses[place], setting)
+                made_up = math.log(2.0 * (scale.count + 1) / (1.0 - level)) / eta
+                ends = [Target(q, group, 0, scale.count, **{side: made_up}) for group in range(self._groups)]
+                found.append((self._question(scale, ends), losses[place]))
+        return found
+
+    def limits(self, questions: Sequence[Quantiles], releases: Sequence[Release], found: Array) -> tuple[Array, Array]:
+        """Return the limits, groups by levels, with the values between them."""
+        lower, upper = np.empty(found.shape), np.empty(found.shape)
+        for place, (question, release) in enumerate(zip(questions, releases, strict=True)):
+            scale = question.scale
+            # A row is at most half a step from where it was counted.
+            room = 0.0 if self.step == scale.step else (scale.step or 0.0) / 2.0
+            values = np.array([scale.value(float(number)) for number in release["numbers"][:, 0]])
+            if place % 2 == 0:
+                lower[:, place // 2] = np.maximum(values - room, scale.low)
+            else:
+                upper[:, place // 2] = np.minimum(values + room, scale.high)
+        return np.minimum(lower, found), np.maximum(upper, found)

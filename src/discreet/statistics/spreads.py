@@ -1,0 +1,246 @@
+"""Variances and covariances: by one release of moments, or in rounds that each look through the one before.
+
+**One release.** Rows y in the unit ball contribute (a, b·y, c·yyᵀ). With counts N, means m and second moments Q, all
+noisy, the covariance is Q − mmᵀ. To first order its error is e₂/c − (m_i e₁ⱼ + m_j e₁ᵢ)/b − (Q_ij − 2m_i m_j)·e₀/a,
+over N, for noises e of one law; e₂ is smaller by √2 off the diagonal, since the matrix is packed with √2 there.
+
+**In rounds** (needs δ > 0): a Gaussian in its own coordinates, ``models.one_gaussian``: clip to an ellipsoid from the
+round before, so that noise is relative to the rows' own spread. What clipping did is undone as if the rows were
+Gaussian, so with heavy tails it falls short. With noise of variance v off the diagonal (2v on it) in the coordinates
+of the last round, entry (i, j) has the variance v(Σ_ii·Σ_jj + Σ_ij²).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arguments import choice
+from discreet.door import Declarations, Moments, Release
+from discreet.models.adaptive import Adaptive
+from discreet.models.released import clipped_spectrum, noise_of, released_rows
+from discreet.noise import Bits
+from discreet.records import Box
+from discreet.statistics.asking import Asking, limits_of
+from discreet.statistics.statistic import Statistic, half_width
+
+__all__ = ["Covariance", "covariance", "variance"]
+
+Array = NDArray[np.float64]
+
+METHODS = ("auto", "one-shot", "adaptive")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Covariance(Statistic):
+    """A private variance or covariance.
+
+    Attributes
+    ----------
+    value : float or array
+        A number, one a column, or a matrix, which has no negative eigenvalue; with an axis of groups before it where
+        there are groups.
+    means : array of shape (groups or 1, columns)
+        The private means, from the same releases.
+    method : str
+        ``"one-shot"`` or ``"adaptive"``.
+    coefficients : array
+        For each number of ``value``, along the last axis, by what the noises of the last release enter it.
+    least : float
+        0 for variances, −∞ for covariances.
+    """
+
+    means: Array
+    method: str
+    coefficients: Array
+    least: float
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """Return limits that hold the value of these rows with about this probability, each by itself.
+
+        They speak of the noise, to first order: not of clipping, nor of how these people were sampled.
+        """
+        law, value = self.release.law, np.asarray(self.value)
+        half = np.apply_along_axis(lambda several: half_width(law, several, level), -1, self.coefficients)
+        lower, upper = np.maximum(value - half, self.least), value + half
+        return (lower, upper) if value.ndim else (float(lower), float(upper))
+
+
+def variance(
+    data: Any,
+    columns: Any = None,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    by: str | None = None,
+    weights: str | int | None = None,
+    method: str = "auto",
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Covariance:
+    """Return private variances of columns, with the number of rows as the divisor.
+
+    Parameters
+    ----------
+    data, columns, epsilon, delta, by, weights, bits
+        As in ``mean``.
+    method : {"auto", "one-shot", "adaptive"}
+        One release of moments in the declared bounds, or some rounds in coordinates that follow the rows: these take
+        Gaussian noise (δ > 0), neither groups nor weights, and rows that are roughly Gaussian. "auto" takes the rounds
+        where a public criterion says that they win.
+    **declared
+        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+
+    Returns
+    -------
+    Covariance
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import statistics
+    >>> ages = np.random.default_rng(0).normal(40.0, 10.0, 20_000)
+    >>> 80.0 < statistics.variance(ages, epsilon=1.0, delta=1e-6, bounds=(0, 120)).value < 120.0
+    True
+    """
+    asking = Asking.of(data, columns, epsilon, delta, declared, by=by, weights=weights, bits=bits)
+    rounds = _rounds(asking, method, "diag")
+    if rounds is not None:
+        means, matrix, noise, releases = _in_rounds(asking, rounds, "variance")
+        return _answer(asking, np.diagonal(matrix)[None], np.diagonal(noise)[None, :, None], means[None], releases)
+    ranges = [limits_of(asking.curator.space, place) for place in asking.places]
+    boxes = [Box([low], [high]) for low, high in ranges]
+    queries = [asking.query(_query(asking, box), [place]) for box, place in zip(boxes, asking.places, strict=True)]
+    measure = asking.reserve("variance", list(zip(queries, asking.additive(1.0, len(queries)), strict=True)))
+    releases = [measure(query) for query in queries]
+    each = [_from_moments(release, box) for release, box in zip(releases, boxes, strict=True)]
+    found = np.concatenate([np.maximum(matrix[..., 0], 0.0) for _, matrix, _ in each], axis=1)
+    means = np.concatenate([mean for mean, _, _ in each], axis=1)
+    noises = np.concatenate([noise[..., 0, :] for _, _, noise in each], axis=1)
+    return _answer(asking, found, noises, means, releases)
+
+
+def covariance(
+    data: Any,
+    columns: Any = None,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    by: str | None = None,
+    weights: str | int | None = None,
+    method: str = "auto",
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Covariance:
+    """Return the private covariance matrix of columns, with the number of rows as the divisor.
+
+    Parameters
+    ----------
+    data, columns, epsilon, delta, by, weights, bits
+        As in ``mean``.
+    method : {"auto", "one-shot", "adaptive"}
+        As in ``variance``.
+    **declared
+        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+
+    Returns
+    -------
+    Covariance
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import statistics
+    >>> rows = np.random.default_rng(0).multivariate_normal([0, 0], [[4, 3], [3, 9]], 20_000)
+    >>> found = statistics.covariance(rows, epsilon=1.0, delta=1e-6, bounds=(-20, 20))
+    >>> found.value.shape, bool(2.0 < found.value[0, 1] < 4.0)
+    ((2, 2), True)
+    """
+    asking = Asking.of(data, columns, epsilon, delta, declared, by=by, weights=weights, bits=bits)
+    if asking.single:
+        raise ValueError(f"columns={columns!r}: expected two columns or more; of one, write variance(…)")
+    rounds = _rounds(asking, method, "full")
+    if rounds is not None:
+        means, matrix, noise, releases = _in_rounds(asking, rounds, "covariance")
+        return _answer(asking, matrix[None], noise[None, ..., None], means[None], releases)
+    query = asking.query(_query(asking, asking.box))
+    release = asking.reserve("covariance", [(query, asking.additive(1.0)[0])])(query)
+    means, matrices, noises = _from_moments(release, asking.box)
+    scale = np.asarray(asking.box.scale)
+    outer = np.outer(scale, scale)
+    found = clipped_spectrum(matrices / outer, 0.0, math.inf) * outer
+    return _answer(asking, found, noises, means, [release])
+
+
+def _answer(asking: Asking, found: Array, noises: Array, means: Array, releases: list[Release]) -> Covariance:
+    """Return the answer, from arrays that have an axis of groups first; the last of ``noises`` is of coefficients."""
+    shown = noises if asking.groups is not None else noises[0]
+    shown = shown[..., 0, :] if asking.single else shown
+    method = "adaptive" if releases[-1].query == "one Gaussian" else "one-shot"
+    least = -math.inf if found.ndim == 3 else 0.0
+    return Covariance.answered(found, asking, releases, means=means, method=method, coefficients=shown, least=least)
+
+
+def _query(asking: Asking, box: Box) -> Moments:
+    """Return moments with shares of the budget that suit so many columns; see ``models.one_release``."""
+    d, counted = box.dimension, asking.rows is None
+    shares = np.array([0.5 / d if counted else 0.0, 1.0 / math.sqrt(d), 1.0])
+    a2, b2, c2 = (shares / shares.sum()).tolist()
+    return Moments(box, (a2, b2, c2))
+
+
+def _from_moments(release: Release, box: Box) -> tuple[Array, Array, Array]:
+    """Return means, covariances and their coefficients, for each group, in the data's own units; see the module."""
+    d, parts = box.dimension, release.parts
+    seconds, firsts = release["second"].reshape(-1, d, d), release["first"].reshape(-1, d)
+    if "count" in parts:
+        rows, a = np.maximum(release["count"].reshape(-1, 1, 1), 1.0), parts["count"].weight
+    else:
+        assert release.size.rows is not None
+        rows, a = np.full((1, 1, 1), float(max(release.size.rows, 1))), math.inf
+    b, c = parts["first"].weight, parts["second"].weight
+    m, q = firsts / rows[:, :, 0], seconds / rows
+    mm = m[:, :, None] * m[:, None, :]
+    same = np.eye(d)
+    one = np.broadcast_to(np.abs(m)[:, :, None], mm.shape) / b
+    other = np.broadcast_to(np.abs(m)[:, None, :], mm.shape) / b
+    # On the diagonal the two noises of the mean are one.
+    noises = [np.broadcast_to((same + (1.0 - same) / math.sqrt(2.0)) / c, mm.shape)]
+    noises += [one + same * other, (1.0 - same) * other, np.abs(q - 2.0 * mm) / a]
+    scale = np.asarray(box.scale)
+    outer = np.outer(scale, scale)
+    coefficients = np.stack(noises, axis=-1) * (outer / rows)[..., None]
+    return np.asarray(box.from_unit(m)), (q - mm) * outer, coefficients
+
+
+def _rounds(asking: Asking, method: str, shape: str) -> Adaptive | None:
+    """Return how to measure in rounds, where that is asked for or wins; None for one release."""
+    if choice("method", method, METHODS) == "one-shot":
+        return None
+    plain = asking.promise.delta > 0.0 and asking.by is None and asking.weights is None
+    if not plain:
+        if method == "adaptive":
+            raise ValueError("method='adaptive': expected delta above 0, and neither groups nor weights")
+        return None
+    rounds = Adaptive.for_data(1, asking.box, asking.promise, asking.curator.size, shape=shape)
+    return rounds if method == "adaptive" or rounds.worthwhile else None
+
+
+def _in_rounds(asking: Asking, rounds: Adaptive, name: str) -> tuple[Array, Array, Array, list[Release]]:
+    """Return the mean, the covariance, the noise of its entries in units of the last release's, and all releases."""
+    box = asking.box
+    losses = rounds.losses(asking.promise)
+    measure = asking.reserve(name, [(asking.query(Moments(box)), loss) for loss in losses])
+    steps = iter([lambda query: measure(asking.query(query))] * len(losses))
+    found, releases = rounds.run(box, np.random.default_rng(), steps)
+    moved = found.moved(np.asarray(box.center), np.asarray(box.scale))
+    last, clipping, matrix = releases[-1], rounds.clipping, moved.covariances[0]
+    entry = noise_of(last, "second") * clipping.squared / released_rows(last) / clipping.beta2(1.0)
+    variances = np.diagonal(matrix)
+    deviations = entry * np.sqrt((np.outer(variances, variances) + matrix**2) / 2.0)
+    assert last.law is not None
+    return moved.means[0], matrix, deviations / math.sqrt(last.law.variance), releases
