@@ -12,7 +12,7 @@ import discreet as dp
 from discreet.door.passages import Setting
 from discreet.guarantees import BoundedRangeLoss, Neighbors, PureLoss
 from discreet.mechanisms import order
-from discreet.mechanisms.order import DrawnQuantiles, Quantiles, Scale, Target, log_masses, quantile_levels
+from discreet.mechanisms.order import DrawnQuantiles, Quantiles, Ranks, Scale, Target, quantile_levels
 
 SPACE = dp.Box([0.0], [3.0])
 SCALE = Scale(0.0, 3.0, 1.0)
@@ -27,7 +27,7 @@ def log_law(query, eta, rows):
         own = sorted(row for row in rows if target.first <= row[0] <= target.last and row[1] == target.group)
         numbers = np.array([row[0] for row in own], dtype=np.int64)
         weights = None if query.weights is None else np.array([row[2] for row in own], dtype=np.int64)
-        starts, counts, scores = log_masses(numbers, weights, target, eta)
+        starts, counts, scores, _ = Ranks(numbers, weights, target, eta).runs()
         assert starts[0] == target.first
         assert counts.sum() == target.last - target.first + 1
         each = np.repeat(scores, counts)
@@ -160,6 +160,25 @@ def test_draws_follow_the_law():
     draws = [query.drawn(np.array(rows, dtype=float)[:, None], 0.7, bits)[0] for _ in range(4_000)]
     found = np.bincount(np.array(draws, dtype=int), minlength=6)
     assert ((found - 4_000 * law) ** 2 / (4_000 * law)).sum() < 60.0
+
+
+@pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("made_up", [{}, {"below": 1.5}, {"above": 2.5}])
+@pytest.mark.parametrize("q", [0.0, 0.4, 1.0])
+def test_bundles_do_not_change_the_law(q, made_up, weighted):
+    """Chi-square against the law without bundles; at 11 degrees of freedom 80 is exceeded once in 10¹² times."""
+    target, bits = Target(q, 0, 0, 11, **made_up), dp.noise.SeededBits(5)
+    numbers = np.array([0, 1, 1, 2, 4, 4, 4, 7, 9, 9, 11])
+    weights = np.arange(11) * order.WEIGHT_STEPS // 11 if weighted else None
+    ranks = Ranks(numbers, weights, target, 0.4)
+    _, counts, scores, bundles = ranks.runs()
+    law = np.repeat(np.exp(scores), counts)
+    assert not any(bundles)
+    assert q != 0.4 or any(ranks.runs(0.7)[3])
+    found = np.bincount([ranks.draw(bits, 0.7) for _ in range(800)], minlength=12)
+    expected = 800 * law / law.sum()
+    assert ((found - expected) ** 2 / expected).sum() < 80.0
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 10])

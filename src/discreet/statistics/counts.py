@@ -47,7 +47,7 @@ class Counts(Statistic):
         """The counts as shares of their sum, in each group: at least 0, summing to 1."""
         kept = np.maximum(np.atleast_1d(np.asarray(self.value)), 0.0)
         total = kept.sum(axis=-1, keepdims=True)
-        return np.where(total > 0.0, kept / np.where(total > 0.0, total, 1.0), 1.0 / kept.shape[-1])
+        return np.asarray(np.where(total > 0.0, kept / np.where(total > 0.0, total, 1.0), 1.0 / kept.shape[-1]))
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return limits that hold each number of rows with this probability, by itself. They speak of the noise."""
@@ -99,7 +99,7 @@ def count(
     groups = None if by is None else place_of("by", by, curator.category_columns)
     if groups is None and curator.size.rows is not None:
         raise ValueError(
-            f"by=None: the number of rows, {curator.size.rows}, is public under {curator.neighbors} where no row can be "
+            f"by=None: the number of rows, {curator.size.rows}, is public under {curator.neighbors} where none can be "
             "missing; count groups, or declare neighbors='add-remove'"
         )
     query: Query = Count() if groups is None else Histogram(len(curator.categories[groups]), groups)
