@@ -30,6 +30,7 @@ from discreet.ledger import BudgetExceeded, Ledger
 from discreet.records import Ball, Box, Category, Number, Schema
 
 if TYPE_CHECKING:
+    from discreet import mechanisms, planning, statistics
     from discreet.em import Model
     from discreet.estimators.factor_analysis import FactorAnalysis
     from discreet.estimators.gaussian_mixture import GaussianMixture
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from discreet.estimators.scoring import private_score
     from discreet.estimators.table_mixture import TableMixture
     from discreet.model_check import WrongBound
+    from discreet.planning import explain, plan
 
 __all__ = [
     "PCA",
@@ -76,10 +78,15 @@ __all__ = [
     "compare",
     "compose",
     "datasets",
+    "explain",
     "fit_model",
     "guarantees",
+    "mechanisms",
     "noise",
+    "plan",
+    "planning",
     "private_score",
+    "statistics",
 ]
 
 # Estimators bring scikit-learn along, so they are imported when they are first asked for.
@@ -91,16 +98,21 @@ _LATER = {
     "Model": "discreet.em",
     "TableMixture": "discreet.estimators.table_mixture",
     "WrongBound": "discreet.model_check",
+    "explain": "discreet.planning",
     "fit_model": "discreet.estimators.own_model",
+    "plan": "discreet.planning",
     "private_score": "discreet.estimators.scoring",
 }
+_ROOMS_LATER = ("mechanisms", "planning", "statistics")
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS_LATER:
+        return import_module(f"discreet.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
     return getattr(import_module(_LATER[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_LATER])
+    return sorted([*globals(), *_LATER, *_ROOMS_LATER])

@@ -309,8 +309,8 @@ class Quantiles(Gathering):
 class Ranks:
     """The law of one target, given its rows.
 
-    Candidates come in runs of one score: between two values, and at a value. Those with e^(−REACH) of the best weight or
-    less are thrown together, the low ones and the high ones: such a bundle is proposed with the largest score in it,
+    Candidates come in runs of one score: between two values, and at a value. Those with e^(−REACH) of the best weight
+    or less are thrown together, the low ones and the high ones: such a bundle is proposed with the largest score in it,
     and what is proposed from it is kept with the probability that makes up for that. So the law is exact, and of ten
     million rows some thousand are looked at.
 

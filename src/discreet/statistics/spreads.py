@@ -1,8 +1,11 @@
 """Variances and covariances: by one release of moments, or in rounds that each look through the one before.
 
-**One release.** Rows y in the unit ball contribute (a, b·y, c·yyᵀ). With counts N, means m and second moments Q, all
-noisy, the covariance is Q − mmᵀ. To first order its error is e₂/c − (m_i e₁ⱼ + m_j e₁ᵢ)/b − (Q_ij − 2m_i m_j)·e₀/a,
-over N, for noises e of one law; e₂ is smaller by √2 off the diagonal, since the matrix is packed with √2 there.
+**One release.** For a variance a row contributes (a, b·y, c·(2y² − 1)), y in [−1, 1]: the query ``Squares``. With
+counts N, means m and means t of the squares' part, all noisy, the variance is (t + 1)/2 − m². To first order its error
+is e₂/(2c) − 2m·e₁/b − (t/2 − 2m²)·e₀/a, over N, for noises e of one law. For a covariance rows y in the unit ball
+contribute (a, b·y, c·yyᵀ): the query ``Moments``. With second moments Q it is Q − mmᵀ, and its error
+e₂/c − (m_i e₁ⱼ + m_j e₁ᵢ)/b − (Q_ij − 2m_i m_j)·e₀/a, over N; e₂ is smaller by √2 off the diagonal, since the matrix is
+packed with √2 there.
 
 **In rounds** (needs δ > 0): a Gaussian in its own coordinates, ``models.one_gaussian``: clip to an ellipsoid from the
 round before, so that noise is relative to the rows' own spread. What clipping did is undone as if the rows were
@@ -21,6 +24,7 @@ from numpy.typing import NDArray
 
 from discreet.arguments import choice
 from discreet.door import Declarations, Moments, Release
+from discreet.door.queries import Squares
 from discreet.models.adaptive import Adaptive
 from discreet.models.released import clipped_spectrum, noise_of, released_rows
 from discreet.noise import Bits
@@ -114,13 +118,12 @@ def variance(
         return _answer(asking, np.diagonal(matrix)[None], np.diagonal(noise)[None, :, None], means[None], releases)
     ranges = [limits_of(asking.curator.space, place) for place in asking.places]
     boxes = [Box([low], [high]) for low, high in ranges]
-    queries = [asking.query(_query(asking, box), [place]) for box, place in zip(boxes, asking.places, strict=True)]
+    counted = asking.rows is None
+    queries = [asking.query(Squares(box, counted), [place]) for box, place in zip(boxes, asking.places, strict=True)]
     measure = asking.reserve("variance", list(zip(queries, asking.additive(1.0, len(queries)), strict=True)))
     releases = [measure(query) for query in queries]
-    each = [_from_moments(release, box) for release, box in zip(releases, boxes, strict=True)]
-    found = np.concatenate([np.maximum(matrix[..., 0], 0.0) for _, matrix, _ in each], axis=1)
-    means = np.concatenate([mean for mean, _, _ in each], axis=1)
-    noises = np.concatenate([noise[..., 0, :] for _, _, noise in each], axis=1)
+    each = [_from_squares(release, box) for release, box in zip(releases, boxes, strict=True)]
+    means, found, noises = (np.concatenate(part, axis=1) for part in zip(*each, strict=True))
     return _answer(asking, found, noises, means, releases)
 
 
@@ -193,15 +196,31 @@ def _query(asking: Asking, box: Box) -> Moments:
     return Moments(box, (a2, b2, c2))
 
 
+def _rows(release: Release) -> tuple[Array, float]:
+    """Return the number of rows of each group, public or as released, and the weight of the count's noise."""
+    if "count" in release.parts:
+        return np.maximum(release["count"].reshape(-1, 1), 1.0), release.parts["count"].weight
+    assert release.size.rows is not None
+    return np.full((1, 1), float(max(release.size.rows, 1))), math.inf
+
+
+def _from_squares(release: Release, box: Box) -> tuple[Array, Array, Array]:
+    """Return mean, variance and its coefficients, for each group, in the data's own units; see the module."""
+    rows, a = _rows(release)
+    b, c = release.parts["first"].weight, release.parts["square"].weight
+    m, t = (release[name].reshape(-1, 1) / rows for name in ("first", "square"))
+    found = np.clip((t + 1.0) / 2.0 - m * m, 0.0, 1.0)  # in [−1, 1] no variance is larger
+    noises = [np.full(m.shape, 0.5 / c), 2.0 * np.abs(m) / b, np.abs(t / 2.0 - 2.0 * m * m) / a]
+    scale = float(np.asarray(box.scale)[0]) ** 2
+    return np.asarray(box.from_unit(m)), found * scale, np.stack(noises, axis=-1) * (scale / rows)[..., None]
+
+
 def _from_moments(release: Release, box: Box) -> tuple[Array, Array, Array]:
     """Return means, covariances and their coefficients, for each group, in the data's own units; see the module."""
     d, parts = box.dimension, release.parts
     seconds, firsts = release["second"].reshape(-1, d, d), release["first"].reshape(-1, d)
-    if "count" in parts:
-        rows, a = np.maximum(release["count"].reshape(-1, 1, 1), 1.0), parts["count"].weight
-    else:
-        assert release.size.rows is not None
-        rows, a = np.full((1, 1, 1), float(max(release.size.rows, 1))), math.inf
+    counts, a = _rows(release)
+    rows = counts[:, :, None]
     b, c = parts["first"].weight, parts["second"].weight
     m, q = firsts / rows[:, :, 0], seconds / rows
     mm = m[:, :, None] * m[:, None, :]

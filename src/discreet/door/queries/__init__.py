@@ -6,5 +6,18 @@ from discreet.door.queries.count import Count
 from discreet.door.queries.grid import Grid
 from discreet.door.queries.histogram import Histogram
 from discreet.door.queries.moments import Moments, Sum
+from discreet.door.queries.squares import Squares
 
-__all__ = ["Bins", "Count", "Grid", "Grouped", "Histogram", "Moments", "OfColumns", "Sum", "Weighted", "Within"]
+__all__ = [
+    "Bins",
+    "Count",
+    "Grid",
+    "Grouped",
+    "Histogram",
+    "Moments",
+    "OfColumns",
+    "Squares",
+    "Sum",
+    "Weighted",
+    "Within",
+]

@@ -1,0 +1,47 @@
+"""General mechanisms: to put around a statistic, a score or a function of one's own.
+
+This room promises what the proof in each module says, given what its function takes on trust and names: a stated
+sensitivity, a smooth bound, a distance. ``sample_and_aggregate`` takes nothing on trust but that a function has no side
+effects. Rows go to a user's function and nowhere else; what comes back is made finite, moved into declared bounds and
+released through the door. It may import ``arguments``, ``guarantees``, ``noise``, ``records`` and ``door``.
+
+Where to look: ``own`` for how a user's function is called; ``input_perturbation`` and ``output_perturbation`` for noise
+on rows and on results; ``exponential`` and ``interval`` for choices by a score; ``sample_and_aggregate``, with its
+proof in ``blocks``; ``smooth_sensitivity``, ``smooth_median``, ``admissible`` and ``median_sensitivity`` for noise that
+fits the rows at hand; ``propose_test_release``; ``order`` for quantiles.
+"""
+
+from discreet.mechanisms.admissible import AdmissibleNoise, CauchyNoise, StudentNoise
+from discreet.mechanisms.admissible_delta import GaussianSlide, LaplaceSlide
+from discreet.mechanisms.exponential import Choice, exponential
+from discreet.mechanisms.input_perturbation import input_perturbation
+from discreet.mechanisms.interval import exponential_on_interval
+from discreet.mechanisms.median_sensitivity import iqr_distance, median_distance, smooth_sensitivity_of_median
+from discreet.mechanisms.output_perturbation import NoisyValue, output_perturbation
+from discreet.mechanisms.propose_test_release import Verdict, propose_test_release
+from discreet.mechanisms.sample_and_aggregate import Aggregate, sample_and_aggregate
+from discreet.mechanisms.smooth_median import smooth_median
+from discreet.mechanisms.smooth_sensitivity import smooth_sensitivity
+
+__all__ = [
+    "AdmissibleNoise",
+    "Aggregate",
+    "CauchyNoise",
+    "Choice",
+    "GaussianSlide",
+    "LaplaceSlide",
+    "NoisyValue",
+    "StudentNoise",
+    "Verdict",
+    "exponential",
+    "exponential_on_interval",
+    "input_perturbation",
+    "iqr_distance",
+    "median_distance",
+    "output_perturbation",
+    "propose_test_release",
+    "sample_and_aggregate",
+    "smooth_median",
+    "smooth_sensitivity",
+    "smooth_sensitivity_of_median",
+]

@@ -1,0 +1,193 @@
+"""The exponential mechanism for scores of one's own: one of finitely many public candidates (McSherry and Talwar 2007).
+
+*Proof.* A score that fails counts as −L, all are moved into [−L, L], which brings no two farther apart and keeps the
+way in which they move. Say that a changed row moves every score by at most Δ: then the moves differ from one another by
+at most 2Δ; by at most Δ where all go the same way. Along the m rows of a unit these ranges add up to a spread of 2mΔ
+(mΔ). Candidate i is drawn with probability ∝ e^(η·score_i), exactly, so the log-ratio of the two output laws has a
+range of at most η·spread: bounded range ε at η = ε/spread. Each exponent is a float product, wrong by at most 2⁻⁵³·η·L;
+two neighbours' over two candidates: 4 times that, which is taken off ε first, as are the roundings of η itself.
+
+Equation 9 of Sarwate and Chaudhuri (2013) lacks a sign: here more is better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy as np
+
+from discreet.arguments import positive
+from discreet.door import Answer, Curator, Declarations, open_rows
+from discreet.door.part import Part
+from discreet.door.passages import Plan, Setting
+from discreet.guarantees import BoundedRangeLoss, Guarantee, Loss, Neighbors
+from discreet.mechanisms.own import Array, Own, OwnPassage, WholeRows
+from discreet.noise import Bits, categorical
+
+__all__ = ["Choice", "Chosen", "exponential", "rate", "scores_of", "spread_of"]
+
+SCORES = 2.0**32  # the largest score, in sensitivities, unless another is declared
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Choice(Answer):
+    """A candidate that was chosen.
+
+    Attributes
+    ----------
+    index : int
+        Its place among the candidates.
+    """
+
+    index: int
+
+
+def exponential(
+    score: Callable[[Array, Any], Any],
+    data: Any,
+    candidates: Sequence[Any],
+    *,
+    sensitivity: float,
+    epsilon: float,
+    monotonic: bool = False,
+    largest: float | None = None,
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Choice:
+    """Choose one of some candidates, the better the likelier.
+
+    What rests on trust: ``sensitivity``, ``monotonic``, and that ``score`` does not write, print or send what it sees.
+
+    Parameters
+    ----------
+    score : callable
+        From rows and the candidates to one number for each: larger is better. Rows as in ``output_perturbation``.
+        Where it raises or returns another shape, all candidates are equal; where it returns NaN or infinity, that
+        candidate has the worst score there is.
+    data : Curator, Records, array, data frame, path of Parquet files or Dask collection
+    candidates : sequence
+        Public.
+    sensitivity : float
+        How far any score can move when one row is replaced by another; when one comes or goes under add-remove, and
+        also where rows may be dropped or persons have several. For scores as they are computed, failures included.
+    epsilon : float
+        A δ would buy next to nothing here.
+    monotonic : bool
+        Whether a row that comes moves all scores the same way, as with counts: then half the noise is enough. Under
+        add-remove only, as a replaced row may move some up and others down.
+    largest : float
+        Scores are moved into [−largest, largest]; by default 2³² sensitivities.
+    bits : SeededBits
+        For a test.
+    declared
+        See ``discreet.door.Declarations``.
+
+    Returns
+    -------
+    Choice
+
+    Examples
+    --------
+    The threshold above which a tenth of the rows lies. A replaced row moves the count above it by at most 1:
+
+    >>> import numpy as np
+    >>> rows = np.random.default_rng(0).uniform(0, 100, 2000)
+    >>> def score(rows, candidates):
+    ...     return -abs((rows > np.array(candidates)).sum(axis=0) - 0.1 * len(rows))
+    >>> exponential(score, rows, [70.0, 80.0, 90.0], bounds=(0, 100), sensitivity=1.0, epsilon=1.0).value
+    90.0
+    """
+    curator = open_rows(data, **declared)
+    promise = Guarantee(epsilon, 0.0, curator.neighbors)
+    chosen = list(candidates)
+    if not chosen:
+        raise ValueError(f"candidates={candidates!r}: expected at least one")
+    own = scores_of(
+        score, candidates if hasattr(candidates, "__len__") else chosen, len(chosen), sensitivity, largest, curator
+    )
+    way = Chosen(own, spread_of(sensitivity, monotonic, curator))
+    release = curator.measure(Selected.of(curator, way), promise, bits=bits)
+    index = int(release["selected"][0])
+    return Choice.of(chosen[index], curator, promise, [release], index=index)
+
+
+def scores_of(
+    score: Callable[[Array, Any], Any],
+    candidates: Any,
+    count: int,
+    sensitivity: float,
+    largest: float | None,
+    curator: Curator,
+) -> Own:
+    """Return the scores of candidates as a function of rows, made total."""
+    if not callable(score):
+        raise ValueError(f"score={score!r}: expected a function of rows and candidates")
+    size = SCORES * positive("sensitivity", sensitivity) if largest is None else positive("largest", largest)
+    own = Own.of(lambda rows: score(rows, candidates), (-size, size), count, -size)
+    return own.rehearse(curator, "score")
+
+
+def spread_of(sensitivity: float, monotonic: bool, curator: Curator) -> float:
+    """Return by how much the moves of two scores can differ when one row changes."""
+    if not isinstance(monotonic, bool):
+        raise ValueError(f"monotonic={monotonic!r}: expected True or False")
+    if monotonic and curator.neighbors is not Neighbors.ADD_REMOVE:
+        raise ValueError(
+            "monotonic=True: expected False under replace-one, where a row that goes may lower some scores and the one "
+            "that comes raise others; write neighbors='add-remove', or leave it out"
+        )
+    return sensitivity if monotonic else 2.0 * sensitivity
+
+
+def rate(loss: Loss, spread: float, largest: float) -> float:
+    """Return η, so that η·scores drawn as they are computed have the bounded range of the loss; see the module."""
+    if not isinstance(loss, BoundedRangeLoss):
+        raise ValueError(f"loss={loss!r}: expected a BoundedRangeLoss")
+    eta = loss.epsilon / (spread + 4.0 * 2.0**-53 * largest) * (1.0 - 2.0**-50)
+    if not (eta > 0.0 and math.isfinite(eta * largest)):
+        raise ValueError(f"loss={loss!r}: expected an ε at which η·score neither overflows nor vanishes")
+    return eta
+
+
+class Selected(WholeRows):
+    """A candidate chosen by scores of a user's own."""
+
+    name = "exponential mechanism"
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen(OwnPassage):
+    """One of finitely many candidates; see the module for the proof.
+
+    Parameters
+    ----------
+    own : Own
+        The scores.
+    spread : float
+        By how much the moves of two scores can differ when one row changes.
+    """
+
+    own: Own
+    spread: float
+    kind = "selection"
+
+    def usual_loss(self, guarantee: Guarantee) -> Loss:
+        """Return the bounded-range loss."""
+        return BoundedRangeLoss(guarantee.epsilon, guarantee.neighbors)
+
+    def exponents(self, loss: Loss, setting: Setting) -> Callable[[Array], Array]:
+        """Return the function from rows to the logarithms of the candidates' weights."""
+        eta = rate(loss, self.spread * setting.max_rows, self.own.largest)
+        return lambda values: eta * self.own(values)
+
+    def planned(self, loss: Loss, setting: Setting) -> Plan:
+        """Return the draw for a ``BoundedRangeLoss``."""
+        exponents = self.exponents(loss, setting)
+
+        def draw(values: Array, bits: Bits | None) -> Array:
+            return np.array([float(categorical(exponents(values), bits))])
+
+        return Plan(self.kind, loss, None, True, {"selected": Part((1,))}, draw)

@@ -1,0 +1,172 @@
+"""Noise on a statistic of one's own, whose global sensitivity is stated (Sarwate and Chaudhuri 2013, (5) to (7)).
+
+*Proof.* Let f be the function with its default in place of failures, moved into a declared box: a move into a box
+brings no two vectors farther apart, in L1 or L2. Say that f moves by at most Δ when one row changes; m rows of a unit
+are m steps, so two neighbours are at most mΔ apart by the triangle inequality. Then
+
+- Gaussian noise on a grid: μ, the rounding of both to the grid charged (``GaussianNoise.for_query``); as ‖v‖₂ ≤ ‖v‖₁, a
+  bound in L1 will do;
+- Laplace noise on a grid for a bound in L1, or one number: ε in the same way;
+- density ∝ e^(−ε‖z‖₂/(mΔ)) (7): the log-ratio at any point is at most ε. In ideal arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy as np
+
+from discreet.arguments import choice, integer, positive
+from discreet.door import Answer, Declarations, open_rows
+from discreet.door.part import Part
+from discreet.door.passages import Plan, Setting
+from discreet.guarantees import Guarantee, LaplaceLoss, Loss, PureLoss
+from discreet.mechanisms.own import Array, Own, OwnPassage, WholeRows, gaussian_or_laplace
+from discreet.noise import Bits, EuclideanNoise, GaussianNoise, LaplaceNoise, Law
+
+__all__ = ["NoisyValue", "output_perturbation"]
+
+LARGEST = 1e300
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NoisyValue(Answer):
+    """A statistic with noise on it.
+
+    Attributes
+    ----------
+    law : Law
+        Of the noise on each number.
+    """
+
+    law: Law
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """Return lower and upper limits.
+
+        Each number before noise lies between its own with probability ``level``. They speak of the noise alone.
+        """
+        width = self.law.half_width(level)
+        return self.value - width, self.value + width
+
+
+def output_perturbation(
+    f: Callable[[Array], Any],
+    data: Any,
+    *,
+    sensitivity: float,
+    output: Any,
+    epsilon: float,
+    delta: float = 0.0,
+    norm: str = "l2",
+    size: int | None = None,
+    default: Any = 0.0,
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> NoisyValue:
+    """Return a statistic of one's own with as much noise as its stated sensitivity takes.
+
+    Everything rests on ``sensitivity``, which nobody checks, and on f having no side effects: it must not write, print
+    or send what it sees. Where no such number is known, ``sample_and_aggregate`` needs none.
+
+    Parameters
+    ----------
+    f : callable
+        From rows to one number, or ``size`` of them. Rows are an array of shape (rows, columns) in the data's units,
+        inside of the declared bounds; numeric columns, then the number of each category. Where f raises, or
+        returns NaN or infinity or another shape, ``default`` takes its place and no message tells.
+    data : Curator, Records, array, data frame, path of Parquet files or Dask collection
+    sensitivity : float
+        How far f, as it is computed and with the default in place of failures, can move when one row is replaced by
+        another; when one comes or goes under add-remove, and also where rows may be dropped or persons have several. In
+        whatever order the rows come. Where a unit has up to m rows it is multiplied by m here.
+    output : (low, high)
+        What f is moved into, a number each or ``size`` of them; public.
+    epsilon, delta : float
+        Above δ = 0 exact Gaussian noise; at δ = 0 exact Laplace noise for one number or in ``"l1"``, and for a vector
+        in ``"l2"`` the noise of equation 7, idealised.
+    norm : str
+        ``"l2"`` or ``"l1"``: in which the sensitivity is stated.
+    size : int
+        How many numbers f returns; None for one.
+    default : float or array
+        What stands for failures, moved into ``output``.
+    bits : SeededBits
+        For a test.
+    declared
+        See ``discreet.door.Declarations``.
+
+    Returns
+    -------
+    NoisyValue
+
+    Examples
+    --------
+    A trimmed mean of 1000 numbers in [0, 1]: a replaced row moves the sum of those that stay by at most 1, the number
+    of which is 800.
+
+    >>> import numpy as np
+    >>> def trimmed(rows):
+    ...     return np.sort(rows[:, 0])[100:-100].mean()
+    >>> rows = np.random.default_rng(0).beta(2, 2, 1000)
+    >>> found = output_perturbation(trimmed, rows, bounds=(0, 1), sensitivity=1 / 800, output=(0, 1), epsilon=1.0)
+    >>> bool(0.4 < found.value < 0.6)
+    True
+    """
+    curator = open_rows(data, **declared)
+    promise = Guarantee(epsilon, delta, curator.neighbors)
+    own = Own.of(f, output, None if size is None else integer("size", size, least=1), default).rehearse(curator)
+    way = Perturbed(own, positive("sensitivity", sensitivity), choice("norm", norm, ("l2", "l1")))
+    question = Perturbation.of(curator, way)
+    loss = way.usual_loss(promise)
+    release = curator.measure(question, loss, bits=bits)
+    law = way.law(loss, curator.setting)
+    return NoisyValue.of(own.shown(release["value"]), curator, promise, [release], law=law)
+
+
+class Perturbation(WholeRows):
+    """A statistic of a user's own."""
+
+    name = "output perturbation"
+
+
+@dataclass(frozen=True, eq=False)
+class Perturbed(OwnPassage):
+    """Noise by a stated sensitivity; see the module for the proof."""
+
+    own: Own
+    sensitivity: float
+    norm: str
+
+    def usual_loss(self, guarantee: Guarantee) -> Loss:
+        """Return a Gaussian loss; at δ = 0 a Laplace or a pure one."""
+        if guarantee.delta == 0.0 and self.norm == "l2" and self.own.box.dimension > 1:
+            return PureLoss(guarantee.epsilon, guarantee.neighbors)
+        return gaussian_or_laplace(guarantee)
+
+    def law(self, loss: Loss, setting: Setting) -> GaussianNoise | LaplaceNoise | EuclideanNoise:
+        """Return the noise."""
+        size, moved = self.own.box.dimension, self.sensitivity * setting.max_rows
+        largest = self.own.largest
+        if loss.gaussian is not None:
+            return GaussianNoise.for_query(mu=loss.gaussian, sensitivity=moved, largest=largest, size=size)
+        if isinstance(loss, LaplaceLoss) and (self.norm == "l1" or size == 1):
+            return LaplaceNoise.for_query(epsilon=loss.epsilon, sensitivity=moved, largest=largest, size=size)
+        if isinstance(loss, PureLoss):
+            law = EuclideanNoise(moved / loss.epsilon, size)
+            if law.scale * (size + 1000.0) + largest > LARGEST:
+                raise ValueError(f"loss={loss!r}: expected a larger ε; at this one the noise overflows")
+            return law
+        raise ValueError(f"loss={loss!r}: expected a PureLoss, a LaplaceLoss for a bound in L1, or a Gaussian one")
+
+    def planned(self, loss: Loss, setting: Setting) -> Plan:
+        """Return the noise on what f makes of the rows."""
+        law = self.law(loss, setting)
+
+        def draw(values: Array, bits: Bits | None) -> Array:
+            return np.asarray(law.add(self.own(values), bits))
+
+        kind, size = "additive" if law.exact else "sampled", self.own.box.dimension
+        return Plan(kind, loss, law if law.exact else None, law.exact, {"value": Part((size,))}, draw)

@@ -1,0 +1,197 @@
+"""A function that a user brings, on the private side: how it is called, and why nothing of a row gets out by it.
+
+``Own`` makes a function total. Whatever it does with rows (an exception, a NaN, another shape, a warning), what comes
+back is a vector in a declared box, and no message tells of it: a declared default stands for every failure. So that a
+mistake in the function does not pass unnoticed, it is first called with made-up rows, which are public: what goes wrong
+there is an error that says so, before anything is spent.
+
+On trust, since nobody can check it from outside: that the function does not write, print or send what it sees, and that
+the time it takes tells nothing that matters.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace
+from numpy.typing import NDArray
+
+from discreet.door import Curator, Gathering, Passage, Question
+from discreet.door.passages import Plan, Setting
+from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
+from discreet.records import Block, Box
+
+__all__ = ["Array", "Own", "OwnPassage", "WholeRows", "gaussian_or_laplace"]
+
+Array = NDArray[np.float64]
+
+REHEARSED = 100  # made-up rows
+
+
+class OwnPassage(Passage):
+    """A passage that draws from rows, and knows what to spend a guarantee on."""
+
+    @abstractmethod
+    def usual_loss(self, guarantee: Guarantee) -> Loss:
+        """Return the loss that spends a guarantee on this mechanism."""
+
+    @abstractmethod
+    def planned(self, loss: Loss, setting: Setting) -> Plan:
+        """Return what to charge and how to draw from rows; raise here or not at all."""
+
+    def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:
+        """Return the same for a question that gathers rows; no other."""
+        if not isinstance(query, Gathering):
+            raise ValueError(f"query={query.name!r}: expected one that gathers rows")
+        return self.planned(loss, setting)
+
+
+@dataclass(frozen=True, eq=False)
+class WholeRows(Gathering):
+    """The rows side by side: the numeric columns in their units, then the number of each category.
+
+    Parameters
+    ----------
+    way : OwnPassage
+    numbers, labels : int
+        How many columns of each kind.
+    """
+
+    way: OwnPassage
+    numbers: int
+    labels: int
+    name = "function of rows"
+
+    @classmethod
+    def of(cls, curator: Curator, way: OwnPassage) -> WholeRows:
+        """Return the question for a curator's rows."""
+        return cls(way, len(curator.columns), len(curator.categories))
+
+    @property
+    def passage(self) -> Passage:
+        """The mechanism."""
+        return self.way
+
+    @property
+    def dimension(self) -> int:
+        """The number of numeric columns."""
+        return self.numbers
+
+    @property
+    def width(self) -> int:
+        """All columns."""
+        return self.numbers + self.labels
+
+    def taken(self, block: Block) -> Any:
+        """Return all columns of each row."""
+        xp = array_namespace(block.x)
+        return xp.concat([block.x, xp.astype(block.codes, xp.float64)], axis=1) if self.labels else block.x
+
+    def usual_loss(self, guarantee: Guarantee) -> Loss:
+        """Return the mechanism's."""
+        return self.way.usual_loss(guarantee)
+
+
+@dataclass(frozen=True, eq=False)
+class Own:
+    """A user's function, made total: from rows to a vector in a declared box.
+
+    Parameters
+    ----------
+    f : callable
+        From rows, an array of shape (rows, columns) in the data's units, to numbers.
+    box : Box
+        Where its results are moved into, with as many columns as it has results.
+    shape : tuple of int
+        The shape that it must return.
+    default : array of shape (box.dimension,)
+        What stands for a number that it fails to give.
+    """
+
+    f: Callable[[Array], Any]
+    box: Box
+    shape: tuple[int, ...]
+    default: Array
+
+    @classmethod
+    def of(cls, f: Callable[[Array], Any], output: Any, size: int | None = None, default: Any = None) -> Own:
+        """Return the function with its results in ``output`` = (low, high); of one number where ``size`` is None.
+
+        Where nothing is declared as a default it is the middle of the box.
+        """
+        if not callable(f):
+            raise ValueError(f"f={f!r}: expected a function of rows; write for example lambda rows: rows.mean()")
+        if not isinstance(output, tuple | list) or len(output) != 2:
+            raise ValueError(f"output={output!r}: expected (low, high), what f returns; write for example (0, 100)")
+        box = Box(*output)
+        shape = (box.columns,) if box.columns is not None else () if size is None else (size,)
+        box = box.for_columns(size or box.columns or 1)
+        given = np.asarray(box.center if default is None else default, dtype=np.float64)
+        if given.ndim > 1 or given.size not in (1, box.dimension) or not np.all(np.isfinite(given)):
+            raise ValueError(f"default={default!r}: expected a finite number, or {box.dimension} of them")
+        return cls(f, box, shape, box.clip(np.broadcast_to(given, (box.dimension,))))
+
+    def __call__(self, rows: Array) -> Array:
+        """Return what the function makes of rows; never an error, never a warning."""
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                found = np.asarray(self.f(rows), dtype=np.float64)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            return self.default
+        if found.shape != self.shape:
+            return self.default
+        found = found.reshape(-1)
+        return np.asarray(self.box.clip(np.where(np.isfinite(found), found, self.default)))
+
+    def shown(self, values: Array) -> Any:
+        """Return numbers in the shape that the function has; one number as a float."""
+        return values.reshape(self.shape).copy() if self.shape else float(values[0])
+
+    @property
+    def largest(self) -> float:
+        """A bound on the size of every number."""
+        low, high = np.abs(np.asarray(self.box.low)), np.abs(np.asarray(self.box.high))
+        return max(float(low.max()), float(high.max()), 1e-280)
+
+    def rehearse(self, curator: Curator, argument: str = "f") -> Own:
+        """Call the function with made-up rows of the declared kind, and raise where it fails on those."""
+        rows = _made_up(curator)
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                found = np.asarray(self.f(rows), dtype=np.float64)
+        except Exception as error:
+            raise ValueError(
+                f"{argument}: expected a function that works on rows; on {REHEARSED} made-up rows it raised "
+                f"{type(error).__name__}: {error}; where it has no result, write return float('nan')"
+            ) from error
+        if found.shape != self.shape:
+            wanted = f"numbers of shape {self.shape}" if self.shape else "one number"
+            raise ValueError(f"{argument}: expected a function that returns {wanted}, got shape {found.shape}")
+        return self
+
+
+def _made_up(curator: Curator) -> Array:
+    """Return rows that have nothing to do with the data: uniform over what is declared."""
+    rng = np.random.default_rng(0)
+    columns = [np.empty((REHEARSED, 0))]
+    if curator.space is not None:
+        center, scale = np.asarray(curator.space.center), np.asarray(curator.space.scale)
+        columns.append(curator.space.clip(center + scale * rng.uniform(-1.0, 1.0, (REHEARSED, len(scale)))))
+    columns += [rng.integers(len(values), size=(REHEARSED, 1)).astype(np.float64) for values in curator.categories]
+    return np.concatenate(columns, axis=1)
+
+
+def gaussian_or_laplace(guarantee: Guarantee) -> Loss:
+    """Return the loss of additive noise that spends a guarantee: Gaussian, or Laplace at δ = 0."""
+    if guarantee.delta:
+        return calibrate(guarantee, GaussianLoss(1.0, guarantee.neighbors)).losses[0]
+    return LaplaceLoss(guarantee.epsilon, guarantee.neighbors)

@@ -1,0 +1,204 @@
+"""Propose, test, release: a proposed bound on the local sensitivity is tested privately before it is used.
+
+Dwork and Lei (2009). b is the proposal. γ(D) = ``distance`` is a whole number ≥ 0, at most the number of rows that must
+change until some data set's local sensitivity exceeds b, and differs by at most 1 between neighbours. (A real number is
+cut down to a whole one: if two differ by at most 1, so do their floors.)
+
+*The test.* γ(D) + G ≥ T, G two-sided geometric, P(G = g) ∝ q^|g| with q = e^(−r), r ≤ ε₁; T ≥ 1 is the least whole
+number with P(G ≥ T) = q^T/(1 + q) ≤ δ. If it fails, that is all that is said. *The release.* Otherwise f(D) with
+Laplace noise for a sensitivity of b and ε₂. *Proof* of (ε₁ + ε₂, δ), for two neighbours:
+
+- The local sensitivity of one of them is at most b. Then |f(D) − f(D')| ≤ b, and since γ differs by at most 1, the
+  test is ε₁-private and the noisy value ε₂-private: together ε₁ + ε₂, and what is made of both is post-processing.
+- It is above b for both. Then γ is 0 for both, so they fail the test with the same probability, and pass it with
+  probability at most δ: P(A) ≤ P(A and failed) + δ ≤ P'(A) + δ.
+
+f is moved into a declared interval first, which makes no local sensitivity larger. All noise is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy as np
+
+from discreet.arguments import positive, probability
+from discreet.door import Answer, Curator, Declarations, open_rows
+from discreet.door.part import Part
+from discreet.door.passages import Plan, Setting
+from discreet.guarantees import ApproximateLoss, Guarantee, Loss
+from discreet.mechanisms.own import Array, Own, OwnPassage, WholeRows
+from discreet.noise import Bits, GeometricNoise, LaplaceNoise, Law
+
+__all__ = ["Verdict", "propose_test_release"]
+
+FARTHEST = 2.0**50
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verdict(Answer):
+    """A statistic that passed a test, or the word that it did not.
+
+    Attributes
+    ----------
+    passed : bool
+        Public, like the value; where it is False, ``value`` is None.
+    law : Law
+        Of the noise on the value.
+    """
+
+    passed: bool
+    law: Law
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return limits between which the statistic lies with probability ``level``; an error where none came out."""
+        if not self.passed:
+            raise ValueError("value=None: expected a statistic that passed the test")
+        width = self.law.half_width(level)
+        return self.value - width, self.value + width
+
+
+def propose_test_release(
+    f: Callable[[Array], Any],
+    distance: Callable[[Array], Any],
+    data: Any,
+    *,
+    proposal: float,
+    output: Any,
+    epsilon: float,
+    delta: float,
+    share: float = 0.5,
+    default: Any = 0.0,
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Verdict:
+    """Return a statistic with noise for a proposed sensitivity, if the rows are far from any for which it is too small.
+
+    What rests on trust: ``distance``, and that neither function writes, prints or sends what it sees. For the
+    median and the interquartile range there are ``median_distance`` and ``iqr_distance``, with proofs.
+
+    Parameters
+    ----------
+    f : callable
+        From rows to one number. Where it fails, ``default`` takes its place, which ``distance`` must allow for.
+    distance : callable
+        From rows to a number: at most how many rows must change until one more can move f by more than ``proposal``, 0
+        where one already can; it changes by at most 1 when one row does. Rows change as the relation says: one is
+        replaced, or comes or goes (it may go under replace-one too, where rows may be dropped). Where it fails, it
+        counts as 0.
+    data : Curator, Records, array, data frame, path of Parquet files or Dask collection
+        With one row for each unit.
+    proposal : float
+        b; public, not chosen by looking at the rows.
+    output : (low, high)
+        What f is moved into; public.
+    epsilon, delta : float
+        In all; δ above 0. The test passes from a distance of about ln(1/(2δ))/(share·ε) on.
+    share : float
+        Of ε for the test, between 0 and 1.
+    default : float
+        What stands for failures of f.
+    bits : SeededBits
+        For a test.
+    declared
+        See ``discreet.door.Declarations``.
+
+    Returns
+    -------
+    Verdict
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.mechanisms import median_distance
+    >>> rows = np.random.default_rng(0).normal(50, 5, 5001)
+    >>> away = median_distance(0.5, 0, 100)
+    >>> found = propose_test_release(
+    ...     away.statistic, away, rows, proposal=0.5, output=(0, 100), bounds=(0, 100), epsilon=2.0, delta=1e-6
+    ... )
+    >>> found.passed, bool(30 < found.value < 70)
+    (True, True)
+    """
+    curator = open_rows(data, **declared)
+    promise = Guarantee(epsilon, delta, curator.neighbors)
+    if promise.delta == 0.0:
+        raise ValueError(f"delta={delta!r}: expected above 0, since the test may pass by chance; write delta=1e-6")
+    if curator.setting.max_rows != 1:
+        raise ValueError(
+            f"max_rows={curator.setting.max_rows}: expected 1, since distances count rows; write sample_and_aggregate"
+        )
+    bound = positive("proposal", proposal)
+    _fits(distance, bound, curator)
+    own = Own.of(f, output, None, default).rehearse(curator)
+    away = Own.of(lambda rows: min(float(distance(rows)), FARTHEST), (0.0, FARTHEST), None, 0.0)
+    if probability("share", share, accepted="a number in (0, 1)") == 0.0:
+        raise ValueError(f"share={share!r}: expected a number in (0, 1)")
+    way = ProposedTest(own, away.rehearse(curator, "distance"), bound, float(share))
+    loss = way.usual_loss(promise)
+    release = curator.measure(Proposed.of(curator, way), loss, bits=bits)
+    passed = bool(release["passed"][0])
+    value = float(release["value"][0]) if passed else None
+    return Verdict.of(value, curator, promise, [release], passed=passed, law=way.laws(loss)[2])
+
+
+def _fits(distance: Any, proposal: float, curator: Curator) -> None:
+    """Refuse a distance that says of itself that it is for another relation or another proposal."""
+    if not callable(distance):
+        raise ValueError(f"distance={distance!r}: expected a function of rows; write for example median_distance(…)")
+    relation = getattr(distance, "neighbors", None)
+    if relation is not None and (relation is not curator.neighbors or curator.size.rows is None):
+        raise ValueError(
+            f"distance={distance!r}: expected rows under {relation}, of which each surely counts and stands for itself"
+        )
+    if getattr(distance, "proposal", proposal) > proposal:
+        raise ValueError(f"proposal={proposal!r}: expected at least the distance's own, {distance.proposal!r}")
+
+
+class Proposed(WholeRows):
+    """A user's statistic, if it passes a test."""
+
+    name = "propose, test, release"
+
+
+@dataclass(frozen=True, eq=False)
+class ProposedTest(OwnPassage):
+    """The test and the release; see the module for the proof."""
+
+    own: Own
+    away: Own
+    proposal: float
+    share: float
+
+    def usual_loss(self, guarantee: Guarantee) -> Loss:
+        """Return (ε, δ) itself."""
+        return ApproximateLoss(guarantee.epsilon, guarantee.delta, guarantee.neighbors)
+
+    def laws(self, loss: Loss) -> tuple[GeometricNoise, int, LaplaceNoise]:
+        """Return the noise of the test, the least distance that passes, and the noise of the release."""
+        if not isinstance(loss, ApproximateLoss):
+            raise ValueError(f"loss={loss!r}: expected an ApproximateLoss")
+        test, rest = self.share * loss.epsilon, (1.0 - self.share) * loss.epsilon * (1.0 - 1e-15)
+        scale = (1.0 / test) * (1.0 + 2.0**-50)  # so that r = 1/scale ≤ ε₁
+        if not 2.0**-8 <= scale <= 2.0**40:
+            raise ValueError(f"epsilon={loss.epsilon!r}, share={self.share!r}: expected from 1e-12 to 256 for the test")
+        # A little more than r·T = ln(1/δ) − ln(1 + q) asks for, against the roundings of the logarithms.
+        least = (-math.log(loss.delta) - math.log1p(math.exp(-1.0 / scale))) * scale
+        law = LaplaceNoise.for_query(epsilon=rest, sensitivity=self.proposal, largest=self.own.largest)
+        return GeometricNoise(scale), max(1, math.ceil(least + 1e-9 * abs(least) + 1e-9)), law
+
+    def planned(self, loss: Loss, setting: Setting) -> Plan:
+        """Return the test and the draw, for an ``ApproximateLoss``."""
+        if setting.max_rows != 1:
+            raise ValueError(f"max_rows={setting.max_rows}: expected 1")
+        test, least, law = self.laws(loss)
+
+        def draw(values: Array, bits: Bits | None) -> Array:
+            away = np.floor(self.away(values.copy()))
+            noisy = law.add(self.own(values), bits)
+            passed = bool(test.add(away, bits)[0] >= least)
+            return np.array([1.0, float(noisy[0])]) if passed else np.zeros(2)
+
+        return Plan(self.kind, loss, None, True, {"passed": Part((1,)), "value": Part((1,))}, draw)

@@ -1,0 +1,17 @@
+"""Planning: what ε means, and which ε is needed, before any row is looked at.
+
+This room promises that what ``explain`` says is a true limit for every attacker, given a promise that is kept, and that
+what ``plan`` says follows from a formula with its derivation beside it, whose distance from simulation is stated. It
+never sees a row: everything is a function of public numbers. A plan is a prediction and no promise. It may import
+``arguments``, ``guarantees``, ``noise``, ``records`` and ``door`` and, from outside, numpy, scipy.special and (when a
+plot is asked for) matplotlib. Estimators and statistics are known by their names only.
+
+Where to look: ``tradeoff`` has what an attacker can tell, with proofs; ``explanation`` the words; ``formulas`` the
+predicted errors, one idea a file; ``recognition`` which formula is meant; ``choosing`` the search for ε.
+"""
+
+from discreet.planning.caution import PlanningWarning
+from discreet.planning.choosing import Plan, plan
+from discreet.planning.explanation import Explanation, explain
+
+__all__ = ["Explanation", "Plan", "PlanningWarning", "explain", "plan"]

@@ -1,0 +1,247 @@
+"""``plan``: the smallest ε whose predicted error meets a target.
+
+The error falls as ε grows, so the smallest ε that is enough is found by halving an interval of ln ε. Nothing is
+measured and nothing is spent: everything is a function of numbers that the analyst knows or assumes.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arguments import positive
+from discreet.guarantees import Guarantee, Neighbors
+from discreet.planning.caution import PlanningWarning, delta_caution
+from discreet.planning.formulas import Formula
+from discreet.planning.recognition import delta_for, formula_for, name_of, neighbors_for
+
+__all__ = ["LEAST", "MOST", "Plan", "plan"]
+
+LEAST, MOST = 1e-6, 1e4  # of ε
+LITTLE = 10.0  # from here on ε promises next to nothing
+HALVINGS = 60
+LIMITED = 0.6  # of ε, for a quantile whose limits are drawn as well
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An ε and the error that it is predicted to give. ``print`` shows it in words.
+
+    Attributes
+    ----------
+    what : str
+    guarantee : Guarantee
+        The smallest promise that meets the target.
+    target : float
+    formula : Formula
+        The predicted error, with its derivation in its module.
+    """
+
+    what: str
+    guarantee: Guarantee
+    target: float
+    formula: Formula
+
+    @property
+    def epsilon(self) -> float:
+        """The smallest ε whose predicted error meets the target."""
+        return self.guarantee.epsilon
+
+    @property
+    def predicted(self) -> float:
+        """The predicted error at that ε."""
+        return self.formula.error(self.guarantee)
+
+    @property
+    def floor(self) -> float:
+        """The part of the error that no ε removes; 0 where there is none, or the sampling error was not asked for."""
+        return self.formula.floor
+
+    @property
+    def measure(self) -> str:
+        """What the error is, and its unit."""
+        return self.formula.measure
+
+    def curve(self, epsilons: float | Iterable[float] | NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the predicted error at each ε, with the same δ and relation.
+
+        >>> plan("mean", 1000, target=0.01).curve([0.1, 1.0]).round(5).tolist()
+        [0.01414, 0.00141]
+        """
+        each = np.atleast_1d(np.asarray(epsilons, dtype=np.float64)).ravel()
+        return np.array([self.formula.error(replace(self.guarantee, epsilon=float(epsilon))) for epsilon in each])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the predicted error over ε, and return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            By default those of a new figure.
+        """
+        if ax is None:
+            from matplotlib.figure import Figure
+
+            ax = Figure(figsize=(6.0, 4.0), layout="constrained").add_subplot()
+        epsilons = self.epsilon * np.geomspace(0.1, 10.0, 81)
+        ax.loglog(epsilons, self.curve(epsilons), label="predicted")
+        ax.axhline(self.target, linestyle="--", color="0.4", label="target")
+        if self.floor:
+            ax.axhline(self.floor, linestyle=":", color="0.4", label="no ε goes below")
+        ax.plot([self.epsilon], [self.predicted], "o", color="C3", label=f"ε = {self.epsilon:.3g}")
+        ax.set(xlabel="ε", ylabel="error", title=f"{self.what}: {self.formula.n} rows, {self.guarantee.neighbors}")
+        ax.legend()
+        return ax
+
+    def __str__(self) -> str:
+        promise = self.guarantee
+        lines = [
+            f"{self.what} of {self.formula.n} rows: ε = {self.epsilon:.3g}, δ = {promise.delta:.3g}, "
+            f"{promise.neighbors}.",
+            f"Predicted: {self.predicted:.3g}, for a target of {self.target:.3g} ({self.measure}).",
+        ]
+        if self.floor:
+            lines.append(f"Of that {self.floor:.3g} is there whatever ε is.")
+        if self.epsilon <= LEAST:
+            lines.append("Any ε meets the target.")
+        if self.epsilon > LITTLE:
+            lines.append("So large an ε promises next to nothing: more rows, tighter bounds or a larger target help.")
+        return "\n".join(lines)
+
+
+def plan(
+    what: Any,
+    n: int,
+    d: int | None = None,
+    *,
+    target: float,
+    delta: float | None = None,
+    neighbors: Neighbors | str | None = None,
+    width: float | None = None,
+    sampling: bool = False,
+    spread: float | None = None,
+    offset: float = 0.0,
+    counted: bool | None = None,
+    q: float | None = None,
+    density: float | None = None,
+    share: float = LIMITED,
+    cells: int = 10,
+    n_components: int | None = None,
+    gap: float | None = None,
+) -> Plan:
+    """Return the smallest ε whose predicted error meets a target, from formulas alone.
+
+    Parameters
+    ----------
+    what : str, function or estimator
+        ``"mean"``, ``"variance"``, ``"covariance"``, ``"median"``, ``"quantile"``, ``"interquartile_range"``,
+        ``"histogram"``, ``"count"``, ``"pca"`` or ``"gaussian-mixture"``; the function of ``discreet.statistics`` of
+        that name; or a ``PCA`` or ``GaussianMixture``, whose own δ, relation, bounds and number of components are then
+        taken.
+    n : int
+        How many rows there will be.
+    d : int
+        How many columns; 1 by default, or as many as an estimator's bounds have.
+    target : float
+        The error to meet: the root mean squared error in the data's units (squared ones for variances, rows for
+        counts), the lost share of the axes for PCA, excess nats a row for a mixture. ``Plan.measure`` says it.
+    delta : float, optional
+        By default 0 for statistics (Laplace noise). For PCA and mixtures 1e-6 or 0.01/n, whichever is less.
+    neighbors : str, optional
+        ``"replace-one"`` (default) or ``"add-remove"``.
+    width : float, optional
+        Of the declared bounds of each column; 1 by default.
+    sampling : bool
+        Whether the target is about the population that the rows are drawn from, and not about the rows themselves.
+    spread : float, optional
+        The standard deviation of each column, as far as it matters; by default that of evenly spread rows, width/√12.
+    offset : float
+        How far the mean of each column lies from the middle of its bounds.
+    counted : bool, optional
+        Whether the rows are counted privately: by default under add-remove only. Write True under replace-one where a
+        ``Schema`` leaves rows out for missing values.
+    q : float, optional
+        For a quantile: which, ½ by default.
+    density : float, optional
+        For quantiles: of the rows at the quantile; by default 1/width.
+    share : float
+        For quantiles: of ε, for the value. By default 0.6: the rest draws limits for it. 1 where none are drawn.
+    cells : int
+        For a histogram.
+    n_components : int, optional
+        For PCA and mixtures; 1 by default.
+    gap : float, optional
+        For PCA, needed: by how much the variance along the last axis that is kept exceeds the next one, in squared
+        units.
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    A mean age to within a tenth of a year, of 10,000 persons aged 0 to 120:
+
+    >>> found = plan("mean", 10_000, target=0.1, width=120.0)
+    >>> print(found)
+    mean of 10000 rows: ε = 0.17, δ = 0, replace-one.
+    Predicted: 0.1, for a target of 0.1 (root mean squared error of each column's mean, in the data's units).
+    """
+    question = name_of(what)
+    target = positive("target", target)
+    relation = neighbors_for(question, neighbors)
+    private = relation is Neighbors.ADD_REMOVE
+    if counted is False and private:
+        raise ValueError("counted=False: expected True under 'add-remove', where the number of rows is private")
+    formula = formula_for(
+        question,
+        n,
+        d,
+        sampling=sampling,
+        width=width,
+        spread=spread,
+        offset=offset,
+        counted=private if counted is None else counted,
+        q=q,
+        density=density,
+        share=share,
+        cells=cells,
+        n_components=n_components,
+        gap=gap,
+    )
+    promise = Guarantee(1.0, delta_for(question, formula, delta), relation)
+    found = replace(promise, epsilon=least_epsilon(formula, promise, target))
+    caution = delta_caution(found.delta, formula.n, "record")
+    if not caution and found.epsilon > LITTLE:
+        caution = f"ε={found.epsilon:.3g} promises next to nothing; more rows, tighter bounds or a larger target help."
+    if caution:
+        warnings.warn(caution, PlanningWarning, stacklevel=2)
+    return Plan(question.name, found, target, formula)
+
+
+def least_epsilon(formula: Formula, promise: Guarantee, target: float) -> float:
+    """Return the smallest ε from 1e-6 to 1e4 whose predicted error meets the target."""
+
+    def meets(log: float) -> bool:
+        return formula.error(replace(promise, epsilon=math.exp(log))) <= target
+
+    if formula.floor >= target:
+        raise ValueError(
+            f"target={target!r}: expected one above {formula.floor:.4g}, which no ε goes below for n={formula.n} rows; "
+            "write a larger target or plan for more rows"
+        )
+    low, high = math.log(LEAST), math.log(MOST)
+    if meets(low):
+        return LEAST
+    if not meets(high):
+        raise ValueError(f"target={target!r}: expected one that some ε up to {MOST:g} meets; write a larger target")
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if meets(middle) else (middle, high)
+    return math.exp(high)

@@ -1,0 +1,227 @@
+"""``explain``: what a promise means for somebody whose record is in the data."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.arguments import integer, probability
+from discreet.guarantees import Guarantee, Neighbors, compose
+from discreet.guarantees.composition import Losses, as_counts
+from discreet.guarantees.guarantee import rounded_up
+from discreet.planning.caution import MILD, PlanningWarning, delta_caution
+from discreet.planning.tradeoff import belief, tradeoff_of
+
+__all__ = ["ALARMS", "GRADES", "PRIORS", "Explanation", "explain"]
+
+PRIORS = (0.01, 0.1, 0.5)
+ALARMS = (0.001, 0.01)
+SHOWN = 1e-6  # the δ at which an ε is shown, where losses leave the choice
+
+# Up to which share of right guesses, from even odds. Our own words for it; the number is what counts.
+GRADES = ((0.55, "strong"), (0.75, "meaningful"), (0.95, "weak"), (math.inf, "very weak"))
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a promise means, in numbers and in words. ``print`` shows the words.
+
+    Each number is a limit for the strongest attacker: one who knows all other records, the mechanism, and how it was
+    set. Whoever knows less does worse.
+
+    Attributes
+    ----------
+    guarantee : Guarantee
+        The promise. Of losses, the (ε, δ) at one δ: a point of their curve.
+    whole_curve : bool
+        Whether accuracies and rates come from the losses' whole curve, or from the one point (ε, δ).
+    unit : str
+        What is protected.
+    n : int or None
+        How many of them there are.
+    accuracy : float
+        The best probability of a right guess from even odds, where a toss of a coin has ½.
+    accuracies : mapping of float to float
+        The same from other priors. A prior of 1 % starts at 99 %: always to say no is right as often.
+    posteriors : mapping of float to float
+        What a suspicion can grow to, but for an event of probability δ.
+    true_positive_rates : mapping of float to float
+        The best share of right alarms, by the share of false ones.
+    failure : float
+        A bound on the probability that one unit's protection fails outright. δ of a guarantee, since it says no more;
+        of losses, what the mechanisms state: 0 for noise that is Gaussian or Laplace.
+    expected_failures : float or None
+        n times that: an upper bound on how many units a mechanism under this promise exposes on average.
+    grade : str
+        ``"strong"``, ``"meaningful"``, ``"weak"`` or ``"very weak"``: an accuracy of at most 55, 75, 95 or 100 %.
+    caution : str
+        What is wrong with δ for so many records; empty where nothing is.
+    """
+
+    guarantee: Guarantee
+    whole_curve: bool
+    unit: str
+    n: int | None
+    accuracy: float
+    accuracies: Mapping[float, float] = field(hash=False)
+    posteriors: Mapping[float, float] = field(hash=False)
+    true_positive_rates: Mapping[float, float] = field(hash=False)
+    failure: float
+    expected_failures: float | None
+    grade: str
+    caution: str
+
+    @property
+    def advantage(self) -> float:
+        """By how much a guess from even odds beats a coin, on a scale where 1 is certainty."""
+        return 2.0 * self.accuracy - 1.0
+
+    @property
+    def question(self) -> str:
+        """What the attacker asks, which is what the neighbour relation protects."""
+        if self.guarantee.neighbors is Neighbors.ADD_REMOVE:
+            return f"Was a given {self.unit} in the data at all?"
+        return f"A given {self.unit} is known to be in the data: does it have these values or those?"
+
+    def _lines(self) -> list[str]:
+        source = ", by the whole curve of its losses" if self.whole_curve else ""
+        guess = _percent(self.accuracy)
+        grown = ", ".join(f"{_percent(prior)} to {_percent(later)}" for prior, later in self.posteriors.items())
+        unless = f", but for an event of probability {rounded_up(self.guarantee.delta, 3)}"
+        rates = "; ".join(f"with {_percent(a)}, {_percent(r)}" for a, r in self.true_positive_rates.items())
+        lines = [
+            f"{self.guarantee}: {self.grade} protection of any one {self.unit}{source}.",
+            self.guarantee.in_words(self.unit),
+            f"{self.question} From even odds the best guess is right in at most {guess} of cases (a coin: 50 %).",
+            f"A suspicion can grow from {grown} at most{unless if self.guarantee.delta else ''}.",
+            f"Of the true cases a test finds at most, by its share of false alarms: {rates}.",
+        ]
+        if self.expected_failures is not None:
+            lines.append(self._failures())
+        lines.append("These are limits for somebody who knows all the rest of the data. Whoever knows less does worse.")
+        return [*lines, f"Caution: {self.caution}"] if self.caution else lines
+
+    def _failures(self) -> str:
+        if not self.failure:
+            return f"The promise exposes no {self.unit} outright."
+        number = rounded_up(self.expected_failures or 0.0, 3)
+        return (
+            f"On average at most n·δ = {number} of {self.n} {self.unit}s are exposed outright. To publish each whole "
+            "with probability δ, and nothing else, would do so and keep the promise; noise on a sum does no such thing."
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _repr_markdown_(self) -> str:
+        """Return the words and a table, for notebooks."""
+        first, *rest = self._lines()
+        rows = [
+            f"| {_percent(prior)} | {_percent(self.posteriors[prior])} | {_percent(right)} |"
+            for prior, right in self.accuracies.items()
+        ]
+        table = ["| suspicion before | at most after | right guesses, at most |", "| --- | --- | --- |", *rows]
+        return "\n".join([f"**{first}**", "", *(f"- {line}" for line in rest), "", *table])
+
+
+def explain(
+    guarantee: Guarantee | Losses,
+    n: int | None = None,
+    *,
+    unit: str = "record",
+    prior: float | Iterable[float] = PRIORS,
+    delta: float | None = None,
+) -> Explanation:
+    """Return what a promise means, in words and as the odds of guessing about one record.
+
+    Parameters
+    ----------
+    guarantee : Guarantee, Loss, or list of Loss
+        Losses say more than one (ε, δ): of them the whole trade-off curve is used.
+    n : int, optional
+        How many records there are. With it comes what δ means for all of them, and a ``PlanningWarning`` where δ is not
+        far below 1/n: above 0.01/n a mild one, above 0.1/n a strong one.
+    unit : str
+        What a record is, for the words: "patient", say.
+    prior : float or several
+        How likely the attacker finds it beforehand.
+    delta : float, optional
+        Of losses: the δ at which their ε is shown. By default 0 for a single loss with a pure ε, else 1e-6 or 0.01/n,
+        whichever is less, beside what the mechanisms state as their own.
+
+    Returns
+    -------
+    Explanation
+
+    Examples
+    --------
+    >>> from discreet.guarantees import GaussianLoss, Guarantee
+    >>> promise = explain(Guarantee(1.0, 1e-6), n=1000)
+    >>> promise.grade, round(promise.accuracy, 3), round(promise.posteriors[0.01], 3)
+    ('meaningful', 0.731, 0.027)
+
+    The same promise, kept by Gaussian noise, is a good deal better than its one point says:
+
+    >>> from discreet.guarantees import calibrate
+    >>> kept = explain(calibrate(Guarantee(1.0, 1e-6), GaussianLoss(1.0)).losses, n=1000)
+    >>> kept.grade, round(kept.accuracy, 3), kept.expected_failures
+    ('strong', 0.547, 0.0)
+    """
+    n = None if n is None else integer("n", n, least=1)
+    if not isinstance(unit, str) or not unit:
+        raise ValueError(f"unit={unit!r}: expected what a record is; write for example unit='patient'")
+    priors = _priors(prior)
+    tradeoff = tradeoff_of(guarantee)
+    if isinstance(guarantee, Guarantee):
+        if delta is not None:
+            raise ValueError(f"delta={delta!r}: expected None where a Guarantee has its own; write it for losses only")
+        promise, failure, whole = guarantee, guarantee.delta, False
+    else:
+        promise, failure = _stated(guarantee, n, delta)
+        whole = True
+    accuracy = tradeoff.accuracy()
+    found = Explanation(
+        guarantee=promise,
+        whole_curve=whole,
+        unit=unit,
+        n=n,
+        accuracy=accuracy,
+        accuracies={p: tradeoff.accuracy(p) for p in priors},
+        posteriors={p: belief(promise.epsilon, p) for p in priors},
+        true_positive_rates={alarms: tradeoff.power(alarms) for alarms in ALARMS},
+        failure=failure,
+        expected_failures=None if n is None else n * failure,
+        grade=next(word for most, word in GRADES if accuracy <= most),
+        caution=delta_caution(failure, n, unit),
+    )
+    if found.caution:
+        warnings.warn(found.caution, PlanningWarning, stacklevel=2)
+    return found
+
+
+def _stated(losses: Losses, n: int | None, delta: float | None) -> tuple[Guarantee, float]:
+    """Return one (ε, δ) of some losses, and the probability with which their mechanisms fail outright."""
+    counts = as_counts(losses)
+    log_success = math.fsum(count * math.log1p(-loss.failure) for loss, count in counts.items())
+    failure = abs(math.expm1(log_success))
+    if delta is None:
+        usual = 0.0 if counts.total() == 1 and math.isfinite(next(iter(counts)).pure) else SHOWN
+        delta = failure + (usual if n is None else min(usual, MILD / n))
+    return compose(counts).guarantee(delta), failure
+
+
+def _priors(prior: float | Iterable[float]) -> tuple[float, ...]:
+    several: tuple[Any, ...] = tuple(prior) if isinstance(prior, Iterable) else (prior,)
+    accepted = "a probability in (0, 1), or several"
+    checked = tuple(probability("prior", one, accepted=accepted) for one in several)
+    if not checked or 0.0 in checked:
+        raise ValueError(f"prior={prior!r}: expected {accepted}; write for example prior=0.1")
+    return checked
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent, rounded up: a limit must not read better than it is."""
+    return f"{rounded_up(100.0 * share, 3)} %"

@@ -1,0 +1,114 @@
+"""The error of a quantile drawn by the exponential mechanism.
+
+The value x is drawn with density ∝ exp(−η·|rank(x) − q·n|), rank(x) the number of rows below x. A replaced row moves
+every score by at most 1, and two scores apart by at most 2, so η = ε/2. A row that is added moves rank − q·n by 1 − q
+or by −q, and so scores by at most max(q, 1 − q): η = ε/(2·max(q, 1 − q)). No δ is spent.
+
+Rows of density f at the quantile are 1/(nf) apart on average. On rows exactly so far apart the drawn rank is two-sided
+geometric with ratio p = e^(−η), variance 2p/(1 − p)² ≈ 2/η², and the place within its gap is uniform, variance 1/12.
+Real rows have gaps that vary, about as exponential variables G do, of mean and variance 1. Then, with w_k = e^(−η|k|),
+Z = Σw_kG_k and N = Σw_k∫x² over the gap k, for small η
+
+    E N = 4/η³ + 4/η²    (|k| from the varying distance of the k-th gap, |k| since wide gaps are drawn more often),
+    E Z = 2/η,    Var Z = 1/η,    Cov(N, Z) = Σw_j·(j²w_j + 2w_j(j/η + 1/η²)) = 7/(2η³),
+    E(N/Z) ≈ E N/E Z·(1 + Var Z/(E Z)²) − Cov(N, Z)/(E Z)² = 2/η² + (2 + ½ − 7/8)/η = 2/η² + 13/(8η).
+
+As ε grows the place in a gap of size G stays, E G²/12 = 1/6. With the discrete sums for 2/η² and 1/η,
+
+    squared error = (2p/(1 − p)² + (13/8)·2p/(1 − p²) + 1/6)/(nf)².
+
+Against the exact mechanism on 8,000 sets of 1,000 uniform rows (replace-one, q = ½) the root is within 1 % up to ε = 2,
+8 % low at ε = 4 and 12 % low at ε = 10. At n = 1000, ε = 0.1 it gives 0.0289 for uniform rows, measured 0.0288, and
+0.0072 for N(½, 0.1²), measured 0.0073. It takes the density as constant over some 1/(ηn) of probability: where it is
+not, as for a few rows or a tiny ε, it is rough.
+
+A statistic that also draws limits for its value leaves only a ``share`` of ε to the value itself.
+
+``InterquartileRange`` is the difference of two quartiles, each at half of that. Drawn one within the other, as a tree
+of quantiles is, they err together in part, and the distance by up to a fifth less than predicted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from discreet.guarantees import Guarantee, Neighbors
+from discreet.planning.formulas.formula import Formula
+
+__all__ = ["InterquartileRange", "Quantile"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quantile(Formula):
+    """The error of a quantile, in the data's units; see the module.
+
+    Parameters
+    ----------
+    q : float
+        Which quantile, in (0, 1).
+    density : float
+        Of the rows at the quantile, in one over the data's units. Rows that fill bounds of width w evenly have 1/w.
+    share : float
+        Of ε, for the value.
+
+    Examples
+    --------
+    >>> round(Quantile(n=1000).error(Guarantee(0.1)), 4)
+    0.0289
+    """
+
+    q: float = 0.5
+    density: float = 1.0
+    share: float = 1.0
+
+    name: ClassVar[str] = "quantile"
+    measure: ClassVar[str] = "root mean squared error of each quantile, in the data's units"
+
+    def noise(self, promise: Guarantee) -> float:
+        """Return the error of the drawn rank, in the data's units."""
+        most = max(self.q, 1.0 - self.q) if promise.neighbors is Neighbors.ADD_REMOVE else 1.0
+        eta = self.share * promise.epsilon / (2.0 * most)
+        p, left = math.exp(-eta), -math.expm1(-eta)
+        squared = 2.0 * p / (left * left) + 3.25 * p / (left * (1.0 + p))
+        return math.sqrt(squared) / (self.n * self.density)
+
+    @property
+    def resolution(self) -> float:
+        """Where in its gap between two rows a value lies nobody can know."""
+        return math.sqrt(1.0 / 6.0) / (self.n * self.density)
+
+    @property
+    def sampling_error(self) -> float:
+        """√(q(1 − q)/n)/f, the standard error of a sample quantile."""
+        return math.sqrt(self.q * (1.0 - self.q) / self.n) / self.density
+
+
+@dataclass(frozen=True, kw_only=True)
+class InterquartileRange(Formula):
+    """The error of the distance between the quartiles, both of this density, each drawn at half of the share of ε."""
+
+    density: float = 1.0
+    share: float = 1.0
+
+    name: ClassVar[str] = "interquartile_range"
+    measure: ClassVar[str] = "root mean squared error of the distance between the quartiles, in the data's units"
+
+    @property
+    def _quartile(self) -> Quantile:
+        return Quantile(n=self.n, q=0.25, density=self.density, share=self.share / 2.0)
+
+    def noise(self, promise: Guarantee) -> float:
+        """Return √2 times that of a quartile."""
+        return math.sqrt(2.0) * self._quartile.noise(promise)
+
+    @property
+    def resolution(self) -> float:
+        """That of two quartiles."""
+        return math.sqrt(2.0) * self._quartile.resolution
+
+    @property
+    def sampling_error(self) -> float:
+        """½/(f√n): two quartiles of variance 3/(16nf²) each, with a covariance of 1/(16nf²)."""
+        return 0.5 / (self.density * math.sqrt(self.n))

@@ -1,0 +1,203 @@
+"""Which formula is meant: by a name, by a statistic's function, or by an estimator.
+
+Functions are known by their ``__name__``, estimators by the name of their class, and what they were set to is read off
+their attributes. So nothing of those rooms is imported.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.arguments import choice, integer, nonnegative, positive, probability
+from discreet.guarantees import Neighbors
+from discreet.planning.caution import MILD
+from discreet.planning.formulas import (
+    Axes,
+    Cells,
+    Count,
+    Covariance,
+    Formula,
+    InterquartileRange,
+    Mean,
+    Mixture,
+    Quantile,
+    Variance,
+)
+from discreet.planning.formulas.mixtures import SHAPES
+from discreet.records import Ball, Box
+
+__all__ = ["NAMES", "Question", "delta_for", "formula_for", "name_of", "neighbors_for"]
+
+NAMES = (
+    "mean",
+    "variance",
+    "covariance",
+    "median",
+    "quantile",
+    "interquartile_range",
+    "histogram",
+    "count",
+    "pca",
+    "gaussian-mixture",
+)
+CLASSES = {"GaussianMixture": "gaussian-mixture", "PCA": "pca"}
+USUAL_DELTA = 1e-6
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was asked about: a formula's name, and what an estimator says of itself where one was given."""
+
+    name: str
+    estimator: Any = None
+
+    def said(self, attribute: str) -> Any:
+        """Return what the estimator was set to, None where there is none."""
+        return getattr(self.estimator, attribute, None)
+
+    @property
+    def space(self) -> Box | Ball | None:
+        """The bounds that the estimator was given."""
+        bounds = self.said("bounds")
+        return bounds if isinstance(bounds, Box | Ball) else None
+
+
+def name_of(what: Any) -> Question:
+    """Return the question that a name, a function, an estimator or its class stands for.
+
+    >>> name_of("mean")
+    Question(name='mean', estimator=None)
+    >>> name_of("mode")
+    Traceback (most recent call last):
+        ...
+    ValueError: what='mode': expected one of 'mean', 'variance', ..., 'gaussian-mixture', or a function or estimator ...
+    """
+    if isinstance(what, str):
+        name, estimator = what.replace("_", "-").lower(), None
+        name = name if name in NAMES else name.replace("-", "_")
+    elif isinstance(what, type):
+        name, estimator = CLASSES.get(what.__name__, ""), None
+    elif callable(what) and hasattr(what, "__name__"):
+        name, estimator = what.__name__, None
+    else:
+        name, estimator = CLASSES.get(type(what).__name__, ""), what
+    if name in NAMES:
+        return Question(name, estimator)
+    raise ValueError(
+        f"what={what!r}: expected one of {', '.join(map(repr, NAMES))}, or a function or estimator of that kind; the "
+        "error of others is not predicted"
+    )
+
+
+def formula_for(
+    question: Question,
+    n: int,
+    d: int | None,
+    *,
+    sampling: bool,
+    width: float | None,
+    spread: float | None,
+    offset: float,
+    counted: bool,
+    q: float | None,
+    density: float | None,
+    share: float,
+    cells: int,
+    n_components: int | None,
+    gap: float | None,
+) -> Formula:
+    """Return the formula with all its numbers checked."""
+    name = question.name
+    for flag, value in (("sampling", sampling), ("counted", counted)):
+        if not isinstance(value, bool):
+            raise ValueError(f"{flag}={value!r}: expected True or False")
+    n, d = integer("n", n, least=1), _columns(question, d)
+    wide = _width(question, d, width)
+    deviation = wide / math.sqrt(12.0) if spread is None else positive("spread", spread)
+    if nonnegative("offset", offset) > wide / 2.0:
+        raise ValueError(f"offset={offset!r}: expected a mean within the bounds, at most {wide / 2.0:g} off the middle")
+    rows: dict[str, Any] = {"n": n, "d": d, "sampling": sampling}
+    bounded = rows | {"width": wide, "spread": deviation, "offset": float(offset), "counted": counted}
+    columns: dict[str, type[Mean | Variance | Covariance]] = {one.name: one for one in (Mean, Variance, Covariance)}
+    if name in columns:
+        return columns[name](**bounded)
+    if name == "pca":
+        count = _components(question, n_components)
+        integer("n_components", count, least=1, most=max(d - 1, 1))
+        if gap is None:
+            raise ValueError(
+                "gap=None: expected by how much the variance along the last axis exceeds the next, in squared units; "
+                "write for example gap=0.05"
+            )
+        return Axes(**bounded, gap=positive("gap", gap), components=count)
+    if name == "gaussian-mixture":
+        shape = choice("covariance_type", question.said("covariance_type") or "full", SHAPES)
+        return Mixture(**rows, components=_components(question, n_components), shape=shape)
+    if name == "count":
+        return Count(**rows)
+    if name == "histogram":
+        return Cells(**rows, cells=integer("cells", cells, least=2))
+    dense = 1.0 / wide if density is None else positive("density", density)
+    if positive("share", share) > 1.0:
+        raise ValueError(f"share={share!r}: expected a share of ε, above 0 and at most 1")
+    drawn = rows | {"density": dense, "share": float(share)}
+    if name == "interquartile_range":
+        return InterquartileRange(**drawn)
+    return Quantile(**drawn, q=_quantile(name, q))
+
+
+def _quantile(name: str, q: float | None) -> float:
+    accepted = "a number in (0, 1)"
+    if name == "median":
+        if q is not None and q != 0.5:
+            raise ValueError(f"q={q!r}: expected None for the median; write 'quantile' for another one")
+        return 0.5
+    chosen = probability("q", 0.5 if q is None else q, accepted=accepted)
+    if chosen == 0.0:
+        raise ValueError(f"q={q!r}: expected {accepted}")
+    return chosen
+
+
+def _components(question: Question, given: int | None) -> int:
+    said = question.said("n_components") if given is None else given
+    return integer("n_components", 1 if said is None else said, least=1)
+
+
+def _columns(question: Question, d: int | None) -> int:
+    space = question.space
+    declared = None if space is None else space.columns
+    if d is None:
+        return 1 if declared is None else declared
+    if declared not in (None, d):
+        raise ValueError(f"d={d!r}: expected {declared}, the number of columns of the estimator's bounds")
+    return integer("d", d, least=1)
+
+
+def _width(question: Question, d: int, width: float | None) -> float:
+    """Return the width of a cube whose surrounding ball is that of the bounds; 1 where nothing says."""
+    if width is not None:
+        return positive("width", width)
+    space = question.space
+    if space is None:
+        return 1.0
+    around = space.for_columns(d).around
+    assert isinstance(around, Ball)
+    return 2.0 * float(around.radius) / math.sqrt(d)
+
+
+def delta_for(question: Question, formula: Formula, delta: float | None) -> float:
+    """Return δ: as given, as the estimator says, or the usual one."""
+    chosen = question.said("delta") if delta is None else delta
+    if chosen is None:
+        chosen = min(USUAL_DELTA, MILD / formula.n) if formula.gaussian else 0.0
+    checked = probability("delta", chosen)
+    if formula.gaussian and not checked:
+        raise ValueError(f"delta={chosen!r}: expected one above 0, as {question.name} takes Gaussian noise")
+    return checked
+
+
+def neighbors_for(question: Question, neighbors: Neighbors | str | None) -> Neighbors:
+    """Return the relation: as given, as the estimator says, or replace-one."""
+    return Neighbors.of(neighbors or question.said("neighbors") or Neighbors.REPLACE_ONE)

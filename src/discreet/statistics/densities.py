@@ -1,0 +1,233 @@
+"""The density of one column: private, smooth or a histogram, at least 0 and with integral 1.
+
+Three methods, each one additive release and post-processing (``histogram_bins`` and ``cosine_features`` have the
+proofs, ``smoothing`` the rules, ``density_estimates`` what is made of a release):
+
+- ``"smooth"`` (the default) estimates the coefficients of the density in cosines and shrinks them. With Gaussian noise
+  (δ > 0) sums of cosines are released, with less noise on the slow ones. At δ = 0 the L1 norm of many cosines is too
+  large: there, counts of fine bins are released, whose noise does not grow with their number, and the coefficients are
+  read from them.
+- ``"histogram"``: the counts of bins (Wasserman and Zhou 2010), with what is likely to be noise or chance taken out in
+  a Haar basis; ``denoise=False`` leaves that.
+- ``"functional"``: the kernel density of Hall, Rinaldo and Wasserman (2013), a Gaussian process on the function, as it
+  stands in the paper but for the constant, which needs no noise where the number of rows is public. Needs δ > 0.
+
+At the same ε the Laplace noise of δ = 0 is the smaller one here; the Gaussian composes better with other releases.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from discreet.arguments import choice, integer, positive
+from discreet.door import Answer, Curator, Declarations, open_rows
+from discreet.guarantees import Guarantee, Loss
+from discreet.noise import Bits
+from discreet.statistics.cosine_features import MOST_COSINES, Cosines, heat_weights, power_weights
+from discreet.statistics.density_estimates import from_fine_bins, from_histogram, from_sums
+from discreet.statistics.histogram_bins import Bins, chosen_column, column_interval, known_rows
+from discreet.statistics.piecewise import Piecewise
+from discreet.statistics.smoothing import balanced_bins, balanced_cosines, balanced_width, fine_bins
+
+__all__ = ["Density", "density"]
+
+Array = NDArray[np.float64]
+
+METHODS = ("smooth", "histogram", "functional")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Density(Answer):
+    """The private density of a column: call it with points.
+
+    Attributes
+    ----------
+    value : ndarray
+        The heights at ``grid()``.
+    curve : Piecewise
+        The density itself.
+    column : str
+    before : ndarray
+        The estimate at the points of the grid before it was moved to be at least 0 and to have integral 1 (and, for a
+        histogram, before anything was taken out of it).
+    noise : ndarray
+        The standard deviation of its noise.
+    factors : ndarray
+        What the coefficients of the cosines were multiplied with, by kernel or by shrinking; none of a histogram.
+    """
+
+    curve: Piecewise
+    column: str
+    before: Array
+    noise: Array
+    factors: Array
+    _points: Array
+    _mixed: bool
+
+    def __call__(self, points: ArrayLike) -> Array:
+        """Return the density at points; 0 outside of the declared bounds."""
+        return self.curve.density(points)
+
+    def distribution(self, points: ArrayLike) -> Array:
+        """Return the share of rows below points."""
+        return self.curve.distribution(points)
+
+    def quantile(self, q: ArrayLike) -> Array:
+        """Return the points below which the shares ``q`` of the rows lie."""
+        shares = np.asarray(q, dtype=np.float64)
+        if not np.all((shares >= 0.0) & (shares <= 1.0)):
+            raise ValueError(f"q={q!r}: expected shares in [0, 1]")
+        return self.curve.quantile(shares)
+
+    def sample(self, n: int, rng: np.random.Generator | None = None) -> Array:
+        """Return ``n`` synthetic values; as many as one likes, at no further cost."""
+        uniform = (rng or np.random.default_rng()).random(integer("n", n, least=0))
+        return np.atleast_1d(self.curve.quantile(uniform))
+
+    def grid(self) -> tuple[Array, Array]:
+        """Return the points that the estimate was made at, and the density there."""
+        return self._points, self.value
+
+    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Return limits at each point of ``grid()``, around ``before``.
+
+        They speak of the noise alone: each holds, with probability ``level``, what the same smoothing would have given
+        without noise; not of clipping, of smoothing, nor of sampling the people in the data. For a histogram and for
+        "functional" with a public number of rows that is exact. For "smooth" the factors are taken as given, though
+        they were chosen after the noise, and a private number of rows enters to first order: it is nearly so.
+        """
+        law = self.release.law
+        assert law is not None  # every release here is additive
+        width = law.half_width(level) / math.sqrt(law.variance)
+        if self._mixed:  # many Laplace draws together: between one of them and a normal
+            width = max(width, -float(ndtri((1.0 - level) / 2.0)))
+        return self.before - width * self.noise, self.before + width * self.noise
+
+    def _shown(self) -> str:
+        low, high = self.curve.edges[[0, -1]]
+        return f"density of {self.column} over [{low:.6g}, {high:.6g}]"
+
+
+def density(
+    data: Any,
+    column: str | int | None = None,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    method: str = "smooth",
+    bandwidth: float | None = None,
+    bins: int | None = None,
+    denoise: bool = True,
+    rows: int | None = None,
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Density:
+    """Return the private density of a column.
+
+    Parameters
+    ----------
+    data
+        Rows with their bounds, or a Curator; see ``open_rows``.
+    column : str or int
+        Which one; may be left out where there is only one.
+    epsilon, delta : float
+        What to spend; Laplace noise at δ = 0, Gaussian above.
+    method : str
+        ``"smooth"``, ``"histogram"`` or ``"functional"``; see the module.
+    bandwidth : float
+        The kernel's width in the column's units, for "functional"; by default a rule from public numbers.
+    bins : int
+        How many, for a histogram, and for "smooth" at δ = 0; by default a rule from public numbers. For whole numbers
+        as many as there are values do best.
+    denoise : bool
+        Whether to take out of a histogram what is likely to be noise.
+    rows : int
+        A public guess of their number, for the rules, where it is not public; 1000 by default.
+    bits : Bits
+        Seeded bits, for a test.
+    **declared
+        What is declared of the rows: bounds or a schema, neighbors, unit; see ``Declarations``.
+
+    Returns
+    -------
+    Density
+
+    Examples
+    --------
+    >>> heights = np.random.default_rng(0).normal(170.0, 8.0, 20_000)
+    >>> found = density(heights, epsilon=1.0, bounds=(120, 220))
+    >>> round(float(found.quantile(0.5)), -1), bool(found(170.0) > 10.0 * found(130.0))
+    (170.0, True)
+    >>> found.sample(3).shape
+    (3,)
+    """
+    choice("method", method, METHODS)
+    if not isinstance(denoise, bool):
+        raise ValueError(f"denoise={denoise!r}: expected True or False")
+    if bandwidth is not None and method != "functional":
+        raise ValueError(f"bandwidth={bandwidth!r}: expected None, unless method='functional'")
+    curator = open_rows(data, **declared)
+    promise = Guarantee(epsilon, delta, curator.neighbors)
+    if bins is not None and (method == "functional" or (method == "smooth" and promise.delta)):
+        raise ValueError(f"bins={bins!r}: expected None where cosines are summed; write method='histogram'")
+    if method == "functional" and not promise.delta:
+        raise ValueError(f"delta={delta!r}: expected one above 0 for a Gaussian process; write for example delta=1e-6")
+    number = chosen_column(curator, column)
+    planned = known_rows(curator, rows)
+    plan = Bins(curator.space, (number,), (2,))
+    loss = plan.usual_loss(promise)
+    variance = _variance(curator, plan, loss)
+    if method == "histogram" or not promise.delta:
+        fine = method == "smooth"
+        least, most = (4, 2**11) if fine else (2, 2**16)
+        usual = fine_bins(planned, variance) if fine else balanced_bins(planned, variance)
+        some = usual if bins is None else integer("bins", bins, least=least, most=most)
+        release = curator.measure(Bins(curator.space, (number,), (some,)), loss, bits=bits)
+        made = from_fine_bins(release) if fine else from_histogram(release, denoise)
+    else:
+        noise = math.sqrt(variance / plan.bound.sensitivity("l2", curator.neighbors) ** 2)
+        width = _width(bandwidth, column_interval(curator.space, number), balanced_width(planned, noise))
+        functional = method == "functional"
+        weights = heat_weights(width) if functional else power_weights(balanced_cosines(planned, noise))
+        sums = Cosines(curator.space, number, weights, 1.0 if curator.size.rows is None else 0.0)
+        release = curator.measure(sums, loss, bits=bits)
+        made = from_sums(release, np.asarray(weights), functional)
+    low, high = column_interval(curator.space, number)
+    curve, points = made.curve(low, high)
+    return Density.of(
+        curve.density(points),
+        curator,
+        promise,
+        [release],
+        curve=curve,
+        column=curator.columns[number],
+        before=made.before / (high - low),
+        noise=made.noise / (high - low),
+        factors=made.factors,
+        _points=points,
+        _mixed=made.mixed,
+    )
+
+
+def _variance(curator: Curator, query: Bins, loss: Loss) -> float:
+    """Return the variance that a count would get, from public numbers; nothing is spent."""
+    law = curator.plan(query, loss).law
+    assert law is not None
+    return law.variance
+
+
+def _width(bandwidth: float | None, interval: tuple[float, float], usual: float) -> float:
+    """Return the kernel's width as a share of the interval."""
+    if bandwidth is None:
+        return usual
+    width = positive("bandwidth", bandwidth) / (interval[1] - interval[0])
+    if not 2.0 / MOST_COSINES <= width <= 10.0:
+        least = 2.0 / MOST_COSINES * (interval[1] - interval[0])
+        raise ValueError(f"bandwidth={bandwidth!r}: expected at least {least:.3g} and at most ten times the bounds")
+    return width

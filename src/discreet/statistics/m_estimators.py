@@ -1,0 +1,241 @@
+"""M-estimators from a perturbed histogram (Lei 2011): one release, then any loss over its counts.
+
+The release is a histogram with noise (``histogram_bins`` has the proof); all else is post-processing. Counts that noise
+made negative are set to 0 in the paper (``counts="truncated"``). That leaves spurious rows all over the bounds; the
+nearest counts at least 0 that sum to the number of rows have far fewer (``counts="nearest"``, the default).
+
+A robust loss looks at loose bounds without harm: rows and noise far away pull with a bounded force. So the error grows
+with k, the loss's own width, rather than with the bounds as it does for a clipped mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arguments import choice, integer, positive, probability
+from discreet.door import Answer, Curator, Declarations, open_rows
+from discreet.guarantees import Guarantee, Loss
+from discreet.noise import Bits, GaussianNoise
+from discreet.statistics.histogram_bins import Bins, chosen_columns, column_interval, known_rows
+from discreet.statistics.perturbed_histogram import (
+    COUNTS,
+    LOSSES,
+    by_column,
+    by_function,
+    cleaned,
+    lei_bins,
+    middles,
+    theta_box,
+    try_loss,
+)
+
+__all__ = ["MEstimate", "huber_location", "m_estimate"]
+
+Array = NDArray[np.float64]
+Solve = Callable[[Array, Array | None], Array]  # weights of shape (draws, *bins) and a start, to θ of shape (draws, p)
+
+MOST = 2**16
+USUAL = 1.345  # deviations: 95 % as efficient as the mean on normal rows
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MEstimate(Answer):
+    """What minimises a loss over a private histogram.
+
+    Attributes
+    ----------
+    value : float or ndarray
+    columns : tuple of str
+    weights : ndarray
+        The counts that were used, at least 0.
+    edges : list of ndarray
+        The ends of the bins, column by column, in the data's units.
+    """
+
+    columns: tuple[str, ...]
+    weights: Array
+    edges: list[Array]
+    _counts: str
+    _within: Array
+    _solve: Solve
+
+    def interval(self, level: float = 0.95, draws: int = 400) -> tuple[Any, Any]:
+        """Return lower and upper limits for what the same bins would have given without noise.
+
+        A parametric bootstrap: noise of the released law is put on the counts that were used, and the estimate is made
+        again, ``draws`` times; the limits are as far from the value as a share ``level`` of those is, coordinate by
+        coordinate. They speak of the noise alone: not of the bins' width, of clipping, nor of sampling the people in
+        the data. They are approximate, since the counts that were used stand in for the true ones, and were on the
+        safe side in simulations: at 0.95 they held in 0.95 to 1 of the cases.
+        """
+        probability("level", level)
+        law, rng = self.release.law, np.random.default_rng(0)
+        assert law is not None  # every release here is additive
+        shape = (integer("draws", draws, least=20), *self.weights.shape)
+        normal = isinstance(law, GaussianNoise)
+        noise = law.scale * (rng.standard_normal(shape) if normal else rng.laplace(size=shape))
+        again = np.stack([cleaned(one, self.release, self._counts) for one in self.weights + noise])
+        center = np.atleast_1d(np.asarray(self.value, dtype=np.float64))
+        width = np.quantile(np.abs(self._solve(again, center) - center), level, axis=0)
+        lower, upper = (np.clip(end, *self._within.T) for end in (center - width, center + width))
+        return (float(lower[0]), float(upper[0])) if np.ndim(self.value) == 0 else (lower, upper)
+
+
+def m_estimate(
+    data: Any,
+    column: Any = None,
+    *,
+    loss: str | Callable[[Array, Array], Any] = "huber",
+    k: float | None = None,
+    epsilon: float,
+    delta: float = 0.0,
+    bins: int | None = None,
+    counts: str = "nearest",
+    within: Any = None,
+    rows: int | None = None,
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> MEstimate:
+    """Return the private minimiser of a summed loss.
+
+    Parameters
+    ----------
+    data
+        Rows with their bounds, or a Curator; see ``open_rows``.
+    column : str, int, or list of them
+        Which ones; may be left out where there is only one. Several share one histogram, whose bins grow in number with
+        their product: two or three at most. The locations of several columns come out better one by one.
+    loss : str or callable
+        ``"huber"``, ``"squared"`` or ``"absolute"``, of the row less θ, column by column; or a function of points,
+        shape (m, d), and θ, shape (p,), that returns m numbers. It sees public bins only.
+    k : float
+        Where the Huber loss turns from square to straight, in the data's units; public.
+    epsilon, delta : float
+        What to spend; Laplace noise at δ = 0, Gaussian above.
+    bins : int
+        How many a column; by default ``lei_bins``, and for "huber" as many as make them no wider than k.
+    counts : str
+        ``"nearest"`` or ``"truncated"``; see the module.
+    within : sequence of (low, high)
+        For a function: where each of θ's numbers lies. By default the bounds of the columns.
+    rows : int
+        A public guess of their number, for the number of bins, where it is not public; 1000 by default.
+    bits : Bits
+        Seeded bits, for a test.
+    **declared
+        What is declared of the rows: bounds or a schema, neighbors, unit; see ``Declarations``.
+
+    Returns
+    -------
+    MEstimate
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> wild = rng.standard_t(2, 20_000) + 3.0
+    >>> found = m_estimate(wild, loss="huber", k=1.5, epsilon=1.0, bounds=(-100, 100))
+    >>> bool(abs(found.value - 3.0) < 0.2), found.columns
+    (True, ('x0',))
+
+    A line through the origin, by least absolute deviations:
+
+    >>> x = rng.uniform(0.0, 1.0, 50_000)
+    >>> table = np.stack([x, 2.0 * x + 0.1 * rng.standard_normal(50_000)], axis=1)
+    >>> def loss(points, theta): return np.abs(points[:, 1] - theta[0] * points[:, 0])
+    >>> line = m_estimate(table, [0, 1], loss=loss, within=[(-5, 5)], epsilon=1.0, bounds=([0, -3], [1, 3]))
+    >>> bool(abs(line.value - 2.0) < 0.5)
+    True
+    """
+    choice("counts", counts, COUNTS)
+    if not callable(loss):
+        choice("loss", loss, LOSSES)
+        if within is not None:
+            raise ValueError(f"within={within!r}: expected None, unless the loss is a function")
+    if (loss == "huber") != (k is not None):
+        wanted = "a width above 0 in the data's units; write for example k=1.345 * scale" if k is None else "None"
+        raise ValueError(f"k={k!r}: expected {wanted} for loss={loss!r}")
+    bend = 0.0 if k is None else positive("k", k)
+    curator = open_rows(data, **declared)
+    promise = Guarantee(epsilon, delta, curator.neighbors)
+    numbers = chosen_columns(curator, column)
+    intervals = np.array([column_interval(curator.space, number) for number in numbers])
+    plan = Bins(curator.space, numbers, (2,) * len(numbers))
+    cost = plan.usual_loss(promise)
+    usual = _usual_bins(curator, plan, cost, known_rows(curator, rows), intervals, bend)
+    most = int(MOST ** (1.0 / len(numbers)) + 1e-9)
+    each = (min(usual, most),) if bins is None else (integer("bins", bins, least=2, most=most),)
+    query = Bins(curator.space, numbers, each * len(numbers))
+    edges = [query.edges(axis) for axis in range(len(numbers))]
+    if callable(loss):
+        box = intervals if within is None else theta_box(within)
+        solve = partial(by_function, loss, middles(edges), box)
+        try_loss(loss, middles(edges), box)
+    else:
+        box, solve = intervals, partial(by_column, partial(LOSSES[loss], k=bend), edges)
+    release = curator.measure(query, cost, bits=bits)
+    weights = cleaned(release["counts"], release, counts)
+    theta = solve(weights[None], None)[0]
+    names = tuple(curator.columns[number] for number in numbers)
+    value = float(theta[0]) if len(theta) == 1 else theta
+    facts = {"columns": names, "weights": weights, "edges": edges}
+    return MEstimate.of(value, curator, promise, [release], **facts, _counts=counts, _within=box, _solve=solve)
+
+
+def huber_location(
+    data: Any,
+    column: str | int | None = None,
+    *,
+    scale: float | None = None,
+    k: float | None = None,
+    epsilon: float,
+    delta: float = 0.0,
+    bins: int | None = None,
+    rows: int | None = None,
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> MEstimate:
+    """Return the private Huber location of a column: a mean that wild values and loose bounds do little to.
+
+    Parameters
+    ----------
+    scale : float
+        A public guess of the standard deviation, in the data's units, from which k = 1.345·scale; or
+    k : float
+        itself. A guess that is wrong by a factor of two costs some accuracy, no privacy.
+    data, column, epsilon, delta, bins, rows, bits, **declared
+        As for ``m_estimate``.
+
+    Returns
+    -------
+    MEstimate
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(3.0, 1.0, 20_000)
+    >>> found = huber_location(rows, scale=1.0, epsilon=1.0, bounds=(-100, 100))
+    >>> bool(abs(found.value - 3.0) < 0.2)
+    True
+    """
+    if (scale is None) == (k is None):
+        raise ValueError(f"scale={scale!r}, k={k!r}: expected one of them; write for example scale=10.0")
+    if isinstance(column, list | tuple):
+        raise ValueError(f"column={column!r}: expected one column; ask for several one by one, or write m_estimate")
+    width = positive("k", k) if scale is None else USUAL * positive("scale", scale)
+    spent = {"epsilon": epsilon, "delta": delta, "bins": bins, "rows": rows, "bits": bits}
+    return m_estimate(data, column, loss="huber", k=width, **spent, **declared)  # type: ignore[arg-type]
+
+
+def _usual_bins(curator: Curator, plan: Bins, cost: Loss, rows: int, intervals: Array, bend: float) -> int:
+    """Return the default number of bins a column, from public numbers; nothing is spent."""
+    law = curator.plan(plan, cost).law
+    assert law is not None
+    balanced = lei_bins(rows, len(intervals), math.sqrt(8.0 / law.variance))  # the ε of as much Laplace noise
+    widest = float((intervals[:, 1] / 2.0 - intervals[:, 0] / 2.0).max())
+    return max(balanced, math.ceil(min(2.0 * (widest / bend), 1e9)) if bend else 2)

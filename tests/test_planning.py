@@ -1,0 +1,527 @@
+"""Planning: limits that hold for every attacker, and predicted errors that simulation confirms.
+
+False alarms. Seeds are fixed, so no test flakes. Where releases are simulated the interval is one that a right formula
+leaves with probability 1e-9: squared Gaussian errors have a chi-square law, absolute Laplace errors a gamma law, both
+exactly. On top of it 1 % is allowed for what the formulas leave out (second order terms, the grid), and the interval
+itself is within 5 %. The error of a quantile given the rows is an integral; its mean over many sets of rows is taken as
+normal, at 1e-9 as well. For fitted models the law is known roughly (axes) or not at all (mixtures: a factor of 3).
+"""
+
+from __future__ import annotations
+
+import doctest
+import math
+import subprocess
+import sys
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import chi2, gamma, laplace, norm
+
+import discreet as dp
+from conftest import FALSE_ALARM
+from discreet.door.queries import Count as CountQuery
+from discreet.models.components import Components
+from discreet.noise import NotPrivateWarning
+from discreet.planning import Explanation, Plan, PlanningWarning, explain, plan
+from discreet.planning.formulas import (
+    Axes,
+    Cells,
+    Count,
+    Covariance,
+    InterquartileRange,
+    Mean,
+    Mixture,
+    Quantile,
+    Variance,
+)
+from discreet.planning.recognition import NAMES
+from discreet.planning.tradeoff import CurveTradeoff, GaussianTradeoff, PointTradeoff, tradeoff_of
+from test_rooms import HEAVY, imported_rooms
+
+POINTS = [(0.1, 0.0), (1.0, 1e-6), (1.0, 0.05), (3.0, 0.2), (8.0, 1e-3)]
+BOTH = ["replace-one", "add-remove"]
+SETTINGS = [("replace-one", False), ("replace-one", True), ("add-remove", True)]
+
+
+def worst_pair(epsilon, delta):
+    """Return the two laws that dominate every (ε, δ)-private pair (Kairouz, Oh and Viswanath 2015)."""
+    high, low = (1.0 - delta) * math.exp(epsilon) / (1.0 + math.exp(epsilon)), (1.0 - delta) / (1.0 + math.exp(epsilon))
+    return np.array([delta, high, low, 0.0]), np.array([0.0, low, high, delta])
+
+
+def best_power(p, q, alarms):
+    """Return the power of the test of Neyman and Pearson, randomised at the border."""
+    order = np.argsort(-p / np.maximum(q, 1e-300))
+    return float(np.interp(alarms, np.append(0.0, np.cumsum(q[order])), np.append(0.0, np.cumsum(p[order])))) + (
+        float(p[q == 0.0].sum()) if alarms == 0.0 else 0.0
+    )
+
+
+class TestTradeoff:
+    @pytest.mark.parametrize(("epsilon", "delta"), POINTS)
+    def test_the_best_guess_is_the_optimum_over_all_tests(self, epsilon, delta):
+        p, q = worst_pair(epsilon, delta)
+        one = PointTradeoff(epsilon, delta)
+        assert one.accuracy() == pytest.approx((math.exp(epsilon) + delta) / (1.0 + math.exp(epsilon)), rel=1e-12)
+        for prior in (0.001, 0.01, 0.3, 0.5, 0.9):
+            assert one.accuracy(prior) == pytest.approx(np.maximum(prior * p, (1.0 - prior) * q).sum(), rel=1e-12)
+        alarms = np.linspace(1e-9, 1.0, 100_001)
+        region = np.array([one.power(a) for a in alarms])
+        assert one.accuracy() == pytest.approx(((region + 1.0 - alarms) / 2.0).max(), abs=1e-5)
+
+    @pytest.mark.parametrize(("epsilon", "delta"), POINTS)
+    def test_the_power_is_that_of_the_best_test(self, epsilon, delta):
+        p, q = worst_pair(epsilon, delta)
+        for alarms in (1e-6, 0.001, 0.01, 0.2, 0.7):
+            assert PointTradeoff(epsilon, delta).power(alarms) == pytest.approx(best_power(p, q, alarms), rel=1e-9)
+
+    @pytest.mark.parametrize(("epsilon", "delta"), POINTS)
+    def test_a_belief_is_passed_only_by_the_failure(self, epsilon, delta):
+        p, q = worst_pair(epsilon, delta)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PlanningWarning)
+            grown = explain(dp.Guarantee(epsilon, delta), prior=0.2).posteriors[0.2]
+        posterior = 0.2 * p / np.maximum(0.2 * p + 0.8 * q, 1e-300)
+        assert posterior[1] == pytest.approx(grown)
+        assert p[posterior > grown * (1.0 + 1e-9)].sum() <= delta
+
+    @pytest.mark.parametrize("mu", [0.01, 0.5, 1.0, 6.0])
+    def test_the_search_over_a_curve_finds_the_closed_form(self, mu):
+        exact = GaussianTradeoff(mu)
+        assert exact.accuracy() == pytest.approx(norm.cdf(mu / 2.0), rel=1e-9)
+        for alarms in (0.001, 0.01, 0.5):
+            searched = CurveTradeoff(dp.GaussianLoss(mu)).power(alarms)
+            assert searched == pytest.approx(norm.sf(norm.isf(alarms) - mu), rel=1e-6)
+
+    def test_the_curve_of_laplace_noise_is_that_of_its_best_test(self):
+        """The likelihood ratio of Laplace laws 1/ε apart is monotone: a half-line is the best test."""
+        for epsilon in (0.3, 2.0):
+            found = tradeoff_of(dp.LaplaceLoss(epsilon))
+            for alarms in (0.001, 0.01, 0.4):
+                assert found.power(alarms) == pytest.approx(laplace.sf(laplace.isf(alarms) - epsilon), rel=1e-6)
+
+    def test_gaussians_compose_to_one(self):
+        assert tradeoff_of({dp.GaussianLoss(0.1): 400}).mu == pytest.approx(2.0)
+        mixed = tradeoff_of([dp.GaussianLoss(0.3), dp.LaplaceLoss(0.2)])
+        assert GaussianTradeoff(0.3).power(0.01) < mixed.power(0.01) < 1.3 * GaussianTradeoff(0.4).power(0.01)
+
+
+class TestExplain:
+    def test_losses_say_more_than_one_point_of_their_curve(self):
+        promise = dp.Guarantee(1.0, 1e-6)
+        losses = dp.calibrate(promise, dp.GaussianLoss(1.0)).losses
+        point, curve = explain(promise, 1000), explain(losses, 1000)
+        assert curve.guarantee.epsilon == pytest.approx(1.0, rel=1e-6)
+        assert curve.whole_curve
+        assert curve.accuracy < point.accuracy - 0.1
+        assert all(curve.true_positive_rates[a] < point.true_positive_rates[a] for a in (0.001, 0.01))
+        assert all(curve.accuracies[p] <= point.accuracies[p] for p in (0.01, 0.1, 0.5))
+        assert curve.failure == 0.0
+        assert curve.advantage == pytest.approx(2.0 * curve.accuracy - 1.0)
+
+    @pytest.mark.parametrize("epsilon", [1e-300, 1e-12, 0.5, 30.0, 700.0, 1000.0, 1e300])
+    @pytest.mark.parametrize("relation", BOTH)
+    def test_no_promise_overflows(self, epsilon, relation):
+        for delta in (0.0, 1e-9):
+            found = explain(dp.Guarantee(epsilon, delta, relation), 100)
+            assert 0.5 <= found.accuracy <= 1.0
+            assert all(a <= rate <= 1.0 for a, rate in found.true_positive_rates.items())
+            assert all(p <= later <= 1.0 for p, later in found.posteriors.items())
+            assert str(found)
+            assert "nan" not in str(found) + found._repr_markdown_()
+
+    @pytest.mark.parametrize(
+        "loss", [dp.GaussianLoss(1e-9), dp.GaussianLoss(60.0), dp.PureLoss(900.0), dp.ZcdpLoss(1e-9)]
+    )
+    def test_no_loss_overflows(self, loss):
+        assert 0.5 <= explain(loss, 10).accuracy <= 1.0
+
+    def test_a_grade_is_a_limit_on_the_guess(self):
+        grades = {epsilon: explain(dp.Guarantee(epsilon)).grade for epsilon in (0.1, 1.0, 2.5, 5.0)}
+        assert list(grades.values()) == ["strong", "meaningful", "weak", "very weak"]
+
+    def test_the_words_say_what_the_relation_protects(self):
+        replaced, added = (str(explain(dp.Guarantee(1.0, 0.0, relation), unit="patient")) for relation in BOTH)
+        assert "is known to be in the data: does it have these values or those?" in replaced
+        assert "Was a given patient in the data at all?" in added
+        assert "at all" not in replaced
+
+    @pytest.mark.parametrize(("delta", "strength"), [(1e-3, "not far below"), (5e-5, "could be smaller")])
+    def test_a_delta_near_one_over_n_warns(self, delta, strength):
+        with pytest.warns(PlanningWarning, match=strength):
+            found = explain(dp.Guarantee(0.1, delta), 1000)
+        assert found.caution in str(found)
+        assert found.expected_failures == pytest.approx(1000 * delta)
+        with pytest.warns(PlanningWarning, match=strength):
+            explain([dp.ApproximateLoss(0.1, delta), dp.GaussianLoss(0.1)], 1000)
+
+    def test_a_small_delta_does_not(self):
+        assert explain(dp.Guarantee(0.1, 1e-5), 1000).caution == ""
+        assert explain(dp.Guarantee(0.1, 0.5)).caution == ""  # nobody said how many records there are
+        assert explain(dp.GaussianLoss(0.1), 10**9).expected_failures == 0.0
+
+    def test_publishing_records_at_random_keeps_its_delta(self):
+        """What the caution is about: the outputs differ with probability δ, and nδ records are published."""
+        delta = 0.01
+        with_this, with_that = np.array([1 - delta, delta, 0.0]), np.array([1 - delta, 0.0, delta])
+        assert np.maximum(with_this - with_that, 0.0).sum() == pytest.approx(PointTradeoff(1e-12, delta).delta(0.0))
+
+    def test_what_is_wrong_is_named(self):
+        promise = dp.Guarantee(1.0)
+        for wrong, call in {
+            "n=0": lambda: explain(promise, 0),
+            "unit=3": lambda: explain(promise, unit=3),
+            "prior=0": lambda: explain(promise, prior=0),
+            "prior=1.0": lambda: explain(promise, prior=[0.1, 1.0]),
+            r"prior=\[\]": lambda: explain(promise, prior=[]),
+            "losses=3": lambda: explain(3),
+            "delta=0.1": lambda: explain(promise, delta=0.1),
+            "delta=0": lambda: explain(dp.GaussianLoss(1.0), delta=0),
+        }.items():
+            with pytest.raises(ValueError, match=wrong):
+                call()
+
+    def test_an_explanation_is_a_value(self):
+        found = explain(dp.Guarantee(1.0))
+        assert isinstance(found, Explanation)
+        assert found == explain(dp.Guarantee(1.0))
+        assert hash(found) == hash(explain(dp.Guarantee(1.0)))
+        with pytest.raises(AttributeError):
+            found.accuracy = 0.0
+
+
+def as_predicted(errors, predicted, promise):
+    """Whether errors have the predicted standard deviation; see the top of the file."""
+    errors = np.ravel(errors)
+    if promise.delta:
+        law, ratio = chi2(len(errors)), (errors**2).sum() / predicted**2
+        low, high = law.ppf(FALSE_ALARM / 2.0), law.isf(FALSE_ALARM / 2.0)
+        assert math.sqrt(high / len(errors)) < 1.05
+        return low * 0.99**2 < ratio < high * 1.01**2
+    law, ratio = gamma(len(errors)), np.abs(errors).sum() * math.sqrt(2.0) / predicted
+    low, high = law.ppf(FALSE_ALARM / 2.0), law.isf(FALSE_ALARM / 2.0)
+    assert high / len(errors) < 1.05
+    return low * 0.99 < ratio < high * 1.01
+
+
+class TestSimulation:
+    """Releases through the door, against the predicted noise. Rows lie in [0, 10], their mean is off the middle."""
+
+    N, WIDTH = 20_000, 10.0
+
+    def rows(self, d, mean=5.0):
+        rng = np.random.default_rng(d)
+        return np.clip(mean + rng.standard_normal((self.N, d)), 0.0, 10.0)
+
+    def curator(self, rows, relation):
+        return dp.Curator(rows, space=dp.Box(0.0, self.WIDTH), neighbors=relation)
+
+    def releases(self, curator, query, promise, times, bits):
+        """Return the parts of many releases, one an entry of the first axis: planned by the door, drawn all at once."""
+        planned = curator.plan(query, promise)
+        exact = curator._records.reduce(query.sum, query.size)
+        drawn = planned.draw(np.tile(exact, times), bits).reshape(times, -1)
+        ends = np.cumsum([part.size for part in query.parts.values()])[:-1]
+        pieces = np.split(drawn, ends, axis=1)
+        return {
+            name: np.array([part.shown(values) for values in piece])
+            for (name, part), piece in zip(query.parts.items(), pieces, strict=True)
+        }
+
+    def test_they_are_what_is_measured(self, seeded):
+        curator, promise = self.curator(self.rows(3), "replace-one"), dp.Guarantee(0.5, 1e-6)
+        query = dp.Moments(curator.space)
+        many, one = (
+            self.releases(curator, query, promise, 1, seeded(1)),
+            curator.measure(query, promise, bits=seeded(1)),
+        )
+        assert all(np.allclose(values[0], one[name], rtol=1e-9) for name, values in many.items())
+
+    @pytest.mark.parametrize(("d", "delta", "times"), [(40, 0.0, 400), (40, 1e-6, 220)])
+    @pytest.mark.parametrize(("relation", "counted"), SETTINGS)
+    def test_means(self, d, delta, times, relation, counted, seeded):
+        rows = self.rows(d)
+        curator, promise = self.curator(rows, relation), dp.Guarantee(0.5, delta, relation)
+        formula = Mean(n=self.N, d=d, width=self.WIDTH, counted=counted)
+        parts = self.releases(curator, formula.query, promise, times, seeded(d))
+        errors = curator.space.from_unit(parts["first"] / parts.get("count", self.N)) - rows.mean(axis=0)
+        assert as_predicted(errors, formula.noise(promise), promise)
+
+    @pytest.mark.parametrize("relation", BOTH)
+    def test_a_mean_off_the_middle_feels_the_count(self, relation, seeded):
+        rows = self.rows(1, 9.0)
+        curator, promise = self.curator(rows, relation), dp.Guarantee(0.5, 1e-6, relation)
+        formula = Mean(n=self.N, width=self.WIDTH, offset=float(rows.mean()) - 5.0)
+        parts = self.releases(curator, formula.query, promise, 8000, seeded(3))
+        errors = curator.space.from_unit(parts["first"] / parts["count"]) - rows.mean()
+        assert formula.noise(promise) > 1.5 * replace(formula, offset=0.0).noise(promise)
+        assert as_predicted(errors, formula.noise(promise), promise)
+
+    @pytest.mark.parametrize(("mean", "delta", "times"), [(5.0, 0.0, 15500), (8.0, 1e-6, 8000)])
+    @pytest.mark.parametrize(("relation", "counted"), SETTINGS)
+    def test_variances(self, mean, delta, times, relation, counted, seeded):
+        rows = self.rows(1, mean)
+        curator, promise = self.curator(rows, relation), dp.Guarantee(1.0, delta, relation)
+        numbers = {"offset": abs(rows.mean() - 5.0), "spread": rows.std(), "counted": counted}
+        formula = Variance(n=self.N, width=self.WIDTH, **numbers)
+        parts = self.releases(curator, formula.query, promise, times, seeded(7))
+        count = parts.get("count", np.full((1, 1), self.N))
+        found = (parts["square"] / count + 1.0)[:, 0] / 2.0 - (parts["first"] / count)[:, 0] ** 2
+        errors = found * curator.space.scale[0] ** 2 - rows.var()
+        assert as_predicted(errors, formula.noise(promise), promise)
+
+    @pytest.mark.parametrize("relation", BOTH)
+    def test_covariances(self, relation, seeded):
+        """The square of the Frobenius norm: as packed, all d(d + 1)/2 numbers of a release have the same variance."""
+        d, times = 30, 60
+        rows = self.rows(d)
+        curator, promise = self.curator(rows, relation), dp.Guarantee(1.0, 1e-6, relation)
+        formula = Covariance(n=self.N, d=d, width=self.WIDTH, spread=1.0)
+        parts = self.releases(curator, formula.query, promise, times, seeded(9))
+        count = parts.get("count", np.full((1, 1), self.N))
+        means = parts["first"] / count
+        found = (parts["second"] / count[:, :, None] - means[:, :, None] * means[:, None, :]) * curator.space.scale[
+            0
+        ] ** 2
+        law = chi2(times * d * (d + 1) // 2)
+        squared = ((found - np.cov(rows.T, bias=True)) ** 2).mean()
+        ratio = squared / formula.noise(promise) ** 2 * law.mean()
+        assert law.ppf(FALSE_ALARM / 2.0) * 0.98 < ratio < law.isf(FALSE_ALARM / 2.0) * 1.02
+
+    @pytest.mark.parametrize(("delta", "times"), [(0.0, 400), (1e-6, 220)])
+    @pytest.mark.parametrize("relation", BOTH)
+    def test_histograms(self, delta, times, relation, seeded):
+        polars = pytest.importorskip("polars")
+        towns = [str(i) for i in range(40)]
+        frame = polars.DataFrame({"town": towns * 5})
+        curator = dp.Curator(frame, schema=dp.Schema({"town": dp.Category(towns)}), neighbors=relation)
+        promise = dp.Guarantee(0.5, delta, relation)
+        errors = self.releases(curator, dp.Histogram(40), promise, times, seeded(11))["counts"] - 5.0
+        assert as_predicted(errors, Cells(n=200, cells=40).noise(promise), promise)
+
+    @pytest.mark.parametrize(("delta", "times"), [(0.0, 15500), (1e-6, 8000)])
+    def test_counts(self, delta, times, seeded):
+        rows = self.rows(1)[:500]
+        curator, promise = self.curator(rows, "replace-one"), dp.Guarantee(0.5, delta)
+        parts = self.releases(curator, CountQuery(), promise, times, seeded(13))
+        assert as_predicted(parts["count"] - 500.0, Count(n=500).noise(promise), promise)
+
+
+def exact_error(rows, q, eta, low, high):
+    """Return the mean squared error of the exponential mechanism on each row of ``rows``: an integral, no draws."""
+    n, rows = rows.shape[1], np.sort(rows, axis=1)
+    ends = np.pad(rows, ((0, 0), (1, 1)), constant_values=((0.0, 0.0), (low, high)))
+    chance = np.exp(-eta * np.abs(np.arange(n + 1) - q * n))
+    apart = ends - np.quantile(rows, q, axis=1, method="hazen")[:, None]
+    return (chance * np.diff(apart**3) / 3.0).sum(axis=1) / (chance * np.diff(apart)).sum(axis=1)
+
+
+class TestQuantiles:
+    @pytest.mark.parametrize(
+        ("relation", "q", "rate"), [("replace-one", 0.5, 0.5), ("add-remove", 0.5, 1.0), ("add-remove", 0.2, 0.625)]
+    )
+    @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0])
+    def test_the_exponential_mechanism_has_the_predicted_error(self, relation, q, rate, epsilon):
+        """Its error given the rows is an integral; over 1000 sets of rows its mean is normal to good approximation."""
+        rows = np.random.default_rng(5).uniform(0.0, 2.0, (1000, 1000))
+        squared = exact_error(rows, q, rate * epsilon, 0.0, 2.0)
+        formula = Quantile(n=1000, q=q, density=0.5)
+        predicted = formula.error(dp.Guarantee(epsilon, 0.0, relation)) ** 2
+        allowed = norm.isf(FALSE_ALARM / 2.0) * squared.std() / math.sqrt(1000.0) / predicted
+        assert allowed < 0.2
+        assert abs(squared.mean() / predicted - 1.0) < allowed + 0.02
+
+    @pytest.mark.parametrize(("epsilon", "low", "high"), [(2.0, 0.98, 1.04), (4.0, 1.03, 1.14), (10.0, 1.05, 1.2)])
+    def test_it_is_as_far_off_at_large_epsilons_as_it_says(self, epsilon, low, high):
+        rows = np.random.default_rng(6).uniform(0.0, 1.0, (2000, 1000))
+        measured = math.sqrt(exact_error(rows, 0.5, epsilon / 2.0, 0.0, 1.0).mean())
+        assert low < measured / Quantile(n=1000).error(dp.Guarantee(epsilon)) < high
+
+    def test_evenly_spaced_rows_have_a_geometric_rank(self):
+        for eta in (0.05, 0.5, 3.0):
+            p = math.exp(-eta)
+            rows = (np.arange(1000)[None] + 0.5) / 1000.0
+            assert exact_error(rows, 0.5, eta, 0.0, 1.0)[0] * 1e6 == pytest.approx(
+                2.0 * p / (1.0 - p) ** 2 + 1.0 / 12.0
+            )
+
+    def test_the_figures_of_the_survey(self):
+        """At n = 1000, ε = 0.1: the mean's noise 0.0141, the median's 0.027 (uniform) and 0.0078 (N(½, 0.1²))."""
+        promise = dp.Guarantee(0.1)
+        normal = Quantile(n=1000, density=10.0 / math.sqrt(2.0 * math.pi)).error(promise)
+        assert Mean(n=1000).noise(promise) == pytest.approx(0.0141, rel=0.005)
+        assert Quantile(n=1000).error(promise) == pytest.approx(0.027, rel=0.1)
+        assert normal == pytest.approx(0.0078, rel=0.1)
+        rows = np.random.default_rng(0).normal(0.5, 0.1, (2000, 1000))
+        assert math.sqrt(exact_error(rows, 0.5, 0.05, 0.0, 1.0).mean()) == pytest.approx(normal, rel=0.03)
+
+    def test_limits_take_their_share(self):
+        whole, part = plan("median", 1000, target=0.01, share=1.0), plan("median", 1000, target=0.01)
+        assert part.epsilon == pytest.approx(whole.epsilon / 0.6)
+
+    def test_sampling_errors(self):
+        """Against 4,000 samples: the sample standard deviation of a normal estimate is within 7 % but for 1e-9."""
+        rows = np.random.default_rng(1).uniform(size=(4000, 400))
+        quartiles = np.quantile(rows, [0.25, 0.75], axis=1)
+        sizes = {"n": 400, "sampling": True}
+        assert quartiles[0].std() == pytest.approx(Quantile(q=0.25, **sizes).sampling_error, rel=0.07)
+        apart = quartiles[1] - quartiles[0]
+        assert apart.std() == pytest.approx(InterquartileRange(**sizes).sampling_error, rel=0.07)
+        assert rows.mean(axis=1).std() == pytest.approx(Mean(**sizes).sampling_error, rel=0.07)
+
+
+def quietly(fit):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotPrivateWarning)
+        return fit()
+
+
+class TestModels:
+    def test_principal_axes(self):
+        """The lost share is about a chi-square of d − 1 numbers a fit, by its prediction: 40 fits of 19 numbers."""
+        d, n, fits = 20, 20_000, 40
+        rng, lost = np.random.default_rng(2), []
+        for seed in range(fits):
+            rows = rng.standard_normal((n, d)) * np.where(np.arange(d) == 0, math.sqrt(5.0), 1.0)
+            estimator = dp.PCA(1, delta=1e-6, bounds=dp.Ball(12.0), method="analyze-gauss", random_state=seed)
+            axis = quietly(lambda rows=rows, estimator=estimator: estimator.fit(rows).components_[0])
+            lost.append(1.0 - (axis @ np.linalg.eigh(np.cov(rows.T))[1][:, -1]) ** 2)
+        formula = Axes(n=n, d=d, width=24.0 / math.sqrt(d), gap=4.0, spread=1.0)
+        law = chi2(fits * (d - 1))
+        ratio = np.mean(lost) / formula.noise(dp.Guarantee(1.0, 1e-6)) * law.mean()
+        assert law.ppf(FALSE_ALARM / 2.0) * 0.9 < ratio < law.isf(FALSE_ALARM / 2.0) * 1.1
+
+    @pytest.mark.parametrize(
+        ("components", "d", "n", "epsilon"),
+        [(1, 2, 2000, 0.5), (1, 5, 10_000, 0.5), (2, 2, 5000, 1.0), (2, 3, 20_000, 0.5)],
+    )
+    def test_mixtures_within_a_factor_of_three(self, components, d, n, epsilon):
+        excess = []
+        for seed in range(8):
+            rng = np.random.default_rng([4, seed])
+            turned = [np.linalg.qr(rng.standard_normal((d, d)))[0] for _ in range(components)]
+            widths = np.exp(rng.uniform(math.log(0.3), math.log(2.0), (components, d)))
+            covariances = np.array([(turn * width) @ turn.T for turn, width in zip(turned, widths, strict=True)])
+            means = np.zeros((components, d))
+            means[:, 0] = 8.0 * np.arange(components)
+            true = Components(np.full(components, 1.0 / components), means, covariances)
+            rows, fresh = true.sample(n, rng)[0], true.sample(20_000, rng)[0]
+            estimator = dp.GaussianMixture(components, epsilon=epsilon, bounds=dp.Ball(20.0), random_state=seed)
+            fitted = quietly(lambda rows=rows, estimator=estimator: estimator.fit(rows))
+            excess.append(true.log_density(fresh).mean() - fitted.score(fresh))
+        predicted = Mixture(n=n, d=d, components=components, sampling=True).error(dp.Guarantee(epsilon, 1e-6))
+        assert 1.0 / 3.0 < np.median(excess) / predicted < 3.0
+
+
+class TestPlan:
+    MORE = {  # noqa: RUF012
+        "pca": {"d": 5, "gap": 0.05, "target": 0.01},
+        "gaussian-mixture": {"d": 3, "n_components": 2, "target": 0.01},
+    }
+
+    @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.parametrize("relation", BOTH)
+    @pytest.mark.parametrize("sampling", [False, True])
+    def test_it_is_the_smallest_epsilon_that_meets_the_target(self, name, relation, sampling):
+        more = {"target": 200.0 if name in ("count", "histogram") else 0.02} | self.MORE.get(name, {})
+        found = plan(name, 10_000, neighbors=relation, sampling=sampling, **more)
+        assert isinstance(found, Plan)
+        assert found.predicted <= found.target
+        assert found.predicted == pytest.approx(found.target, rel=1e-6)
+        assert found.curve(0.99 * found.epsilon)[0] > found.target
+        assert found.guarantee.neighbors.value == relation
+        curve = found.curve(np.geomspace(0.01, 100.0, 40))
+        assert np.all(np.diff(curve) <= 0.0)
+        assert (found.floor > 0.0) == (sampling or name in ("median", "quantile", "interquartile_range"))
+        assert np.all(curve >= found.floor)
+        assert f"ε = {found.epsilon:.3g}" in str(found)
+
+    def test_delta_is_zero_or_small_by_default(self):
+        assert plan("mean", 1000, target=0.01).guarantee.delta == 0.0
+        assert plan("gaussian-mixture", 10**6, 2, target=0.001).guarantee.delta == 1e-8
+
+    def test_estimators_speak_for_themselves(self):
+        mixture = dp.GaussianMixture(3, delta=1e-7, bounds=dp.Box([0.0] * 4, [1.0] * 4), neighbors="add-remove")
+        found = plan(mixture, 10_000, target=0.05)
+        assert (found.formula.components, found.formula.d, found.guarantee.delta) == (3, 4, 1e-7)
+        assert found.guarantee.neighbors.value == "add-remove"
+        axes = plan(dp.PCA(2, delta=1e-7, bounds=dp.Ball(3.0)), 50_000, 9, target=0.01, gap=0.5)
+        assert axes.formula.width == pytest.approx(2.0)
+        assert axes.formula.components == 2
+        assert plan(dp.GaussianMixture, 10_000, 2, target=0.05).what == "gaussian-mixture"
+
+    def test_functions_are_known_by_their_names(self):
+        def median():
+            raise AssertionError
+
+        assert plan(median, 1000, target=0.01) == plan("median", 1000, target=0.01)
+
+    def test_what_cannot_be_met_is_refused(self):
+        for wrong, call in {
+            "target=0.001: expected one above 0.00": lambda: plan("mean", 1000, target=0.001, sampling=True),
+            "target=1e-12: expected one that some ε": lambda: plan("mean", 10, target=1e-12),
+            "target=0": lambda: plan("mean", 10, target=0),
+            "target=nan": lambda: plan("mean", 10, target=math.nan),
+            "what='mode': expected one of 'mean'": lambda: plan("mode", 10, target=1.0),
+            "what=<class 'discreet.estimators.kmeans.KMeans'>": lambda: plan(dp.KMeans, 10, target=1.0),
+            "what=3": lambda: plan(3, 10, target=1.0),
+            "n=0": lambda: plan("mean", 0, target=1.0),
+            "d=0": lambda: plan("mean", 10, 0, target=1.0),
+            "q=1": lambda: plan("quantile", 10, target=1.0, q=1),
+            "q=0:": lambda: plan("quantile", 10, target=1.0, q=0),
+            "q=0.3": lambda: plan("median", 10, target=1.0, q=0.3),
+            "gap=None": lambda: plan("pca", 10, 3, target=0.1),
+            "delta=0.0: expected one above 0": lambda: plan("gaussian-mixture", 10, target=0.1, delta=0.0),
+            "offset=0.7": lambda: plan("mean", 10, target=0.1, offset=0.7),
+            "counted=False": lambda: plan("mean", 10, target=0.1, counted=False, neighbors="add-remove"),
+            "share=1.5": lambda: plan("median", 10, target=0.1, share=1.5),
+            "sampling=1": lambda: plan("mean", 10, target=0.1, sampling=1),
+            "width=-1": lambda: plan("mean", 10, target=0.1, width=-1),
+            "neighbors='none'": lambda: plan("mean", 10, target=0.1, neighbors="none"),
+            "d=3: expected 2": lambda: plan(dp.PCA(1, bounds=dp.Box([0, 0], [1, 1])), 10, 3, target=0.1, gap=1.0),
+            r"n_components=\[1, 2\]": lambda: plan(dp.GaussianMixture([1, 2]), 10_000, 3, target=0.1),
+        }.items():
+            with pytest.raises(ValueError, match=wrong):
+                call()
+
+    def test_a_target_that_costs_all_privacy_warns(self):
+        with pytest.warns(PlanningWarning, match="promises next to nothing"):
+            found = plan("mean", 100, target=1e-4)
+        assert "next to nothing" in str(found)
+        with pytest.warns(PlanningWarning, match="not far below 1/n"):
+            plan("mean", 1000, target=0.1, delta=1e-3)
+
+    def test_any_epsilon_will_do(self):
+        found = plan("count", 10**9, target=1e8)
+        assert found.epsilon == 1e-6
+        assert "Any ε" in str(found)
+
+    def test_the_plot(self):
+        pytest.importorskip("matplotlib")
+        axes = plan("median", 1000, target=0.01).plot()
+        assert axes.get_xlabel() == "ε"
+        assert plan("mean", 1000, target=0.01).plot(axes) is axes
+
+
+class TestRoom:
+    PATHS = sorted((Path(dp.__file__).parent / "planning").rglob("*.py"))
+
+    @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
+    def test_it_imports_only_rooms_above(self, path):
+        assert imported_rooms(path) <= {"arguments", "guarantees", "noise", "records", "door", "planning"}
+
+    def test_it_is_light(self):
+        code = "import sys, discreet.planning; print(*sys.modules)"
+        loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+        assert not set(loaded) & HEAVY
+
+    def test_the_page_runs(self):
+        page = Path(__file__).parents[1] / "docs" / "planning.md"
+        flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        found = doctest.testfile(str(page), module_relative=False, optionflags=flags)
+        assert found.attempted > 10
+        assert found.failed == 0
