@@ -1,29 +1,42 @@
 """Statistics: private answers to simple questions.
 
 This room promises that every function here checks its arguments first, pays for all that it measures at once, measures
-through the door, and returns a ``Statistic``: a value in the data's own units, limits that say what noise did to it,
-the releases behind it, and what they cost. Whatever the rows are (ties, constants, one row, none at all, empty groups),
+through the door, and returns an ``Answer``: a value in the data's own units, ``interval(level)`` for what noise did to
+it, the releases behind it, and what they cost. Whatever the rows are (ties, constants, one row, none at all, empty groups),
 the answer is finite and nothing but the answer tells of them.
 
 It may import ``arguments``, ``guarantees``, ``noise``, ``records``, ``door``, ``mechanisms`` and ``models``.
 """
 
 from discreet.statistics.counts import Counts, count, histogram
+from discreet.statistics.densities import Density, density
+from discreet.statistics.m_estimators import MEstimate, huber_location, m_estimate
 from discreet.statistics.means import Mean, mean, trimmed_mean
+from discreet.statistics.perturbed_histogram import lei_bins
 from discreet.statistics.quantiles import Quantile, interquartile_range, median, quantile, quantiles
+from discreet.statistics.robustness import Influence, gross_error_sensitivity, influence
 from discreet.statistics.spreads import Covariance, covariance, variance
 from discreet.statistics.statistic import Statistic
 
 __all__ = [
     "Counts",
     "Covariance",
+    "Density",
+    "Influence",
+    "MEstimate",
     "Mean",
     "Quantile",
     "Statistic",
     "count",
     "covariance",
+    "density",
+    "gross_error_sensitivity",
     "histogram",
+    "huber_location",
+    "influence",
     "interquartile_range",
+    "lei_bins",
+    "m_estimate",
     "mean",
     "median",
     "quantile",

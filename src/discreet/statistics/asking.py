@@ -17,19 +17,12 @@ from discreet.door import Curator, Query, Question, Release, open_rows
 from discreet.door.queries import Grouped, OfColumns, Weighted
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.noise import Bits
-from discreet.records import Ball, Box
+from discreet.records import Box
+from discreet.statistics.columns import limits_of, place_of
 
-__all__ = ["Asking", "limits_of", "place_of", "shaped"]
+__all__ = ["Asking", "shaped"]
 
 Array = NDArray[np.float64]
-
-
-def limits_of(space: Box | Ball, place: int) -> tuple[float, float]:
-    """Return the declared bounds of a column; of a ball those of the cube around it."""
-    if isinstance(space, Box):
-        return float(np.asarray(space.low)[place]), float(np.asarray(space.high)[place])
-    center = float(np.asarray(space.center)[place])
-    return center - float(space.radius), center + float(space.radius)
 
 
 @dataclass(frozen=True)
@@ -156,13 +149,3 @@ def shaped(values: Array, *, grouped: bool, single: bool) -> Any:
     shown = values if grouped else values[0]
     shown = shown[..., 0] if single else shown
     return float(shown) if shown.ndim == 0 else shown
-
-
-def place_of(argument: str, name: Any, known: Sequence[str]) -> int:
-    """Return the place of a column that was named, or numbered."""
-    if isinstance(name, str) and name in known:
-        return known.index(name)
-    if isinstance(name, int | np.integer) and not isinstance(name, bool) and 0 <= name < len(known):
-        return int(name)
-    have = ", ".join(map(repr, known)) or "none: declare them in a Schema"
-    raise ValueError(f"{argument}={name!r}: expected a declared column, by its name or number; there are {have}")

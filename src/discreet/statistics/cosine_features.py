@@ -39,7 +39,7 @@ from discreet.door.part import Part
 from discreet.door.query import UNIT_ROUNDOFF
 from discreet.door.registry import registered
 from discreet.records import Ball, Block, Box
-from discreet.statistics.histogram_bins import column_share
+from discreet.statistics.columns import column_share
 
 __all__ = ["MOST_COSINES", "Cosines", "cosines_at", "heat_weights", "power_weights"]
 

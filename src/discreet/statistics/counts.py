@@ -16,7 +16,7 @@ from discreet.door import Curator, Declarations, Histogram, Query, open_rows
 from discreet.door.queries import Bins, Count, Grouped
 from discreet.guarantees import Guarantee
 from discreet.noise import Bits
-from discreet.statistics.asking import limits_of, place_of
+from discreet.statistics.columns import limits_of, place_of
 from discreet.statistics.statistic import Statistic, half_width
 
 __all__ = ["Counts", "count", "histogram"]

@@ -1,7 +1,7 @@
 """The density of one column: private, smooth or a histogram, at least 0 and with integral 1.
 
-Three methods, each one additive release and post-processing (``histogram_bins`` and ``cosine_features`` have the
-proofs, ``smoothing`` the rules, ``density_estimates`` what is made of a release):
+Three methods, each one additive release and post-processing (``door.queries.grid`` and ``cosine_features`` have
+the proofs, ``smoothing`` the rules, ``density_estimates`` what is made of a release):
 
 - ``"smooth"`` (the default) estimates the coefficients of the density in cosines and shrinks them. With Gaussian noise
   (δ > 0) sums of cosines are released, with less noise on the slow ones. At δ = 0 the L1 norm of many cosines is too
@@ -26,12 +26,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from discreet.arguments import choice, integer, positive
-from discreet.door import Answer, Curator, Declarations, open_rows
+from discreet.door import Answer, Curator, Declarations, Query, open_rows
 from discreet.guarantees import Guarantee, Loss
 from discreet.noise import Bits
+from discreet.statistics.columns import cells_of, chosen_column, known_rows, limits_of
 from discreet.statistics.cosine_features import MOST_COSINES, Cosines, heat_weights, power_weights
 from discreet.statistics.density_estimates import from_fine_bins, from_histogram, from_sums
-from discreet.statistics.histogram_bins import Bins, chosen_column, column_interval, known_rows
 from discreet.statistics.piecewise import Piecewise
 from discreet.statistics.smoothing import balanced_bins, balanced_cosines, balanced_width, fine_bins
 
@@ -180,7 +180,7 @@ def density(
         raise ValueError(f"delta={delta!r}: expected one above 0 for a Gaussian process; write for example delta=1e-6")
     number = chosen_column(curator, column)
     planned = known_rows(curator, rows)
-    plan = Bins(curator.space, (number,), (2,))
+    plan = cells_of(curator.space, [number], [2])
     loss = plan.usual_loss(promise)
     variance = _variance(curator, plan, loss)
     if method == "histogram" or not promise.delta:
@@ -188,17 +188,17 @@ def density(
         least, most = (4, 2**11) if fine else (2, 2**16)
         usual = fine_bins(planned, variance) if fine else balanced_bins(planned, variance)
         some = usual if bins is None else integer("bins", bins, least=least, most=most)
-        release = curator.measure(Bins(curator.space, (number,), (some,)), loss, bits=bits)
+        release = curator.measure(cells_of(curator.space, [number], [some]), loss, bits=bits)
         made = from_fine_bins(release) if fine else from_histogram(release, denoise)
     else:
         noise = math.sqrt(variance / plan.bound.sensitivity("l2", curator.neighbors) ** 2)
-        width = _width(bandwidth, column_interval(curator.space, number), balanced_width(planned, noise))
+        width = _width(bandwidth, limits_of(curator.space, number), balanced_width(planned, noise))
         functional = method == "functional"
         weights = heat_weights(width) if functional else power_weights(balanced_cosines(planned, noise))
         sums = Cosines(curator.space, number, weights, 1.0 if curator.size.rows is None else 0.0)
         release = curator.measure(sums, loss, bits=bits)
         made = from_sums(release, np.asarray(weights), functional)
-    low, high = column_interval(curator.space, number)
+    low, high = limits_of(curator.space, number)
     curve, points = made.curve(low, high)
     return Density.of(
         curve.density(points),
@@ -215,7 +215,7 @@ def density(
     )
 
 
-def _variance(curator: Curator, query: Bins, loss: Loss) -> float:
+def _variance(curator: Curator, query: Query, loss: Loss) -> float:
     """Return the variance that a count would get, from public numbers; nothing is spent."""
     law = curator.plan(query, loss).law
     assert law is not None

@@ -1,8 +1,8 @@
 """M-estimators from a perturbed histogram (Lei 2011): one release, then any loss over its counts.
 
-The release is a histogram with noise (``histogram_bins`` has the proof); all else is post-processing. Counts that noise
-made negative are set to 0 in the paper (``counts="truncated"``). That leaves spurious rows all over the bounds; the
-nearest counts at least 0 that sum to the number of rows have far fewer (``counts="nearest"``, the default).
+The release is a histogram with noise (``door.queries.grid`` has the proof); all else is post-processing. Counts that
+noise made negative are set to 0 in the paper (``counts="truncated"``). That leaves spurious rows all over the bounds;
+the nearest counts at least 0 that sum to the number of rows have far fewer (``counts="nearest"``, the default).
 
 A robust loss looks at loose bounds without harm: rows and noise far away pull with a bounded force. So the error grows
 with k, the loss's own width, rather than with the bounds as it does for a clipped mean.
@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import choice, integer, positive, probability
-from discreet.door import Answer, Curator, Declarations, open_rows
+from discreet.door import Answer, Curator, Declarations, Query, open_rows
 from discreet.guarantees import Guarantee, Loss
 from discreet.noise import Bits, GaussianNoise
-from discreet.statistics.histogram_bins import Bins, chosen_columns, column_interval, known_rows
+from discreet.statistics.columns import cells_of, chosen_columns, known_rows, limits_of
 from discreet.statistics.perturbed_histogram import (
     COUNTS,
     LOSSES,
@@ -165,14 +165,14 @@ def m_estimate(
     curator = open_rows(data, **declared)
     promise = Guarantee(epsilon, delta, curator.neighbors)
     numbers = chosen_columns(curator, column)
-    intervals = np.array([column_interval(curator.space, number) for number in numbers])
-    plan = Bins(curator.space, numbers, (2,) * len(numbers))
+    intervals = np.array([limits_of(curator.space, number) for number in numbers])
+    plan = cells_of(curator.space, numbers, [2] * len(numbers))
     cost = plan.usual_loss(promise)
     usual = _usual_bins(curator, plan, cost, known_rows(curator, rows), intervals, bend)
     most = int(MOST ** (1.0 / len(numbers)) + 1e-9)
     each = (min(usual, most),) if bins is None else (integer("bins", bins, least=2, most=most),)
-    query = Bins(curator.space, numbers, each * len(numbers))
-    edges = [query.edges(axis) for axis in range(len(numbers))]
+    query = cells_of(curator.space, numbers, each * len(numbers))
+    edges = [np.linspace(low, high, each[0] + 1) for low, high in intervals]
     if callable(loss):
         box = intervals if within is None else theta_box(within)
         solve = partial(by_function, loss, middles(edges), box)
@@ -232,7 +232,7 @@ def huber_location(
     return m_estimate(data, column, loss="huber", k=width, **spent, **declared)  # type: ignore[arg-type]
 
 
-def _usual_bins(curator: Curator, plan: Bins, cost: Loss, rows: int, intervals: Array, bend: float) -> int:
+def _usual_bins(curator: Curator, plan: Query, cost: Loss, rows: int, intervals: Array, bend: float) -> int:
     """Return the default number of bins a column, from public numbers; nothing is spent."""
     law = curator.plan(plan, cost).law
     assert law is not None

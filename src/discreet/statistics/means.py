@@ -24,7 +24,8 @@ from discreet.door.queries import Within
 from discreet.mechanisms.order import Quantiles, Scale, Target
 from discreet.noise import Bits
 from discreet.records import Box
-from discreet.statistics.asking import Asking, limits_of
+from discreet.statistics.asking import Asking
+from discreet.statistics.columns import limits_of
 from discreet.statistics.statistic import Statistic, half_width
 
 __all__ = ["Mean", "mean", "trimmed_mean"]

@@ -20,7 +20,8 @@ from discreet.door import Declarations, Release
 from discreet.guarantees import BoundedRangeLoss, Loss, PureLoss
 from discreet.mechanisms.order import TIE_BITS, Quantiles, Scale, Target, quantile_levels
 from discreet.noise import Bits
-from discreet.statistics.asking import Asking, limits_of
+from discreet.statistics.asking import Asking
+from discreet.statistics.columns import limits_of
 from discreet.statistics.statistic import Statistic
 
 __all__ = ["Quantile", "interquartile_range", "median", "quantile", "quantiles"]

@@ -29,7 +29,8 @@ from discreet.models.adaptive import Adaptive
 from discreet.models.released import clipped_spectrum, noise_of, released_rows
 from discreet.noise import Bits
 from discreet.records import Box
-from discreet.statistics.asking import Asking, limits_of
+from discreet.statistics.asking import Asking
+from discreet.statistics.columns import limits_of
 from discreet.statistics.statistic import Statistic, half_width
 
 __all__ = ["Covariance", "covariance", "variance"]

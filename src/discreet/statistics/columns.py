@@ -1,0 +1,103 @@
+"""Columns: which of them is meant, where it can lie, and where in there a row is. All by public facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from discreet.arguments import integer
+from discreet.door import Curator, Query
+from discreet.door.queries import Grid, OfColumns
+from discreet.records import Ball, Box
+
+__all__ = [
+    "cells_of", "chosen_column", "chosen_columns", "column_share", "known_rows", "limits_of", "place_of",
+]  # fmt: skip
+
+GUESSED_ROWS = 1000
+
+
+def place_of(argument: str, name: Any, known: Sequence[str]) -> int:
+    """Return the place of a column that was named, or numbered."""
+    if isinstance(name, str) and name in known:
+        return known.index(name)
+    if isinstance(name, int | np.integer) and not isinstance(name, bool) and 0 <= name < len(known):
+        return int(name)
+    have = ", ".join(map(repr, known)) or "none: declare them in a Schema"
+    raise ValueError(f"{argument}={name!r}: expected a declared column, by its name or number; there are {have}")
+
+
+def chosen_column(curator: Curator, column: str | int | None) -> int:
+    """Return the number of the chosen numeric column.
+
+    >>> from discreet.door import open_rows
+    >>> curator = open_rows([[1.0, 2.0]], bounds=(0, 10))
+    >>> chosen_column(curator, "x1"), chosen_column(curator, 0)
+    (1, 0)
+    """
+    names = curator.columns
+    if not names:
+        raise ValueError("data: expected a numeric column; none is declared")
+    if column is None:
+        if len(names) > 1:
+            raise ValueError(
+                f"column=None: expected one of {names}, since there are several; write column={names[0]!r}"
+            )
+        return 0
+    return place_of("column", column, names)
+
+
+def chosen_columns(curator: Curator, column: Any) -> tuple[int, ...]:
+    """Return the numbers of the chosen columns, for a name, a number, or a list of them."""
+    if not isinstance(column, list | tuple):
+        return (chosen_column(curator, column),)
+    numbers = tuple(chosen_column(curator, one) for one in column)
+    if not numbers or len(set(numbers)) < len(numbers) or None in column:
+        raise ValueError(f"column={column!r}: expected different names or numbers of columns")
+    return numbers
+
+
+def limits_of(space: Box | Ball, column: int) -> tuple[float, float]:
+    """Return where a column of the space can lie: the sides of a box, centre ± radius for a ball.
+
+    >>> limits_of(Box([0, 40], [120, 250]), 1), limits_of(Ball(2.0, center=[1.0]), 0)
+    ((40.0, 250.0), (-1.0, 3.0))
+    """
+    center = float(np.asarray(space.center).reshape(-1)[column])
+    if isinstance(space, Ball):
+        return center - space.radius, center + space.radius
+    low, high = (np.asarray(end).reshape(-1) for end in (space.low, space.high))
+    return float(low[column]), float(high[column])
+
+
+@np.errstate(all="ignore")
+def column_share(space: Box | Ball, x: Any, column: int) -> Any:
+    """Return where in its interval each row's column lies, from 0 at the low end to 1 at the high end.
+
+    In [0, 1] for any row whatever; a NaN is in the middle. Elementwise and array-API generic.
+    """
+    low, high = limits_of(space, column)
+    half = high / 2.0 - low / 2.0
+    xp = array_namespace(x)
+    y = (xp.astype(x[:, column], xp.float64) - (low / 2.0 + high / 2.0)) / half
+    return xp.clip(0.5 * xp.where(xp.isnan(y), xp.zeros_like(y), y) + 0.5, 0.0, 1.0)
+
+
+def known_rows(curator: Curator, rows: int | None) -> int:
+    """Return a public number of rows to plan with: the true one, the caller's guess, or a thousand."""
+    if rows is not None:
+        return integer("rows", rows, least=1)
+    return max(GUESSED_ROWS if curator.size.units is None else curator.size.units, 1)
+
+
+def cells_of(space: Box | Ball, columns: Sequence[int], bins: Sequence[int]) -> Query:
+    """Return the query that counts the rows in each of so many equal bins of some columns.
+
+    >>> cells_of(Box([0.0, 0.0], [1.0, 8.0]), [1], [4]).parts["counts"].shape
+    (4,)
+    """
+    low, high = zip(*(limits_of(space, column) for column in columns), strict=True)
+    return OfColumns(Grid(Box(low, high), list(bins)), space, tuple(columns))
