@@ -126,8 +126,9 @@ class Asking:
     def additive(self, share: float, number: int = 1) -> tuple[Loss, ...]:
         """Return equal losses for sums, together at a share of the promise: Laplace at δ = 0, else Gaussian."""
         promise = self.part(share)
-        one = GaussianLoss(1.0, promise.neighbors) if promise.delta else LaplaceLoss(1.0, promise.neighbors)
-        return calibrate(promise, [one] * number).losses
+        if not promise.delta:
+            return (LaplaceLoss(promise.epsilon / number, promise.neighbors),) * number
+        return calibrate(promise, [GaussianLoss(1.0, promise.neighbors)] * number).losses
 
     def drawn(self, share: float, number: int = 1) -> tuple[BoundedRangeLoss, ...]:
         """Return equal losses for exponential mechanisms, together at a share of ε."""

@@ -5,8 +5,8 @@ a share a² of the budget, and the sum with b² = 1 − a². Where it is public 
 units of the ball, has a variance ∝ 1/b² + m²/a², which is least at a² = |m|/(1 + |m|); a quarter suits most.
 
 **Limits.** For the true mean μ of the rows, S̃ − μÑ is noise of a known law: the sum's over b and the count's times μ
-over a. So {μ: |S̃ − μÑ| ≤ h(μ)}, h the half-width of that noise, holds the mean with exactly the probability that h has
-(Fieller 1954), however few rows there are. It is cut to the bounds, where every mean lies.
+over a. So the μ for which noise of this size or more has a probability of 1 − level or more hold the mean as often
+as level says (Fieller 1954), however few rows there are. It is cut to the bounds, where every mean lies.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from discreet.arguments import probability
 from discreet.door import Declarations, Moments, Query, Release
 from discreet.door.queries import Within
 from discreet.mechanisms.order import Quantiles, Scale, Target
@@ -26,7 +27,7 @@ from discreet.noise import Bits
 from discreet.records import Box
 from discreet.statistics.asking import Asking
 from discreet.statistics.columns import limits_of
-from discreet.statistics.statistic import Statistic, half_width
+from discreet.statistics.statistic import Statistic, half_width, tail
 
 __all__ = ["Mean", "mean", "trimmed_mean"]
 
@@ -84,6 +85,7 @@ def _values(release: Release, box: Box) -> Array:
 
 def _limits(release: Release, box: Box, level: float) -> tuple[Array, Array]:
     """Return limits for each group and column; see the module."""
+    probability("level", level)
     sums, counts, rows = _sums(release)
     b = release.parts["first"].weight
     edge = 1.0 / math.sqrt(box.dimension)
@@ -95,7 +97,7 @@ def _limits(release: Release, box: Box, level: float) -> tuple[Array, Array]:
         lower, upper = np.empty(sums.shape), np.empty(sums.shape)
 
         def outside(mu: float, total: float, count: float) -> bool:
-            return abs(total - mu * count) > half_width(release.law, [1.0 / b, mu / a], level)
+            return tail(release.law, [1.0 / b, mu / a], abs(total - mu * count)) < 1.0 - level
 
         for place in np.ndindex(sums.shape):
             total, count = float(sums[place]), float(counts[place[0], 0])

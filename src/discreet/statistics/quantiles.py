@@ -94,7 +94,8 @@ def quantiles(
     data, epsilon, delta, bits
         As in ``mean``. δ does not help much here; 0 is fine.
     levels : sequence of float
-        Which quantiles, from 0 to 1.
+        Which quantiles, from 0 to 1. At the ends themselves whatever lies beyond all rows is as good as they are, so
+        ask for 0.01 and 0.99 rather than for 0 and 1.
     column : str or int, optional
         Which column, where there are several.
     by : str, optional

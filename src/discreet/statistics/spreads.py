@@ -70,7 +70,8 @@ class Covariance(Statistic):
         They speak of the noise, to first order: not of clipping, nor of how these people were sampled.
         """
         law, value = self.release.law, np.asarray(self.value)
-        half = np.apply_along_axis(lambda several: half_width(law, several, level), -1, self.coefficients)
+        rows = self.coefficients.reshape(-1, self.coefficients.shape[-1]).tolist()
+        half = np.array([half_width(law, row, level) for row in rows]).reshape(value.shape)
         lower, upper = np.maximum(value - half, self.least), value + half
         return (lower, upper) if value.ndim else (float(lower), float(upper))
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
+from discreet.arguments import probability
 from discreet.door import Answer, Release
 from discreet.guarantees import Loss
 from discreet.noise import GaussianNoise, LaplaceNoise, Law
 from discreet.statistics.asking import Asking, shaped
 
-__all__ = ["Statistic", "half_width"]
+__all__ = ["Statistic", "half_width", "tail"]
 
 Array = NDArray[np.float64]
 
@@ -83,33 +84,51 @@ class Statistic(Answer):
         return values.tolist()
 
 
-def half_width(law: Law | None, coefficients: Any, level: float) -> float:
-    """Return h so that |Σ c_i·z_i| ≤ h with probability ``level``, for independent z_i of this law.
+def tail(law: Law | None, coefficients: Sequence[float], size: float) -> float:
+    """Return P(|Σ c_i·z_i| > size) for independent z_i of this law, or a little more.
 
-    Gaussian: exactly. Laplace: with scales b_i = |c_i|·scale, P(|Σ| > h) = Σ_i A_i e^(−h/b_i), A_i the product over
-    j ≠ i of b_i²/(b_i² − b_j²), by partial fractions of the characteristic functions 1/(1 + b_i²t²). Scales that are
-    equal are taken a little apart, upwards. The grid adds half a step each.
+    Gaussian: exactly. Laplace: with scales b_i = |c_i|·scale it is Σ_i A_i e^(−size/b_i), A_i the product over j ≠ i of
+    b_i²/(b_i² − b_j²), by partial fractions of the characteristic functions 1/(1 + b_i²t²). Scales that are equal are
+    taken a little apart, upwards. The grid adds at most half a step each.
+
+    >>> from discreet.noise import LaplaceNoise
+    >>> round(tail(LaplaceNoise(1.0), [2.0], 4.0), 4), round(tail(LaplaceNoise(1.0), [2.0, 1.0], 4.0), 4)
+    (0.1353, 0.1743)
     """
     if not isinstance(law, GaussianNoise | LaplaceNoise):
         raise ValueError(f"law={law!r}: expected Gaussian or Laplace noise")
-    sizes = np.abs(np.asarray(coefficients, dtype=np.float64))
-    sizes = sizes[sizes > 1e-9 * max(float(sizes.max()), 1e-300)]
-    if not len(sizes):
-        return 0.0
-    if not 0.0 <= level < 1.0:
-        raise ValueError(f"level={level!r}: expected a probability in [0, 1)")
-    rounding = float(sizes.sum()) * law.grid / 2.0
+    sizes = sorted(abs(float(coefficient)) for coefficient in coefficients)
+    sizes = [one for one in sizes if one > 1e-9 * sizes[-1]]
+    beyond = size - sum(sizes) * law.grid / 2.0
+    if not sizes or beyond <= 0.0:
+        return float(bool(sizes))
     if isinstance(law, GaussianNoise):
-        return law.scale * float(np.linalg.norm(sizes)) * float(ndtri((1.0 + level) / 2.0)) + rounding
-    scales = np.sort(sizes) * law.scale
-    for place in range(1, len(scales)):
-        scales[place] = max(scales[place], scales[place - 1] * 1.01)
-    squares = scales**2
-    ratios = squares[:, None] / np.where(np.eye(len(scales)) > 0, 1.0, squares[:, None] - squares[None, :])
-    parts = np.where(np.eye(len(scales)) > 0, 1.0, ratios).prod(axis=1)
-    low, high = 0.0, float(scales.sum()) * (1.0 - math.log1p(-level))
-    for _ in range(100):
+        return math.erfc(beyond / (law.scale * math.hypot(*sizes) * math.sqrt(2.0)))
+    scales = [sizes[0] * law.scale]
+    for one in sizes[1:]:
+        scales.append(max(one * law.scale, 1.01 * scales[-1]))
+    total = 0.0
+    for one in scales:
+        others = math.prod(one * one / (one * one - other * other) for other in scales if other != one)
+        total += others * math.exp(-beyond / one)
+    return min(max(total, 0.0), 1.0)
+
+
+def half_width(law: Law | None, coefficients: Sequence[float], level: float) -> float:
+    """Return h so that |Σ c_i·z_i| ≤ h with probability ``level``, or a little more, for independent z_i of this law.
+
+    >>> from discreet.noise import GaussianNoise
+    >>> round(half_width(GaussianNoise(2.0), [3.0, 4.0], 0.95), 3)
+    19.6
+    """
+    outside = 1.0 - probability("level", level)
+    if tail(law, coefficients, 0.0) == 0.0:
+        return 0.0
+    high = sum(map(abs, coefficients)) * float(getattr(law, "scale", 1.0))
+    while tail(law, coefficients, high) > outside:
+        high *= 2.0
+    low = 0.0
+    for _ in range(50):
         middle = (low + high) / 2.0
-        above = float((parts * np.exp(-middle / scales)).sum())
-        low, high = (middle, high) if above > 1.0 - level else (low, middle)
-    return high + rounding
+        low, high = (middle, high) if tail(law, coefficients, middle) > outside else (low, middle)
+    return high
