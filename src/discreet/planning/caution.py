@@ -7,7 +7,7 @@ publishes nδ of them on average. So a δ near 1/n promises no single record any
 
 from __future__ import annotations
 
-__all__ = ["MILD", "STRONG", "PlanningWarning", "delta_caution"]
+__all__ = ["MILD", "STRONG", "PlanningWarning", "delta_caution", "too_large"]
 
 STRONG, MILD = 0.1, 0.01  # of a record, on average
 
@@ -18,6 +18,11 @@ class PlanningWarning(UserWarning):
     >>> issubclass(PlanningWarning, UserWarning)
     True
     """
+
+
+def too_large(failure: float, n: int | None) -> bool:
+    """Return whether a probability of outright failure among n records is worth a warning, not a word only."""
+    return n is not None and n * failure > STRONG
 
 
 def delta_caution(failure: float, n: int | None, unit: str) -> str:
@@ -32,6 +37,6 @@ def delta_caution(failure: float, n: int | None, unit: str) -> str:
         return ""
     within = f"it allows a mechanism that publishes {n * failure:.2g} whole {unit}s on average"
     advice = f"write a δ of at most {MILD / n:.2g}."
-    if n * failure <= STRONG:
+    if not too_large(failure, n):
         return f"δ={failure:.3g} could be smaller for n={n}: {within}; {advice}"
     return f"δ={failure:.3g} is not far below 1/n: {within}; {advice}"

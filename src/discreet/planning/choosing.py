@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.arguments import positive
 from discreet.guarantees import Guarantee, Neighbors
-from discreet.planning.caution import PlanningWarning, delta_caution
+from discreet.planning.caution import PlanningWarning, delta_caution, too_large
 from discreet.planning.formulas import Formula
 from discreet.planning.recognition import delta_for, formula_for, name_of, neighbors_for
 
@@ -217,7 +217,7 @@ def plan(
     )
     promise = Guarantee(1.0, delta_for(question, formula, delta), relation)
     found = replace(promise, epsilon=least_epsilon(formula, promise, target))
-    caution = delta_caution(found.delta, formula.n, "record")
+    caution = delta_caution(found.delta, formula.n, "record") if too_large(found.delta, formula.n) else ""
     if not caution and found.epsilon > LITTLE:
         caution = f"ε={found.epsilon:.3g} promises next to nothing; more rows, tighter bounds or a larger target help."
     if caution:

@@ -12,7 +12,7 @@ from discreet.arguments import integer, probability
 from discreet.guarantees import Guarantee, Neighbors, compose
 from discreet.guarantees.composition import Losses, as_counts
 from discreet.guarantees.guarantee import rounded_up
-from discreet.planning.caution import MILD, PlanningWarning, delta_caution
+from discreet.planning.caution import MILD, PlanningWarning, delta_caution, too_large
 from discreet.planning.tradeoff import belief, tradeoff_of
 
 __all__ = ["ALARMS", "GRADES", "PRIORS", "Explanation", "explain"]
@@ -197,7 +197,7 @@ def explain(
         grade=next(word for most, word in GRADES if accuracy <= most),
         caution=delta_caution(failure, n, unit),
     )
-    if found.caution:
+    if too_large(failure, n):
         warnings.warn(found.caution, PlanningWarning, stacklevel=2)
     return found
 

@@ -37,7 +37,7 @@ __all__ = ["Covariance", "covariance", "variance"]
 
 Array = NDArray[np.float64]
 
-METHODS = ("auto", "one-shot", "adaptive")
+METHODS = ("one-shot", "adaptive")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,7 +84,7 @@ def variance(
     delta: float = 0.0,
     by: str | None = None,
     weights: str | int | None = None,
-    method: str = "auto",
+    method: str = "one-shot",
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Covariance:
@@ -94,10 +94,10 @@ def variance(
     ----------
     data, columns, epsilon, delta, by, weights, bits
         As in ``mean``.
-    method : {"auto", "one-shot", "adaptive"}
-        One release of moments in the declared bounds, or some rounds in coordinates that follow the rows: these take
-        Gaussian noise (δ > 0), neither groups nor weights, and rows that are roughly Gaussian. "auto" takes the rounds
-        where a public criterion says that they win.
+    method : {"one-shot", "adaptive"}
+        One release of moments in the declared bounds, or some rounds in coordinates that follow the rows. These win by
+        far where bounds are loose. They take Gaussian noise (δ > 0), neither groups nor weights, and rows that are
+        roughly Gaussian: of others they give the covariance of a Gaussian that fits, and limits do not speak of that.
     **declared
         ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
@@ -137,7 +137,7 @@ def covariance(
     delta: float = 0.0,
     by: str | None = None,
     weights: str | int | None = None,
-    method: str = "auto",
+    method: str = "one-shot",
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Covariance:
@@ -147,7 +147,7 @@ def covariance(
     ----------
     data, columns, epsilon, delta, by, weights, bits
         As in ``mean``.
-    method : {"auto", "one-shot", "adaptive"}
+    method : {"one-shot", "adaptive"}
         As in ``variance``.
     **declared
         ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
@@ -239,16 +239,12 @@ def _from_moments(release: Release, box: Box) -> tuple[Array, Array, Array]:
 
 
 def _rounds(asking: Asking, method: str, shape: str) -> Adaptive | None:
-    """Return how to measure in rounds, where that is asked for or wins; None for one release."""
+    """Return how to measure in rounds, where that is asked for; None for one release."""
     if choice("method", method, METHODS) == "one-shot":
         return None
-    plain = asking.promise.delta > 0.0 and asking.by is None and asking.weights is None
-    if not plain:
-        if method == "adaptive":
-            raise ValueError("method='adaptive': expected delta above 0, and neither groups nor weights")
-        return None
-    rounds = Adaptive.for_data(1, asking.box, asking.promise, asking.curator.size, shape=shape)
-    return rounds if method == "adaptive" or rounds.worthwhile else None
+    if not asking.promise.delta or asking.by is not None or asking.weights is not None:
+        raise ValueError("method='adaptive': expected delta above 0, and neither groups nor weights")
+    return Adaptive.for_data(1, asking.box, asking.promise, asking.curator.size, shape=shape)
 
 
 def _in_rounds(asking: Asking, rounds: Adaptive, name: str) -> tuple[Array, Array, Array, list[Release]]:
