@@ -86,6 +86,16 @@ def test_one_quantile_costs_what_it_says_and_not_less(q, relation):
 
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize("made_up", [{"below": 3.3}, {"above": 3.3}])
+@pytest.mark.parametrize("q", [0.0, 0.3, 0.5, 1.0])
+def test_limits_cost_what_they_say(q, made_up, relation):
+    query = Quantiles(SPACE, 0, SCALE, (Target(q, 0, 0, 3, **made_up),))
+    found = worst(query, relation, ones(range(4)))
+    assert found <= 1.0 + 1e-9
+    assert found >= (0.99 if (q, *made_up) not in ((0.0, "below"), (1.0, "above")) else 0.49)
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize("levels", [(0.5, 0.5), (0.2, 0.9)])
 def test_groups_share_the_cost(levels, relation):
     targets = tuple(Target(q, group, 0, 2) for group, q in enumerate(levels))

@@ -47,6 +47,7 @@ SINGLE = {  # every statistic of one column, as a function of data and of what i
     "interquartile range": st.interquartile_range,
     "histogram": st.histogram,
     "density": st.density,
+    "squared": lambda data, column=None, **kwargs: st.m_estimate(data, column, loss="squared", **kwargs),
     "huber": lambda data, column=None, **kwargs: st.huber_location(data, column, scale=5.0, **kwargs),
 }
 
@@ -256,6 +257,25 @@ class TestStrangeRows:
         assert st.median(rows, epsilon=1.0, bounds=(0, 120), step=1).value == 37.0
         assert st.quantiles(rows, [0.1, 0.5, 0.9], epsilon=1.0, bounds=(0, 120), step=1).value.tolist() == [37.0] * 3
         assert st.trimmed_mean(rows, epsilon=1.0, bounds=(0, 120)).value == pytest.approx(37.0, abs=1e-6)
+
+    def test_narrow_bounds_far_from_zero(self):
+        rows = np.full(5000, 1e9 + 5.0)
+        for found in (st.trimmed_mean, SINGLE["loose mean"], st.variance, st.density, st.median):
+            assert np.isfinite(found(rows, epsilon=5.0, bounds=(1e9, 1e9 + 20)).value).all()
+
+    def test_one_category(self):
+        schema = dp.Schema({"age": dp.Number(0, 120), "ward": dp.Category(["a"], missing="fill", fill="a")})
+        frame = TABLE[["age", "ward"]]
+        assert st.count(frame, by="ward", epsilon=1.0, schema=schema).value.shape == (1,)
+        assert st.histogram(frame, "ward", epsilon=1.0, schema=schema).value.shape == (1,)
+        assert st.mean(frame, "age", by="ward", epsilon=1.0, schema=schema).value.shape == (1,)
+        assert list(st.count(TABLE["age"], epsilon=1.0, bounds=(0, 120), neighbors="add-remove").to_dict()) == ["rows"]
+
+    def test_levels_keep_their_order(self):
+        found = st.quantiles(TABLE["age"], (q for q in (0.9, 0.1)), epsilon=10.0, bounds=(0, 120))
+        assert found.levels == (0.9, 0.1)
+        assert found.value[0] > found.value[1]
+        assert list(found.to_dict()) == [0.9, 0.1]
 
     def test_an_owner_is_told_of_gaps(self):
         with pytest.raises(ValueError, match="'x0' holds NaN"):
@@ -470,11 +490,18 @@ class TestErrors:
                 lambda c: st.covariance(c, ["age", "bmi"], by="ward", method="adaptive", epsilon=1.0, delta=1e-6),
                 "groups",
             ),
-            (lambda c: st.quantile(c, 1.5, "age", epsilon=1.0), "levels"),
+            (lambda c: st.quantile(c, 1.5, "age", epsilon=1.0), "q:"),
             (lambda c: st.quantiles(c, [], "age", epsilon=1.0), "levels"),
             (lambda c: st.quantiles(c, [0.5, 0.5], "age", epsilon=1.0), "levels"),
             (lambda c: st.quantiles(c, 0.5, "age", epsilon=1.0), "levels"),
-            (lambda c: st.quantiles(c, ["a"], "age", epsilon=1.0), "levels"),
+            (lambda c: st.quantiles(c, ["0.1"], "age", epsilon=1.0), "levels"),
+            (lambda c: st.quantiles(c, [True, 0.5], "age", epsilon=1.0), "levels"),
+            (lambda c: st.quantile(c, 10**400, "age", epsilon=1.0), "q:"),
+            (lambda c: st.quantile(c, 0.5, "age", epsilon=1e-14), "interval=None"),
+            (lambda c: st.quantile(c, 0.5, "age", epsilon=1e-200, interval=None), "expected an ε"),
+            (lambda c: st.histogram(c, "age", bins=10**12, epsilon=1.0), "bins="),
+            (lambda c: st.histogram(c, "age", bins=["x"], epsilon=1.0), "bins="),
+            (lambda c: st.density(c, "age", rows=10**400, epsilon=1.0), "rows="),
             (lambda c: st.median(c, "age", step=0.7, epsilon=1.0), "step="),
             (lambda c: st.median(c, "age", interval=1.0, epsilon=1.0), "interval="),
             (lambda c: st.median(c, "age", interval=0.0, epsilon=1.0), "interval="),
@@ -489,6 +516,17 @@ class TestErrors:
         with pytest.raises(ValueError, match=match):
             ask(curator)
         assert curator.ledger.history() == ()
+
+    @pytest.mark.parametrize("name", SINGLE)
+    @pytest.mark.parametrize("bounds", [(-1e160, 1e160), (1e15, 1e15 + 1.0), (0.0, 2e-200)])
+    def test_bounds_without_room(self, name, bounds):
+        with pytest.raises(ValueError, match="shift or scale the column"):
+            SINGLE[name]([0.5 * bounds[0] + 0.5 * bounds[1]], epsilon=1.0, bounds=bounds)
+
+    @pytest.mark.parametrize("data", [None, 5, 2.5, {"age": [1.0]}])
+    def test_data_that_are_no_rows(self, data):
+        with pytest.raises(ValueError, match="data of type"):
+            st.mean(data, epsilon=1.0, bounds=(0, 1))
 
     def test_a_public_number_is_not_counted(self):
         with pytest.raises(ValueError, match="3000, is public"):

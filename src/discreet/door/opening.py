@@ -139,6 +139,11 @@ def _as_table(data: Any) -> Any:
         return data.reshape(-1, 1) if data.ndim == 1 else data
     if isinstance(data, str | os.PathLike) or _is_dask(data):
         return data
+    if data is None or isinstance(data, Mapping | float | int):
+        raise ValueError(
+            f"data of type {type(data).__name__}: expected rows, as an array, a data frame, a path of Parquet files, a "
+            "Dask collection, Records or a Curator; write pandas.DataFrame(data) for a dictionary of columns"
+        )
     try:
         series = nw.from_native(data, series_only=True)
     except TypeError:

@@ -2,8 +2,9 @@
 
 This room promises what the proof in each module says, given what its function takes on trust and names: a stated
 sensitivity, a smooth bound, a distance. ``sample_and_aggregate`` takes nothing on trust but that a function has no side
-effects. Rows go to a user's function and nowhere else; what comes back is made finite, moved into declared bounds and
-released through the door. It may import ``arguments``, ``guarantees``, ``noise``, ``records`` and ``door``.
+effects and keeps no state between calls. Rows go to a user's function and nowhere else; what comes back is made finite,
+moved into declared bounds and released through the door. It may import ``arguments``, ``guarantees``, ``noise``,
+``records`` and ``door``.
 
 Where to look: ``own`` for how a user's function is called; ``input_perturbation`` and ``output_perturbation`` for noise
 on rows and on results; ``exponential`` and ``interval`` for choices by a score; ``sample_and_aggregate``, with its

@@ -27,14 +27,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import beta as beta_function
-from scipy.special import betaincinv, stdtrit
+from scipy.special import stdtrit
 
 from discreet.arguments import positive
 from discreet.mechanisms.own import Array
 from discreet.noise import Bits, SecureBits
 
-__all__ = ["SAFE", "AdmissibleNoise", "CauchyNoise", "StudentNoise"]
+__all__ = ["SAFE", "AdmissibleNoise", "CauchyNoise", "Inverted", "StudentNoise"]
 
 SAFE = 1.0 - 1e-12  # what float roundings of the constants could take
 
@@ -59,19 +60,39 @@ class AdmissibleNoise(ABC):
         """Return log h(z)."""
 
     @abstractmethod
-    def quantile(self, u: Array) -> Array:
-        """Return z ≥ 0 with P(|Z| ≤ z) = u."""
-
     def sample(self, count: int, bits: Bits | None = None) -> Array:
-        """Return draws of Z, in floats: a quantile of |Z| and a sign.
+        """Return draws of Z, in floats.
 
         >>> StudentNoise().sample(3).shape
         (3,)
         """
+
+
+class Inverted(AdmissibleNoise):
+    """Noise that is drawn as a quantile of |Z| and a sign.
+
+    No value has a probability to speak of, zero least of all: u is a multiple of 2⁻⁵³, and a quantile that keeps its
+    digits near zero, z = u/(2·h(0)) there, makes another float of each.
+    """
+
+    @abstractmethod
+    def quantile(self, u: Array) -> Array:
+        """Return z ≥ 0 with P(|Z| ≤ z) = u, to a few digits at least wherever u is."""
+
+    def sample(self, count: int, bits: Bits | None = None) -> Array:
+        """Return draws of Z, in floats."""
         words = (SecureBits() if bits is None else bits).words(count)
-        uniform = ((words >> np.uint64(12)) + 0.5) * 2.0**-52  # never 0 or 1
-        sign = np.where(words & np.uint64(1), 1.0, -1.0)
-        return np.asarray(sign * self.quantile(uniform.astype(np.float64)))
+        return np.asarray(_signs(words) * self.quantile(_uniform(words)))
+
+
+def _uniform(words: NDArray[np.uint64]) -> Array:
+    """Return uniform numbers, the odd multiples of 2⁻⁵³: never 0 or 1; of the upper 52 bits of words."""
+    return np.asarray(((words >> np.uint64(12)) + 0.5) * 2.0**-52, dtype=np.float64)
+
+
+def _signs(words: NDArray[np.uint64]) -> Array:
+    """Return −1 or 1, of the last bit of words."""
+    return np.where(words & np.uint64(1), 1.0, -1.0)
 
 
 class _Pure(AdmissibleNoise):
@@ -89,7 +110,7 @@ class _Pure(AdmissibleNoise):
 
 
 @dataclass(frozen=True)
-class StudentNoise(_Pure):
+class StudentNoise(_Pure, Inverted):
     """Student's t, h ∝ (1 + z²/ν)^(−(ν+1)/2), with variance ν/(ν − 2) for ν > 2.
 
     g = −(ν + 1)z/(ν + z²), so M = sup ν|1 − z²|/(ν + z²) = max(1, ν), and F is the larger of
@@ -147,6 +168,13 @@ class CauchyNoise(_Pure):
     1 − γ|z|^γ/(1 + |z|^γ) goes from 1 down to 1 − γ: M = max(1, γ − 1). Here α·L + β·M = ε, a bound that is not tight:
     ``StudentNoise`` does better.
 
+    *The draw.* For z ≥ 0, h ∝ 1/(1 + z^γ) is below k(z) = min(1, z^(−γ)), of which ∫ from 0 to 1 is 1 and from 1 on is
+    1/(γ − 1). So propose |z| uniform in [0, 1] with probability (γ − 1)/γ, otherwise V^(−1/(γ−1)) with V uniform, whose
+    density is (γ − 1)·z^(−γ) from 1 on: together the density is k/∫k. Accept with probability 1/((1 + z^γ)·k(z)), which
+    is 1/(1 + x^γ) with x = min(z, 1/z) and so at least 1/2. What is accepted has density ∝ 1/(1 + z^γ). Near zero the
+    draws are the uniform ones as they are; a quantile would need x^γ, which floats lose in 1 + x^γ. How many proposals
+    it takes has nothing to do with the rows.
+
     Examples
     --------
     >>> alpha, beta = CauchyNoise(2).rates(1.0, 0.0)
@@ -158,8 +186,8 @@ class CauchyNoise(_Pure):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "power", positive("power", self.power))
-        if not 1.0 < self.power <= 64.0:
-            raise ValueError(f"power={self.power!r}: expected above 1, at most 64; write for example CauchyNoise(4)")
+        if not 1.25 <= self.power <= 64.0:  # closer to 1 the draws overflow
+            raise ValueError(f"power={self.power!r}: expected from 1.25 to 64; write for example CauchyNoise(4)")
 
     @property
     def constants(self) -> tuple[float, float]:
@@ -171,7 +199,16 @@ class CauchyNoise(_Pure):
         scale = math.log(2.0 * math.pi / self.power / math.sin(math.pi / self.power))
         return np.asarray(-np.log1p(np.abs(z) ** self.power) - scale)
 
-    def quantile(self, u: Array) -> Array:
-        """Return it by 1/(1 + |z|^γ), which is beta distributed with parameters 1 − 1/γ and 1/γ."""
-        tail = betaincinv(1.0 - 1.0 / self.power, 1.0 / self.power, 1.0 - u)
-        return np.asarray(((1.0 - tail) / tail) ** (1.0 / self.power))
+    def sample(self, count: int, bits: Bits | None = None) -> Array:
+        """Return draws of Z, in floats, by rejection; see the class."""
+        source = SecureBits() if bits is None else bits
+        drawn: Array = np.empty(0)
+        while drawn.size < count:
+            words = source.words(3 * (2 * (count - drawn.size) + 16)).reshape(3, -1)
+            place, inner, accepted = (_uniform(row) for row in words)
+            near = inner < (self.power - 1.0) / self.power
+            with np.errstate(over="ignore", under="ignore"):
+                z = np.where(near, place, place ** (-1.0 / (self.power - 1.0)))
+                kept = accepted * (1.0 + np.where(near, z, 1.0 / z) ** self.power) < 1.0
+            drawn = np.concatenate([drawn, (_signs(words[0]) * z)[kept]])
+        return drawn[:count]

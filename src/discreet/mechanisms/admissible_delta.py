@@ -19,32 +19,46 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import erfcx, ndtri
 
 from discreet.guarantees import GaussianLoss, Guarantee, calibrate
-from discreet.mechanisms.admissible import SAFE, AdmissibleNoise
+from discreet.mechanisms.admissible import SAFE, Inverted
 from discreet.mechanisms.own import Array
 
 __all__ = ["GaussianSlide", "LaplaceSlide"]
 
 ENOUGH = 300.0  # of ε for a stretch; more would overflow
+LEAST = 1e-305  # of δ for a slide; less would underflow
+UNSEEN = 745.0  # e^(−745) is zero in floats
 
 
-def _largest_stretch(delta_of: Callable[[float], float], delta: float, most: float) -> float:
-    """Return the largest β up to ``most`` with δ₂(β) ≤ δ, δ₂ growing; by bisection, from below."""
-    if delta_of(most) <= delta:
+def _largest_stretch(delta_of: Callable[[float], float], most: float) -> float:
+    """Return the largest β up to ``most`` at which δ₂ is at most 1 in units of what it may be; 0 where none is.
+
+    By bisection, from below. δ₂ grows, and ``delta_of`` is at least δ₂: so the β that comes back is one that may be
+    had, even if ``delta_of`` itself should not grow everywhere.
+    """
+    if delta_of(most) <= 1.0:
         return most
     low, high = 0.0, most
     for _ in range(200):
         middle = (low + high) / 2.0
-        low, high = (middle, high) if delta_of(middle) <= delta else (low, middle)
-    if low == 0.0:
-        raise ValueError(f"delta={delta!r}: expected a larger δ, or a larger ε; no smooth bound is smooth enough")
+        low, high = (middle, high) if delta_of(middle) <= 1.0 else (low, middle)
     return low
 
 
+def _rates(noise: Inverted, epsilon: float, delta: float, alpha: float, beta: float) -> tuple[float, float]:
+    """Return α and β, a little less of each; an error in the user's own numbers where there is nothing of one."""
+    if not (alpha > 0.0 and beta > 0.0):
+        raise ValueError(
+            f"epsilon={epsilon!r}, delta={delta!r}: expected a larger δ, or another ε, for noise={noise!r}; no smooth "
+            "bound is smooth enough here; write StudentNoise(), which needs no δ"
+        )
+    return SAFE * alpha, SAFE * beta
+
+
 @dataclass(frozen=True)
-class LaplaceSlide(AdmissibleNoise):
+class LaplaceSlide(Inverted):
     """Laplace noise, h = e^(−|z|)/2, for (ε, δ).
 
     Slide: L = 1 and pure, α = ε₁, δ₁ = 0. Stretch: the log-ratio is |z|(e^β − 1) − β, above ε₂ from
@@ -64,9 +78,9 @@ class LaplaceSlide(AdmissibleNoise):
         stretch = min((1.0 - share) * epsilon, ENOUGH)
 
         def failure(b: float) -> float:
-            return math.exp(-(stretch + b) / math.expm1(b)) * -math.expm1(-b) if b > 0.0 else 0.0
+            return math.exp(-(stretch + b) / math.expm1(b)) * -math.expm1(-b) / (SAFE * delta) if b > 0.0 else 0.0
 
-        return SAFE * share * epsilon, SAFE * _largest_stretch(failure, SAFE * delta, stretch)
+        return _rates(self, epsilon, delta, share * epsilon, _largest_stretch(failure, stretch))
 
     def log_density(self, z: Array) -> Array:
         """Return log h."""
@@ -78,12 +92,23 @@ class LaplaceSlide(AdmissibleNoise):
 
 
 @dataclass(frozen=True)
-class GaussianSlide(AdmissibleNoise):
+class GaussianSlide(Inverted):
     """Standard normal noise, for (ε, δ).
 
     Slide: a shift by α, so δ₁ is the Gaussian curve of μ = α at ε₁. Stretch: the log-ratio is z²(e^(2β) − 1)/2 − β,
     above ε₂ from c² = 2(ε₂ + β)/(e^(2β) − 1) on, and δ₂ = 2Φ(−c) − e^(ε₂)·2Φ(−e^β·c). Half of δ goes to each:
     δ₂ = δ/2 and δ₁ = e^(−ε₂)·δ/2.
+
+    *In floats* that difference loses all digits where β is small. Let m(x) = Φ(−x)/φ(x) = ∫ e^(−xt − t²/2) dt over
+    t > 0. As φ(c) = e^(ε₂)·e^β·φ(e^β·c),
+
+        δ₂ = 2φ(c)·(m(c) − e^(−β)·m(e^β·c)) = 2φ(c)·(m(c) − m(e^β·c) + (1 − e^(−β))·m(e^β·c)).
+
+    −m' = 1 − x·m(x) = ∫ t·e^(−xt − t²/2) dt is convex, so m(c) − m(e^β·c) is at most (e^β − 1)c times the mean of −m'
+    at the two ends. That has no difference of large numbers for small β, and the first form, with 2⁻⁴⁸ of m(c) added
+    for its roundings, is close for large β: the lesser of the two upper bounds is taken. The roundings of the second,
+    of φ(c) and of 1 − c·m(c) ≈ 1/c², are some c²·2⁻⁵⁰ of it, with c² < 1500 wherever φ(c) > 0: below the 1e-9 of δ that
+    is set aside.
 
     Examples
     --------
@@ -97,15 +122,14 @@ class GaussianSlide(AdmissibleNoise):
     def rates(self, epsilon: float, delta: float, share: float = 0.5) -> tuple[float, float]:
         """Return the μ of the slide, and the β whose δ₂ is δ/2."""
         slide, stretch = share * epsilon, min((1.0 - share) * epsilon, ENOUGH)
-
-        def failure(b: float) -> float:
-            c = math.sqrt(2.0 * (stretch + b) / math.expm1(2.0 * b)) if b > 0.0 else math.inf
-            return 2.0 * (float(ndtr(-c)) - math.exp(stretch) * float(ndtr(-math.exp(b) * c)))
-
-        first = Guarantee(slide, math.exp(-stretch) * delta / 2.0)
-        mu = calibrate(first, GaussianLoss(1.0)).losses[0].gaussian
+        first = math.exp(-stretch) * delta / 2.0  # δ₁
+        if first < LEAST or slide == 0.0:
+            return _rates(self, epsilon, delta, 0.0, 0.0)
+        mu = calibrate(Guarantee(slide, first), GaussianLoss(1.0)).losses[0].gaussian
         assert mu is not None
-        return SAFE * mu, SAFE * _largest_stretch(failure, (1.0 - 1e-9) * delta / 2.0, stretch)
+        may = (1.0 - 1e-9) * delta / 2.0
+        beta = _largest_stretch(lambda b: _stretched(stretch, b) / may, stretch)
+        return _rates(self, epsilon, delta, mu, beta)
 
     def log_density(self, z: Array) -> Array:
         """Return log h."""
@@ -114,3 +138,18 @@ class GaussianSlide(AdmissibleNoise):
     def quantile(self, u: Array) -> Array:
         """Return the normal quantile."""
         return np.asarray(-ndtri((1.0 - u) / 2.0))
+
+
+def _stretched(epsilon: float, b: float) -> float:
+    """Return δ₂ of a normal law, from above: what a stretch by e^b costs beyond ε; see ``GaussianSlide``."""
+    if b == 0.0:
+        return 0.0
+    half_square = (epsilon + b) / math.expm1(2.0 * b)  # c²/2
+    if not half_square < UNSEEN:
+        return 0.0
+    c = math.sqrt(2.0 * half_square)
+    far = math.exp(b) * c
+    m, m_far = (math.sqrt(math.pi / 2.0) * float(erfcx(x / math.sqrt(2.0))) for x in (c, far))
+    direct = m - math.exp(-b) * m_far + 2.0**-48 * m
+    mean = math.expm1(b) * c * ((1.0 - c * m) + (1.0 - far * m_far)) / 2.0 - math.expm1(-b) * m_far
+    return 2.0 * math.exp(-half_square) / math.sqrt(2.0 * math.pi) * min(direct, mean)

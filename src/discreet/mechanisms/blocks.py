@@ -6,6 +6,7 @@ has a block of its own choosing, and the others do not notice; under replace-one
 went. A unit of m rows: the i-th new row goes where the i-th old one went (those without a partner just go), so at
 most min(m, k) blocks differ, under either relation. f is applied to each block, its failures being the middle of the
 box, its results moved into the box: so given the blocks, all results but these are equal, and these lie in the box.
+Equal, that is, if f keeps nothing from one block to the next; that rests on trust.
 
 - *Mean.* In units of the box's widths around its middle the mean moves by at most Δ = min(m, k)/k in each of d
   coordinates: dΔ in L1, √d·Δ in L2. It is the correctly rounded sum over k, so off by less than 2⁻⁵²; that is charged

@@ -1,8 +1,9 @@
 """The exponential mechanism for scores of one's own: one of finitely many public candidates (McSherry and Talwar 2007).
 
 *Proof.* A score that fails counts as −L, all are moved into [−L, L], which brings no two farther apart and keeps the
-way in which they move. Say that a changed row moves every score by at most Δ: then the moves differ from one another by
-at most 2Δ; by at most Δ where all go the same way. Along the m rows of a unit these ranges add up to a spread of 2mΔ
+way in which they move. (Scores beyond L become equal: a choice between them is blind, but private.) Say that a changed
+row moves every score by at most Δ: then the moves differ from one another by at most 2Δ; by at most Δ where all go the
+same way. Along the m rows of a unit these ranges add up to a spread of 2mΔ
 (mΔ). Candidate i is drawn with probability ∝ e^(η·score_i), exactly, so the log-ratio of the two output laws has a
 range of at most η·spread: bounded range ε at η = ε/spread. Each exponent is a float product, wrong by at most 2⁻⁵³·η·L;
 two neighbours' over two candidates: 4 times that, which is taken off ε first, as are the roundings of η itself.
@@ -13,6 +14,7 @@ Equation 9 of Sarwate and Chaudhuri (2013) lacks a sign: here more is better.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
@@ -24,7 +26,7 @@ from discreet.door import Answer, Curator, Declarations, open_rows
 from discreet.door.part import Part
 from discreet.door.passages import Plan, Setting
 from discreet.guarantees import BoundedRangeLoss, Guarantee, Loss, Neighbors
-from discreet.mechanisms.own import Array, Own, OwnPassage, WholeRows
+from discreet.mechanisms.own import LARGEST, Array, Own, OwnPassage, WholeRows
 from discreet.noise import Bits, categorical
 
 __all__ = ["Choice", "Chosen", "exponential", "rate", "scores_of", "spread_of"]
@@ -79,7 +81,8 @@ def exponential(
         Whether a row that comes moves all scores the same way, as with counts: then half the noise is enough. Under
         add-remove only, as a replaced row may move some up and others down.
     largest : float
-        Scores are moved into [−largest, largest]; by default 2³² sensitivities.
+        Scores are moved into [−largest, largest], so that those beyond are equal; by default 2³² sensitivities. If the
+        scores of made-up rows are beyond already, that is an error, or a warning where ``largest`` was given.
     bits : SeededBits
         For a test.
     declared
@@ -125,9 +128,26 @@ def scores_of(
     """Return the scores of candidates as a function of rows, made total."""
     if not callable(score):
         raise ValueError(f"score={score!r}: expected a function of rows and candidates")
-    size = SCORES * positive("sensitivity", sensitivity) if largest is None else positive("largest", largest)
+    moved = positive("sensitivity", sensitivity)
+    if not 1e-300 <= moved <= LARGEST / SCORES:
+        raise ValueError(
+            f"sensitivity={sensitivity!r}: expected from 1e-300 to {LARGEST / SCORES:.0e}; write scores in other units"
+        )
+    size = SCORES * moved if largest is None else positive("largest", largest)
+    if not 1e-300 <= size <= LARGEST:
+        raise ValueError(f"largest={largest!r}: expected from 1e-300 to {LARGEST:.0e}; write scores in other units")
     own = Own.of(lambda rows: score(rows, candidates), (-size, size), count, -size)
-    return own.rehearse(curator, "score")
+    found = own.rehearsed(curator, "score")
+    beyond = np.abs(found[np.isfinite(found)]).max(initial=0.0)
+    if beyond > size:
+        says = (
+            f"score: expected scores of at most {size:g} in size, since larger ones are cut to it; on made-up rows one "
+            f"is {beyond:g}; write largest=…, what scores can reach, or scores in other units"
+        )
+        if largest is None:
+            raise ValueError(says)
+        warnings.warn(says, stacklevel=3)
+    return own
 
 
 def spread_of(sensitivity: float, monotonic: bool, curator: Curator) -> float:

@@ -29,6 +29,11 @@ the least j − i − 1 over i ≤ m ≤ j with x_j − x_i > b. In floats x_j i
 threshold never falls as x_i grows, and is never above x_i + b; so what is counted is at most the true distance. It
 changes by at most 1 between neighbours: when a row goes up, x'_j ≥ x_j and x'_{i−1} ≤ x_i, so the pair (i − 1, j)
 serves, or (i, j) itself where i = 0; when one goes down, (i, j + 1), or (i, j) where j = n + 1.
+
+*The difference of two order statistics* is rounded: by at most 2⁻⁵³ of itself, which is at most W = high − low. Two
+neighbours' differences can so be 2⁻⁵²·W farther apart than in exact arithmetic. Their distance is therefore computed
+for b − 2⁻⁵¹·W, which for b ≤ W is below b − 2⁻⁵²·W in floats too: while one more row moves the exact difference by no
+more than that, it moves the computed one by no more than b. (For b > W nothing moves by more than b.)
 """
 
 from __future__ import annotations
@@ -143,7 +148,19 @@ class OrderDistance:
     def __post_init__(self) -> None:
         Box(self.low, self.high)
         object.__setattr__(self, "proposal", positive("proposal", self.proposal))
+        if not self._charged > 0.0:
+            raise ValueError(
+                f"proposal={self.proposal!r}: expected more than the roundings of a difference, about "
+                f"{2.0**-51 * (self.high - self.low):.1g} here; write a larger one, or narrower bounds"
+            )
         object.__setattr__(self, "column", integer("column", self.column, least=0))
+
+    @property
+    def _charged(self) -> float:
+        """The proposal, less what the rounding of a difference takes."""
+        if len(self.quantiles) == 1:
+            return self.proposal
+        return self.proposal - 2.0**-51 * (self.high - self.low)
 
     def _ordered(self, rows: Any) -> Array:
         return np.clip(np.sort(np.asarray(rows, dtype=np.float64)[:, self.column]), self.low, self.high)
@@ -162,7 +179,7 @@ class OrderDistance:
 
     def _at(self, x: Array, m: int) -> float:
         i = np.arange(m + 1)
-        passed = np.nextafter(x[i] + self.proposal, -math.inf)
+        passed = np.nextafter(x[i] + self._charged, -math.inf)
         j = np.maximum(np.searchsorted(x, passed, side="right"), np.maximum(m, i + 1))
         found = j < len(x)
         return float((j - i - 1)[found].min()) if found.any() else math.inf

@@ -20,9 +20,9 @@ of at most η·s, so η = ε/s is bounded range ε (Dong, Durfee and Rogers 2020
   move by (1 − q)(w' − w), below both by −q(w' − w), and between them by −w − q(w' − w) = −(1 − q)w − q·w' or by
   w' − q(w' − w) = (1 − q)w' + q·w: by at most 1 each, so d moves within [−1, 1]: s = 2.
 - Rows that may be dropped: replacing one by none is a row that goes, and 2·max(q, 1 − q) ≤ 2.
-- *The ends.* For q = 0 the distance is L(y), for q = 1 it is W − U(y). A row that comes moves all of them in one
-  direction, by at most w. One that is replaced moves L by 0 below both rows, by w' − w above both, and by w' or −w
-  between them: these three span max(w, w'). In all cases s = 1.
+- *The ends*, without rows made up (see below). For q = 0 the distance is L(y), for q = 1 it is W − U(y). A row that
+  comes moves all of them in one direction, by at most w. One that is replaced moves L by 0 below both rows, by w' − w
+  above both, and by w' or −w between them: these three span max(w, w'). In all cases s = 1.
 
 **Several at once.** The rows may be parted: by a public category, or into disjoint public intervals, each with a
 quantile of its own, whose W, L and U count its rows alone. A row is in at most one part. When it comes or goes one law
@@ -35,14 +35,15 @@ are halves where rows are tied, every row gets 20 random bits below its step. Gi
 Over them it is a mixture, of which pure privacy remains: ε, as a ``PureLoss``, and the range does not.
 
 **Limits.** Put c made-up rows at the first candidate and draw as before (``Target.below``): they are public and do not
-move between neighbours. What is drawn is then at or below the true quantile but for a chance of K·e^(−η·c), K the
-number of candidates: the first candidate or one of the values has d = 0, and every y above the quantile, for which at
-least q·W rows and all made-up ones lie below y, has d(y) ≥ c. So c = ln(K/α)/η gives a lower limit that holds with
-probability 1 − α, whatever the rows are and however few. Rows made up at the last candidate, and a target that counts
-them in, give an upper limit (``Target.above``).
+move between neighbours; with them both sides of d are at work also for q = 0 and q = 1. What is drawn is then at or
+below the true quantile but for a chance of K·e^(−η·c), K the number of candidates: the first candidate or one of the
+values has d = 0, and every y above the quantile, for which at least q·W rows and all made-up ones lie below y, has
+d(y) ≥ c. So c = ln(K/α)/η gives a lower limit that holds with probability 1 − α, whatever the rows are and however few.
+Rows made up at the last candidate, and a target that counts them in, give an upper limit (``Target.above``).
 
-*Floats.* Only q·W, its distance to whole numbers and η times that are rounded: by at most 3u·W in each score, u = 2⁻⁵³.
-Two neighbours' scores differ by 12u·W more in range, made-up rows included, which ``eta`` adds to s.
+*Floats.* Only q·W, made-up rows added to it, its distance to ranks and η times that are rounded: by at most 4u·W in
+each score, u = 2⁻⁵³, W with the made-up rows. Two neighbours' scores differ by 16u·W more in range, which ``eta`` adds
+to s.
 """
 
 from __future__ import annotations
@@ -151,12 +152,16 @@ class Target:
     @property
     def one(self) -> float:
         """The spread of a row that comes or goes."""
-        return 1.0 if self.q in (0.0, 1.0) else 2.0 * max(self.q, 1.0 - self.q)
+        return 1.0 if self._end else 2.0 * max(self.q, 1.0 - self.q)
 
     @property
     def same(self) -> float:
         """The spread of a row that is replaced."""
-        return 1.0 if self.q in (0.0, 1.0) else 2.0
+        return 1.0 if self._end else 2.0
+
+    @property
+    def _end(self) -> bool:
+        return self.q in (0.0, 1.0) and not self.below and not self.above
 
 
 class DrawnQuantiles(Passage):
@@ -175,7 +180,7 @@ class DrawnQuantiles(Passage):
     def eta(self, query: Quantiles, loss: PureLoss | BoundedRangeLoss, setting: Setting) -> float:
         """Return η."""
         most = setting.rows + max(target.below + target.above for target in query.targets)
-        return loss.epsilon / (self.spread(query, setting) + 12.0 * 2.0**-53 * most)
+        return loss.epsilon / (self.spread(query, setting) + 16.0 * 2.0**-53 * most)
 
     def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``BoundedRangeLoss``, or for a ``PureLoss`` where ties are broken."""
@@ -185,8 +190,10 @@ class DrawnQuantiles(Passage):
             kind = "PureLoss, as random bits break ties" if query.break_ties else "BoundedRangeLoss"
             raise ValueError(f"loss={loss!r}: expected a {kind}")
         eta = self.eta(query, loss, setting)
-        if not eta * setting.rows < 1e300:
-            raise ValueError(f"loss={loss!r}: expected a smaller ε; at this one the scores overflow")
+        if not 1e-100 < eta < 1e200:
+            raise ValueError(
+                f"loss={loss!r}: expected an ε from about 1e-100 to 1e200; at this one the scores overflow"
+            )
 
         def draw(values: Array, bits: Bits | None) -> Array:
             return query.drawn(values, eta, bits)

@@ -3,7 +3,8 @@
 ``Own`` makes a function total. Whatever it does with rows (an exception, a NaN, another shape, a warning), what comes
 back is a vector in a declared box, and no message tells of it: a declared default stands for every failure. So that a
 mistake in the function does not pass unnoticed, it is first called with made-up rows, which are public: what goes wrong
-there is an error that says so, before anything is spent.
+there is an error that says so, before anything is spent. An interruption goes through, but bare: what a function put
+into it stays inside.
 
 On trust, since nobody can check it from outside: that the function does not write, print or send what it sees, and that
 the time it takes tells nothing that matters.
@@ -24,12 +25,13 @@ from numpy.typing import NDArray
 from discreet.door import Curator, Gathering, Passage, Question
 from discreet.door.passages import Plan, Setting
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
-from discreet.records import Block, Box
+from discreet.records import Block, Box, Records
 
-__all__ = ["Array", "Own", "OwnPassage", "WholeRows", "gaussian_or_laplace"]
+__all__ = ["LARGEST", "Array", "Own", "OwnPassage", "WholeRows", "gaussian_or_laplace", "made_up", "only_complete"]
 
 Array = NDArray[np.float64]
 
+LARGEST, SMALLEST = 1e300, 1e-300  # what a Box takes
 REHEARSED = 100  # made-up rows
 
 
@@ -128,24 +130,50 @@ class Own:
             raise ValueError(f"f={f!r}: expected a function of rows; write for example lambda rows: rows.mean()")
         if not isinstance(output, tuple | list) or len(output) != 2:
             raise ValueError(f"output={output!r}: expected (low, high), what f returns; write for example (0, 100)")
-        box = Box(*output)
-        shape = (box.columns,) if box.columns is not None else () if size is None else (size,)
-        box = box.for_columns(size or box.columns or 1)
-        given = np.asarray(box.center if default is None else default, dtype=np.float64)
+        try:
+            box = Box(*output)
+            shape = (box.columns,) if box.columns is not None else () if size is None else (size,)
+            box = box.for_columns(size or box.columns or 1)
+        except ValueError:
+            many = "numbers" if size is None else f"numbers, one or {size} of each"
+            raise ValueError(
+                f"output={output!r}: expected low < high, finite {many}, of at most {LARGEST:g} in size and at least "
+                f"{2 * SMALLEST:g} apart; write for example (0, 100)"
+            ) from None
+        try:
+            given = np.asarray(box.center if default is None else default, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            given = np.array(np.nan)
         if given.ndim > 1 or given.size not in (1, box.dimension) or not np.all(np.isfinite(given)):
-            raise ValueError(f"default={default!r}: expected a finite number, or {box.dimension} of them")
+            many = "a finite number" + (f", or {box.dimension} of them" if box.dimension > 1 else "")
+            raise ValueError(f"default={default!r}: expected {many}; write for example default=0.0")
         return cls(f, box, shape, box.clip(np.broadcast_to(given, (box.dimension,))))
+
+    @classmethod
+    def one(cls, f: Callable[[Array], Any], output: Any, default: Any) -> Own:
+        """Return a function of one number; an error where ``output`` is for several."""
+        own = cls.of(f, output, None, default)
+        if own.shape:
+            raise ValueError(
+                f"output={output!r}: expected (low, high), one number each, since f returns one number; for several, "
+                "write sample_and_aggregate, or a call for each"
+            )
+        return own
 
     def __call__(self, rows: Array) -> Array:
         """Return what the function makes of rows; never an error, never a warning."""
+        interrupted = False
+        found = np.empty(0)
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 found = np.asarray(self.f(rows), dtype=np.float64)
         except KeyboardInterrupt:
-            raise
+            interrupted = True
         except BaseException:
             return self.default
+        if interrupted:  # out here, so that the one that came, with its text and its frames, is not its context
+            raise KeyboardInterrupt
         if found.shape != self.shape:
             return self.default
         found = found.reshape(-1)
@@ -163,7 +191,12 @@ class Own:
 
     def rehearse(self, curator: Curator, argument: str = "f") -> Own:
         """Call the function with made-up rows of the declared kind, and raise where it fails on those."""
-        rows = _made_up(curator)
+        self.rehearsed(curator, argument)
+        return self
+
+    def rehearsed(self, curator: Curator, argument: str = "f") -> Array:
+        """Return what the function makes of made-up rows, not moved anywhere; raise where it fails."""
+        rows = made_up(curator)
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
@@ -176,18 +209,32 @@ class Own:
         if found.shape != self.shape:
             wanted = f"numbers of shape {self.shape}" if self.shape else "one number"
             raise ValueError(f"{argument}: expected a function that returns {wanted}, got shape {found.shape}")
-        return self
+        return found
 
 
-def _made_up(curator: Curator) -> Array:
+def made_up(curator: Curator, count: int = REHEARSED) -> Array:
     """Return rows that have nothing to do with the data: uniform over what is declared."""
     rng = np.random.default_rng(0)
-    columns = [np.empty((REHEARSED, 0))]
+    columns = [np.empty((count, 0))]
     if curator.space is not None:
         center, scale = np.asarray(curator.space.center), np.asarray(curator.space.scale)
-        columns.append(curator.space.clip(center + scale * rng.uniform(-1.0, 1.0, (REHEARSED, len(scale)))))
-    columns += [rng.integers(len(values), size=(REHEARSED, 1)).astype(np.float64) for values in curator.categories]
+        columns.append(curator.space.clip(center + scale * rng.uniform(-1.0, 1.0, (count, len(scale)))))
+    columns += [rng.integers(len(values), size=(count, 1)).astype(np.float64) for values in curator.categories]
     return np.concatenate(columns, axis=1)
+
+
+def only_complete(records: Records, query: str) -> Records:
+    """Return records of which each row surely counts and stands for itself; an error, by what is declared, otherwise.
+
+    For questions whose proof takes the number of rows as public. Their functions refuse such records before anything is
+    spent; this is for those who take the question to the curator by themselves.
+    """
+    if not records.complete:
+        raise ValueError(
+            f"query={query!r}: expected rows of which each surely counts and stands for itself, since their number "
+            "must be public; write missing='fill' for columns with gaps, and one row for each person"
+        )
+    return records
 
 
 def gaussian_or_laplace(guarantee: Guarantee) -> Loss:

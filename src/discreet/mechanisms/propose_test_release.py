@@ -14,6 +14,9 @@ Laplace noise for a sensitivity of b and ε₂. *Proof* of (ε₁ + ε₂, δ), 
   probability at most δ: P(A) ≤ P(A and failed) + δ ≤ P'(A) + δ.
 
 f is moved into a declared interval first, which makes no local sensitivity larger. All noise is exact.
+
+A distance is proved for one function. Where it says for which (``distance.statistic``), that very function is what is
+released: an f that is given as well must agree with it on made-up rows, and is not used beyond that.
 """
 
 from __future__ import annotations
@@ -30,12 +33,13 @@ from discreet.door import Answer, Curator, Declarations, open_rows
 from discreet.door.part import Part
 from discreet.door.passages import Plan, Setting
 from discreet.guarantees import ApproximateLoss, Guarantee, Loss
-from discreet.mechanisms.own import Array, Own, OwnPassage, WholeRows
+from discreet.mechanisms.own import Array, Own, OwnPassage, WholeRows, made_up
 from discreet.noise import Bits, GeometricNoise, LaplaceNoise, Law
 
 __all__ = ["Verdict", "propose_test_release"]
 
 FARTHEST = 2.0**50
+COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 99, 100)  # of made-up rows, on which two functions are compared
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,7 +66,7 @@ class Verdict(Answer):
 
 
 def propose_test_release(
-    f: Callable[[Array], Any],
+    f: Callable[[Array], Any] | None,
     distance: Callable[[Array], Any],
     data: Any,
     *,
@@ -82,8 +86,10 @@ def propose_test_release(
 
     Parameters
     ----------
-    f : callable
-        From rows to one number. Where it fails, ``default`` takes its place, which ``distance`` must allow for.
+    f : callable or None
+        From rows to one number. Where it fails, ``default`` takes its place, which ``distance`` must allow for. None
+        for the one that the distance is about, where it has it as ``distance.statistic``; another one is then an error.
+        (The median of ``median_distance`` is x_⌈n/2⌉; ``np.median`` is another where the number of rows is even.)
     distance : callable
         From rows to a number: at most how many rows must change until one more can move f by more than ``proposal``, 0
         where one already can; it changes by at most 1 when one row does. Rows change as the relation says: one is
@@ -117,7 +123,7 @@ def propose_test_release(
     >>> rows = np.random.default_rng(0).normal(50, 5, 5001)
     >>> away = median_distance(0.5, 0, 100)
     >>> found = propose_test_release(
-    ...     away.statistic, away, rows, proposal=0.5, output=(0, 100), bounds=(0, 100), epsilon=2.0, delta=1e-6
+    ...     None, away, rows, proposal=0.5, output=(0, 100), bounds=(0, 100), epsilon=2.0, delta=1e-6
     ... )
     >>> found.passed, bool(30 < found.value < 70)
     (True, True)
@@ -132,7 +138,7 @@ def propose_test_release(
         )
     bound = positive("proposal", proposal)
     _fits(distance, bound, curator)
-    own = Own.of(f, output, None, default).rehearse(curator)
+    own = _spoken_of(f, distance, output, default, curator).rehearse(curator)
     away = Own.of(lambda rows: min(float(distance(rows)), FARTHEST), (0.0, FARTHEST), None, 0.0)
     if probability("share", share, accepted="a number in (0, 1)") == 0.0:
         raise ValueError(f"share={share!r}: expected a number in (0, 1)")
@@ -153,8 +159,32 @@ def _fits(distance: Any, proposal: float, curator: Curator) -> None:
         raise ValueError(
             f"distance={distance!r}: expected rows under {relation}, of which each surely counts and stands for itself"
         )
-    if getattr(distance, "proposal", proposal) > proposal:
+    if hasattr(distance, "proposal") and positive("distance.proposal", distance.proposal) > proposal:
         raise ValueError(f"proposal={proposal!r}: expected at least the distance's own, {distance.proposal!r}")
+
+
+def _spoken_of(f: Any, distance: Any, output: Any, default: Any, curator: Curator) -> Own:
+    """Return the function that the distance is about, made total: its own where it names one, otherwise f."""
+    statistic = getattr(distance, "statistic", None)
+    if not callable(statistic):
+        if f is None:
+            raise ValueError(
+                f"f=None: expected a function of rows, since distance={distance!r} does not say what it is about; "
+                "write f, or for example median_distance(…)"
+            )
+        return Own.one(f, output, default)
+    meant = Own.one(statistic, output, default)
+    if f is None:
+        return meant
+    given = Own.one(f, output, default).rehearse(curator)
+    for count in COUNTS:
+        rows = made_up(curator, count)
+        if given(rows.copy()) != meant(rows.copy()):
+            raise ValueError(
+                f"f={f!r}: expected the function that the distance is about, distance.statistic; on {count} made-up "
+                "rows the two differ; write None for f"
+            )
+    return meant
 
 
 class Proposed(WholeRows):

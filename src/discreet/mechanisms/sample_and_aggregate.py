@@ -1,6 +1,7 @@
 """Sample and aggregate: a function of one's own on random blocks of rows, and a private centre of its results.
 
 Nothing is asked of the function (Nissim, Raskhodnikova and Smith 2007): whatever it does, a row is in one block only.
+Nothing but that it is one: that what it makes of a block depends on no other block.
 
 The proof stands beside the two centres, in ``blocks``.
 """
@@ -72,9 +73,11 @@ def sample_and_aggregate(
 ) -> Aggregate:
     """Return a private centre of what any function makes of random blocks of rows.
 
-    Nothing has to be known of the function; only that it has no side effects rests on trust. It suits functions whose
-    results on a small sample are near the one on all rows. The mean's error is the width of ``output`` over
-    blocks·ε, and what blocks lose against all rows; the median does not mind a wide ``output``.
+    Nothing has to be known of the function; that it has no side effects and keeps no state between calls rests on
+    trust. A random generator that was made outside of f is state: with a seed, how much one block draws from it changes
+    what the next ones get. Make it inside. f suits if its results on a small sample are near the one on all rows. The
+    mean's error is the width of ``output`` over blocks·ε, and what blocks lose against all rows; the median does not
+    mind a wide ``output``.
 
     Parameters
     ----------
@@ -118,7 +121,8 @@ def sample_and_aggregate(
     (100, True)
     """
     curator = open_rows(data, **declared)
-    kept = 0.0 if choice("aggregate", aggregate, ("mean", "median")) == "median" else probability("delta", delta)
+    failure = probability("delta", delta)
+    kept = 0.0 if choice("aggregate", aggregate, ("mean", "median")) == "median" else failure
     promise = Guarantee(epsilon, kept, curator.neighbors)
     if blocks is None:
         if curator.size.units is None:

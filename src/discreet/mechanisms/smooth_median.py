@@ -16,10 +16,10 @@ from discreet.door.passages import Plan, Setting
 from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.mechanisms.admissible import AdmissibleNoise
 from discreet.mechanisms.median_sensitivity import rank_of, smooth_sensitivity_of_median
-from discreet.mechanisms.own import Array
+from discreet.mechanisms.own import Array, only_complete
 from discreet.mechanisms.smooth_sensitivity import Smooth, noise_for, share_for
 from discreet.noise import Bits
-from discreet.records import Ball, Block, Box
+from discreet.records import Ball, Block, Box, Records
 
 __all__ = ["smooth_median"]
 
@@ -91,6 +91,8 @@ def smooth_median(
 def _place(curator: Curator, column: str | int | None) -> int:
     """Return the number of a numeric column."""
     names = list(curator.columns)
+    if not names:
+        raise ValueError("data: expected a numeric column, since categories have no median; write Number(low, high)")
     if column is None and len(names) == 1:
         return 0
     if isinstance(column, str) and column in names:
@@ -149,6 +151,10 @@ class OneColumn(Gathering):
     def width(self) -> int:
         """One."""
         return 1
+
+    def collect(self, records: Records, setting: Setting) -> Array:
+        """Return the column of all rows, each of which must count."""
+        return super().collect(only_complete(records, self.name), setting)
 
     def taken(self, block: Block) -> Any:
         """Return the column."""

@@ -3,8 +3,13 @@
 *Proof.* For any f with a β-smooth upper bound S on its local sensitivity, f + (S/α)·Z keeps (ε, δ) with the α and β of
 ``admissible``. What is done to S here keeps it one: moving f into an interval of width W moves no two values apart;
 min(S, W) still bounds the local sensitivity and, like max(S, floor), is β-smooth where S is, since a constant is. The
-floor, 2⁻⁴⁰·W, keeps the noise from being lost in the last bits of f. The result is moved into the interval again, which
-is post-processing.
+result is moved into the interval again, which is post-processing.
+
+*The floor.* With M the largest size of a number in the interval it is 2⁻⁴⁰·M·max(1, α), and is applied last, so that
+the scale of the noise, S/α, is never below 2⁻⁴⁰·M. Floats up to M are at most 2⁻⁵²·M apart: the scale is at least 2¹²
+of their steps, wherever the interval lies and however large ε is. (An interval that is narrow for where it lies is
+better moved to zero: of a number near 1e9 that varies by 1, release what it is above 1e9.) A computed S that
+underflows, so that it is not smooth any more, is mended by it too.
 
 The noise scale depends on the rows: it is never released, nor anything that follows from it. Draws are floats, so
 a release is marked idealised.
@@ -26,13 +31,13 @@ from discreet.door.passages import Plan, Setting
 from discreet.guarantees import ApproximateLoss, Guarantee, Loss, PureLoss
 from discreet.mechanisms.admissible import AdmissibleNoise, StudentNoise
 from discreet.mechanisms.admissible_delta import LaplaceSlide
-from discreet.mechanisms.own import Array, Own, OwnPassage, WholeRows
+from discreet.mechanisms.own import LARGEST, Array, Own, OwnPassage, WholeRows
 from discreet.noise import Bits
 from discreet.records import Box
 
 __all__ = ["Smooth", "noise_for", "share_for", "smooth_sensitivity"]
 
-FLOOR = 2.0**-40
+FLOOR = 2.0**-40  # the least scale of the noise, in units of the largest number there may be
 
 
 def smooth_sensitivity(
@@ -51,7 +56,8 @@ def smooth_sensitivity(
 ) -> Answer:
     """Return a statistic of one's own with noise of a smooth bound on its local sensitivity.
 
-    What rests on trust: that ``s`` is such a bound, and that neither function writes, prints or sends what it sees.
+    What rests on trust: that ``s`` is such a bound, wherever it is asked, for f as it is computed; and that neither
+    function writes, prints or sends what it sees.
 
     Parameters
     ----------
@@ -60,7 +66,8 @@ def smooth_sensitivity(
     s : callable
         From rows and β to S ≥ 0: at least as much as f can move when one row changes, and at most e^β times what it is
         for a neighbour. A row is replaced by another, or comes or goes, as the relation says; under replace-one it
-        may come or go too where rows may be dropped. Where ``s`` fails, S is the width of ``output``.
+        may come or go too where rows may be dropped. It must not fail: where it does, S is the width of ``output``, and
+        if it does so for one of two neighbours only, that is a step of more than e^β and the promise is broken.
     data : Curator, Records, array, data frame, path of Parquet files or Dask collection
         With one row for each unit.
     output : (low, high)
@@ -103,14 +110,21 @@ def smooth_sensitivity(
             f"max_rows={curator.setting.max_rows}: expected 1, since s bounds what one row can do; write "
             "sample_and_aggregate"
         )
-    own = Own.of(f, output, None, default).rehearse(curator)
-    width = float(np.asarray(own.box.high)[0] - np.asarray(own.box.low)[0])
+    own = Own.one(f, output, default).rehearse(curator)
+    width = width_of(own.box)
+    if width > LARGEST:
+        raise ValueError(f"output={output!r}: expected numbers at most {LARGEST:g} apart; write for example (0, 100)")
     if not callable(s):
-        raise ValueError(f"s={s!r}: expected a function of rows and β")
+        raise ValueError(f"s={s!r}: expected a function of rows and β; write for example lambda rows, beta: 1.0")
     way = SmoothOwn(noise_for(noise, promise), share_for(share), own.box, own, s)
     Own.of(lambda rows: s(rows, 1.0), (0.0, width), None, width).rehearse(curator, "s")
     release = curator.measure(Smoothed.of(curator, way), promise, bits=bits)
     return Answer.of(float(release["value"][0]), curator, promise, [release])
+
+
+def width_of(box: Box) -> float:
+    """Return the width of a box of one column."""
+    return float(np.asarray(box.high)[0] - np.asarray(box.low)[0])
 
 
 def noise_for(noise: AdmissibleNoise | None, promise: Guarantee) -> AdmissibleNoise:
@@ -159,18 +173,19 @@ class Smooth(OwnPassage):
             raise ValueError(f"loss={loss!r}: expected a larger ε; at this one the noise overflows")
 
         def draw(values: Array, bits: Bits | None) -> Array:
-            value, scale = self.bounded(values, beta)
+            value, bound = self.bounded(values, alpha, beta)
             with np.errstate(all="ignore"):
-                noisy = value + scale / alpha * self.noise.sample(1, bits)
+                noisy = value + bound / alpha * self.noise.sample(1, bits)
             return np.asarray(self.box.clip(noisy))
 
         return Plan(self.kind, loss, None, False, {"value": Part((1,))}, draw)
 
-    def bounded(self, values: Array, beta: float) -> tuple[float, float]:
-        """Return f in the box, and S between its floor and the box's width."""
+    def bounded(self, values: Array, alpha: float, beta: float) -> tuple[float, float]:
+        """Return f in the box, and S, at most the box's width and at least the floor."""
         value, bound = self.at(values, beta)
-        width = float(np.asarray(self.box.high)[0] - np.asarray(self.box.low)[0])
-        return float(self.box.clip(np.array([value]))[0]), min(max(bound, FLOOR * width), width)
+        largest = float(max(np.abs(np.asarray(self.box.low)).max(), np.abs(np.asarray(self.box.high)).max()))
+        floor = FLOOR * largest * max(1.0, alpha)
+        return float(self.box.clip(np.array([value]))[0]), max(min(bound, width_of(self.box)), floor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +197,7 @@ class SmoothOwn(Smooth):
 
     def at(self, values: Array, beta: float) -> tuple[float, float]:
         """Return f, and s or the width."""
-        width = float(np.asarray(self.box.high)[0] - np.asarray(self.box.low)[0])
+        width = width_of(self.box)
         bound = Own.of(lambda rows: self.s(rows, beta), (0.0, width), None, width)
         return float(self.own(values.copy())[0]), float(bound(values)[0])
 

@@ -2,14 +2,18 @@
 
 A mechanism that looks at each record by itself and publishes it whole with probability δ, else nothing of it, keeps
 (0, δ): a neighbour changes one record, and the two outputs differ only where that one is published. Over n records it
-publishes nδ of them on average. So a δ near 1/n promises no single record anything, whatever ε is.
+publishes nδ of them on average. A single record is exposed with probability δ and not otherwise. It is all of them
+together that a δ near 1/n does not protect: some record or other may come out whole, whatever ε is.
 """
 
 from __future__ import annotations
 
+import math
+
 __all__ = ["MILD", "STRONG", "PlanningWarning", "delta_caution", "too_large"]
 
 STRONG, MILD = 0.1, 0.01  # of a record, on average
+ROUNDING = 1.0 + 1e-9  # n times MILD/n may come out above MILD
 
 
 class PlanningWarning(UserWarning):
@@ -22,7 +26,7 @@ class PlanningWarning(UserWarning):
 
 def too_large(failure: float, n: int | None) -> bool:
     """Return whether a probability of outright failure among n records is worth a warning, not a word only."""
-    return n is not None and n * failure > STRONG
+    return n is not None and n * failure > STRONG * ROUNDING
 
 
 def delta_caution(failure: float, n: int | None, unit: str) -> str:
@@ -31,12 +35,19 @@ def delta_caution(failure: float, n: int | None, unit: str) -> str:
     >>> delta_caution(1e-9, 1000, "record")
     ''
     >>> print(delta_caution(1e-3, 1000, "record"))
-    δ=0.001 is not far below 1/n: ... publishes 1 whole records on average; write a δ of at most 1e-05.
+    δ=0.001 is not far below 1/n: ... publishes n times 0.001 = 1 whole records on average; ... at most 1e-05.
     """
-    if n is None or n * failure <= MILD:
+    if n is None or n * failure <= MILD * ROUNDING:
         return ""
-    within = f"it allows a mechanism that publishes {n * failure:.2g} whole {unit}s on average"
-    advice = f"write a δ of at most {MILD / n:.2g}."
+    number = f"n times {failure:.3g} = {n * failure:.2g}"
+    within = f"it allows a mechanism that publishes {number} whole {unit}s on average"
+    advice = f"write a δ of at most {_rounded_down(MILD / n)}."
     if not too_large(failure, n):
         return f"δ={failure:.3g} could be smaller for n={n}: {within}; {advice}"
     return f"δ={failure:.3g} is not far below 1/n: {within}; {advice}"
+
+
+def _rounded_down(value: float) -> str:
+    """Return a number of two digits that is not above ``value``: who takes the advice must not be cautioned again."""
+    step = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return f"{math.floor(value / step * ROUNDING) * step:.2g}"

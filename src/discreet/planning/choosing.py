@@ -26,6 +26,7 @@ __all__ = ["LEAST", "MOST", "Plan", "plan"]
 LEAST, MOST = 1e-6, 1e4  # of ε
 LITTLE = 10.0  # from here on ε promises next to nothing
 HALVINGS = 60
+STRAINED = 0.1  # of the number of rows, in noise on it: from here on formulas are some 10 % off
 LIMITED = 0.6  # of ε, for a quantile whose limits are drawn as well
 
 
@@ -108,6 +109,11 @@ class Plan:
         ]
         if self.floor:
             lines.append(f"Of that {self.floor:.3g} is there whatever ε is.")
+        strain = self.formula.strain(self.guarantee)
+        if strain > STRAINED:
+            lines.append(
+                f"That is rough: the noise on the number of rows is {strain:.0%} of it, which should be small."
+            )
         if self.epsilon <= LEAST:
             lines.append("Any ε meets the target.")
         if self.epsilon > LITTLE:
@@ -147,12 +153,14 @@ def plan(
     n : int
         How many rows there will be.
     d : int
-        How many columns; 1 by default, or as many as an estimator's bounds have.
+        How many columns; 1 by default, or as many as an estimator's bounds have. Quantiles, histograms and counts have
+        one only.
     target : float
         The error to meet: the root mean squared error in the data's units (squared ones for variances, rows for
         counts), the lost share of the axes for PCA, excess nats a row for a mixture. ``Plan.measure`` says it.
     delta : float, optional
-        By default 0 for statistics (Laplace noise). For PCA and mixtures 1e-6 or 0.01/n, whichever is less.
+        By default 0 for statistics (Laplace noise). For PCA and mixtures 1e-6 or 0.01/n, whichever is less. Quantiles
+        spend none.
     neighbors : str, optional
         ``"replace-one"`` (default) or ``"add-remove"``.
     width : float, optional
@@ -169,7 +177,8 @@ def plan(
     q : float, optional
         For a quantile: which, ½ by default.
     density : float, optional
-        For quantiles: of the rows at the quantile; by default 1/width.
+        For quantiles: of the rows at the quantile, by default 1/width. It means rows that lie evenly around it: no
+        ties, as of rounded values, and no gaps wider than the target. Where there are, the plan is wrong.
     share : float
         For quantiles: of ε, for the value. By default 0.6: the rest draws limits for it. 1 where none are drawn.
     cells : int

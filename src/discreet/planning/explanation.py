@@ -13,7 +13,7 @@ from discreet.guarantees import Guarantee, Neighbors, compose
 from discreet.guarantees.composition import Losses, as_counts
 from discreet.guarantees.guarantee import rounded_up
 from discreet.planning.caution import MILD, PlanningWarning, delta_caution, too_large
-from discreet.planning.tradeoff import belief, tradeoff_of
+from discreet.planning.tradeoff import belief, beyond, tradeoff_of
 
 __all__ = ["ALARMS", "GRADES", "PRIORS", "Explanation", "explain"]
 
@@ -29,8 +29,9 @@ GRADES = ((0.55, "strong"), (0.75, "meaningful"), (0.95, "weak"), (math.inf, "ve
 class Explanation:
     """What a promise means, in numbers and in words. ``print`` shows the words.
 
-    Each number is a limit for the strongest attacker: one who knows all other records, the mechanism, and how it was
-    set. Whoever knows less does worse.
+    Each number is a limit on what the record's own presence or values give away, to somebody who knows all other
+    records, the mechanism, and how it was set. One may learn about a person from the others as well (that smokers fall
+    ill): that would come out without this record too, and nothing here limits it.
 
     Attributes
     ----------
@@ -47,7 +48,10 @@ class Explanation:
     accuracies : mapping of float to float
         The same from other priors. A prior of 1 % starts at 99 %: always to say no is right as often.
     posteriors : mapping of float to float
-        What a suspicion can grow to, but for an event of probability δ.
+        What a suspicion can grow to, but for an event of probability ``beyond``.
+    beyond : float
+        0 at δ = 0. Else ten times δ: (ε, δ) does not say that the likelihood ratio is at most e^ε but with probability
+        δ, and ``tradeoff`` has what it does say.
     true_positive_rates : mapping of float to float
         The best share of right alarms, by the share of false ones.
     failure : float
@@ -68,6 +72,7 @@ class Explanation:
     accuracy: float
     accuracies: Mapping[float, float] = field(hash=False)
     posteriors: Mapping[float, float] = field(hash=False)
+    beyond: float
     true_positive_rates: Mapping[float, float] = field(hash=False)
     failure: float
     expected_failures: float | None
@@ -90,27 +95,37 @@ class Explanation:
         source = ", by the whole curve of its losses" if self.whole_curve else ""
         guess = _percent(self.accuracy)
         grown = ", ".join(f"{_percent(prior)} to {_percent(later)}" for prior, later in self.posteriors.items())
-        unless = f", but for an event of probability {rounded_up(self.guarantee.delta, 3)}"
+        unless = f", but for an event of probability {rounded_up(self.beyond, 3)}" if self.beyond else ""
         rates = "; ".join(f"with {_percent(a)}, {_percent(r)}" for a, r in self.true_positive_rates.items())
         lines = [
             f"{self.guarantee}: {self.grade} protection of any one {self.unit}{source}.",
             self.guarantee.in_words(self.unit),
             f"{self.question} From even odds the best guess is right in at most {guess} of cases (a coin: 50 %).",
-            f"A suspicion can grow from {grown} at most{unless if self.guarantee.delta else ''}.",
+            f"A suspicion can grow from {grown} at most{unless}.",
             f"Of the true cases a test finds at most, by its share of false alarms: {rates}.",
         ]
         if self.expected_failures is not None:
             lines.append(self._failures())
-        lines.append("These are limits for somebody who knows all the rest of the data. Whoever knows less does worse.")
+        lines.append(self._scope())
         return [*lines, f"Caution: {self.caution}"] if self.caution else lines
+
+    def _scope(self) -> str:
+        added = self.guarantee.neighbors is Neighbors.ADD_REMOVE
+        own = "presence or values give" if added else "values give"
+        return (
+            f"These limit what a {self.unit}'s own {own} away, to somebody who knows all the rest of the data. One may "
+            f"learn about a {self.unit} from the others (that smokers fall ill), and that would come out without this "
+            f"{self.unit}'s record too."
+        )
 
     def _failures(self) -> str:
         if not self.failure:
             return f"The promise exposes no {self.unit} outright."
-        number = rounded_up(self.expected_failures or 0.0, 3)
+        number, chance = rounded_up(self.expected_failures or 0.0, 3), rounded_up(self.failure, 3)
         return (
-            f"On average at most n·δ = {number} of {self.n} {self.unit}s are exposed outright. To publish each whole "
-            "with probability δ, and nothing else, would do so and keep the promise; noise on a sum does no such thing."
+            f"On average at most n times {chance} = {number} of {self.n} {self.unit}s are exposed outright. To publish "
+            f"each whole with probability {chance}, and nothing else, would do so and keep the promise; noise on a sum "
+            "does no such thing."
         )
 
     def __str__(self) -> str:
@@ -143,7 +158,7 @@ def explain(
         Losses say more than one (ε, δ): of them the whole trade-off curve is used.
     n : int, optional
         How many records there are. With it comes what δ means for all of them, and a ``PlanningWarning`` where δ is not
-        far below 1/n: above 0.01/n a mild one, above 0.1/n a strong one.
+        far below 1/n, from 0.1/n on; a word of caution from 0.01/n on.
     unit : str
         What a record is, for the words: "patient", say.
     prior : float or several
@@ -161,7 +176,7 @@ def explain(
     >>> from discreet.guarantees import GaussianLoss, Guarantee
     >>> promise = explain(Guarantee(1.0, 1e-6), n=1000)
     >>> promise.grade, round(promise.accuracy, 3), round(promise.posteriors[0.01], 3)
-    ('meaningful', 0.731, 0.027)
+    ('meaningful', 0.731, 0.03)
 
     The same promise, kept by Gaussian noise, is a good deal better than its one point says:
 
@@ -183,6 +198,8 @@ def explain(
         promise, failure = _stated(guarantee, n, delta)
         whole = True
     accuracy = tradeoff.accuracy()
+    chance = beyond(promise.delta)
+    largest = tradeoff.log_ratio(promise.epsilon, chance) if chance else promise.epsilon
     found = Explanation(
         guarantee=promise,
         whole_curve=whole,
@@ -190,7 +207,8 @@ def explain(
         n=n,
         accuracy=accuracy,
         accuracies={p: tradeoff.accuracy(p) for p in priors},
-        posteriors={p: belief(promise.epsilon, p) for p in priors},
+        posteriors={p: belief(largest, p) for p in priors},
+        beyond=chance,
         true_positive_rates={alarms: tradeoff.power(alarms) for alarms in ALARMS},
         failure=failure,
         expected_failures=None if n is None else n * failure,

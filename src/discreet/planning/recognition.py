@@ -44,6 +44,7 @@ NAMES = (
 )
 CLASSES = {"GaussianMixture": "gaussian-mixture", "PCA": "pca"}
 USUAL_DELTA = 1e-6
+SINGLE = ("median", *(one.name for one in (Quantile, InterquartileRange, Cells, Count)))
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,8 @@ def formula_for(
         if not isinstance(value, bool):
             raise ValueError(f"{flag}={value!r}: expected True or False")
     n, d = integer("n", n, least=1), _columns(question, d)
+    if d > 1 and name in SINGLE:
+        raise ValueError(f"d={d!r}: expected None or 1, as what={name!r} is not asked of several columns at once")
     wide = _width(question, d, width)
     deviation = wide / math.sqrt(12.0) if spread is None else positive("spread", spread)
     if nonnegative("offset", offset) > wide / 2.0:
@@ -195,6 +198,8 @@ def delta_for(question: Question, formula: Formula, delta: float | None) -> floa
     checked = probability("delta", chosen)
     if formula.gaussian and not checked:
         raise ValueError(f"delta={chosen!r}: expected one above 0, as {question.name} takes Gaussian noise")
+    if formula.drawn and checked:
+        raise ValueError(f"delta={chosen!r}: expected None or 0, as what={question.name!r} spends no δ")
     return checked
 
 

@@ -21,27 +21,47 @@ form:
 
 At p = ½ that is (1 + δ(0))/2, with one point (ε, δ): δ(0) = δ + (1 − δ)(e^ε − 1)/(e^ε + 1), and so (e^ε + δ)/(1 + e^ε).
 
-**Belief.** The pair of Kairouz, Oh and Viswanath tells the truth outright with probability δ, and otherwise has a
-likelihood ratio of at most e^ε. Every (ε, δ)-private output is a random function of what that pair shows. So somebody
-who sees even more than the output believes at most p/(p + (1 − p)e^(−ε)), but for an event of probability δ.
+**Belief.** Where the likelihood ratio is at most e^t, a prior p grows to at most p/(p + (1 − p)e^(−t)). At δ = 0 it is
+at most e^ε, whatever comes out. At δ > 0 it can be larger, with a probability above δ: (ε, δ) does not say that P(ratio
+> e^ε) ≤ δ, nor is it true of Gaussian noise. Let A be where the ratio is above e^t, so Q(A) ≤ e^(−t)P(A). For e < t
+
+    P(A) ≤ e^e Q(A) + δ(e) ≤ e^(e−t)P(A) + δ(e),    so    P(A) ≤ δ(e)/(1 − e^(e−t)).
+
+It is at most τ exactly where t ≥ e − ln(1 − δ(e)/τ), for an e with δ(e) < τ. So with
+
+    t(τ) = min over e ≥ 0, δ(e) < τ, of e − ln(1 − δ(e)/τ)
+
+the ratio is above e^t with probability τ at most; under Q with even less, Q(A) ≤ e^(−t)P(A) and t ≥ 0. It is one event
+for every prior. It holds for whatever is made of the output as well: that has a curve no higher. (The exact law of the
+ratio, normal where noise is Gaussian, does not: to merge outputs can move some to a higher ratio.)
+
+Of one point (ε, δ) the best e is ε, t = ε − ln(1 − δ/τ): with x = e^e below e^ε the curve is c − kx, c = δ + (1 −
+δ)e^ε/(1 + e^ε), and e^t = τx/(τ − c + kx) does not grow with x as long as τ ≤ c, and c ≥ (1 + δ)/2. No smaller t will
+do: an output of probability τ under P and e^(−t)τ under Q, against all else, keeps (ε, δ). (With P ahead this is τ −
+e^(ε−t)τ = δ. With Q ahead it is (τ − δ)/x + x(1 − τ) ≥ 1 − δ at x = e^ε, with equality at x = 1, where the left side,
+convex, does not fall for τ ≤ (1 + δ)/2.) At τ = δ there is no t at all. ``beyond`` takes τ = 10δ, for which t = ε +
+0.106, where 2δ would have ε + ln 2; or the middle of δ and 1, where that is less.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.guarantees import Composition, Guarantee, Loss
 from discreet.guarantees.composition import Losses, as_counts
 from discreet.guarantees.exact import Exact
 
-__all__ = ["CurveTradeoff", "GaussianTradeoff", "PointTradeoff", "Tradeoff", "belief", "tradeoff_of"]
+__all__ = ["CurveTradeoff", "GaussianTradeoff", "PointTradeoff", "Tradeoff", "belief", "beyond", "tradeoff_of"]
 
 LOWEST = -50.0  # e^(−50) changes no probability's digits
 POINTS, HALVINGS = 80, 40
+TENFOLD = 10.0  # of δ
 
 
 class Tradeoff(ABC):
@@ -58,6 +78,19 @@ class Tradeoff(ABC):
     def accuracy(self, prior: float = 0.5) -> float:
         """Return a bound on the probability that a guess is right, one answer having this probability beforehand."""
         return min(1.0 - prior + prior * self.delta(math.log1p(-prior) - math.log(prior)), 1.0)
+
+    def log_ratio(self, epsilon: float, chance: float) -> float:
+        """Return a t such that the likelihood ratio is above e^t with probability ``chance`` at most.
+
+        ``epsilon`` is one ε whose δ(ε) is below ``chance``. Every e gives a valid t, so the search may miss the best.
+        """
+
+        def bound(e: float) -> float:
+            missed = self.delta(e) / chance
+            return e - math.log1p(-missed) if missed < 1.0 else math.inf
+
+        start = bound(epsilon)
+        return min(start, _least(bound, np.linspace(0.0, start, POINTS))) if math.isfinite(start) else start
 
 
 @dataclass(frozen=True)
@@ -83,6 +116,10 @@ class PointTradeoff(Tradeoff):
         """Return the border of the region, in closed form."""
         high = math.exp(self.epsilon + math.log(alarms)) if self.epsilon + math.log(alarms) < 0.0 else 1.0
         return min(1.0, high + self.failure, 1.0 - math.exp(-self.epsilon) * max(1.0 - self.failure - alarms, 0.0))
+
+    def log_ratio(self, epsilon: float, chance: float) -> float:
+        """Return ε − ln(1 − δ/τ), which is the least for every τ below (1 + δ)/2."""
+        return self.epsilon - math.log1p(-self.failure / chance)
 
 
 @dataclass(frozen=True)
@@ -130,16 +167,24 @@ class CurveTradeoff(Tradeoff):
             return math.exp(epsilon) * alarms + self.delta(epsilon)
 
         points = np.concatenate([np.linspace(LOWEST, -1.0, POINTS // 4), np.linspace(-0.9, highest, POINTS)])
-        values = [bound(point) for point in points]
-        best = int(np.argmin(values))
-        low, high = points[max(best - 1, 0)], points[min(best + 1, len(points) - 1)]
-        least = values[best]
-        for _ in range(HALVINGS):  # it is convex in e^ε, so the lower of two inner points says where to look
-            left, right = low + (high - low) / 3.0, high - (high - low) / 3.0
-            at_left, at_right = bound(left), bound(right)
-            least = min(least, at_left, at_right)
-            low, high = (low, right) if at_left <= at_right else (left, high)
-        return min(1.0, least)
+        return min(1.0, _least(bound, points))  # it is convex in e^ε
+
+
+def _least(bound: Callable[[float], float], points: NDArray[np.float64]) -> float:
+    """Return the least value that a search finds: on a grid, then around the best point of it.
+
+    Where there is one valley the lower of two inner points says where to look.
+    """
+    values = [bound(float(point)) for point in points]
+    best = int(np.argmin(values))
+    low, high = float(points[max(best - 1, 0)]), float(points[min(best + 1, len(points) - 1)])
+    least = values[best]
+    for _ in range(HALVINGS):
+        left, right = low + (high - low) / 3.0, high - (high - low) / 3.0
+        at_left, at_right = bound(left), bound(right)
+        least = min(least, at_left, at_right)
+        low, high = (low, right) if at_left <= at_right else (left, high)
+    return least
 
 
 def tradeoff_of(promise: Guarantee | Losses) -> Tradeoff:
@@ -165,3 +210,12 @@ def belief(epsilon: float, prior: float) -> float:
     (0.0267, 1.0)
     """
     return prior / (prior + (1.0 - prior) * math.exp(-epsilon))
+
+
+def beyond(delta: float) -> float:
+    """Return the probability that is left out of what is said of beliefs: 10δ, or the middle of δ and 1; 0 at δ = 0.
+
+    >>> round(beyond(1e-6), 12), beyond(0.5), beyond(0.0)
+    (1e-05, 0.75, 0.0)
+    """
+    return min(TENFOLD * delta, (1.0 + delta) / 2.0) if delta else 0.0

@@ -18,7 +18,7 @@ from discreet.door.queries import Grouped, OfColumns, Weighted
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.noise import Bits
 from discreet.records import Box
-from discreet.statistics.columns import limits_of, place_of
+from discreet.statistics.columns import check_limits, limits_of, place_of
 
 __all__ = ["Asking", "shaped"]
 
@@ -80,6 +80,8 @@ class Asking:
             places = tuple(place_of("columns", name, curator.columns) for name in ([columns] if single else columns))
         if not places or len(set(places)) != len(places):
             raise ValueError(f"columns={columns!r}: expected at least one column, each once")
+        for place in places:
+            check_limits(curator, place)
         group = None if by is None else place_of("by", by, curator.category_columns)
         return cls(curator, promise, places, single, group, weighed, bits)
 

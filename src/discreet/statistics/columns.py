@@ -14,8 +14,15 @@ from discreet.door.queries import Grid, OfColumns
 from discreet.records import Ball, Box
 
 __all__ = [
-    "cells_of", "chosen_column", "chosen_columns", "column_share", "known_rows", "limits_of", "place_of",
-]  # fmt: skip
+    "cells_of",
+    "check_limits",
+    "chosen_column",
+    "chosen_columns",
+    "column_share",
+    "known_rows",
+    "limits_of",
+    "place_of",
+]
 
 GUESSED_ROWS = 1000
 
@@ -46,8 +53,8 @@ def chosen_column(curator: Curator, column: str | int | None) -> int:
             raise ValueError(
                 f"column=None: expected one of {names}, since there are several; write column={names[0]!r}"
             )
-        return 0
-    return place_of("column", column, names)
+        return check_limits(curator, 0)
+    return check_limits(curator, place_of("column", column, names))
 
 
 def chosen_columns(curator: Curator, column: Any) -> tuple[int, ...]:
@@ -89,8 +96,20 @@ def column_share(space: Box | Ball, x: Any, column: int) -> Any:
 def known_rows(curator: Curator, rows: int | None) -> int:
     """Return a public number of rows to plan with: the true one, the caller's guess, or a thousand."""
     if rows is not None:
-        return integer("rows", rows, least=1)
+        return integer("rows", rows, least=1, most=2**50)
     return max(GUESSED_ROWS if curator.size.units is None else curator.size.units, 1)
+
+
+def check_limits(curator: Curator, column: int) -> int:
+    """Return the column if its bounds leave room for statistics: squares that floats hold, and cells between them."""
+    low, high = limits_of(curator.space, column)
+    size = max(abs(low), abs(high))
+    if not (size <= 1e100 and high - low >= max(1e-8 * size, 1e-100)):
+        raise ValueError(
+            f"bounds of {curator.columns[column]!r}: expected numbers of at most 1e100 in size, apart by 1e-100 and by "
+            f"1e-8 of their size or more, got {low!r} and {high!r}; shift or scale the column"
+        )
+    return column
 
 
 def cells_of(space: Box | Ball, columns: Sequence[int], bins: Sequence[int]) -> Query:

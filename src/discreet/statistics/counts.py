@@ -12,16 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import integer, positive, probability
-from discreet.door import Curator, Declarations, Histogram, Query, open_rows
+from discreet.door import Curator, Declarations, Query, open_rows
 from discreet.door.queries import Bins, Count, Grouped
 from discreet.guarantees import Guarantee
 from discreet.noise import Bits
-from discreet.statistics.columns import limits_of, place_of
+from discreet.statistics.columns import check_limits, limits_of, place_of
 from discreet.statistics.statistic import Statistic, half_width
 
 __all__ = ["Counts", "count", "histogram"]
 
 Array = NDArray[np.float64]
+
+MOST = 2**20  # bins
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,11 +104,11 @@ def count(
             f"by=None: the number of rows, {curator.size.rows}, is public under {curator.neighbors} where none can be "
             "missing; count groups, or declare neighbors='add-remove'"
         )
-    query: Query = Count() if groups is None else Histogram(len(curator.categories[groups]), groups)
+    query: Query = Count() if groups is None else Grouped(Count(), len(curator.categories[groups]), groups)
     release = curator.measure(query, promise, bits=bits)
     value = release.value.copy() if groups is not None else float(release.value[0])
     labels = None if groups is None else curator.categories[groups]
-    return Counts.of(value, curator, promise, [release], columns=(), groups=labels, single=True)
+    return Counts.of(value, curator, promise, [release], columns=("rows",), groups=labels, single=True)
 
 
 def histogram(
@@ -156,10 +158,10 @@ def histogram(
     query: Query
     if isinstance(column, str) and column in curator.category_columns:
         place = curator.category_columns.index(column)
-        labels, edges, query = curator.categories[place], None, Histogram(len(curator.categories[place]), place)
+        labels, edges, query = curator.categories[place], None, Grouped(Count(), len(curator.categories[place]), place)
     else:
         place = place_of("column", column, named if isinstance(column, str) else curator.columns)
-        labels, edges = None, _edges(bins, *limits_of(curator.space, place))
+        labels, edges = None, _edges(bins, *limits_of(curator.space, check_limits(curator, place)))
         query = Bins(curator.space, place, tuple(edges[1:-1].tolist()))
     groups = None
     if by is not None:
@@ -167,8 +169,9 @@ def histogram(
         groups = curator.categories[grouping]
         query = Grouped(query, len(groups), grouping)
     release = curator.measure(query, promise, bits=bits)
+    value = release.value.copy() if groups is None else release.value.reshape(len(groups), -1).copy()
     facts = {"columns": (str(column),), "groups": groups, "single": True, "labels": labels, "edges": edges}
-    return Counts.of(release["counts"].copy(), curator, promise, [release], **facts)
+    return Counts.of(value, curator, promise, [release], **facts)
 
 
 def _opened(data: Any, epsilon: float, delta: float, declared: Any) -> tuple[Curator, Guarantee]:
@@ -179,8 +182,12 @@ def _opened(data: Any, epsilon: float, delta: float, declared: Any) -> tuple[Cur
 
 def _edges(bins: Any, low: float, high: float) -> Array:
     if np.ndim(bins) == 0:
-        return np.linspace(low, high, integer("bins", bins, least=2) + 1)
-    edges = np.asarray(bins, dtype=np.float64)
-    if edges.ndim != 1 or len(edges) < 3 or not (np.isfinite(edges).all() and (np.diff(edges) > 0.0).all()):
+        return np.linspace(low, high, integer("bins", bins, least=2, most=MOST) + 1)
+    try:
+        edges = np.asarray(bins, dtype=np.float64)
+    except (TypeError, ValueError):
+        edges = np.empty(0)
+    rising = np.isfinite(edges).all() and (np.diff(edges) > 0.0).all()
+    if edges.ndim != 1 or not 3 <= len(edges) <= MOST + 1 or not rising:
         raise ValueError(f"bins={bins!r}: expected a whole number, at least 2, or three edges or more, in order")
     return edges

@@ -80,13 +80,18 @@ class Density(Answer):
 
     def quantile(self, q: ArrayLike) -> Array:
         """Return the points below which the shares ``q`` of the rows lie."""
-        shares = np.asarray(q, dtype=np.float64)
+        try:
+            shares = np.asarray(q, dtype=np.float64)
+        except (TypeError, ValueError):
+            shares = np.full(1, np.nan)
         if not np.all((shares >= 0.0) & (shares <= 1.0)):
             raise ValueError(f"q={q!r}: expected shares in [0, 1]")
         return self.curve.quantile(shares)
 
     def sample(self, n: int, rng: np.random.Generator | None = None) -> Array:
         """Return ``n`` synthetic values; as many as one likes, at no further cost."""
+        if not isinstance(rng, np.random.Generator | None):
+            raise ValueError(f"rng={rng!r}: expected numpy.random.default_rng(…), or None")
         uniform = (rng or np.random.default_rng()).random(integer("n", n, least=0))
         return np.atleast_1d(self.curve.quantile(uniform))
 

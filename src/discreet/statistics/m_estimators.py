@@ -78,12 +78,16 @@ class MEstimate(Answer):
         probability("level", level)
         law, rng = self.release.law, np.random.default_rng(0)
         assert law is not None  # every release here is additive
-        shape = (integer("draws", draws, least=20), *self.weights.shape)
-        normal = isinstance(law, GaussianNoise)
-        noise = law.scale * (rng.standard_normal(shape) if normal else rng.laplace(size=shape))
-        again = np.stack([cleaned(one, self.release, self._counts) for one in self.weights + noise])
         center = np.atleast_1d(np.asarray(self.value, dtype=np.float64))
-        width = np.quantile(np.abs(self._solve(again, center) - center), level, axis=0)
+        left, found = integer("draws", draws, least=20), []
+        while left:  # in pieces, so that many bins do not fill the memory
+            some = min(left, max(2**20 // self.weights.size, 1))
+            shape, left = (some, *self.weights.shape), left - some
+            normal = isinstance(law, GaussianNoise)
+            noise = law.scale * (rng.standard_normal(shape) if normal else rng.laplace(size=shape))
+            again = np.stack([cleaned(one, self.release, self._counts) for one in self.weights + noise])
+            found.append(self._solve(again, center))
+        width = np.quantile(np.abs(np.concatenate(found) - center), level, axis=0)
         lower, upper = (np.clip(end, *self._within.T) for end in (center - width, center + width))
         return (float(lower[0]), float(upper[0])) if np.ndim(self.value) == 0 else (lower, upper)
 
@@ -114,7 +118,8 @@ def m_estimate(
         their product: two or three at most. The locations of several columns come out better one by one.
     loss : str or callable
         ``"huber"``, ``"squared"`` or ``"absolute"``, of the row less θ, column by column; or a function of points,
-        shape (m, d), and θ, shape (p,), that returns m numbers. It sees public bins only.
+        shape (m, d), and θ, shape (p,), that returns m numbers. It sees public bins only. (The answer pickles if it
+        does.)
     k : float
         Where the Huber loss turns from square to straight, in the data's units; public.
     epsilon, delta : float

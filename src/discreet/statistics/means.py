@@ -229,8 +229,9 @@ def _drawn(question: Quantiles, release: Release) -> float:
 
 def _box(least: float, most: float, low: float, high: float) -> Box:
     """Return a range inside the bounds; where it is a point, a little around it."""
-    if not most - least > 1e-9 * (high - low):
-        least, most = max(low, least - 1e-9 * (high - low)), min(high, most + 1e-9 * (high - low))
+    room = max(1e-9 * (high - low), 4.0 * float(np.spacing(max(abs(low), abs(high)))))
+    if not most - least > room:
+        least, most = max(low, least - room), min(high, most + room)
     return Box([least], [most])
 
 

@@ -50,12 +50,16 @@ def _huber(t: Array, k: float) -> Array:
     return np.where(size <= k, t * t / 2.0, k * size - k * k / 2.0)
 
 
-# ρ(t) with t = row − θ, and the width of its bend, where it has one.
-LOSSES: dict[str, Callable[..., Array]] = {
-    "huber": _huber,
-    "squared": lambda t, k: t * t / 2.0,
-    "absolute": lambda t, k: np.abs(t),
-}
+def _squared(t: Array, k: float) -> Array:
+    return t * t / 2.0
+
+
+def _absolute(t: Array, k: float) -> Array:
+    return np.abs(t)
+
+
+# ρ(t) with t = row − θ, and the width of its bend, where it has one. Functions with a name, so that answers pickle.
+LOSSES: dict[str, Callable[..., Array]] = {"huber": _huber, "squared": _squared, "absolute": _absolute}
 
 
 def lei_bins(n: int, d: int, epsilon: float) -> int:

@@ -8,8 +8,9 @@ that says how far off a quantile is: that depends on how dense the rows are ther
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Unpack
 
 import numpy as np
@@ -221,7 +222,8 @@ def _quantiles(
     """Check, pay, draw."""
     if len(asking.places) != 1:
         raise ValueError(f"column={column!r}: expected one of {', '.join(map(repr, asking.names))}")
-    wanted = _levels(levels)
+    given = _levels("q" if single else "levels", levels)
+    wanted = sorted(given)
     if interval is not None and probability("interval", interval) == 0.0:
         raise ValueError(f"interval={interval!r}: expected a level in (0, 1), or None for no limits")
     drawing = _Drawing(asking, step, wanted)
@@ -235,7 +237,7 @@ def _quantiles(
         outer = [measure(question) for question, _ in ends]
         limits = drawing.limits([question for question, _ in ends], outer, found)
         releases = [*outer, *releases]  # the value is read from the last one
-    order = np.argsort(np.argsort(levels, kind="stable"), kind="stable") if not single else np.zeros(1, dtype=int)
+    order = [wanted.index(level) for level in given]
 
     def shown(values: Array) -> Any:
         kept = values[:, order] if not single else values[:, 0]
@@ -243,23 +245,24 @@ def _quantiles(
         return kept if np.ndim(kept) else float(kept)
 
     bounds = None if limits is None else (shown(limits[0]), shown(limits[1]))
-    facts = {"levels": tuple(float(level) for level in levels), "limits": bounds, "level": interval}
+    facts = {"levels": tuple(given), "limits": bounds, "level": interval}
     return Quantile.of(
         shown(found), asking.curator, asking.promise, releases, columns=asking.names, groups=asking.groups, single=True,
         **facts,
     )  # fmt: skip
 
 
-def _levels(levels: Sequence[float]) -> list[float]:
-    """Return the levels in order, checked."""
-    accepted = "levels: expected numbers from 0 to 1, each once; write for example [0.25, 0.5, 0.75]"
-    try:
-        numbers = sorted(float(level) for level in levels)
-    except (TypeError, ValueError):
-        raise ValueError(accepted) from None
-    if not numbers or len(set(numbers)) != len(numbers) or not all(0.0 <= number <= 1.0 for number in numbers):
+def _levels(name: str, levels: Any) -> list[float]:
+    """Return the levels as they came, checked."""
+    accepted = f"{name}: expected numbers from 0 to 1, each once; write for example [0.25, 0.5, 0.75], or 0.9 for one"
+    numbers: list[Any] = list(levels) if isinstance(levels, Iterable) and not isinstance(levels, str) else []
+    real = [isinstance(number, Real) and not isinstance(number, bool | np.bool_) for number in numbers]
+    if not numbers or not all(real) or not all(0.0 <= number <= 1.0 for number in numbers):
         raise ValueError(accepted)
-    return numbers
+    found = [float(number) for number in numbers]
+    if len(set(found)) != len(found):
+        raise ValueError(accepted)
+    return found
 
 
 @dataclass(frozen=True)
@@ -335,22 +338,29 @@ class _Drawing:
         """Return a target for a level that has none left: it was paid for, and the schedule asks for something."""
         return [Target(0.5, 0, last, last)]
 
+    def _end(self, scale: Scale, q: float, made_up: dict[str, float]) -> Quantiles:
+        return self._question(scale, [Target(q, group, 0, scale.count, **made_up) for group in range(self._groups)])
+
+    def _eta(self, question: Quantiles, loss: BoundedRangeLoss) -> float:
+        return question.way.eta(question, loss, self.asking.curator.setting)
+
     def ends(self, level: float) -> list[tuple[Quantiles, Loss]]:
         """Return the questions for limits, a lower and an upper one for each quantile, and what each may cost."""
         scale = self.scale
         if scale.count > COARSE:
             scale = Scale(scale.low, scale.high, (scale.high - scale.low) / COARSE)
         losses = self.asking.drawn(LIMITS, 2 * len(self.wanted))
-        setting = self.asking.curator.setting
         found: list[tuple[Quantiles, Loss]] = []
         for place, q in enumerate(self.wanted):
             for side in ("below", "above"):
-                targets = [Target(q, group, 0, scale.count) for group in range(self._groups)]
-                question = self._question(scale, targets)
-                eta = question.way.eta(question, losses[place], setting)
+                one = self._end(scale, q, {side: 1.0})
+                eta = self._eta(one, losses[place])
                 made_up = math.log(2.0 * (scale.count + 1) / (1.0 - level)) / eta
-                ends = [Target(q, group, 0, scale.count, **{side: made_up}) for group in range(self._groups)]
-                found.append((self._question(scale, ends), losses[place]))
+                asked = self._end(scale, q, {side: made_up})
+                if self._eta(asked, losses[place]) < eta * (1.0 - 1e-6):
+                    spent = self.asking.promise.epsilon
+                    raise ValueError(f"epsilon={spent!r}: expected a larger one for limits, or interval=None")
+                found.append((asked, losses[place]))
         return found
 
     def limits(self, questions: Sequence[Quantiles], releases: Sequence[Release], found: Array) -> tuple[Array, Array]:

@@ -54,6 +54,7 @@ class Formula(ABC):
     name: ClassVar[str]
     measure: ClassVar[str]  # of the error, for the words
     gaussian: ClassVar[bool] = False  # whether it takes δ > 0
+    drawn: ClassVar[bool] = False  # whether it spends no δ
 
     @abstractmethod
     def noise(self, promise: Guarantee) -> float:
@@ -73,6 +74,10 @@ class Formula(ABC):
     def floor(self) -> float:
         """What no ε removes."""
         return math.hypot(self.resolution, self.sampling_error if self.sampling else 0.0)
+
+    def strain(self, promise: Guarantee) -> float:
+        """Return the noise on a divisor over that divisor, which the formula takes as small; 0 where there is none."""
+        return 0.0
 
     def error(self, promise: Guarantee) -> float:
         """Return the predicted error."""

@@ -12,10 +12,20 @@ a replaced row gives a column's mean
 
 b has gone: under replace-one the sum pays nothing for the count beside it.
 
-**The count.** With noise e₀/a on N and e₁/b on S the quotient moves to first order by (e₁/b − m·e₀/a)/n, m the mean of
-y. So the standard deviation is s·√(h²d/b² + v²/a²)/n, s that of one noise and v = h√d·m the offset of the mean from the
-middle. Rows are counted, at a² = 0.25, where their number is private or one may be left out for a missing value.
-Elsewhere a = 0 and the second term is gone.
+**The count.** With noise e₀/a on N and e₁/b on S the quotient moves by (e₁/b − m·e₀/a)/n/(1 + w), w = e₀/(a·n), m the
+mean of y. Its square has the factor (1 + w)^(−2) = 1 − 2w + 3w² − …; odd moments of the noise are 0, so with r² = E w²
+and κ = E w⁴/r⁴ (3 for Gaussian noise, 6 for Laplace) the mean square is to second order
+
+    s²·(h²d/b²·(1 + 3r²) + v²/a²·(1 + 3κr²))/n²,
+
+s the standard deviation of one noise and v = h√d·m the offset of the mean from the middle. Rows are counted, at a² =
+0.25, where their number is private or one may be left out for a missing value. Elsewhere a = 0 and the second term and
+r are gone.
+
+**Where it ends.** Against a million draws (v = 0 and 0.2 of the width) the root is within 2 % up to r = 0.15, within 5
+% up to r = 0.2, and from there to r = 0.35 at most 12 % low. Means are cut to the bounds. Where that matters, at large
+r or near an end of the bounds, it is too high, which is the safe side. ``strain`` is r; a plan says where it is above
+0.1.
 """
 
 from __future__ import annotations
@@ -24,7 +34,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.door import Moments
+from discreet.door import Bound, Moments
 from discreet.guarantees import Guarantee
 from discreet.planning.formulas.formula import Formula, noise_deviation
 from discreet.records import Box
@@ -66,12 +76,16 @@ class Bounded(Formula):
         """What one step in the unit ball is, in a column: h·√d."""
         return self.width / 2.0 * math.sqrt(self.d)
 
+    def _strain(self, bound: Bound, count: float, promise: Guarantee) -> float:
+        """Return the noise on the number of rows over that number, ``count`` being the weight a of the count."""
+        return noise_deviation(bound, promise) / (count * self.n) if count else 0.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class Mean(Bounded):
     """The error of each column's mean, in the data's units; see the module.
 
-    >>> round(Mean(n=1000).noise(Guarantee(0.1)), 4)
+    >>> round(Mean(n=1000, counted=False).noise(Guarantee(0.1)), 4)
     0.0141
     """
 
@@ -83,10 +97,17 @@ class Mean(Bounded):
         """What is measured."""
         return self._moments(COUNTED, 1.0 - COUNTED, 0.0)
 
+    def strain(self, promise: Guarantee) -> float:
+        """Return r, the noise on the number of rows over it."""
+        return self._strain(self.query.bound, math.sqrt(self.query.weights[0]), promise)
+
     def noise(self, promise: Guarantee) -> float:
-        """Return the standard deviation of a column's mean."""
+        """Return the root mean square of the noise on a column's mean."""
         a2, b2, _ = self.query.weights
-        squared = self._reach**2 / b2 + (self.offset**2 / a2 if a2 else 0.0)
+        second = 3.0 * self.strain(promise) ** 2
+        squared = self._reach**2 / b2 * (1.0 + second)
+        if a2:
+            squared += self.offset**2 / a2 * (1.0 + (3.0 if promise.delta else 6.0) * second)
         return noise_deviation(self.query.bound, promise) * math.sqrt(squared) / self.n
 
     @property
