@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+import traceback
 import warnings
 
 import array_api_strict
@@ -198,6 +199,9 @@ def test_a_default_takes_the_place_of_single_numbers_and_of_all():
         ({"sensitivity": 0}, "sensitivity=0"),
         ({"norm": "l3"}, "norm='l3'"),
         ({"default": float("nan")}, "default=nan"),
+        ({"default": "a"}, "default='a': expected a finite number"),
+        ({"output": (0, 1e308)}, r"output=\(0, 1e\+308\): expected low < high"),
+        ({"output": ([0, 0], [1, 1]), "size": 3}, r"output=.*one or 3 of each"),
         ({"f": 3}, "f=3: expected a function"),
         ({"f": lambda rows: [1.0, 2.0]}, "expected a function that returns one number"),
     ],
@@ -207,6 +211,29 @@ def test_output_perturbation_says_what_is_wrong(wrong, says):
     f = given.pop("f")
     with pytest.raises(ValueError, match=says):
         dm.output_perturbation(f, np.zeros((3, 1)), bounds=(0, 1), **given)
+
+
+def test_an_interruption_goes_through_without_what_a_function_said():
+    """Its text, its cause and the frames of the function, which hold rows, stay inside."""
+    for mechanism in MECHANISMS.values():
+
+        def stops(rows):
+            if len(rows) > 8 or not len(rows):  # made-up ones, and blocks without any
+                return 0.0
+            raise KeyboardInterrupt(f"the first row is {rows[0]}") from RuntimeError(str(rows))
+
+        with pytest.raises(KeyboardInterrupt) as caught:
+            mechanism(stops, np.full((6, 1), 0.625), bounds=(0, 1), epsilon=1.0)
+        assert caught.value.args == ()
+        assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+        assert "stops" not in {frame.name for frame in traceback.extract_tb(caught.value.__traceback__)}
+
+
+def test_what_rests_on_trust_is_named():
+    assert "keeps no state between calls" in dm.__doc__
+    assert "keeps no state between calls" in dm.sample_and_aggregate.__doc__
+    assert "generator that was made outside of f is state" in " ".join(dm.sample_and_aggregate.__doc__.split())
+    assert "It must not fail" in dm.smooth_sensitivity.__doc__
 
 
 def test_units_with_several_rows_are_refused_where_nothing_is_proved():

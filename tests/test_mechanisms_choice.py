@@ -94,6 +94,27 @@ class TestCandidates:
         with pytest.raises(ValueError, match="candidates"):
             dm.exponential(counts, [0.0], [], bounds=(0, 2), sensitivity=1.0, epsilon=1.0)
 
+    @pytest.mark.parametrize("ask", [dm.exponential, dm.exponential_on_interval])
+    def test_scores_that_would_be_cut_to_a_tie_are_told(self, ask):
+        def score(rows, candidates):
+            return 1e12 * np.arange(1, 4)
+
+        where = {"candidates": VALUES} if ask is dm.exponential else {"low": 0, "high": 2, "cells": 3}
+        given = {"bounds": (0, 2), "sensitivity": 1.0, "epsilon": 1.0, **where}
+        with pytest.raises(ValueError, match=r"scores of at most 4.29497e\+09 .*on made-up rows one is 3e\+12"):
+            ask(score, [0.0], **given)
+        with pytest.warns(UserWarning, match=r"scores of at most 1e\+11"):
+            ask(score, [0.0], largest=1e11, **given)
+        best = ask(score, [0.0], largest=1e13, **given).value
+        assert best == 2.0 or (ask is not dm.exponential and best >= 4 / 3)
+
+    def test_a_score_that_is_too_large_or_too_small_is_named(self):
+        for name in ("sensitivity", "largest"):
+            for wrong in (1e308, 1e-310, 0.0, float("nan")):
+                given = {"sensitivity": 1.0, name: wrong}
+                with pytest.raises(ValueError, match=f"{name}={wrong!r}: expected"):
+                    dm.exponential(counts, [0.0], VALUES, bounds=(0, 2), epsilon=1.0, **given)
+
     def test_draws_have_the_law(self):
         bits = quiet_bits(5)
         rows = [0.0, 0.0, 1.0]

@@ -12,7 +12,7 @@ from scipy.stats import gamma, kstest, laplace, norm
 
 import discreet.mechanisms as dm
 from conftest import FALSE_ALARM
-from discreet import Ball, Box, Number, Schema
+from discreet import Ball, Box, Curator, Number, Schema
 from discreet.door import open_rows
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, PureLoss
 from discreet.mechanisms.output_perturbation import Perturbed
@@ -98,6 +98,14 @@ class TestRows:
         frame = pd.DataFrame({"x": [0.5, float("nan")]})
         with pytest.raises(ValueError, match="missing='fill'"):
             dm.input_perturbation(frame, schema=Schema({"x": Number(0, 1)}), epsilon=1.0)
+
+    def test_a_question_that_is_asked_by_hand_needs_rows_that_surely_count(self):
+        curator = Curator(pd.DataFrame({"x": [0.5, float("nan")]}), schema=Schema({"x": Number(0, 1)}))
+        for wrong in (1, 3):
+            with pytest.raises(ValueError, match=f"rows={wrong}: expected how many there are, 2"):
+                curator.plan(self.module.NoisyRows(curator.space, wrong), Guarantee(1.0))
+        with pytest.raises(ValueError, match=r"query='noisy rows': expected rows of which each surely counts"):
+            curator.measure(self.module.NoisyRows(curator.space, 2), Guarantee(1.0))
 
 
 class TestResults:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -59,6 +60,25 @@ class TestDistances:
         distance = KINDS[kind](proposal, LOW, HIGH)
         for a, b in pairs(VALUES, (1, 4), REPLACE):
             assert abs(distance(as_rows(a)) - distance(as_rows(b))) <= 1.0
+
+    def test_the_rounding_of_a_difference_is_charged(self):
+        """While the distance is above 0, no computed difference moves by more than the proposal, in exact fractions."""
+        rng = np.random.default_rng(0)
+        closest = 0
+        for _ in range(300):
+            rows = np.sort(rng.uniform(0.0, 1.0, 4))
+            new = rng.uniform(rows[2], rows[3])  # the new third row: so far goes the upper quartile
+            for proposal in (new - rows[2], math.nextafter(new - rows[2], 1.0)):
+                distance = dm.iqr_distance(proposal, 0.0, 1.0)
+                other = as_rows((rows[0], rows[1], new, rows[3]))
+                moved = abs(Fraction(distance.statistic(other)) - Fraction(distance.statistic(as_rows(rows))))
+                closest += moved > Fraction(proposal)
+                if moved > Fraction(proposal):
+                    assert distance(as_rows(rows)) == distance(other) == 0.0
+        assert closest > 50  # it was close
+        with pytest.raises(ValueError, match=r"proposal=1e-16: expected more than the roundings"):
+            dm.iqr_distance(1e-16, 0.0, 1.0)
+        assert dm.median_distance(1e-16, 0.0, 1.0)(as_rows((0.5,))) == 0.0
 
     def test_values_outside_are_moved_in(self):
         distance = dm.median_distance(1.5, LOW, HIGH)
@@ -171,6 +191,53 @@ class TestTheWhole:
             self.release([50.0], delta=0.0)
         with pytest.raises(ValueError, match="for the test"):
             self.release([50.0], epsilon=1000.0)
+
+    def ask(self, f, distance, **more):
+        given = {"proposal": 0.5, "output": (0, 100), "bounds": (0, 100), "epsilon": 2.0, "delta": 1e-6, **more}
+        return dm.propose_test_release(f, distance, [50.0] * 4001, **given)
+
+    @pytest.mark.parametrize("make", KINDS.values())
+    def test_another_statistic_than_the_distances_own_is_refused(self, make):
+        away = make(0.5, 0, 100)
+
+        def mostly(rows):  # right on a hundred rows, and on all odd numbers of them
+            return away.statistic(rows) if len(rows) % 2 or len(rows) > 50 else np.median(rows)
+
+        for f in (np.median, np.mean, mostly, lambda rows: 50.0, lambda rows: away.statistic(rows) + 1e-9):
+            with pytest.raises(ValueError, match=r"expected the function that the distance is about"):
+                self.ask(f, away)
+
+    def test_the_distances_own_statistic_may_be_left_out_or_written_otherwise(self):
+        def lower(rows):
+            return np.percentile(rows[:, 0], 50, method="inverted_cdf")
+
+        for f in (None, self.away.statistic, lower):
+            assert self.ask(f, self.away).passed
+        with pytest.raises(ValueError, match="f=None: expected a function of rows"):
+            self.ask(None, lambda rows: 5)
+
+    def test_what_is_released_is_the_distances_own_statistic(self):
+        def changes(rows):  # what no rehearsal can see
+            return self.away.statistic(rows) if len(rows) <= 100 else 0.0
+
+        assert abs(self.ask(changes, self.away, bits=quiet_bits(1)).value - 50.0) < 20.0
+
+    def test_output_for_several_numbers_is_refused(self):
+        for output in (([0, 0], [1, 1]), ([0], [1])):
+            size = len(output[0])
+            with pytest.raises(ValueError, match=r"output=.*one number each"):
+                self.ask(lambda rows, size=size: np.zeros(size), lambda rows: 5, output=output)
+            with pytest.raises(ValueError, match=r"output=.*one number each"):
+                self.ask(None, self.away, output=output)
+
+    def test_a_distance_without_a_number_as_its_proposal_is_refused(self):
+        def distance(rows):
+            return 5.0
+
+        for wrong in (None, "a", float("nan")):
+            distance.proposal = wrong
+            with pytest.raises(ValueError, match=rf"distance.proposal={wrong!r}: expected a finite number above 0"):
+                self.ask(lambda rows: 50.0, distance)
 
     def test_a_distance_that_fails_counts_as_nothing(self):
         answer = dm.propose_test_release(

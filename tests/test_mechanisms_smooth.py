@@ -6,21 +6,23 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.integrate import quad
-from scipy.stats import kstest
 
 import discreet.mechanisms as dm
 from conftest import FALSE_ALARM
-from discreet import Ball, Guarantee
+from discreet import Ball, Category, Curator, Guarantee, Number, Schema
 from discreet.door import open_rows
 from discreet.guarantees import ApproximateLoss, PureLoss
+from discreet.ledger import Ledger
+from discreet.mechanisms.admissible import Inverted
 from discreet.mechanisms.median_sensitivity import _smooth, rank_of
 from discreet.mechanisms.own import Own
-from discreet.mechanisms.smooth_median import SmoothMedian
+from discreet.mechanisms.smooth_median import OneColumn, SmoothMedian
 from discreet.mechanisms.smooth_sensitivity import FLOOR, SmoothOwn
 from discreet.records import Box
-from goodness import binomial_p
+from goodness import binomial_p, chi_square_p
 from test_mechanisms import REPLACE, as_rows, data_sets, neighbours, pairs, quiet_bits
 
 PURE = [dm.StudentNoise(), dm.StudentNoise(1), dm.CauchyNoise(), dm.CauchyNoise(2), dm.CauchyNoise(3.5)]
@@ -97,18 +99,23 @@ class TestNoises:
     def test_draws_have_the_density(self, noise):
         z = noise.sample(4000, quiet_bits(8))
 
-        def cdf(x):
-            return float(quad(lambda t: math.exp(noise.log_density(np.float64(t))), 0.0, x, limit=200)[0])
+        def mass(x):
+            return 2 * float(quad(lambda t: math.exp(noise.log_density(np.float64(t))), 0.0, x, limit=200)[0])
 
-        places = np.linspace(0.0, 1.0, 41)[1:-1]
-        assert [2 * cdf(x) for x in noise.quantile(places)] == pytest.approx(places, abs=1e-6)
-        u = np.interp(np.abs(z), noise.quantile(np.linspace(0, 1 - 1e-9, 5001)), np.linspace(0, 1 - 1e-9, 5001))
-        assert kstest(u, "uniform").pvalue > FALSE_ALARM
+        if isinstance(noise, Inverted):
+            places = np.linspace(0.0, 1.0, 41)[1:-1]
+            assert [mass(x) for x in noise.quantile(places)] == pytest.approx(places, abs=1e-6)
+        grid = np.append(np.logspace(-5, 3, 400), np.inf)
+        masses = np.append([mass(x) for x in grid[:-1]], 1.0)
+        assert masses[-2] == pytest.approx(1.0, abs=1e-3)  # γ = 2 has most beyond it
+        counts = np.histogram(np.abs(z), np.append(0.0, grid))[0]
+        assert chi_square_p(counts, np.diff(masses, prepend=0.0)) > FALSE_ALARM
         assert abs((z > 0).sum() - 2000) < 6.2 * math.sqrt(1000)
 
     def test_parameters_at_the_edge(self):
-        with pytest.raises(ValueError, match="expected above 1"):
-            dm.CauchyNoise(1.0)
+        for power in (1.0, 1.2, 65.0):
+            with pytest.raises(ValueError, match=r"expected from 1.25 to 64"):
+                dm.CauchyNoise(power)
         with pytest.raises(ValueError, match=r"expected from 0.25"):
             dm.StudentNoise(1e-3)
         alpha, beta = dm.LaplaceSlide().rates(1.0, 1e-300)
@@ -183,7 +190,7 @@ class TestSmoothMedian:
         def log_density(rows):
             key = tuple(sorted(rows))
             if key not in known:
-                value, bound = way.bounded(as_rows(key), beta)
+                value, bound = way.bounded(as_rows(key), alpha, beta)
                 scale = bound / alpha
                 known[key] = way.noise.log_density((self.y - value) / scale) - math.log(scale)
             return known[key]
@@ -219,7 +226,7 @@ class TestSmoothMedian:
         y = np.linspace(-200.0, 204.0, 40_401)
         densities = {}
         for rows in data_sets(VALUES, (1, 3)):
-            value, bound = way.bounded(as_rows(rows), beta)
+            value, bound = way.bounded(as_rows(rows), alpha, beta)
             densities[rows] = np.exp(noise.log_density((y - value) * alpha / bound)) * alpha / bound
         step = y[1] - y[0]
         worst = max(
@@ -236,7 +243,7 @@ class TestSmoothMedian:
         setting = open_rows(rows, bounds=(LOW, HIGH)).setting
         drawn = np.concatenate([way.planned(loss, setting).draw(rows, bits) for _ in range(800)])
         alpha, beta = noise.rates(1.0, loss.failure, 0.5)
-        _, bound = way.bounded(rows, beta)
+        _, bound = way.bounded(rows, alpha, beta)
         for level in (0.2, 0.5):
             half = bound / alpha * float(noise.quantile(np.array(level)))
             assert half < 2.0
@@ -269,6 +276,16 @@ class TestSmoothMedian:
                 dm.smooth_median([0.5], bounds=(0, 1), epsilon=1.0, share=share)
         with pytest.raises(ValueError, match="at least one row"):
             dm.smooth_median([], bounds=(0, 1), epsilon=1.0)
+        frame, schema = pd.DataFrame({"c": ["a", "b"]}), Schema({"c": Category(["a", "b"], missing="fill", fill="a")})
+        for column in (None, "c", 0):
+            with pytest.raises(ValueError, match="expected a numeric column"):
+                dm.smooth_median(frame, column, schema=schema, epsilon=1.0)
+
+    def test_a_question_that_is_asked_by_hand_needs_rows_that_surely_count(self):
+        curator = Curator(pd.DataFrame({"x": [0.5, np.nan]}), schema=Schema({"x": Number(0, 1)}))
+        way = SmoothMedian(dm.StudentNoise(), 0.5, Box(0, 1).for_columns(1))
+        with pytest.raises(ValueError, match=r"query='smooth median': expected rows of which each surely counts"):
+            curator.measure(OneColumn(way, 1, 0), Guarantee(1.0))
 
     @pytest.mark.parametrize("epsilon", [1e-200, 1e-6, 50.0, 1e4])
     def test_any_epsilon_gives_a_number_in_the_bounds_or_an_error_of_its_own(self, epsilon):
@@ -290,9 +307,41 @@ class TestOwn:
         way = SmoothOwn(
             dm.StudentNoise(), 0.5, Box(0, 2).for_columns(1), Own.of(np.max, (0, 2)), lambda rows, beta: rows.sum() - 3
         )
-        assert way.bounded(as_rows((1.0, 9.0)), 0.1) == (2.0, 2.0)  # both cut at the width
-        assert way.bounded(as_rows((1.0, 1.0)), 0.1) == (1.0, 2.0 * FLOOR)
-        assert way.bounded(as_rows(()), 0.1)[0] == 1.0  # the default
+        assert way.bounded(as_rows((1.0, 9.0)), 0.5, 0.1) == (2.0, 2.0)  # both cut at the width
+        assert way.bounded(as_rows((1.0, 1.0)), 0.5, 0.1) == (1.0, 2.0 * FLOOR)
+        assert way.bounded(as_rows(()), 0.5, 0.1)[0] == 1.0  # the default
+
+    @pytest.mark.parametrize("box", [Box(0, 1), Box(-1e9, -1e9 + 1), Box(1e16, 1e16 + 2), Box(-3, 3)], ids=repr)
+    @pytest.mark.parametrize("alpha", [1e-3, 1.0, 1e6, 1e15])
+    def test_the_noise_is_never_lost_in_the_last_bits(self, box, alpha):
+        """Of all floats in the box none is farther from the next than 2⁻¹² of the noise's scale."""
+        box = box.for_columns(1)
+        way = SmoothOwn(dm.StudentNoise(), 0.5, box, Own.of(np.max, (0, 2)), lambda rows, beta: 0.0)
+        _, bound = way.bounded(as_rows((1.0,)), alpha, 0.1)
+        assert max(np.spacing(np.abs(box.low))[0], np.spacing(np.abs(box.high))[0]) <= 2.0**-12 * bound / alpha
+
+    def test_nothing_is_spent_where_output_is_for_several_numbers(self, tmp_path):
+        ledger = Ledger(tmp_path / "ledger.sqlite")
+        curator = Curator(np.zeros((5, 1)), space=Box(0, 1), name="rows", ledger=ledger)
+        for output in (([0, 0], [1, 1]), ([0], [1]), (0, [1, 2])):
+            size = np.broadcast(*output).size
+            with pytest.raises(ValueError, match=r"output=\(.*expected \(low, high\), one number each"):
+                dm.smooth_sensitivity(
+                    lambda rows, size=size: np.zeros(size), lambda rows, beta: 1.0, curator, output=output, epsilon=1.0
+                )
+        assert len(ledger.history("rows")) == 0
+
+    def test_output_and_default_are_named_where_they_are_wrong(self):
+        def message(**more):
+            given = {"output": (0, 1), "bounds": (0, 1), "epsilon": 1.0, **more}
+            with pytest.raises(ValueError, match="expected") as caught:
+                dm.smooth_sensitivity(lambda rows: 0.5, lambda rows, beta: 1.0, [0.5], **given)
+            return str(caught.value)
+
+        for output in ((0, 1e308), (1, 0), (0, float("nan")), ("a", "b"), (-1e300, 1e300), (0, 1e-310)):
+            assert message(output=output).startswith(f"output={output!r}: expected ")
+        for default in ("a", [1.0, 2.0], float("inf"), {}, 10**400):
+            assert message(default=default).startswith(f"default={default!r}: expected a finite number;")
 
     def test_the_medians_own_bound_gives_the_same_law(self):
         median = SmoothMedian(dm.StudentNoise(), 0.5, Box(LOW, HIGH).for_columns(1))
@@ -304,7 +353,7 @@ class TestOwn:
             lambda rows, beta: dm.smooth_sensitivity_of_median(np.sort(rows[:, 0]), LOW, HIGH, beta),
         )
         for rows in data_sets(VALUES, (1, 3)):
-            assert own.bounded(as_rows(rows), 0.2) == median.bounded(as_rows(rows), 0.2)
+            assert own.bounded(as_rows(rows), 0.5, 0.2) == median.bounded(as_rows(rows), 0.5, 0.2)
 
     def test_losses_are_the_noises(self):
         assert SmoothMedian(dm.StudentNoise(), 0.5, Box(0, 1)).usual_loss(Guarantee(1.0)) == PureLoss(1.0)

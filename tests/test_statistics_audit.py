@@ -1,0 +1,152 @@
+"""Whole statistics under audit: how far each release of a call moves on a neighbour, against what it was charged for.
+
+Every measurement that a function makes is intercepted and asked of a neighbour too, so that not only each query by
+itself is checked but how functions put them together: groups, weights, parts, ranges found before, shares of ε.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import discreet as dp
+from discreet import statistics as st
+from discreet.door import Curator
+from discreet.mechanisms.order import TIE_BITS, Quantiles, Ranks
+from discreet.noise import GaussianNoise
+
+COLUMNS = {
+    "x": dp.Number(0, 10),
+    "y": dp.Number(-3, 10),
+    "w": dp.Number(0, 2),
+    "g": dp.Category(["a", "b", "c"]),
+}
+ROWS = dp.Schema(COLUMNS)
+PERSONS = dp.Schema(COLUMNS, unit="person", max_rows=3)
+BOTH = ["x", "y"]
+
+ASKED = {
+    "mean": lambda c, **how: st.mean(c, BOTH, **how),
+    "mean by, weighted": lambda c, **how: st.mean(c, BOTH, by="g", weights="w", **how),
+    "loose mean": lambda c, **how: st.mean(c, BOTH, loose=True, weights="w", **how),
+    "trimmed mean": lambda c, **how: st.trimmed_mean(c, "x", weights="w", **how),
+    "variance": lambda c, **how: st.variance(c, BOTH, by="g", weights="w", **how),
+    "covariance": lambda c, **how: st.covariance(c, BOTH, by="g", **how),
+    "quantiles by": lambda c, **how: st.quantiles(c, [0.1, 0.2, 0.5, 0.7, 0.95], "x", by="g", step=0.5, **how),
+    "weighted quantile": lambda c, **how: st.quantile(c, 0.8, "x", weights="w", **how),
+    "lower end": lambda c, **how: st.quantile(c, 0.0, "x", by="g", step=0.5, **how),
+    "upper end": lambda c, **how: st.quantile(c, 1.0, "x", **how),
+    "interquartile range": lambda c, **how: st.interquartile_range(c, "x", weights="w", **how),
+    "count": lambda c, **how: st.count(c, by="g", **how),
+    "histogram": lambda c, **how: st.histogram(c, "x", by="g", **how),
+    "density": lambda c, **how: st.density(c, "x", **how),
+    "absolute": lambda c, **how: st.m_estimate(c, BOTH, loss="absolute", **how),
+}
+ADAPTIVE = {
+    "adaptive variance": lambda c, **how: st.variance(c, BOTH, method="adaptive", **how),
+    "adaptive covariance": lambda c, **how: st.covariance(c, BOTH, method="adaptive", **how),
+    "functional density": lambda c, **how: st.density(c, "x", method="functional", **how),
+}
+
+
+def extreme_row(rng, person):
+    def number(low, high):
+        return float(rng.choice([low, high, low, high, rng.uniform(low, high), np.nan, 1e308, -1e308]))
+
+    return number(0, 10), number(-3, 10), float(rng.choice([0.0, 1.0, 2.0, 2.0])), str(rng.choice(list("abc"))), person
+
+
+def neighbours(rng, kind):
+    """Return two curators whose rows are neighbours: a row, or a person of up to three rows, added or replaced."""
+    number = int(rng.choice([3, 12, 60]))
+    tied = rng.random() < 0.5
+    rest = [(5.0, 5.0, 2.0, "a", i) if tied else extreme_row(rng, i) for i in range(number)]
+    schema = PERSONS if kind.startswith("person") else ROWS
+    times = (4, 4) if schema is PERSONS else (1, 1)  # the fourth row of a person does not count
+    one, other = ([extreme_row(rng, -1)] * many for many in times)
+    relation = "add-remove" if kind.endswith("added") else "replace-one"
+    pair = (rest if kind.endswith("added") else rest + one, rest + other)
+    frames = [pd.DataFrame(rows, columns=["x", "y", "w", "g", "person"]) for rows in pair]
+    return [dp.Curator(frame, schema=schema, neighbors=relation, at_most=500) for frame in frames]
+
+
+def move_of_quantiles(query, loss, setting, values, rng):
+    """Return the range of the log-ratio of the laws, or its size where ties are broken, in units of what it cost."""
+    eta = query.way.eta(query, loss, setting)
+    bits = rng.integers(0, 2**TIE_BITS, max(map(len, values)))  # the same for the rows that both have
+    most = least = 0.0
+    for target in query.targets:
+        laws = []
+        for rows in values:
+            numbers = rows[:, 0].astype(np.int64)
+            if query.break_ties:
+                numbers = (numbers << TIE_BITS) | bits[: len(numbers)]
+            here = (numbers >= target.first) & (numbers <= target.last)
+            if query.by is not None:
+                here &= rows[:, 1] == target.group
+            order = np.argsort(numbers[here], kind="stable")
+            weights = None if query.weights is None else rows[here, -1].astype(np.int64)[order]
+            starts, counts, scores, _ = Ranks(numbers[here][order], weights, target, eta).runs()
+            laws.append((starts, scores - np.logaddexp.reduce(scores + np.log(counts.astype(float)))))
+        points = np.unique(np.concatenate([starts for starts, _ in laws]))
+        one, other = (scores[np.searchsorted(starts, points, side="right") - 1] for starts, scores in laws)
+        most, least = most + (one - other).max(), least + (one - other).min()
+    return (max(most, -least) if query.break_ties else most - least) / loss.epsilon
+
+
+def audited(monkeypatch, rng):
+    """Intercept measurements; return a function that asks something of two neighbours and returns the largest move."""
+    measured, found = Curator._let_out, []
+    other = [None]
+
+    def let_out(self, query, plan, bits, recorded):
+        values = [query.collect(curator._records, self.setting) for curator in (self, other[0])]
+        if isinstance(query, Quantiles):
+            found.append(move_of_quantiles(query, plan.loss, self.setting, values, rng))
+        elif isinstance(plan.law, GaussianNoise):
+            found.append(np.linalg.norm(values[0] - values[1]) / plan.law.scale / plan.loss.gaussian)
+        else:
+            found.append(np.abs(values[0] - values[1]).sum() / plan.law.scale / plan.loss.epsilon)
+        return measured(self, query, plan, bits, recorded)
+
+    def ask(what, one, another, **how):
+        found.clear()
+        other[0] = another
+        what(one, **how)
+        return max(found)
+
+    monkeypatch.setattr(Curator, "_let_out", let_out)
+    return ask
+
+
+@pytest.mark.parametrize("kind", ["row added", "row replaced", "person added", "person replaced"])
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_no_release_of_a_call_moves_further_than_it_was_charged_for(kind, delta, monkeypatch):
+    rng = np.random.default_rng(17)
+    ask = audited(monkeypatch, rng)
+    worst = 0.0
+    for _ in range(6):
+        pair = neighbours(rng, kind)
+        for name, what in (ASKED | (ADAPTIVE if delta else {})).items():
+            moved = ask(what, *pair, epsilon=2.0, delta=delta)
+            assert moved <= 1.0 + 1e-9, (name, moved)
+            worst = max(worst, moved)
+    assert worst > 0.95  # the worlds are hard enough to reach what is charged
+
+
+@pytest.mark.parametrize("fault", ["quantiles", "groups"])
+def test_the_audit_catches_a_broken_copy(fault, monkeypatch):
+    rng = np.random.default_rng(18)
+    ask = audited(monkeypatch, rng)
+    if fault == "quantiles":
+        from discreet.mechanisms.order import DrawnQuantiles
+
+        right = DrawnQuantiles.spread
+        monkeypatch.setattr(DrawnQuantiles, "spread", lambda self, query, setting: right(self, query, setting) / 2.0)
+    else:
+        from discreet.door.queries import Grouped
+
+        monkeypatch.setattr(Grouped, "bound", property(lambda self: self.query.bound))
+    what = ASKED["quantiles by" if fault == "quantiles" else "count"]
+    assert max(ask(what, *neighbours(rng, "row replaced"), epsilon=2.0) for _ in range(20)) > 1.05
