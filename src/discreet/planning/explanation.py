@@ -115,7 +115,7 @@ class Explanation:
         return (
             f"These limit what a {self.unit}'s own {own} away, to somebody who knows all the rest of the data. One may "
             f"learn about a {self.unit} from the others (that smokers fall ill), and that would come out without this "
-            f"{self.unit}'s record too."
+            f"{self.unit} too."
         )
 
     def _failures(self) -> str:

@@ -37,10 +37,12 @@ ratio, normal where noise is Gaussian, does not: to merge outputs can move some 
 
 Of one point (ε, δ) the best e is ε, t = ε − ln(1 − δ/τ): with x = e^e below e^ε the curve is c − kx, c = δ + (1 −
 δ)e^ε/(1 + e^ε), and e^t = τx/(τ − c + kx) does not grow with x as long as τ ≤ c, and c ≥ (1 + δ)/2. No smaller t will
-do: an output of probability τ under P and e^(−t)τ under Q, against all else, keeps (ε, δ). (With P ahead this is τ −
-e^(ε−t)τ = δ. With Q ahead it is (τ − δ)/x + x(1 − τ) ≥ 1 − δ at x = e^ε, with equality at x = 1, where the left side,
-convex, does not fall for τ ≤ (1 + δ)/2.) At τ = δ there is no t at all. ``beyond`` takes τ = 10δ, for which t = ε +
-0.106, where 2δ would have ε + ln 2; or the middle of δ and 1, where that is less.
+do: an output of probability τ under P and e^(−t)τ under Q, against all else, keeps (ε, δ). By this output P exceeds
+e^ε Q by τ − e^(ε−t)τ = δ. By all else Q exceeds e^ε P by 1 − (τ − δ)/x − x(1 − τ), x = e^ε: it is δ at x = 1, concave,
+and does not grow for τ ≤ (1 + δ)/2.
+
+At τ = δ there is no t at all. ``beyond`` takes τ = 10δ, for which t = ε + 0.106, where 2δ would have ε + ln 2; or the
+middle of δ and 1, where that is less.
 """
 
 from __future__ import annotations

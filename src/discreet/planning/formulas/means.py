@@ -22,8 +22,8 @@ s the standard deviation of one noise and v = h√d·m the offset of the mean fr
 0.25, where their number is private or one may be left out for a missing value. Elsewhere a = 0 and the second term and
 r are gone.
 
-**Where it ends.** Against a million draws (v = 0 and 0.2 of the width) the root is within 2 % up to r = 0.15, within 5
-% up to r = 0.2, and from there to r = 0.35 at most 12 % low. Means are cut to the bounds. Where that matters, at large
+**Where it ends.** Against a million draws (v = 0 and 0.2 of the width) the root is within 2 % up to r = 0.15, at
+r = 0.2 at most 5 % low, and at r = 0.35 at most 12 %. Means are cut to the bounds. Where that matters, at large
 r or near an end of the bounds, it is too high, which is the safe side. ``strain`` is r; a plan says where it is above
 0.1.
 """

@@ -25,10 +25,10 @@ The data's units are (h√d)² times as large. ``Covariance`` is the root mean s
 norm over d.
 
 **Where it ends.** All this is first order: (e_i/n)² and the square of r, the noise on the number of rows over it, are
-left out. Of counted rows that fill their bounds evenly variances err by 1 % more than predicted at r = 0.02, 3 % at
+left out. Of counted rows that fill their bounds evenly variances err by ½ % more than predicted at r = 0.02, 3 % at
 0.05, 12 % at 0.1 and 28 % at 0.2. Answers are cut to what can be, no variance below 0. Where the noise is about as
 large as the variance this matters more, and the prediction is too high. ``strain`` is r; a plan says where it is above
-0.1.
+0.1. (Axes do not feel r: a matrix over another number of rows has the same ones.)
 
 **Principal axes** (``Axes``). The noise on the second moment is symmetric Gaussian with τ = s/(c√2·n) off the diagonal.
 An axis of variance λ, by g = λ − λ' above the next, turns to first order by angles of variance τ²/g² in each of the d −
@@ -63,10 +63,6 @@ class SecondMoments(Bounded):
     def query(self) -> Moments:
         """What is measured."""
         return self._moments(0.5 / self.d, 1.0 / math.sqrt(self.d), 1.0)
-
-    def strain(self, promise: Guarantee) -> float:
-        """Return r, the noise on the number of rows over it."""
-        return self._strain(self.query.bound, math.sqrt(self.query.weights[0]), promise)
 
     def _squared(self, promise: Guarantee) -> tuple[float, float]:
         """Return the squared noise of a variance and of a covariance, in the data's units."""
@@ -129,6 +125,10 @@ class Covariance(SecondMoments):
     measure: ClassVar[str] = (
         "root mean squared error over the entries of the covariance by method='one-shot', in the data's squared units"
     )
+
+    def strain(self, promise: Guarantee) -> float:
+        """Return r, the noise on the number of rows over it."""
+        return self._strain(self.query.bound, math.sqrt(self.query.weights[0]), promise)
 
     def noise(self, promise: Guarantee) -> float:
         """Return the root mean square of the noise over all entries."""
