@@ -5,22 +5,23 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import discreet
-from discreet.door import Bound, Histogram, Moments, Query, Sum
+from discreet.door import Bound, Gathering, Histogram, Moments, Query, Sum
 from discreet.door.registry import QUERIES
 from discreet.door.search import random_codes, worst_neighbours
 from discreet.records import Ball, Block, Box
 
 
-def library_queries() -> set[type]:
-    """Return all concrete queries that the library defines, in whatever module."""
+def library_questions(kind: type) -> set[type]:
+    """Return all concrete questions of a kind that the library defines, in whatever module."""
     for module in pkgutil.walk_packages(discreet.__path__, "discreet."):
         importlib.import_module(module.name)
-    found, ahead = set(), [Query]
+    found, ahead = set(), [kind]
     while ahead:
         for query in ahead.pop().__subclasses__():
             ahead.append(query)
@@ -29,12 +30,34 @@ def library_queries() -> set[type]:
     return found
 
 
-LIBRARY = library_queries()  # imports every module, so that every query has registered itself
+LIBRARY = library_questions(Query)  # imports every module, so that every query has registered itself
 EACH = sorted(QUERIES, key=lambda query: query.__name__)
 
 
 def test_every_query_is_registered():
     assert {query for query in QUERIES if query.__module__.startswith("discreet.")} == LIBRARY
+
+
+# A question that needs rows side by side has no bound to search; its law is enumerated over small worlds instead.
+ENUMERATED = {
+    "Quantiles": "test_order.py",
+    "OneColumn": "test_mechanisms_smooth.py",
+    "Smoothed": "test_mechanisms_smooth.py",
+    "Selected": "test_mechanisms_choice.py",
+    "Placed": "test_mechanisms_choice.py",
+    "Perturbation": "test_mechanisms_noise.py",
+    "NoisyRows": "test_mechanisms_noise.py",
+    "Aggregation": "test_mechanisms_blocks.py",
+    "Proposed": "test_mechanisms_propose.py",
+}
+
+
+def test_every_gathering_has_its_laws_enumerated_somewhere():
+    found = {question.__name__ for question in library_questions(Gathering)}
+    assert found == {*ENUMERATED, "WholeRows"}  # which only hands rows on, to the passages of the others
+    for name, file in ENUMERATED.items():
+        text = (Path(__file__).parent / file).read_text(encoding="utf-8")
+        assert "neighbours" in text, (name, file)
 
 
 @pytest.mark.parametrize("query", EACH, ids=lambda query: query.__name__)
