@@ -230,6 +230,14 @@ class TestTheWhole:
         )
         assert median.guarantee == Guarantee(1.0)
 
+    @pytest.mark.parametrize("aggregate", ["mean", "median"])
+    def test_a_wrong_delta_is_refused_for_either_centre(self, aggregate):
+        for delta in (-1, float("nan"), 1.0, "small"):
+            with pytest.raises(ValueError, match=f"delta={delta!r}: expected a probability"):
+                dm.sample_and_aggregate(
+                    np.mean, [0.5] * 9, bounds=(0, 1), output=(0, 1), epsilon=1.0, delta=delta, aggregate=aggregate
+                )
+
     def test_blocks_must_be_said_where_the_number_of_rows_is_secret(self):
         with pytest.raises(ValueError, match="blocks=None"):
             dm.sample_and_aggregate(np.mean, [0.5], bounds=(0, 1), output=(0, 1), epsilon=1.0, neighbors="add-remove")
