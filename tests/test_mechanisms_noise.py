@@ -100,12 +100,14 @@ class TestRows:
             dm.input_perturbation(frame, schema=Schema({"x": Number(0, 1)}), epsilon=1.0)
 
     def test_a_question_that_is_asked_by_hand_needs_rows_that_surely_count(self):
-        curator = Curator(pd.DataFrame({"x": [0.5, float("nan")]}), schema=Schema({"x": Number(0, 1)}))
+        frame = pd.DataFrame({"x": [0.5, 0.7]})
+        whole = Curator(frame, schema=Schema({"x": Number(0, 1, missing="fill", fill=0.5)}))
         for wrong in (1, 3):
             with pytest.raises(ValueError, match=f"rows={wrong}: expected how many there are, 2"):
-                curator.plan(self.module.NoisyRows(curator.space, wrong), Guarantee(1.0))
-        with pytest.raises(ValueError, match=r"query='noisy rows': expected rows of which each surely counts"):
-            curator.measure(self.module.NoisyRows(curator.space, 2), Guarantee(1.0))
+                whole.plan(self.module.NoisyRows(whole.space, wrong), Guarantee(1.0))
+        gaps = Curator(frame, schema=Schema({"x": Number(0, 1)}))
+        with pytest.raises(ValueError, match=r"query='noisy rows': expected .*each surely counts"):
+            gaps.plan(self.module.NoisyRows(gaps.space, 2), Guarantee(1.0))
 
 
 class TestResults:

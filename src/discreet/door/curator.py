@@ -241,7 +241,8 @@ class Curator:
     def setting(self) -> Setting:
         """The public numbers that a passage plans with."""
         rows = max(self._records.rows, 1) if self._size_is_public else self._at_most
-        return Setting(self.neighbors, self._records.max_rows, rows, self._records.float_error)
+        records = self._records
+        return Setting(self.neighbors, records.max_rows, rows, records.float_error, records.complete)
 
     def plan(
         self, query: Question, loss: Loss | Guarantee, passage: Passage | None = None, bits: Bits | None = None

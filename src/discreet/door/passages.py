@@ -58,12 +58,15 @@ class Setting:
         A public bound on the number of rows.
     accumulation : float
         The γ of the source's float summation (``discreet.records``).
+    complete : bool
+        Whether each row surely counts and stands for itself, so that under replace-one ``rows`` is their number.
     """
 
     neighbors: Neighbors
     max_rows: int
     rows: int
     accumulation: float
+    complete: bool = False
 
     def sensitivity(self, query: Query, norm: str) -> float:
         """Return how far apart two neighbours' computed sums can be: the ideal distance and both float errors."""

@@ -26,9 +26,9 @@ from discreet.door import Answer, Declarations, Gathering, Passage, Question, op
 from discreet.door.part import Part
 from discreet.door.passages import Plan, Setting
 from discreet.guarantees import Guarantee, LaplaceLoss, Loss, Neighbors, PureLoss
-from discreet.mechanisms.own import Array, gaussian_or_laplace, only_complete
+from discreet.mechanisms.own import Array, gaussian_or_laplace, refuse_gaps
 from discreet.noise import Bits, EuclideanNoise, GaussianNoise, LaplaceNoise, SecureBits
-from discreet.records import Ball, Block, Box, Records
+from discreet.records import Ball, Block, Box
 
 __all__ = ["input_perturbation"]
 
@@ -95,8 +95,7 @@ class EachRow(Passage):
         """Return the noise for a ``PureLoss``, a ``LaplaceLoss`` (in one dimension) or a Gaussian one."""
         if not isinstance(query, NoisyRows):
             raise ValueError(f"query={query.name!r}: expected NoisyRows")
-        if setting.neighbors is not Neighbors.REPLACE_ONE or setting.max_rows != 1:
-            raise ValueError(f"neighbors={setting.neighbors}: expected replace-one, with one row for each unit")
+        refuse_gaps(setting, query.name)
         if query.rows != setting.rows:
             raise ValueError(f"rows={query.rows!r}: expected how many there are, {setting.rows}")
         law = self.law(loss, query.dimension)
@@ -155,10 +154,6 @@ class NoisyRows(Gathering):
     def width(self) -> int:
         """All of them."""
         return self.space.dimension
-
-    def collect(self, records: Records, setting: Setting) -> Array:
-        """Return all rows, each of which must count."""
-        return super().collect(only_complete(records, self.name), setting)
 
     def taken(self, block: Block) -> Any:
         """Return the row's image in the unit ball."""

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from discreet.door import Curator, Gathering, Passage, Question
 from discreet.door.passages import Plan, Setting
-from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
-from discreet.records import Block, Box, Records
+from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, Neighbors, calibrate
+from discreet.records import Block, Box
 
-__all__ = ["LARGEST", "Array", "Own", "OwnPassage", "WholeRows", "gaussian_or_laplace", "made_up", "only_complete"]
+__all__ = ["LARGEST", "Array", "Own", "OwnPassage", "WholeRows", "gaussian_or_laplace", "made_up", "refuse_gaps"]
 
 Array = NDArray[np.float64]
 
@@ -223,18 +223,13 @@ def made_up(curator: Curator, count: int = REHEARSED) -> Array:
     return np.concatenate(columns, axis=1)
 
 
-def only_complete(records: Records, query: str) -> Records:
-    """Return records of which each row surely counts and stands for itself; an error, by what is declared, otherwise.
-
-    For questions whose proof takes the number of rows as public. Their functions refuse such records before anything is
-    spent; this is for those who take the question to the curator by themselves.
-    """
-    if not records.complete:
+def refuse_gaps(setting: Setting, query: str) -> None:
+    """Raise where rows may be dropped or a unit may have several: for proofs that take their number as public."""
+    if setting.neighbors is not Neighbors.REPLACE_ONE or not setting.complete:
         raise ValueError(
-            f"query={query!r}: expected rows of which each surely counts and stands for itself, since their number "
-            "must be public; write missing='fill' for columns with gaps, and one row for each person"
+            f"query={query!r}: expected replace-one, and rows of which each surely counts and stands for itself, since "
+            "their number must be public; write missing='fill' for columns with gaps, and one row for each person"
         )
-    return records
 
 
 def gaussian_or_laplace(guarantee: Guarantee) -> Loss:

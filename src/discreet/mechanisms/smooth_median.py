@@ -16,10 +16,10 @@ from discreet.door.passages import Plan, Setting
 from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.mechanisms.admissible import AdmissibleNoise
 from discreet.mechanisms.median_sensitivity import rank_of, smooth_sensitivity_of_median
-from discreet.mechanisms.own import Array, only_complete
+from discreet.mechanisms.own import Array, refuse_gaps
 from discreet.mechanisms.smooth_sensitivity import Smooth, noise_for, share_for
 from discreet.noise import Bits
-from discreet.records import Ball, Block, Box, Records
+from discreet.records import Ball, Block, Box
 
 __all__ = ["smooth_median"]
 
@@ -123,8 +123,7 @@ class SmoothMedian(Smooth):
 
     def planned(self, loss: Loss, setting: Setting) -> Plan:
         """Return the draw; under replace-one only."""
-        if setting.neighbors is not Neighbors.REPLACE_ONE:
-            raise ValueError(f"neighbors={setting.neighbors}: expected replace-one")
+        refuse_gaps(setting, OneColumn.name)
         return super().planned(loss, setting)
 
 
@@ -151,10 +150,6 @@ class OneColumn(Gathering):
     def width(self) -> int:
         """One."""
         return 1
-
-    def collect(self, records: Records, setting: Setting) -> Array:
-        """Return the column of all rows, each of which must count."""
-        return super().collect(only_complete(records, self.name), setting)
 
     def taken(self, block: Block) -> Any:
         """Return the column."""
