@@ -73,7 +73,9 @@ def calibrate(guarantee: Guarantee, losses: Losses, method: str = "exact", *, in
     first = at(1.0)
     first.usage(guarantee)  # says what is wrong with the guarantee before a search
     start, relative = 1.0, 1e-13
-    if not first.quick:  # never above the moments accountant, which is quick to ask
+    if not guarantee.delta:  # pure losses add up, and more noise divides each of them
+        start = min(max(first.usage(guarantee), 1e-300), 1e300)
+    elif not first.quick:  # never above the moments accountant, which is quick to ask
         moments = least_on_half_line(lambda factor: Moments(at(factor).counts).usage(guarantee), 1.0, 1.0)
         start, relative = (moments if math.isfinite(moments) else 1.0), 1e-9
     noise = least_on_half_line(lambda factor: at(factor).usage(guarantee), 1.0, start, relative)

@@ -56,7 +56,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from discreet.arguments import positive
@@ -66,7 +66,7 @@ from discreet.guarantees import BoundedRangeLoss, Guarantee, Loss, Neighbors, Pu
 from discreet.noise import Bits, SecureBits, bernoulli_exp, categorical, uniform_integers
 from discreet.records import Ball, Block, Box
 
-__all__ = ["TIE_BITS", "DrawnQuantiles", "Quantiles", "Ranks", "Scale", "Target", "quantile_levels"]
+__all__ = ["TIE_BITS", "DrawnQuantiles", "Quantiles", "Ranks", "Scale", "Steps", "Target", "quantile_levels"]
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -124,6 +124,37 @@ class Scale:
         if self.step is not None:
             return min(self.low + number * self.step, self.high)
         return self.low + (self.high - self.low) * (number / self.count)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps of any width: public values in increasing order, to which rows go down, or up.
+
+    A quantile of rows that went down is at or below that of the rows themselves, and so is a lower limit of it.
+
+    >>> down = Steps((0.0, 1.0, 10.0), up=False)
+    >>> down.number(np.array([-1.0, 0.5, 1.0, 99.0])).tolist(), Steps((0.0, 1.0, 10.0), up=True).number(np.array([0.5]))
+    ([0.0, 0.0, 1.0, 2.0], array([1.]))
+    """
+
+    values: tuple[float, ...]
+    up: bool
+
+    @property
+    def count(self) -> int:
+        """The largest number of a step."""
+        return len(self.values) - 1
+
+    def number(self, x: Any) -> Any:
+        """Return the number of each row's step, as floats; elementwise and monotone. Array-API generic."""
+        xp = array_namespace(x)
+        steps = xp.asarray(self.values, dtype=x.dtype, device=device(x))
+        place = xp.searchsorted(steps, x, side="left") if self.up else xp.searchsorted(steps, x, side="right") - 1
+        return xp.clip(xp.astype(place, xp.float64), 0.0, float(self.count))
+
+    def value(self, number: float) -> float:
+        """Return the value of a step."""
+        return self.values[int(number)]
 
 
 @dataclass(frozen=True)
@@ -211,7 +242,7 @@ class Quantiles(Gathering):
         The curator's.
     column : int
         Which of the numeric columns.
-    scale : Scale
+    scale : Scale or Steps
     targets : tuple of Target
         One for each part; the parts must not overlap.
     by : int or None
@@ -226,7 +257,7 @@ class Quantiles(Gathering):
 
     space: Box | Ball
     column: int
-    scale: Scale
+    scale: Scale | Steps
     targets: tuple[Target, ...]
     by: int | None = None
     weights: tuple[int, float] | None = None

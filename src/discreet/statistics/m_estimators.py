@@ -42,6 +42,7 @@ Array = NDArray[np.float64]
 Solve = Callable[[Array, Array | None], Array]  # weights of shape (draws, *bins) and a start, to θ of shape (draws, p)
 
 MOST = 2**16
+FINER = 3e4  # n·ε from which bins of half the width k pay: what they miss is then more than their noise
 USUAL = 1.345  # deviations: 95 % as efficient as the mean on normal rows
 
 
@@ -125,7 +126,8 @@ def m_estimate(
     epsilon, delta : float
         What to spend; Laplace noise at δ = 0, Gaussian above.
     bins : int
-        How many a column; by default ``lei_bins``, and for "huber" as many as make them no wider than k.
+        How many a column; by default ``lei_bins``, and for "huber" as many as make them no wider than k, or
+        half of it where there are many rows.
     counts : str
         ``"nearest"`` or ``"truncated"``; see the module.
     within : sequence of (low, high)
@@ -241,6 +243,8 @@ def _usual_bins(curator: Curator, plan: Query, cost: Loss, rows: int, intervals:
     """Return the default number of bins a column, from public numbers; nothing is spent."""
     law = curator.plan(plan, cost).law
     assert law is not None
-    balanced = lei_bins(rows, len(intervals), math.sqrt(8.0 / law.variance))  # the ε of as much Laplace noise
+    budget = math.sqrt(8.0 / law.variance)  # the ε of as much Laplace noise
+    balanced = lei_bins(rows, len(intervals), budget)
+    bend = bend / 2.0 if rows * budget > FINER else bend
     widest = float((intervals[:, 1] / 2.0 - intervals[:, 0] / 2.0).max())
     return max(balanced, math.ceil(min(2.0 * (widest / bend), 1e9)) if bend else 2)

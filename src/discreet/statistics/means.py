@@ -190,13 +190,15 @@ def _moments(asking: Asking, box: Box) -> Moments:
 def _loose(asking: Asking) -> Mean:
     """Return means of columns that are clipped to a range of their own, from two quantiles near the ends.
 
-    A quantile is drawn to within some 1/η rows, so aim at 4/η rows from each end, or at a quarter of them. From there
-    the range is widened as far as a Gaussian would go on until one row in n is left.
+    Beyond the rows lies a range that may be e^10 times as wide as theirs, all of it as good as the outermost row. So
+    aim at (ln n + 12)/η rows from each end, where the rows have more weight than all that, or at a quarter of them,
+    which is the most that can be had. From there the range is widened as far as a Gaussian would go on until one row
+    in n is left.
     """
     rows = float(max(asking.curator.size.units or GUESS, 2))
     number = len(asking.places)
     drawn, summed = asking.drawn(RANGE, 2 * number), asking.additive(1.0 - RANGE, number)
-    share = min(max(8.0 / (drawn[0].epsilon * rows), 1.0 / rows), 0.25)
+    share = min(max(2.0 * (math.log(rows) + 12.0) / (drawn[0].epsilon * rows), 1.0 / rows), 0.25)
     further = (ndtri(1.0 - 1.0 / rows) / ndtri(1.0 - share) - 1.0) / 2.0
     ends = [(place, q) for place in asking.places for q in (share, 1.0 - share)]
     questions = [_quantile(asking, place, q) for place, q in ends]

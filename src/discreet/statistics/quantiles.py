@@ -1,13 +1,12 @@
 """Quantiles: the exponential mechanism on a fine grid (``mechanisms.order``, where the proofs are).
 
-**Limits.** Part of ε draws a lower and an upper limit for each quantile, from a coarser grid of 2¹² steps and with rows
-made up at its ends, as many as their level asks for. They hold whatever the rows are. Without them no number is known
-that says how far off a quantile is: that depends on how dense the rows are there, which is private.
+**Limits.** Part of ε draws a lower and an upper limit for each quantile (``quantile_drawing``). They hold whatever the
+rows are, and are wide for that. Without them no number is known that says how far off a quantile is: that depends on
+how dense the rows are there, which is private.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -17,20 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import probability
-from discreet.door import Declarations, Release
-from discreet.guarantees import BoundedRangeLoss, Loss, PureLoss
-from discreet.mechanisms.order import TIE_BITS, Quantiles, Scale, Target, quantile_levels
+from discreet.door import Declarations
 from discreet.noise import Bits
 from discreet.statistics.asking import Asking
-from discreet.statistics.columns import limits_of
+from discreet.statistics.quantile_drawing import LIMITS, Drawing
 from discreet.statistics.statistic import Statistic
 
 __all__ = ["Quantile", "interquartile_range", "median", "quantile", "quantiles"]
 
 Array = NDArray[np.float64]
-
-LIMITS = 0.4  # of ε, for the limits
-COARSE = 2**12  # steps of the grid that limits are drawn from
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -226,17 +220,15 @@ def _quantiles(
     wanted = sorted(given)
     if interval is not None and probability("interval", interval) == 0.0:
         raise ValueError(f"interval={interval!r}: expected a level in (0, 1), or None for no limits")
-    drawing = _Drawing(asking, step, wanted)
-    share = 1.0 if interval is None else 1.0 - LIMITS
-    main = drawing.levels(share)
-    ends = [] if interval is None else drawing.ends(interval)
-    measure = asking.reserve("quantiles", [*drawing.rehearsed(main), *ends])
+    drawing = Drawing(asking, step, wanted)
+    main = drawing.levels(1.0 if interval is None else 1.0 - LIMITS)
+    ends = None if interval is None else drawing.limits(interval)
+    measure = asking.reserve("quantiles", [*drawing.rehearsed(main), *([] if ends is None else ends.plan)])
     found, releases = drawing.drawn(measure)
     limits = None
-    if ends:
-        outer = [measure(question) for question, _ in ends]
-        limits = drawing.limits([question for question, _ in ends], outer, found)
-        releases = [*outer, *releases]  # the value is read from the last one
+    if ends is not None:
+        lower, upper, outer = ends.drawn(measure, found)
+        limits, releases = (lower, upper), [*outer, *releases]  # the value is read from the last one
     order = [wanted.index(level) for level in given]
 
     def shown(values: Array) -> Any:
@@ -263,116 +255,3 @@ def _levels(name: str, levels: Any) -> list[float]:
     if len(set(found)) != len(found):
         raise ValueError(accepted)
     return found
-
-
-@dataclass(frozen=True)
-class _Drawing:
-    """Quantiles of a column, in every group."""
-
-    asking: Asking
-    step: float | None
-    wanted: list[float]
-
-    @property
-    def scale(self) -> Scale:
-        return Scale(*limits_of(self.asking.curator.space, self.asking.places[0]), self.step)
-
-    @property
-    def _groups(self) -> int:
-        return 1 if self.asking.groups is None else len(self.asking.groups)
-
-    def _question(self, scale: Scale, targets: Sequence[Target], *, break_ties: bool = False) -> Quantiles:
-        asking = self.asking
-        return Quantiles(
-            asking.curator.space, asking.places[0], scale, tuple(targets), asking.by, asking.weights, break_ties
-        )
-
-    def levels(self, share: float) -> tuple[Loss, ...]:
-        """Return a loss for each level of the tree: together a share of ε."""
-        number = len(list(quantile_levels(len(self.wanted))))
-        epsilon = share * self.asking.promise.epsilon / number
-        kind = PureLoss if number > 1 else BoundedRangeLoss
-        return (kind(epsilon, self.asking.promise.neighbors),) * number
-
-    def rehearsed(self, losses: Sequence[Loss]) -> list[tuple[Quantiles, Loss]]:
-        """Return questions like those to come, so that what would be refused is refused before anything is spent."""
-        scale, several = self.scale, len(losses) > 1
-        last = self._last(scale, several)
-        targets = [Target(0.5, group, 0, last) for group in range(self._groups)]
-        return [(self._question(scale, targets, break_ties=several), loss) for loss in losses]
-
-    @staticmethod
-    def _last(scale: Scale, several: bool) -> int:
-        return ((scale.count + 1) << TIE_BITS) - 1 if several else scale.count
-
-    def drawn(self, measure: Any) -> tuple[Array, list[Release]]:
-        """Return the quantiles, groups by levels, and the releases."""
-        scale, number = self.scale, len(self.wanted)
-        tree = list(quantile_levels(number))
-        several = len(tree) > 1
-        last = self._last(scale, several)
-        # With the ends of the scale at both sides; in units of the candidates.
-        places = np.full((self._groups, number + 2), -1, dtype=np.int64)
-        places[:, -1] = last
-        levels = [0.0, *self.wanted, 1.0]
-        releases = []
-        for nodes in tree:
-            asked, targets = [], []
-            for group in range(self._groups):
-                for place, left, right in nodes:
-                    first, final = int(places[group, left + 1]) + 1, int(places[group, right + 1])
-                    if first > final:  # nothing is between its neighbours
-                        places[group, place + 1] = final
-                        continue
-                    span = levels[right + 1] - levels[left + 1]
-                    q = (levels[place + 1] - levels[left + 1]) / span if span > 0.0 else 0.5
-                    asked.append((group, place))
-                    targets.append(Target(q, group, first, final))
-            releases.append(measure(self._question(scale, targets or self._nothing(last), break_ties=several)))
-            for (group, place), (whole, below) in zip(asked, releases[-1]["numbers"], strict=False):
-                places[group, place + 1] = (int(whole) << TIE_BITS) + int(below) if several else int(whole)
-        steps = places[:, 1:-1] >> (TIE_BITS if several else 0)
-        return np.vectorize(scale.value, otypes=[np.float64])(steps), releases
-
-    def _nothing(self, last: int) -> list[Target]:
-        """Return a target for a level that has none left: it was paid for, and the schedule asks for something."""
-        return [Target(0.5, 0, last, last)]
-
-    def _end(self, scale: Scale, q: float, made_up: dict[str, float]) -> Quantiles:
-        return self._question(scale, [Target(q, group, 0, scale.count, **made_up) for group in range(self._groups)])
-
-    def _eta(self, question: Quantiles, loss: BoundedRangeLoss) -> float:
-        return question.way.eta(question, loss, self.asking.curator.setting)
-
-    def ends(self, level: float) -> list[tuple[Quantiles, Loss]]:
-        """Return the questions for limits, a lower and an upper one for each quantile, and what each may cost."""
-        scale = self.scale
-        if scale.count > COARSE:
-            scale = Scale(scale.low, scale.high, (scale.high - scale.low) / COARSE)
-        losses = self.asking.drawn(LIMITS, 2 * len(self.wanted))
-        found: list[tuple[Quantiles, Loss]] = []
-        for place, q in enumerate(self.wanted):
-            for side in ("below", "above"):
-                one = self._end(scale, q, {side: 1.0})
-                eta = self._eta(one, losses[place])
-                made_up = math.log(2.0 * (scale.count + 1) / (1.0 - level)) / eta
-                asked = self._end(scale, q, {side: made_up})
-                if self._eta(asked, losses[place]) < eta * (1.0 - 1e-6):
-                    spent = self.asking.promise.epsilon
-                    raise ValueError(f"epsilon={spent!r}: expected a larger one for limits, or interval=None")
-                found.append((asked, losses[place]))
-        return found
-
-    def limits(self, questions: Sequence[Quantiles], releases: Sequence[Release], found: Array) -> tuple[Array, Array]:
-        """Return the limits, groups by levels, with the values between them."""
-        lower, upper = np.empty(found.shape), np.empty(found.shape)
-        for place, (question, release) in enumerate(zip(questions, releases, strict=True)):
-            scale = question.scale
-            # A row is at most half a step from where it was counted.
-            room = 0.0 if self.step == scale.step else (scale.step or 0.0) / 2.0
-            values = np.array([scale.value(float(number)) for number in release["numbers"][:, 0]])
-            if place % 2 == 0:
-                lower[:, place // 2] = np.maximum(values - room, scale.low)
-            else:
-                upper[:, place // 2] = np.minimum(values + room, scale.high)
-        return np.minimum(lower, found), np.maximum(upper, found)
