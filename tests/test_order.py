@@ -138,6 +138,50 @@ def test_broken_ties_keep_pure_privacy(monkeypatch):
         assert 0.3 <= found <= EPSILON + 1e-9
 
 
+def flipping_law(scores):
+    """Return P(y) = p_y·∫₀¹ Π_{z≠y}(1 − p_z·t) dt, permute-and-flip's law: the order as uniform times of arrival."""
+    chances = np.exp(scores - scores.max())
+    law = []
+    for place in range(len(chances)):
+        product = np.polynomial.Polynomial([1.0])
+        for other in np.delete(chances, place):
+            product *= np.polynomial.Polynomial([1.0, -other])
+        law.append(chances[place] * product.integ()(1.0))
+    return np.array(law)
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize("q", [0.2, 0.5])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_permute_and_flip_keeps_pure_privacy(q, relation, groups):
+    last = 5 - 2 * groups
+    targets = tuple(Target(q, group, 0, last) for group in range(groups))
+    query = Quantiles(SPACE, 0, Scale(0.0, float(last), 1.0), targets, by=0 if groups > 1 else None, flips=True)
+    eta, world, found = eta_of(query, relation), ones(range(last + 1), range(groups)), 0.0
+    for one, other in neighbours(world, relation, 4 if groups == 1 else 2):
+        worst = 0.0
+        for target in targets:
+            laws = []
+            for rows in (one, other):
+                numbers = np.sort([row[0] for row in rows if row[1] == target.group]).astype(np.int64)
+                _, counts, scores, _ = Ranks(numbers, None, target, eta).runs()
+                laws.append(flipping_law(np.repeat(scores, counts)))
+            assert laws[0].sum() == pytest.approx(1.0)
+            worst += np.abs(np.log(laws[0] / laws[1])).max()
+        found = max(found, worst)
+    assert 0.3 <= found <= EPSILON + 1e-9
+
+
+@pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
+def test_flips_follow_their_law():
+    """Chi-square; at 5 degrees of freedom 60 is exceeded once in 10¹⁰ times."""
+    ranks, bits = Ranks(np.array([0, 1, 1, 3]), None, Target(0.5, 0, 0, 5), 0.7), dp.noise.SeededBits(4)
+    _, counts, scores, _ = ranks.runs()
+    expected = 3_000 * flipping_law(np.repeat(scores, counts))
+    found = np.bincount([ranks.flip(bits) for _ in range(3_000)], minlength=6)
+    assert ((found - expected) ** 2 / expected).sum() < 60.0
+
+
 @pytest.mark.parametrize("fault", ["half the spread", "one for replace", "groups as one"])
 def test_broken_copies_are_caught(fault):
     class Broken(DrawnQuantiles):

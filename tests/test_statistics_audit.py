@@ -92,7 +92,7 @@ def move_of_quantiles(query, loss, setting, values, rng):
         points = np.unique(np.concatenate([starts for starts, _ in laws]))
         one, other = (scores[np.searchsorted(starts, points, side="right") - 1] for starts, scores in laws)
         most, least = most + (one - other).max(), least + (one - other).min()
-    return (max(most, -least) if query.break_ties else most - least) / loss.epsilon
+    return (max(most, -least) if query.break_ties else most - least) / loss.epsilon  # of permute-and-flip at most so
 
 
 def audited(monkeypatch, rng):

@@ -41,6 +41,12 @@ values has d = 0, and every y above the quantile, for which at least q·W rows a
 d(y) ≥ c. So c = ln(K/α)/η gives a lower limit that holds with probability 1 − α, whatever the rows are and however few.
 Rows made up at the last candidate, and a target that counts them in, give an upper limit (``Target.above``).
 
+**Few candidates** (``Quantiles.flips``). Where a column has few steps, permute-and-flip (McKenna and Sheldon 2020) is
+never worse and up to twice as good: go through the candidates in a random order and take each with probability
+e^(−η(d(y) − min d)); the first that is taken is it. It is ε-private at the same η = ε/s, as a ``PureLoss``: by their
+theorem at ε/(2Δ) where every score moves by at most Δ, and s = 2Δ above but for the ends, which it does not serve.
+Parts add up as above.
+
 *Floats.* Only q·W, made-up rows added to it, its distance to ranks and η times that are rounded: by at most 4u·W in
 each score, u = 2⁻⁵³, W with the made-up rows. Two neighbours' scores differ by 16u·W more in range, which ``eta`` adds
 to s.
@@ -66,13 +72,24 @@ from discreet.guarantees import BoundedRangeLoss, Guarantee, Loss, Neighbors, Pu
 from discreet.noise import Bits, SecureBits, bernoulli_exp, categorical, uniform_integers
 from discreet.records import Ball, Block, Box
 
-__all__ = ["TIE_BITS", "DrawnQuantiles", "Quantiles", "Ranks", "Scale", "Steps", "Target", "quantile_levels"]
+__all__ = [
+    "MOST_FLIPS",
+    "TIE_BITS",
+    "DrawnQuantiles",
+    "Quantiles",
+    "Ranks",
+    "Scale",
+    "Steps",
+    "Target",
+    "quantile_levels",
+]
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 FINEST = 2**40  # steps of a column
 TIE_BITS = 20
+MOST_FLIPS = 2**12  # candidates, for permute-and-flip
 WEIGHT_STEPS = 2**20
 REACH = 100.0  # e^(−100) of 2⁶⁰ candidates is nothing, but is drawn when its turn comes
 
@@ -183,15 +200,16 @@ class Target:
     @property
     def one(self) -> float:
         """The spread of a row that comes or goes."""
-        return 1.0 if self._end else 2.0 * max(self.q, 1.0 - self.q)
+        return 1.0 if self.end else 2.0 * max(self.q, 1.0 - self.q)
 
     @property
     def same(self) -> float:
         """The spread of a row that is replaced."""
-        return 1.0 if self._end else 2.0
+        return 1.0 if self.end else 2.0
 
     @property
-    def _end(self) -> bool:
+    def end(self) -> bool:
+        """Whether it is an end of the rows, without any made up."""
         return self.q in (0.0, 1.0) and not self.below and not self.above
 
 
@@ -217,8 +235,8 @@ class DrawnQuantiles(Passage):
         """Return the draw for a ``BoundedRangeLoss``, or for a ``PureLoss`` where ties are broken."""
         if not isinstance(query, Quantiles):
             raise ValueError(f"query={query.name!r}: expected Quantiles")
-        if not isinstance(loss, PureLoss | BoundedRangeLoss) or isinstance(loss, PureLoss) is not query.break_ties:
-            kind = "PureLoss, as random bits break ties" if query.break_ties else "BoundedRangeLoss"
+        if not isinstance(loss, PureLoss | BoundedRangeLoss) or isinstance(loss, PureLoss) is not query.pure:
+            kind = "PureLoss" if query.pure else "BoundedRangeLoss"
             raise ValueError(f"loss={loss!r}: expected a {kind}")
         eta = self.eta(query, loss, setting)
         if not 1e-100 < eta < 1e200:
@@ -251,6 +269,8 @@ class Quantiles(Gathering):
         A numeric column of weights and the largest weight, which counts as 1; less than 0 counts as 0.
     break_ties : bool
         Whether rows get random bits below their step.
+    flips : bool
+        Whether to draw by permute-and-flip, for few candidates.
 
     The release has two numbers a target: the step, and the bits below it (0 where ties are not broken).
     """
@@ -262,6 +282,7 @@ class Quantiles(Gathering):
     by: int | None = None
     weights: tuple[int, float] | None = None
     break_ties: bool = False
+    flips: bool = False
     way: DrawnQuantiles = field(default_factory=DrawnQuantiles, repr=False)
 
     name = "quantiles"
@@ -276,6 +297,8 @@ class Quantiles(Gathering):
             several.sort(key=lambda target: target.first)
             if any(before.last >= after.first for before, after in pairwise(several)):
                 raise ValueError(f"targets={several!r}: expected parts that do not overlap")
+        if self.flips and (self.break_ties or self.scale.count >= MOST_FLIPS or any(one.end for one in self.targets)):
+            raise ValueError(f"flips=True: expected fewer than {MOST_FLIPS} steps, unbroken ties, and 0 < q < 1")
         if not self.targets or (self.by is None and groups.keys() != {0}):
             raise ValueError(f"targets={self.targets!r}: expected some, of group 0 where there are no groups")
 
@@ -283,6 +306,11 @@ class Quantiles(Gathering):
     def last(self) -> int:
         """The largest candidate."""
         return self.scale.count if not self.break_ties else ((self.scale.count + 1) << TIE_BITS) - 1
+
+    @property
+    def pure(self) -> bool:
+        """Whether pure privacy is all that is known of the draw."""
+        return self.break_ties or self.flips
 
     @property
     def passage(self) -> DrawnQuantiles:
@@ -301,7 +329,7 @@ class Quantiles(Gathering):
 
     def usual_loss(self, guarantee: Guarantee) -> Loss:
         """Return the exponential mechanism's."""
-        kind = PureLoss if self.break_ties else BoundedRangeLoss
+        kind = PureLoss if self.pure else BoundedRangeLoss
         return kind(guarantee.epsilon, guarantee.neighbors)
 
     def check(self, space: Any, categories: Sequence[Sequence[Any]]) -> None:
@@ -339,7 +367,8 @@ class Quantiles(Gathering):
             low, high = np.searchsorted(numbers, [target.first, target.last + 1])
             here = slice(low, high) if self.by is None else low + np.flatnonzero(values[low:high, 1] == target.group)
             weights = None if self.weights is None else values[here, -1].astype(np.int64)
-            number = Ranks(numbers[here], weights, target, eta).draw(bits)
+            ranks = Ranks(numbers[here], weights, target, eta)
+            number = ranks.flip(bits) if self.flips else ranks.draw(bits)
             found[place] = divmod(number, 1 << TIE_BITS) if self.break_ties else (number, 0)
         return found.ravel()
 
@@ -434,6 +463,16 @@ class Ranks:
                 return number
             if bernoulli_exp(Fraction(float(scores[index])) - Fraction(self._score(number)), bits):
                 return number
+
+    def flip(self, bits: Bits) -> int:
+        """Return a candidate by permute-and-flip; see the module."""
+        starts, counts, scores, _ = self.runs()
+        each, best = np.repeat(scores, counts), float(scores.max())
+        left = list(range(len(each)))
+        while True:
+            place = left.pop(int(uniform_integers(len(left), 1, bits)[0]))
+            if bernoulli_exp(Fraction(best) - Fraction(float(each[place])), bits):
+                return int(starts[0]) + place
 
 
 def quantile_levels(number: int) -> Iterator[list[tuple[int, int, int]]]:

@@ -54,7 +54,9 @@ class Mean(Statistic):
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return limits that hold the mean of these rows, clipped to ``bounds``, with this probability, each by itself.
 
-        They speak of the noise: not of clipping, nor of how these people were sampled.
+        They speak of the noise: not of clipping, nor of how these people were sampled. Those of a trimmed mean are for
+        the mean of the rows inside of ``bounds``, its two quantiles as they were drawn; others would have been drawn
+        with other noise.
         """
         limits = [_limits(release, box, level) for release, box in self._pairs]
         lower, upper = (np.concatenate(side, axis=1) for side in zip(*limits, strict=True))
@@ -147,7 +149,8 @@ def mean(
         A declared column of weights from 0 on: Σwx/Σw.
     loose : bool
         Whether the bounds are much wider than most of the rows. A quarter of ε then finds where these are, each column
-        is clipped to there, and the noise of the rest is relative to that.
+        is clipped to there (``bounds`` of the answer), and the noise of the rest is relative to that. Of a column with a
+        long tail it is the mean of clipped rows, which is smaller, and ``interval`` says nothing of that.
     bits : Bits, optional
         Seeded bits, for a test. **Not private.**
     **declared

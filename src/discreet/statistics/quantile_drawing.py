@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.door import Release
 from discreet.guarantees import BoundedRangeLoss, Loss, PureLoss
-from discreet.mechanisms.order import TIE_BITS, Quantiles, Scale, Steps, Target, quantile_levels
+from discreet.mechanisms.order import MOST_FLIPS, TIE_BITS, Quantiles, Scale, Steps, Target, quantile_levels
 from discreet.statistics.asking import Asking
 from discreet.statistics.columns import limits_of
 
@@ -47,17 +47,23 @@ class Drawing:
     def _groups(self) -> int:
         return 1 if self.asking.groups is None else len(self.asking.groups)
 
+    @property
+    def _flips(self) -> bool:
+        """Whether one quantile is drawn from few candidates."""
+        return len(self.wanted) == 1 and self.scale.count < MOST_FLIPS and 0.0 < self.wanted[0] < 1.0
+
     def _question(self, scale: Scale | Steps, targets: Sequence[Target], *, break_ties: bool = False) -> Quantiles:
         asking = self.asking
+        flips = isinstance(scale, Scale) and self._flips
         return Quantiles(
-            asking.curator.space, asking.places[0], scale, tuple(targets), asking.by, asking.weights, break_ties
+            asking.curator.space, asking.places[0], scale, tuple(targets), asking.by, asking.weights, break_ties, flips
         )
 
     def levels(self, share: float) -> tuple[Loss, ...]:
         """Return a loss for each level of the tree: together a share of ε."""
         number = len(list(quantile_levels(len(self.wanted))))
         epsilon = share * self.asking.promise.epsilon / number
-        kind = PureLoss if number > 1 else BoundedRangeLoss
+        kind = PureLoss if number > 1 or self._flips else BoundedRangeLoss
         return (kind(epsilon, self.asking.promise.neighbors),) * number
 
     def rehearsed(self, losses: Sequence[Loss]) -> list[tuple[Quantiles, Loss]]:
