@@ -717,3 +717,12 @@ class TestRoom:
         found = doctest.testfile(str(page), module_relative=False, optionflags=flags)
         assert found.attempted > 10
         assert found.failed == 0
+
+
+def test_a_median_in_wide_bounds_needs_more_than_its_density_says():
+    """Skewed rows in bounds of 400: a tiny ε would draw from where nobody is."""
+    found = plan("median", 5000, target=1.0, width=400.0, density=0.12)
+    stays = np.random.default_rng(0).lognormal(1.4, 0.8, 5000)
+    answers = [dp.statistics.median(stays, epsilon=found.epsilon, bounds=(0, 400)).value for _ in range(40)]
+    assert np.sqrt(np.mean((np.array(answers) - np.median(stays)) ** 2)) < 2.0
+    assert found.epsilon < 0.05

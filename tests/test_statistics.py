@@ -156,6 +156,58 @@ class TestWithoutNoise:
         assert alone.interval()[0] < alone.value
 
 
+class TestWhatIsRead:
+    """Only the columns that are asked about decide which rows count."""
+
+    GAPS = TABLE.assign(bmi=TABLE["bmi"].where(TABLE["age"] > 60.0))
+
+    @pytest.mark.parametrize(
+        "ask",
+        [
+            lambda **how: st.mean(TestWhatIsRead.GAPS, "age", **how),
+            lambda **how: st.median(TestWhatIsRead.GAPS, "age", **how),
+            lambda **how: st.huber_location(TestWhatIsRead.GAPS, "age", scale=20.0, **how),
+        ],
+    )
+    def test_gaps_elsewhere_drop_no_row(self, ask):
+        assert ask(epsilon=SURE, schema=SCHEMA).value == pytest.approx(TABLE["age"].mean(), abs=2.0)
+
+    def test_counts_too(self):
+        wards = [int((TABLE["ward"] == ward).sum()) for ward in WARDS]
+        assert st.count(self.GAPS, by="ward", epsilon=SURE, schema=SCHEMA).value.round().tolist() == wards
+        assert st.histogram(self.GAPS, "ward", epsilon=SURE, schema=SCHEMA).value.round().tolist() == wards
+
+    def test_a_pair_of_bounds_is_for_the_column_that_is_named(self):
+        found = st.mean(self.GAPS, "age", epsilon=SURE, bounds=(0, 120))
+        assert found.value == pytest.approx(TABLE["age"].mean(), rel=1e-4)
+
+    def test_a_curator_has_read_its_rows(self):
+        found = st.mean(dp.Curator(self.GAPS, schema=SCHEMA), "age", epsilon=SURE)
+        assert found.value == pytest.approx(TABLE["age"][TABLE["age"] > 60.0].mean(), abs=0.1)
+
+
+class TestTables:
+    """Values with their labels and limits, ready for a data frame."""
+
+    def test_rows_of_groups_and_columns(self):
+        found = st.mean(TABLE, ["age", "bmi"], by="ward", epsilon=1.0, schema=SCHEMA)
+        frame = pd.DataFrame(found.table())
+        assert list(frame.columns) == ["group", "column", "value", "low", "high"]
+        assert len(frame) == 6
+        assert ((frame["low"] <= frame["value"]) & (frame["value"] <= frame["high"])).all()
+        assert frame["value"].tolist() == found.value.ravel().tolist()
+        assert found.to_dict()["b"]["bmi"] == found.value[1, 1]
+
+    def test_rows_of_others(self):
+        how = {"epsilon": 1.0, "schema": SCHEMA}
+        assert {"column", "with"} <= st.covariance(TABLE, ["age", "bmi"], **how).table()[0].keys()
+        assert [row["level"] for row in st.quantiles(TABLE, [0.2, 0.8], "age", **how).table()] == [0.2, 0.8]
+        assert [row["ward"] for row in st.histogram(TABLE, "ward", **how).table()] == WARDS
+        assert st.histogram(TABLE, "age", bins=[0, 50, 120], **how).table()[0]["age"] == (0.0, 50.0)
+        assert [row["group"] for row in st.median(TABLE, "age", by="ward", **how).table()] == WARDS
+        assert len(st.median(TABLE, "age", **how).table()) == 1
+
+
 class TestSources:
     """The same rows give the same answer, wherever they come from."""
 
@@ -494,6 +546,8 @@ class TestErrors:
             (lambda c: st.quantiles(c, [], "age", epsilon=1.0), "levels"),
             (lambda c: st.quantiles(c, [0.5, 0.5], "age", epsilon=1.0), "levels"),
             (lambda c: st.quantiles(c, 0.5, "age", epsilon=1.0), "levels"),
+            (lambda c: st.quantiles(c, "age", [0.1], epsilon=1.0), "before the column"),
+            (lambda c: st.mean(c, "age", weights=np.ones(3000), epsilon=1.0), "weights=a ndarray"),
             (lambda c: st.quantiles(c, ["0.1"], "age", epsilon=1.0), "levels"),
             (lambda c: st.quantiles(c, [True, 0.5], "age", epsilon=1.0), "levels"),
             (lambda c: st.quantile(c, 10**400, "age", epsilon=1.0), "q:"),
@@ -523,10 +577,16 @@ class TestErrors:
         with pytest.raises(ValueError, match="shift or scale the column"):
             SINGLE[name]([0.5 * bounds[0] + 0.5 * bounds[1]], epsilon=1.0, bounds=bounds)
 
-    @pytest.mark.parametrize("data", [None, 5, 2.5, {"age": [1.0]}])
+    @pytest.mark.parametrize("data", [None, 5, 2.5, {"age": [1.0]}, [{"age": 1.0}]])
     def test_data_that_are_no_rows(self, data):
-        with pytest.raises(ValueError, match="data of type"):
+        with pytest.raises(ValueError, match=r"^data"):
             st.mean(data, epsilon=1.0, bounds=(0, 1))
+
+    def test_declarations_that_are_none(self):
+        with pytest.raises(ValueError, match=r"Box\(low=\[0, 0\], high=\[120, 400\]\)"):
+            st.mean(np.ones((5, 2)), epsilon=1.0, bounds=[(0, 120), (0, 400)])
+        with pytest.raises(ValueError, match="write Schema"):
+            st.mean(TABLE, epsilon=1.0, schema={"age": (0, 120)})
 
     def test_a_public_number_is_not_counted(self):
         with pytest.raises(ValueError, match="3000, is public"):

@@ -80,6 +80,10 @@ def open_rows(data: Any, **declared: Any) -> Curator:
             raise ValueError(f"{next(iter(given))}: expected None, since the Records have declarations of their own")
         return Curator(data, neighbors=neighbors)
     bounds, schema = given.pop("bounds", None), given.pop("schema", None)
+    if schema is not None and not isinstance(schema, Schema):
+        raise ValueError(
+            "schema: expected a Schema; write Schema({'age': Number(0, 120), 'ward': Category(['a', 'b'])})"
+        )
     if (bounds is None) == (schema is None):
         found = "bounds, schema: expected one of them, got " + ("none" if bounds is None else "both")
         raise ValueError(f"{found}. Bounds are declared, never taken from the rows: {WRITE}")
@@ -110,7 +114,15 @@ def _space(bounds: Any) -> Box | Ball | Schema:
         return Schema({name: pair if isinstance(pair, Number) else Number(*pair) for name, pair in bounds.items()})
     if not _is_pair(bounds):
         raise ValueError(f"bounds={bounds!r}: expected (low, high), a Box, a Ball or a mapping of columns; {WRITE}")
-    return Box(*bounds)
+    try:
+        return Box(*bounds)
+    except ValueError:
+        if all(_is_pair(pair) for pair in bounds):
+            raise ValueError(
+                f"bounds={bounds!r}: expected the low ends and then the high ends of all columns; for pairs write "
+                f"Box(low={[pair[0] for pair in bounds]}, high={[pair[1] for pair in bounds]})"
+            ) from None
+        raise
 
 
 def _is_pair(bounds: Any) -> bool:
@@ -131,6 +143,8 @@ def _filling(schema: Schema) -> Schema:
 def _as_table(data: Any) -> Any:
     """Return one column as a table of one column; anything else as it is."""
     if isinstance(data, list | tuple):
+        if data and isinstance(data[0], Mapping):
+            raise ValueError("data: expected rows in a table, got a list of dictionaries; write pandas.DataFrame(data)")
         try:
             data = np.asarray(data)
         except ValueError:

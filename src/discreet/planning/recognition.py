@@ -145,7 +145,7 @@ def formula_for(
     dense = 1.0 / wide if density is None else positive("density", density)
     if positive("share", share) > 1.0:
         raise ValueError(f"share={share!r}: expected a share of ε, above 0 and at most 1")
-    drawn = rows | {"density": dense, "share": float(share)}
+    drawn = rows | {"density": dense, "share": float(share), "width": wide}
     if name == "interquartile_range":
         return InterquartileRange(**drawn)
     return Quantile(**drawn, q=_quantile(name, q))

@@ -18,7 +18,7 @@ from discreet.door.queries import Grouped, OfColumns, Weighted
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.noise import Bits
 from discreet.records import Box
-from discreet.statistics.columns import check_limits, limits_of, place_of
+from discreet.statistics.columns import check_limits, limits_of, narrowed, place_of
 
 __all__ = ["Asking", "shaped"]
 
@@ -67,7 +67,9 @@ class Asking:
     ) -> Asking:
         """Check the arguments of a statistic against each other."""
         budget, failure = positive("epsilon", epsilon), probability("delta", delta)
-        curator = open_rows(data, **declared)
+        named = [columns] if isinstance(columns, str) else list(columns) if isinstance(columns, list | tuple) else []
+        wanted = [*named, *(name for name in (by, weights) if name is not None)] if named else []
+        curator = open_rows(data, **narrowed(data, declared, wanted))
         promise = Guarantee(budget, failure, curator.neighbors)
         if curator.space is None:
             raise ValueError("columns: expected at least one column of numbers; the schema declares none")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, is_array_api_obj
 
 from discreet.arguments import integer
 from discreet.door import Curator, Query
 from discreet.door.queries import Grid, OfColumns
-from discreet.records import Ball, Box
+from discreet.records import Ball, Box, Records, Schema
 
 __all__ = [
     "cells_of",
@@ -21,10 +21,30 @@ __all__ = [
     "column_share",
     "known_rows",
     "limits_of",
+    "narrowed",
     "place_of",
 ]
 
 GUESSED_ROWS = 1000
+
+
+def narrowed(data: Any, declared: Mapping[str, Any], names: Sequence[Any]) -> dict[str, Any]:
+    """Return declarations of the named columns of a table alone, so that gaps in others drop no row.
+
+    A pair of bounds is then for those columns. Arrays are read by the order of their columns, and a curator has read
+    its rows already: for these all stays as it is.
+    """
+    found = dict(declared)
+    plain = isinstance(data, Curator | Records | list | tuple) or is_array_api_obj(data)
+    if plain or not names or not all(isinstance(name, str) for name in names):
+        return found
+    schema, bounds = found.get("schema"), found.get("bounds")
+    if isinstance(schema, Schema) and all(name in schema.names for name in names):
+        columns = [(name, column) for name, column in schema.columns if name in names]
+        found["schema"] = Schema(columns, schema.unit, schema.max_rows)
+    elif isinstance(bounds, tuple | list) and len(bounds) == 2 and all(np.ndim(end) == 0 for end in bounds):
+        found["bounds"] = {name: tuple(bounds) for name in names}
+    return found
 
 
 def place_of(argument: str, name: Any, known: Sequence[str]) -> int:
@@ -34,7 +54,9 @@ def place_of(argument: str, name: Any, known: Sequence[str]) -> int:
     if isinstance(name, int | np.integer) and not isinstance(name, bool) and 0 <= name < len(known):
         return int(name)
     have = ", ".join(map(repr, known)) or "none: declare them in a Schema"
-    raise ValueError(f"{argument}={name!r}: expected a declared column, by its name or number; there are {have}")
+    kind = "a declared column of categories" if argument == "by" else "a declared column of numbers"
+    shown = repr(name) if isinstance(name, str | int | float | None) else f"a {type(name).__name__}"  # never rows
+    raise ValueError(f"{argument}={shown}: expected {kind}, by its name or number; there are {have}")
 
 
 def chosen_column(curator: Curator, column: str | int | None) -> int:

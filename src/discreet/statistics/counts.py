@@ -5,7 +5,9 @@ A row adds 1 to one of all the counts (``door.queries``), so any number of them 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Unpack
 
 import numpy as np
@@ -16,7 +18,7 @@ from discreet.door import Curator, Declarations, Query, open_rows
 from discreet.door.queries import Bins, Count, Grouped
 from discreet.guarantees import Guarantee
 from discreet.noise import Bits
-from discreet.statistics.columns import check_limits, limits_of, place_of
+from discreet.statistics.columns import check_limits, limits_of, narrowed, place_of
 from discreet.statistics.statistic import Statistic, half_width
 
 __all__ = ["Counts", "count", "histogram"]
@@ -57,14 +59,13 @@ class Counts(Statistic):
         lower, upper = np.maximum(np.asarray(self.value) - half, 0.0), np.maximum(np.asarray(self.value) + half, 0.0)
         return (lower, upper) if lower.ndim else (float(lower), float(upper))
 
-    def _by_column(self, values: Array) -> Any:
-        if values.ndim == 0:
-            return values.item()
+    def _axes(self) -> list[tuple[str, Sequence[Any]]]:
+        axes = super()._axes()
         if self.labels is not None:
-            return dict(zip(self.labels, values.tolist(), strict=True))
-        assert self.edges is not None
-        pairs = zip(self.edges[:-1].tolist(), self.edges[1:].tolist(), strict=True)
-        return dict(zip(pairs, values.tolist(), strict=True))
+            return [*axes, (self.columns[0], self.labels)]
+        if self.edges is not None:
+            return [*axes, (self.columns[0], list(pairwise(self.edges.tolist())))]
+        return axes
 
 
 def count(
@@ -97,7 +98,7 @@ def count(
     >>> 950 < found.value < 1050
     True
     """
-    curator, promise = _opened(data, epsilon, delta, declared)
+    curator, promise = _opened(data, epsilon, delta, narrowed(data, declared, [] if by is None else [by]))
     groups = None if by is None else place_of("by", by, curator.category_columns)
     if groups is None and curator.size.rows is not None:
         raise ValueError(
@@ -149,7 +150,8 @@ def histogram(
     >>> found.edges.tolist(), bool(abs(found.value - 5000).max() < 400)
     ([0.0, 25.0, 50.0, 75.0, 100.0], True)
     """
-    curator, promise = _opened(data, epsilon, delta, declared)
+    wanted = [] if column is None else [column, *([] if by is None else [by])]
+    curator, promise = _opened(data, epsilon, delta, narrowed(data, declared, wanted))
     named = curator.columns + curator.category_columns
     if column is None:
         if len(named) != 1:

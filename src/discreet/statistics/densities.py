@@ -29,7 +29,7 @@ from discreet.arguments import choice, integer, positive
 from discreet.door import Answer, Curator, Declarations, Query, open_rows
 from discreet.guarantees import Guarantee, Loss
 from discreet.noise import Bits
-from discreet.statistics.columns import cells_of, chosen_column, known_rows, limits_of
+from discreet.statistics.columns import cells_of, chosen_column, known_rows, limits_of, narrowed
 from discreet.statistics.cosine_features import MOST_COSINES, Cosines, heat_weights, power_weights
 from discreet.statistics.density_estimates import from_fine_bins, from_histogram, from_sums
 from discreet.statistics.piecewise import Piecewise
@@ -177,7 +177,7 @@ def density(
         raise ValueError(f"denoise={denoise!r}: expected True or False")
     if bandwidth is not None and method != "functional":
         raise ValueError(f"bandwidth={bandwidth!r}: expected None, unless method='functional'")
-    curator = open_rows(data, **declared)
+    curator = open_rows(data, **narrowed(data, declared, [column]))
     promise = Guarantee(epsilon, delta, curator.neighbors)
     if bins is not None and (method == "functional" or (method == "smooth" and promise.delta)):
         raise ValueError(f"bins={bins!r}: expected None where cosines are summed; write method='histogram'")

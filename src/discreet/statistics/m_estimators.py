@@ -23,7 +23,7 @@ from discreet.arguments import choice, integer, positive, probability
 from discreet.door import Answer, Curator, Declarations, Query, open_rows
 from discreet.guarantees import Guarantee, Loss
 from discreet.noise import Bits, GaussianNoise
-from discreet.statistics.columns import cells_of, chosen_columns, known_rows, limits_of
+from discreet.statistics.columns import cells_of, chosen_columns, known_rows, limits_of, narrowed
 from discreet.statistics.perturbed_histogram import (
     COUNTS,
     LOSSES,
@@ -72,9 +72,9 @@ class MEstimate(Answer):
 
         A parametric bootstrap: noise of the released law is put on the counts that were used, and the estimate is made
         again, ``draws`` times; the limits are as far from the value as a share ``level`` of those is, coordinate by
-        coordinate, and by half a bin more, since where in its bin a row lies is not known. They speak of noise and bins:
-        not of clipping, nor of sampling the people in the data. They are approximate, since the counts that were used
-        stand in for the true ones, and were on the safe side in simulations.
+        coordinate, and by half a bin more, since where in its bin a row lies is not known. They speak of noise and
+        bins: not of clipping, nor of sampling the people in the data. They are approximate, since the counts that were
+        used stand in for the true ones, and were on the safe side in simulations.
         """
         probability("level", level)
         law, rng = self.release.law, np.random.default_rng(0)
@@ -171,7 +171,7 @@ def m_estimate(
         wanted = "a width above 0 in the data's units; write for example k=1.345 * scale" if k is None else "None"
         raise ValueError(f"k={k!r}: expected {wanted} for loss={loss!r}")
     bend = 0.0 if k is None else positive("k", k)
-    curator = open_rows(data, **declared)
+    curator = open_rows(data, **narrowed(data, declared, column if isinstance(column, list | tuple) else [column]))
     promise = Guarantee(epsilon, delta, curator.neighbors)
     numbers = chosen_columns(curator, column)
     intervals = np.array([limits_of(curator.space, number) for number in numbers])

@@ -149,8 +149,8 @@ def mean(
         A declared column of weights from 0 on: Σwx/Σw.
     loose : bool
         Whether the bounds are much wider than most of the rows. A quarter of ε then finds where these are, each column
-        is clipped to there (``bounds`` of the answer), and the noise of the rest is relative to that. Of a column with a
-        long tail it is the mean of clipped rows, which is smaller, and ``interval`` says nothing of that.
+        is clipped to there (``bounds`` of the answer), and the noise of the rest is relative to that. Of a column with
+        a long tail it is the mean of clipped rows, which is smaller, and ``interval`` says nothing of that.
     bits : Bits, optional
         Seeded bits, for a test. **Not private.**
     **declared

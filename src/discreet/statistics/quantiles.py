@@ -56,18 +56,18 @@ class Quantile(Statistic):
         if self.limits is None or self.level is None:
             raise ValueError("interval=None: no limits were drawn; write for example median(…, interval=0.95)")
         if probability("level", level) > self.level:
-            raise ValueError(f"level={level!r}: expected at most {self.level}, for which the limits were drawn")
+            drawn = f"expected at most {self.level}, for which the limits were drawn"
+            raise ValueError(f"level={level!r}: {drawn}; ask again with interval={level!r}")
         return self.limits
 
-    def _by_column(self, values: Array) -> Any:
-        if values.ndim == 0:
-            return values.item()
-        return dict(zip(self.levels, values.tolist(), strict=True))
+    def _axes(self) -> list[tuple[str, Sequence[Any]]]:
+        several = np.ndim(self.value) > (self.groups is not None)
+        return super()._axes() + ([("level", self.levels)] if several else [])
 
 
 def quantiles(
     data: Any,
-    levels: Sequence[float],
+    levels: Any,
     column: Any = None,
     *,
     epsilon: float,
@@ -119,6 +119,8 @@ def quantiles(
     >>> bool(abs(found.value - [25, 50, 75]).max() < 5)
     True
     """
+    if isinstance(levels, str):
+        raise ValueError(f"levels={levels!r}: expected numbers from 0 to 1; they come before the column")
     asking = Asking.of(data, column, epsilon, delta, declared, by=by, weights=weights, bits=bits)
     return _quantiles(asking, column, levels, step, interval, single=False)
 

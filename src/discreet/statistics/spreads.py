@@ -16,6 +16,7 @@ of the last round, entry (i, j) has the variance v(Σ_ii·Σ_jj + Σ_ij²).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -63,6 +64,10 @@ class Covariance(Statistic):
     method: str
     coefficients: Array
     least: float
+
+    def _axes(self) -> list[tuple[str, Sequence[Any]]]:
+        matrix = self.least < 0.0
+        return super()._axes() + ([("with", self.columns)] if matrix else [])
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return limits that hold the value of these rows with about this probability, each by itself.

@@ -65,23 +65,43 @@ class Statistic(Answer):
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return lower and upper limits."""
 
-    def to_dict(self) -> dict[Any, Any]:
-        """Return the value of each group by its label, or of each column by its name.
+    def _axes(self) -> list[tuple[str, Sequence[Any]]]:
+        """Return the name and the labels of each axis of ``value``."""
+        axes: list[tuple[str, Sequence[Any]]] = [] if self.groups is None else [("group", self.groups)]
+        return axes if self.single else [*axes, ("column", self.columns)]
 
-        Of several columns in groups, each group has a dictionary of columns.
+    def to_dict(self) -> dict[Any, Any]:
+        """Return the values by the labels of their axes, one dictionary in the other; one number by its column.
+
+        >>> from discreet import statistics
+        >>> list(statistics.mean([[0.5, 0.25]] * 1000, epsilon=1.0, bounds=(0, 1)).to_dict())
+        ['x0', 'x1']
         """
-        values = np.asarray(self.value)
-        if self.groups is not None:
-            return {label: self._by_column(one) for label, one in zip(self.groups, values, strict=True)}
-        found = self._by_column(values)
+
+        def labelled(values: Array, axes: Sequence[tuple[str, Sequence[Any]]]) -> Any:
+            if not axes:
+                return values.item()
+            parts = zip(axes[0][1], values, strict=True)
+            return {label: labelled(np.asarray(one), axes[1:]) for label, one in parts}
+
+        found = labelled(np.asarray(self.value), self._axes())
         return found if isinstance(found, dict) else {self.columns[0]: found}
 
-    def _by_column(self, values: Array) -> Any:
-        if values.ndim == 0:
-            return values.item()
-        if values.shape[0] == len(self.columns):
-            return {name: one.tolist() for name, one in zip(self.columns, values, strict=True)}
-        return values.tolist()
+    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """Return a row for each number: its labels, its value and its limits; ``pandas.DataFrame`` takes it as it is.
+
+        >>> from discreet import statistics
+        >>> row, = statistics.mean([0.5] * 1000, epsilon=1.0, bounds=(0, 1)).table()
+        >>> list(row)
+        ['value', 'low', 'high']
+        """
+        value, axes = np.asarray(self.value), self._axes()
+        low, high = (np.broadcast_to(end, value.shape) for end in self.interval(level))
+        rows = []
+        for place in np.ndindex(value.shape):
+            labels = {name: several[one] for (name, several), one in zip(axes, place, strict=True)}
+            rows.append(labels | {"value": value[place].item(), "low": low[place].item(), "high": high[place].item()})
+        return rows
 
 
 def tail(law: Law | None, coefficients: Sequence[float], size: float) -> float:

@@ -27,6 +27,11 @@ not so, as for a few rows, a tiny ε, a gap at the quantile or rounded values, t
 rounded to tens the median at ε = 0.1 was 5.7 off, where 0.58 is predicted: a tie is one candidate, and those between
 two ties are so many that one of them is drawn. At ε = 1 the tie's rows outweigh them, and it was found exactly.
 
+**Empty bounds.** Where rows are denser than bounds of width w would have them, a width of e = w − 1/f is taken to be
+empty. It lies q·n rows below the quantile and (1 − q)·n rows above, so all of it has a weight of at most
+e·(e^(−ηqn) + e^(−η(1−q)n)), beside 2/(ηnf) of the rows. A draw from there is up to w off: w²/3 times that share is
+added to the squared error. With skewed rows in wide bounds it is this that decides which ε is needed.
+
 A statistic that also draws limits for its value leaves only a ``share`` of ε to the value itself.
 
 ``InterquartileRange`` is the difference of two quartiles, each at half of that. Drawn one within the other, as a tree
@@ -58,6 +63,8 @@ class Quantile(Formula):
         wider than the target. Rows that fill bounds of width w evenly have 1/w.
     share : float
         Of ε, for the value.
+    width : float
+        Of the bounds.
 
     Examples
     --------
@@ -68,6 +75,7 @@ class Quantile(Formula):
     q: float = 0.5
     density: float = 1.0
     share: float = 1.0
+    width: float = 0.0
 
     name: ClassVar[str] = "quantile"
     measure: ClassVar[str] = "root mean squared error of each quantile, in the data's units, of rows even around it"
@@ -79,7 +87,14 @@ class Quantile(Formula):
         eta = self.share * promise.epsilon / (2.0 * most)
         p, left = math.exp(-eta), -math.expm1(-eta)
         squared = 2.0 * p / (left * left) + 3.25 * p / (left * (1.0 + p))
-        return math.sqrt(squared) / (self.n * self.density)
+        return math.sqrt(squared / (self.n * self.density) ** 2 + self._outside(eta) * self.width**2 / 3.0)
+
+    def _outside(self, eta: float) -> float:
+        """Return about the chance that the value is drawn from where no rows are."""
+        empty = max(self.width - 1.0 / self.density, 0.0)
+        tails = math.exp(-eta * self.q * self.n) + math.exp(-eta * (1.0 - self.q) * self.n)
+        odds = empty * tails * eta * self.n * self.density / 2.0
+        return odds / (1.0 + odds)
 
     @property
     def resolution(self) -> float:
@@ -98,6 +113,7 @@ class InterquartileRange(Formula):
 
     density: float = 1.0
     share: float = 1.0
+    width: float = 0.0
 
     name: ClassVar[str] = "interquartile_range"
     measure: ClassVar[str] = (
@@ -107,7 +123,7 @@ class InterquartileRange(Formula):
 
     @property
     def _quartile(self) -> Quantile:
-        return Quantile(n=self.n, q=0.25, density=self.density, share=self.share / 2.0)
+        return Quantile(n=self.n, q=0.25, density=self.density, share=self.share / 2.0, width=self.width)
 
     def noise(self, promise: Guarantee) -> float:
         """Return √2 times that of a quartile."""
