@@ -103,7 +103,7 @@ def _limits(release: Release, box: Box, level: float) -> tuple[Array, Array]:
 
         for place in np.ndindex(sums.shape):
             total, count = float(sums[place]), float(counts[place[0], 0])
-            start = float(np.clip(total / count if count > 0.0 else 0.0, -edge, edge))
+            start = float(np.clip(total / max(count, 1.0), -edge, edge))  # the value, which the limits always hold
             lower[place] = _boundary(start, -edge, lambda mu, t=total, c=count: outside(mu, t, c))
             upper[place] = _boundary(start, edge, lambda mu, t=total, c=count: outside(mu, t, c))
     ends = np.clip(np.stack([lower, upper]), -edge, edge)
