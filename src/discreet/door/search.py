@@ -74,9 +74,9 @@ def worst_neighbours(query: Query, rng: np.random.Generator, *, starts: int = 64
 
 
 def _best(found: Array) -> NDArray[np.int64]:
-    """Return where the three largest values are that differ: many corners are as good as each other."""
+    """Return where the four largest values are that differ: many corners are as good as each other."""
     _, places = np.unique(np.round(-found / max(float(found.max()), 1e-300), 9), return_index=True)
-    return np.asarray(places[:3], dtype=np.int64)
+    return np.asarray(places[:4], dtype=np.int64)
 
 
 Distance = Callable[[Array, Codes], Array]
