@@ -164,7 +164,7 @@ LIBRARIES = {"opendp": opendp, "diffprivlib": diffprivlib}
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("library", choices=list(LIBRARIES))
+    parser.add_argument("tool", choices=list(LIBRARIES))
     parser.add_argument("--jobs", type=Path, required=True, help="a JSON file: the list of jobs")
     parser.add_argument("--out", type=Path, required=True, help="the JSON file to write: the list of their answers")
     parser.add_argument("--candidates", type=int, default=10_000, help="for OpenDP's quantiles (default 10,000)")
@@ -175,7 +175,7 @@ def main() -> None:
         began = time.perf_counter()
         rows = np.load(job["rows"]).astype(float)
         try:
-            once = LIBRARIES[asked.library]({"delta": 0.0, "candidates": asked.candidates} | job, rows)
+            once = LIBRARIES[asked.tool]({"delta": 0.0, "candidates": asked.candidates} | job, rows)
             answers.append([once() for _ in range(job["repeats"])])
         except (NotImplementedError, RuntimeError) as error:
             answers.append({"refused": str(error).split(" Debugging info")[0]})

@@ -12,7 +12,9 @@ import discreet as dp
 from discreet.door.passages import Setting
 from discreet.guarantees import BoundedRangeLoss, Neighbors, PureLoss
 from discreet.mechanisms import order
-from discreet.mechanisms.order import DrawnQuantiles, Quantiles, Ranks, Scale, Target, quantile_levels
+from discreet.mechanisms.order import DrawnQuantiles, Quantiles, quantile_levels
+from discreet.mechanisms.ranks import WEIGHT_STEPS, Ranks, Target
+from discreet.mechanisms.scales import Scale
 
 SPACE = dp.Box([0.0], [3.0])
 SCALE = Scale(0.0, 3.0, 1.0)
@@ -73,7 +75,7 @@ def worst(query, relation, world, most=3):
 
 
 def ones(values, groups=(0,)):
-    return [(value, group, order.WEIGHT_STEPS) for value in values for group in groups]
+    return [(value, group, WEIGHT_STEPS) for value in values for group in groups]
 
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
@@ -116,7 +118,7 @@ def test_intervals_share_the_cost(relation):
 @pytest.mark.parametrize("q", [0.0, 0.5, 0.8, 1.0])
 def test_weights(q, relation):
     query = Quantiles(dp.Box([0.0] * 2, [2.0] * 2), 0, Scale(0.0, 2.0, 1.0), (Target(q, 0, 0, 2),), weights=(1, 2.0))
-    world = [(value, 0, weight * order.WEIGHT_STEPS // 2) for value in range(3) for weight in (0, 1, 2)]
+    world = [(value, 0, weight * WEIGHT_STEPS // 2) for value in range(3) for weight in (0, 1, 2)]
     found = worst(query, relation, world)
     assert 0.9 <= found <= 1.0 + 1e-9
 
@@ -224,7 +226,7 @@ def test_bundles_do_not_change_the_law(q, made_up, weighted):
     """Chi-square against the law without bundles; at 11 degrees of freedom 80 is exceeded once in 10¹² times."""
     target, bits = Target(q, 0, 0, 11, **made_up), dp.noise.SeededBits(5)
     numbers = np.array([0, 1, 1, 2, 4, 4, 4, 7, 9, 9, 11])
-    weights = np.arange(11) * order.WEIGHT_STEPS // 11 if weighted else None
+    weights = np.arange(11) * WEIGHT_STEPS // 11 if weighted else None
     ranks = Ranks(numbers, weights, target, 0.4)
     _, counts, scores, bundles = ranks.runs()
     law = np.repeat(np.exp(scores), counts)

@@ -13,7 +13,8 @@ import pytest
 import discreet as dp
 from discreet import statistics as st
 from discreet.door import Curator
-from discreet.mechanisms.order import TIE_BITS, Quantiles, Ranks
+from discreet.mechanisms.order import TIE_BITS, Quantiles
+from discreet.mechanisms.ranks import Ranks
 from discreet.noise import GaussianNoise
 
 COLUMNS = {

@@ -22,7 +22,9 @@ from scipy.special import ndtri
 from discreet.arguments import probability
 from discreet.door import Declarations, Moments, Query, Release
 from discreet.door.queries import Within
-from discreet.mechanisms.order import Quantiles, Scale, Target
+from discreet.mechanisms.order import Quantiles
+from discreet.mechanisms.ranks import Target
+from discreet.mechanisms.scales import Scale
 from discreet.noise import Bits
 from discreet.records import Box
 from discreet.statistics.asking import Asking

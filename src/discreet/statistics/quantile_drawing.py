@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from discreet.door import Release
 from discreet.guarantees import BoundedRangeLoss, Loss, PureLoss
-from discreet.mechanisms.order import MOST_FLIPS, TIE_BITS, Quantiles, Scale, Steps, Target, quantile_levels
+from discreet.mechanisms.order import MOST_FLIPS, TIE_BITS, Quantiles, quantile_levels
+from discreet.mechanisms.ranks import Target
+from discreet.mechanisms.scales import Scale, Steps
 from discreet.statistics.asking import Asking
 from discreet.statistics.columns import limits_of
 
