@@ -181,9 +181,32 @@ class TestWhatIsRead:
         found = st.mean(self.GAPS, "age", epsilon=SURE, bounds=(0, 120))
         assert found.value == pytest.approx(TABLE["age"].mean(), rel=1e-4)
 
-    def test_a_curator_has_read_its_rows(self):
-        found = st.mean(dp.Curator(self.GAPS, schema=SCHEMA), "age", epsilon=SURE)
-        assert found.value == pytest.approx(TABLE["age"][TABLE["age"] > 60.0].mean(), abs=0.1)
+    def test_a_curator_reads_what_is_asked(self, tmp_path):
+        curator = dp.Curator(self.GAPS, schema=SCHEMA, name="gaps", ledger=str(tmp_path / "ledger.db"))
+        found = st.mean(curator, "age", epsilon=SURE)
+        assert found.value == pytest.approx(TABLE["age"].mean(), rel=1e-4)
+        assert found.release.recorded
+        assert len(curator.ledger.history("gaps")) == 1
+        both = st.mean(curator, ["bmi", "age"], epsilon=SURE)
+        there = TABLE["age"] > 60.0
+        np.testing.assert_allclose(both.value, TABLE.loc[there, ["bmi", "age"]].mean(), rtol=1e-3)
+        assert curator.only(["age"]).columns == ("age",)
+        assert curator.only([*SCHEMA.names]) is curator
+        with pytest.raises(ValueError, match="expected at least one of"):
+            curator.only(["height"])
+
+    def test_places_are_those_of_the_data(self):
+        rows = TABLE[["age", "bmi", "weight"]].to_numpy()
+        box = dp.Box([0, 10, 0], [120, 80, 5])
+        assert st.mean(rows, 1, epsilon=SURE, bounds=box).value == pytest.approx(rows[:, 1].mean(), rel=1e-4)
+        weighted = st.mean(rows, [1, 0], weights=2, epsilon=SURE, bounds=box)
+        np.testing.assert_allclose(weighted.value, np.average(rows[:, [1, 0]], axis=0, weights=rows[:, 2]), rtol=1e-3)
+        ball = st.mean(rows, 1, epsilon=SURE, bounds=dp.Ball(300.0))
+        assert ball.value == pytest.approx(rows[:, 1].mean(), rel=1e-3)
+        assert st.histogram(rows, 1, bins=[10, 26, 80], epsilon=SURE, bounds=box).value.round().tolist() == [
+            int((rows[:, 1] < 26).sum()),
+            int((rows[:, 1] >= 26).sum()),
+        ]
 
 
 class TestTables:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, Self
 
@@ -185,6 +185,18 @@ class Curator:
             "unit": None if self._records.unit is None else str(self._records.unit),
             "max_rows": self._records.max_rows,
         }
+
+    def only(self, columns: Collection[str]) -> Curator:
+        """Return a curator of the same rows, name and ledger that reads some of the columns only.
+
+        A row with a gap in one of the others then counts. Statistics ask in this way by themselves.
+        """
+        records = self._records.only(columns)
+        if records is self._records:
+            return self
+        view = object.__new__(Curator)
+        view.__dict__.update(self.__dict__ | {"_records": records})
+        return view
 
     def _unit_in_the_ledger(self, unit_name: str | None, needed: bool) -> str:
         """Return what the unit is called in the ledger, which must tell different units apart."""

@@ -8,8 +8,8 @@ that means. A row becomes the same floats whatever rows stand beside it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -111,6 +111,28 @@ class Reading:
         center = space.center
         fills = center if missing == "fill" and isinstance(center, tuple) else (math.nan,) * len(names)
         return cls(tuple(names), space, fills, (), (), unit, max_rows, block_rows)
+
+    def only(self, names: Collection[str]) -> Reading:
+        """Return the reading of some of the columns, as they are declared, so that gaps in others drop no row.
+
+        A ball is one bound for all of its columns: with one, all of them are read.
+        """
+        if isinstance(self.space, Ball):
+            names = {*names, *self.numbers}
+        kept = [place for place, name in enumerate(self.numbers) if name in names]
+        labels = [place for place, name in enumerate(self.labels) if name in names]
+        space = self.space
+        if isinstance(space, Box):
+            low, high = (np.asarray(end)[kept] for end in (space.low, space.high))
+            space = Box(low, high) if kept else None
+        return replace(
+            self,
+            numbers=tuple(self.numbers[place] for place in kept),
+            space=space,
+            fills=tuple(self.fills[place] for place in kept),
+            labels=tuple(self.labels[place] for place in labels),
+            categories=tuple(self.categories[place] for place in labels),
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:

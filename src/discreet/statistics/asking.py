@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import positive, probability
-from discreet.door import Curator, Query, Question, Release, open_rows
+from discreet.door import Curator, Query, Question, Release
 from discreet.door.queries import Grouped, OfColumns, Weighted
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.noise import Bits
 from discreet.records import Box
-from discreet.statistics.columns import check_limits, limits_of, narrowed, place_of
+from discreet.statistics.columns import check_limits, limits_of, opened, place_of
 
 __all__ = ["Asking", "shaped"]
 
@@ -67,32 +67,36 @@ class Asking:
     ) -> Asking:
         """Check the arguments of a statistic against each other."""
         budget, failure = positive("epsilon", epsilon), probability("delta", delta)
-        named = [columns] if isinstance(columns, str) else list(columns) if isinstance(columns, list | tuple) else []
-        wanted = [*named, *(name for name in (by, weights) if name is not None)] if named else []
-        curator = open_rows(data, **narrowed(data, declared, wanted))
+        given = [columns] if isinstance(columns, str) else list(columns) if isinstance(columns, list | tuple) else []
+        curator = opened(data, declared, given)
         promise = Guarantee(budget, failure, curator.neighbors)
         if curator.space is None:
             raise ValueError("columns: expected at least one column of numbers; the schema declares none")
-        weighed = None if weights is None else cls._weights(curator, weights)
+        weighed = None if weights is None else curator.columns[place_of("weights", weights, curator.columns)]
         if columns is None:
-            left = [place for place in range(len(curator.columns)) if weighed is None or place != weighed[0]]
-            places, single = tuple(left), len(left) == 1
+            named = [name for name in curator.columns if name != weighed]
+            single = len(named) == 1
         else:
             single = isinstance(columns, str) or not isinstance(columns, Iterable)
-            places = tuple(place_of("columns", name, curator.columns) for name in ([columns] if single else columns))
-        if not places or len(set(places)) != len(places):
+            several = [columns] if single else list(columns)
+            named = [curator.columns[place_of("columns", name, curator.columns)] for name in several]
+        if not named or len(set(named)) != len(named):
             raise ValueError(f"columns={columns!r}: expected at least one column, each once")
+        group = None if by is None else curator.category_columns[place_of("by", by, curator.category_columns)]
+        curator = curator.only([name for name in (*named, weighed, group) if name is not None])
+        places = tuple(curator.columns.index(name) for name in named)
         for place in places:
             check_limits(curator, place)
-        group = None if by is None else place_of("by", by, curator.category_columns)
-        return cls(curator, promise, places, single, group, weighed, bits)
+        most = None if weighed is None else cls._weights(curator, weighed)
+        place = None if group is None else curator.category_columns.index(group)
+        return cls(curator, promise, places, single, place, most, bits)
 
     @staticmethod
-    def _weights(curator: Curator, weights: str | int) -> tuple[int, float]:
-        place = place_of("weights", weights, curator.columns)
+    def _weights(curator: Curator, name: str) -> tuple[int, float]:
+        place = curator.columns.index(name)
         low, high = limits_of(curator.space, place)
         if low < 0.0 or high <= 0.0:
-            raise ValueError(f"weights={weights!r}: expected a column declared from 0, or more, to a largest weight")
+            raise ValueError(f"weights={name!r}: expected a column declared from 0, or more, to a largest weight")
         return place, high
 
     @property

@@ -9,9 +9,9 @@ import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj
 
 from discreet.arguments import integer
-from discreet.door import Curator, Query
+from discreet.door import Curator, Query, open_rows
 from discreet.door.queries import Grid, OfColumns
-from discreet.records import Ball, Box, Records, Schema
+from discreet.records import Ball, Box, Records
 
 __all__ = [
     "cells_of",
@@ -21,30 +21,22 @@ __all__ = [
     "column_share",
     "known_rows",
     "limits_of",
-    "narrowed",
+    "opened",
     "place_of",
 ]
 
 GUESSED_ROWS = 1000
 
 
-def narrowed(data: Any, declared: Mapping[str, Any], names: Sequence[Any]) -> dict[str, Any]:
-    """Return declarations of the named columns of a table alone, so that gaps in others drop no row.
-
-    A pair of bounds is then for those columns. Arrays are read by the order of their columns, and a curator has read
-    its rows already: for these all stays as it is.
-    """
+def opened(data: Any, declared: Mapping[str, Any], names: Sequence[Any]) -> Curator:
+    """Return rows behind a door; a pair of bounds beside names of a table's columns is for those columns alone."""
     found = dict(declared)
-    plain = isinstance(data, Curator | Records | list | tuple) or is_array_api_obj(data)
-    if plain or not names or not all(isinstance(name, str) for name in names):
-        return found
-    schema, bounds = found.get("schema"), found.get("bounds")
-    if isinstance(schema, Schema) and all(name in schema.names for name in names):
-        columns = [(name, column) for name, column in schema.columns if name in names]
-        found["schema"] = Schema(columns, schema.unit, schema.max_rows)
-    elif isinstance(bounds, tuple | list) and len(bounds) == 2 and all(np.ndim(end) == 0 for end in bounds):
+    bounds = found.get("bounds")
+    table = not (isinstance(data, Curator | Records | list | tuple) or is_array_api_obj(data))
+    pair = isinstance(bounds, tuple | list) and len(bounds) == 2 and all(np.ndim(end) == 0 for end in bounds)
+    if table and pair and names and all(isinstance(name, str) for name in names):
         found["bounds"] = {name: tuple(bounds) for name in names}
-    return found
+    return open_rows(data, **found)
 
 
 def place_of(argument: str, name: Any, known: Sequence[str]) -> int:

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import integer, positive, probability
-from discreet.door import Curator, Declarations, Query, open_rows
+from discreet.door import Curator, Declarations, Query
 from discreet.door.queries import Bins, Count, Grouped
 from discreet.guarantees import Guarantee
 from discreet.noise import Bits
-from discreet.statistics.columns import check_limits, limits_of, narrowed, place_of
+from discreet.statistics.columns import check_limits, limits_of, opened, place_of
 from discreet.statistics.statistic import Statistic, half_width
 
 __all__ = ["Counts", "count", "histogram"]
@@ -77,7 +77,7 @@ def count(
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Counts:
-    """Return how many rows there are, or how many each group has.
+    """Return how many rows there are that have all declared columns, or how many each group has.
 
     Parameters
     ----------
@@ -98,8 +98,10 @@ def count(
     >>> 950 < found.value < 1050
     True
     """
-    curator, promise = _opened(data, epsilon, delta, narrowed(data, declared, [] if by is None else [by]))
-    groups = None if by is None else place_of("by", by, curator.category_columns)
+    curator, promise = _opened(data, epsilon, delta, declared, [])
+    if by is not None:
+        curator = curator.only([curator.category_columns[place_of("by", by, curator.category_columns)]])
+    groups = None if by is None else 0
     if groups is None and curator.size.rows is not None:
         raise ValueError(
             f"by=None: the number of rows, {curator.size.rows}, is public under {curator.neighbors} where none can be "
@@ -150,24 +152,27 @@ def histogram(
     >>> found.edges.tolist(), bool(abs(found.value - 5000).max() < 400)
     ([0.0, 25.0, 50.0, 75.0, 100.0], True)
     """
-    wanted = [] if column is None else [column, *([] if by is None else [by])]
-    curator, promise = _opened(data, epsilon, delta, narrowed(data, declared, wanted))
+    curator, promise = _opened(data, epsilon, delta, declared, [] if column is None else [column])
     named = curator.columns + curator.category_columns
     if column is None:
         if len(named) != 1:
             raise ValueError(f"column=None: expected one of {', '.join(map(repr, named))}")
         column = named[0]
+    if not (isinstance(column, str) and column in curator.category_columns):
+        column = curator.columns[place_of("column", column, curator.columns)]
+    group = None if by is None else curator.category_columns[place_of("by", by, curator.category_columns)]
+    curator = curator.only([column] if group is None else [column, group])
     query: Query
-    if isinstance(column, str) and column in curator.category_columns:
+    if column in curator.category_columns:
         place = curator.category_columns.index(column)
         labels, edges, query = curator.categories[place], None, Grouped(Count(), len(curator.categories[place]), place)
     else:
-        place = place_of("column", column, named if isinstance(column, str) else curator.columns)
-        labels, edges = None, _edges(bins, *limits_of(curator.space, check_limits(curator, place)))
+        place = check_limits(curator, curator.columns.index(column))
+        labels, edges = None, _edges(bins, *limits_of(curator.space, place))
         query = Bins(curator.space, place, tuple(edges[1:-1].tolist()))
     groups = None
-    if by is not None:
-        grouping = place_of("by", by, curator.category_columns)
+    if group is not None:
+        grouping = curator.category_columns.index(group)
         groups = curator.categories[grouping]
         query = Grouped(query, len(groups), grouping)
     release = curator.measure(query, promise, bits=bits)
@@ -176,9 +181,9 @@ def histogram(
     return Counts.of(value, curator, promise, [release], **facts)
 
 
-def _opened(data: Any, epsilon: float, delta: float, declared: Any) -> tuple[Curator, Guarantee]:
+def _opened(data: Any, epsilon: float, delta: float, declared: Any, names: list[Any]) -> tuple[Curator, Guarantee]:
     budget, failure = positive("epsilon", epsilon), probability("delta", delta)
-    curator = open_rows(data, **declared)
+    curator = opened(data, declared, names)
     return curator, Guarantee(budget, failure, curator.neighbors)
 
 

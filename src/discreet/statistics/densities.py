@@ -26,10 +26,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from discreet.arguments import choice, integer, positive
-from discreet.door import Answer, Curator, Declarations, Query, open_rows
+from discreet.door import Answer, Curator, Declarations, Query
 from discreet.guarantees import Guarantee, Loss
 from discreet.noise import Bits
-from discreet.statistics.columns import cells_of, chosen_column, known_rows, limits_of, narrowed
+from discreet.statistics.columns import cells_of, chosen_column, known_rows, limits_of, opened
 from discreet.statistics.cosine_features import MOST_COSINES, Cosines, heat_weights, power_weights
 from discreet.statistics.density_estimates import from_fine_bins, from_histogram, from_sums
 from discreet.statistics.piecewise import Piecewise
@@ -177,13 +177,14 @@ def density(
         raise ValueError(f"denoise={denoise!r}: expected True or False")
     if bandwidth is not None and method != "functional":
         raise ValueError(f"bandwidth={bandwidth!r}: expected None, unless method='functional'")
-    curator = open_rows(data, **narrowed(data, declared, [column]))
+    curator = opened(data, declared, [column])
     promise = Guarantee(epsilon, delta, curator.neighbors)
     if bins is not None and (method == "functional" or (method == "smooth" and promise.delta)):
         raise ValueError(f"bins={bins!r}: expected None where cosines are summed; write method='histogram'")
     if method == "functional" and not promise.delta:
         raise ValueError(f"delta={delta!r}: expected one above 0 for a Gaussian process; write for example delta=1e-6")
-    number = chosen_column(curator, column)
+    curator = curator.only([curator.columns[chosen_column(curator, column)]])
+    number = chosen_column(curator, None) if len(curator.columns) == 1 else chosen_column(curator, column)
     planned = known_rows(curator, rows)
     plan = cells_of(curator.space, [number], [2])
     loss = plan.usual_loss(promise)

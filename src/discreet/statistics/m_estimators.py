@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import choice, integer, positive, probability
-from discreet.door import Answer, Curator, Declarations, Query, open_rows
+from discreet.door import Answer, Curator, Declarations, Query
 from discreet.guarantees import Guarantee, Loss
 from discreet.noise import Bits, GaussianNoise
-from discreet.statistics.columns import cells_of, chosen_columns, known_rows, limits_of, narrowed
+from discreet.statistics.columns import cells_of, chosen_columns, known_rows, limits_of, opened
 from discreet.statistics.perturbed_histogram import (
     COUNTS,
     LOSSES,
@@ -171,9 +171,11 @@ def m_estimate(
         wanted = "a width above 0 in the data's units; write for example k=1.345 * scale" if k is None else "None"
         raise ValueError(f"k={k!r}: expected {wanted} for loss={loss!r}")
     bend = 0.0 if k is None else positive("k", k)
-    curator = open_rows(data, **narrowed(data, declared, column if isinstance(column, list | tuple) else [column]))
+    curator = opened(data, declared, column if isinstance(column, list | tuple) else [column])
     promise = Guarantee(epsilon, delta, curator.neighbors)
-    numbers = chosen_columns(curator, column)
+    chosen = [curator.columns[number] for number in chosen_columns(curator, column)]
+    curator = curator.only(chosen)
+    numbers = tuple(curator.columns.index(name) for name in chosen)
     intervals = np.array([limits_of(curator.space, number) for number in numbers])
     plan = cells_of(curator.space, numbers, [2] * len(numbers))
     cost = plan.usual_loss(promise)
