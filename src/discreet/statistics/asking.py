@@ -88,8 +88,8 @@ class Asking:
         for place in places:
             check_limits(curator, place)
         most = None if weighed is None else cls._weights(curator, weighed)
-        place = None if group is None else curator.category_columns.index(group)
-        return cls(curator, promise, places, single, place, most, bits)
+        grouping = None if group is None else curator.category_columns.index(group)
+        return cls(curator, promise, places, single, grouping, most, bits)
 
     @staticmethod
     def _weights(curator: Curator, name: str) -> tuple[int, float]:

@@ -33,8 +33,8 @@ def opened(data: Any, declared: Mapping[str, Any], names: Sequence[Any]) -> Cura
     found = dict(declared)
     bounds = found.get("bounds")
     table = not (isinstance(data, Curator | Records | list | tuple) or is_array_api_obj(data))
-    pair = isinstance(bounds, tuple | list) and len(bounds) == 2 and all(np.ndim(end) == 0 for end in bounds)
-    if table and pair and names and all(isinstance(name, str) for name in names):
+    named = bool(names) and all(isinstance(name, str) for name in names)
+    if table and named and isinstance(bounds, tuple | list) and len(bounds) == 2 and np.ndim(bounds) == 1:
         found["bounds"] = {name: tuple(bounds) for name in names}
     return open_rows(data, **found)
 
