@@ -102,7 +102,8 @@ def audited(monkeypatch, rng):
     other = [None]
 
     def let_out(self, query, plan, bits, recorded):
-        values = [query.collect(curator._records, self.setting) for curator in (self, other[0])]
+        alike = other[0].only([*self.columns, *self.category_columns])  # a statistic reads what it asks about
+        values = [query.collect(curator._records, self.setting) for curator in (self, alike)]
         if isinstance(query, Quantiles):
             found.append(move_of_quantiles(query, plan.loss, self.setting, values, rng))
         elif isinstance(plan.law, GaussianNoise):
