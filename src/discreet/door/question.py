@@ -20,9 +20,16 @@ from discreet.records import Ball, Block, Records, Space
 if TYPE_CHECKING:
     from discreet.door.passages import Passage, Setting
 
-__all__ = ["Gathering", "Question"]
+__all__ = ["Gathering", "Question", "additive_loss"]
 
 Array = NDArray[np.float64]
+
+
+def additive_loss(guarantee: Guarantee) -> Loss:
+    """Return the loss of additive noise that spends a guarantee: Gaussian, or Laplace at δ = 0."""
+    if guarantee.delta:
+        return calibrate(guarantee, GaussianLoss(1.0, guarantee.neighbors)).losses[0]
+    return LaplaceLoss(guarantee.epsilon, guarantee.neighbors)
 
 
 class Question(ABC):
@@ -57,10 +64,8 @@ class Question(ABC):
             raise ValueError(f"query={self.name!r}: expected the space of the curator, {space!r}; got {own!r}")
 
     def usual_loss(self, guarantee: Guarantee) -> Loss:
-        """Return the loss that spends a guarantee on this question: Gaussian, or Laplace at δ = 0."""
-        if guarantee.delta:
-            return calibrate(guarantee, GaussianLoss(1.0, guarantee.neighbors)).losses[0]
-        return LaplaceLoss(guarantee.epsilon, guarantee.neighbors)
+        """Return the loss that spends a guarantee on this question: by default that of additive noise."""
+        return additive_loss(guarantee)
 
     @abstractmethod
     def collect(self, records: Records, setting: Setting) -> Array:

@@ -32,10 +32,11 @@ import numpy as np
 
 from discreet.door.part import Part
 from discreet.door.passages import Plan, Setting
+from discreet.door.question import additive_loss
 from discreet.guarantees import BoundedRangeLoss, Guarantee, LaplaceLoss, Loss
 from discreet.mechanisms.exponential import rate
 from discreet.mechanisms.interval import within
-from discreet.mechanisms.own import Array, Own, OwnPassage, gaussian_or_laplace
+from discreet.mechanisms.own import Array, Own, OwnPassage
 from discreet.noise import Bits, GaussianNoise, LaplaceNoise, categorical, uniform_integers
 
 __all__ = ["MeanOfBlocks", "MedianOfBlocks", "OfBlocks"]
@@ -77,7 +78,7 @@ class MeanOfBlocks(OfBlocks):
 
     def usual_loss(self, guarantee: Guarantee) -> Loss:
         """Return a Gaussian loss, or a Laplace one at δ = 0."""
-        return gaussian_or_laplace(guarantee)
+        return additive_loss(guarantee)
 
     def _scale(self) -> tuple[Array, Array]:
         low, high = np.asarray(self.own.box.low), np.asarray(self.own.box.high)

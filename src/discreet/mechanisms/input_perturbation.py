@@ -25,8 +25,9 @@ import numpy as np
 from discreet.door import Answer, Declarations, Gathering, Passage, Question, open_rows
 from discreet.door.part import Part
 from discreet.door.passages import Plan, Setting
+from discreet.door.question import additive_loss
 from discreet.guarantees import Guarantee, LaplaceLoss, Loss, Neighbors, PureLoss
-from discreet.mechanisms.own import Array, gaussian_or_laplace, refuse_gaps
+from discreet.mechanisms.own import Array, refuse_gaps
 from discreet.noise import Bits, EuclideanNoise, GaussianNoise, LaplaceNoise, SecureBits
 from discreet.records import Ball, Block, Box
 
@@ -163,7 +164,7 @@ class NoisyRows(Gathering):
         """Return a Gaussian loss, or at δ = 0 a pure one."""
         if guarantee.delta == 0.0 and self.dimension > 1:
             return PureLoss(guarantee.epsilon, guarantee.neighbors)
-        return gaussian_or_laplace(guarantee)
+        return additive_loss(guarantee)
 
 
 def _order(count: int, bits: Bits | None) -> Any:

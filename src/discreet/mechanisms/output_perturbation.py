@@ -22,8 +22,9 @@ from discreet.arguments import choice, integer, positive
 from discreet.door import Answer, Declarations, open_rows
 from discreet.door.part import Part
 from discreet.door.passages import Plan, Setting
+from discreet.door.question import additive_loss
 from discreet.guarantees import Guarantee, LaplaceLoss, Loss, PureLoss
-from discreet.mechanisms.own import Array, Own, OwnPassage, WholeRows, gaussian_or_laplace
+from discreet.mechanisms.own import Array, Own, OwnPassage, WholeRows
 from discreet.noise import Bits, EuclideanNoise, GaussianNoise, LaplaceNoise, Law
 
 __all__ = ["NoisyValue", "output_perturbation"]
@@ -144,7 +145,7 @@ class Perturbed(OwnPassage):
         """Return a Gaussian loss; at δ = 0 a Laplace or a pure one."""
         if guarantee.delta == 0.0 and self.norm == "l2" and self.own.box.dimension > 1:
             return PureLoss(guarantee.epsilon, guarantee.neighbors)
-        return gaussian_or_laplace(guarantee)
+        return additive_loss(guarantee)
 
     def law(self, loss: Loss, setting: Setting) -> GaussianNoise | LaplaceNoise | EuclideanNoise:
         """Return the noise."""

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from discreet.door import Curator, Gathering, Passage, Question
 from discreet.door.passages import Plan, Setting
-from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, Neighbors, calibrate
+from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.records import Block, Box
 
-__all__ = ["LARGEST", "Array", "Own", "OwnPassage", "WholeRows", "gaussian_or_laplace", "made_up", "refuse_gaps"]
+__all__ = ["LARGEST", "Array", "Own", "OwnPassage", "WholeRows", "made_up", "refuse_gaps"]
 
 Array = NDArray[np.float64]
 
@@ -230,10 +230,3 @@ def refuse_gaps(setting: Setting, query: str) -> None:
             f"query={query!r}: expected replace-one, and rows of which each surely counts and stands for itself, since "
             "their number must be public; write missing='fill' for columns with gaps, and one row for each person"
         )
-
-
-def gaussian_or_laplace(guarantee: Guarantee) -> Loss:
-    """Return the loss of additive noise that spends a guarantee: Gaussian, or Laplace at δ = 0."""
-    if guarantee.delta:
-        return calibrate(guarantee, GaussianLoss(1.0, guarantee.neighbors)).losses[0]
-    return LaplaceLoss(guarantee.epsilon, guarantee.neighbors)
