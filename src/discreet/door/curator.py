@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, Self
 
@@ -27,12 +27,21 @@ from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.ledger import Ledger
 from discreet.ledger.naming import text
 from discreet.noise import Bits
-from discreet.records import Ball, Box, Records, Schema, as_records
+from discreet.records import Ball, Box, Condition, Records, Schema, as_records
 
 __all__ = ["Curator"]
 
 AT_MOST = 2**27
+MOST_WORDS = 900
 NAMELESS = re.compile(r"(unit|x\d+)_*")  # what records call a column of ids that came without a name
+
+
+class _Rehearsed(Exception):  # noqa: N818  # no error: the way back from a rehearsal
+    """What would be spent now, if this were not a rehearsal."""
+
+    def __init__(self, losses: tuple[Loss, ...]) -> None:
+        super().__init__(losses)
+        self.losses = losses
 
 
 class Curator:
@@ -80,6 +89,9 @@ class Curator:
     >>> print(round(float(mean[0]), -1))
     50.0
     """
+
+    _rehearsing = False
+    _words: str | None = None
 
     def __init__(
         self,
@@ -176,8 +188,10 @@ class Curator:
 
     @property
     def declared(self) -> dict[str, Any]:
-        """What was declared of the rows, as plain values; public."""
-        return {
+        """What was declared of the rows, as plain values, and which of them count; public."""
+        condition = self._records.condition
+        where = {} if condition is None else {"where": str(condition)}
+        return where | {
             "space": None if self.space is None else self.space.to_dict(),
             "columns": list(self.columns),
             "category_columns": list(self._records.category_columns),
@@ -191,7 +205,66 @@ class Curator:
 
         A row with a gap in one of the others then counts. Statistics ask in this way by themselves.
         """
-        records = self._records.only(columns)
+        return self._view(self._records.only(columns))
+
+    def where(self, condition: str | Condition) -> Curator:
+        """Return a curator of the same name and ledger, of whose rows only those count for which a condition holds.
+
+        The condition is public, and every release carries it. It looks at one row alone, as the row is declared
+        (``Records.where``), so every bound stays as it is, and the budget is that of all rows. How many rows are left
+        is private, also under replace-one.
+
+        Parameters
+        ----------
+        condition : str or Condition
+            Comparisons of declared columns, in Python's syntax (``Condition.parse``).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discreet import Category, Curator, Number, Schema
+        >>> schema = Schema({"age": Number(0, 120), "smokes": Category([False, True])})
+        >>> curator = Curator(np.array([[30, 0], [17, 1], [70, 0]]), schema=schema)
+        >>> curator.where("18 <= age < 65 and smokes != True").declared["where"]
+        'age >= 18 and age < 65 and smokes != True'
+        """
+        return self._view(self._records.where(condition))
+
+    def noting(self, words: str) -> Curator:
+        """Return a curator of the same rows whose questions the ledger notes in these words."""
+        view = object.__new__(Curator)
+        view.__dict__.update(self.__dict__ | {"_words": words})
+        return view
+
+    def counting(self) -> Curator:
+        """Return a curator of the same rows for counting them: a gap drops none, but in a column of a condition."""
+        return self._view(self._records.counting())
+
+    def rehearse(self, ask: Callable[[Curator], Any]) -> tuple[Loss, ...]:
+        """Return what asking would have the ledger record. Nothing is spent, and no row is read.
+
+        Parameters
+        ----------
+        ask : callable
+            What a curator is asked, as far as its first measurement or reservation; most ask for all of it at once.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discreet import Box, Curator, GaussianLoss, Sum
+        >>> curator = Curator(np.array([[0.5], [0.25]]), space=Box(0.0, 1.0))
+        >>> curator.rehearse(lambda one: one.measure(Sum(one.space), GaussianLoss(0.5)))
+        (GaussianLoss(mu=0.5, neighbors=<Neighbors.REPLACE_ONE: 'replace-one'>),)
+        """
+        view = object.__new__(Curator)
+        view.__dict__.update(self.__dict__ | {"_rehearsing": True})
+        try:
+            ask(view)
+        except _Rehearsed as found:
+            return found.losses
+        raise ValueError("ask: expected something that measures")
+
+    def _view(self, records: Records) -> Curator:
         if records is self._records:
             return self
         view = object.__new__(Curator)
@@ -310,8 +383,10 @@ class Curator:
         Release
         """
         plan = self.plan(query, loss, passage, bits)
+        if self._rehearsing:
+            raise _Rehearsed((plan.loss,))
         if self._ledger is not None:
-            self._ledger.spend(self._place, plan.loss, query=query.name, unit=self.unit, who=self._who)
+            self._ledger.spend(self._place, plan.loss, query=self._noted(query.name), unit=self.unit, who=self._who)
         return self._let_out(query, plan, bits, self._ledger is not None)
 
     def reserve(self, losses: Loss | Iterable[Loss], *, query: str) -> Schedule:
@@ -324,10 +399,19 @@ class Curator:
     def _reserve(self, losses: Sequence[Loss], query: str) -> bool:
         """Record a schedule, and return whether there is a ledger that holds it."""
         query = text("query", query)
+        if self._rehearsing:
+            raise _Rehearsed(tuple(losses))
         if self._ledger is None:
             return False
-        self._ledger.reserve(self._place, losses, query=query, unit=self.unit, who=self._who)
+        self._ledger.reserve(self._place, losses, query=self._noted(query), unit=self.unit, who=self._who)
         return True
+
+    def _noted(self, query: str) -> str:
+        """Return what the ledger notes: the question, and of which rows it was asked."""
+        condition = self._records.condition
+        words = self._words or (query if condition is None else f"{query} where {condition}")
+        shown = "".join(letter if letter.isprintable() else "�" for letter in words).strip()
+        return text("query", shown if len(shown) <= MOST_WORDS else shown[:MOST_WORDS] + "…")
 
     def _let_out(self, query: Question, plan: Plan, bits: Bits | None, recorded: bool) -> Release:
         """Sum the rows and draw. Whoever calls this has recorded ``plan.loss``."""

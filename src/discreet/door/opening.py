@@ -1,7 +1,7 @@
 """From what a caller hands over to a curator: rows of any kind with their declarations, or rows that have them already.
 
 - A ``Curator`` has everything, a ledger too; to declare anything again is an error.
-- ``Records``, the path of Parquet files, a Dask collection, or anything with a ``schema``: read as declared, and
+- ``Records``, a path, a ``Table``, a Dask collection, or anything with a ``schema``: read as declared, and
   nothing that is raised depends on a row.
 - An array or a data frame with ``bounds`` alone: the owner's own path. NaN, infinities and text are an error that names
   the column, outside of the guarantee and meant for whoever may see the rows anyway; so every row counts.
@@ -20,7 +20,7 @@ from array_api_compat import is_array_api_obj
 
 from discreet.door.curator import Curator
 from discreet.guarantees import Neighbors
-from discreet.records import Ball, Box, Number, Records, Schema, as_records, check_finite
+from discreet.records import Ball, Box, Number, Records, Schema, Table, as_records, check_finite
 
 __all__ = ["Declarations", "open_rows"]
 
@@ -91,7 +91,7 @@ def open_rows(data: Any, **declared: Any) -> Curator:
     if schema is not None:
         return Curator(data, schema=schema, neighbors=neighbors, **given)
     space = _space(bounds)
-    stored = isinstance(data, str | os.PathLike) or _is_dask(data)
+    stored = isinstance(data, str | os.PathLike | Table) or _is_dask(data)
     if isinstance(space, Schema):
         if stored:
             return Curator(data, schema=space, neighbors=neighbors, **given)
@@ -151,7 +151,7 @@ def _as_table(data: Any) -> Any:
             raise ValueError("data: expected numbers, or rows of the same length") from None
     if is_array_api_obj(data):
         return data.reshape(-1, 1) if data.ndim == 1 else data
-    if isinstance(data, str | os.PathLike) or _is_dask(data):
+    if isinstance(data, str | os.PathLike | Table) or _is_dask(data):
         return data
     if data is None or isinstance(data, Mapping | float | int):
         raise ValueError(

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from discreet.door.bound import Bound
 from discreet.door.part import Part
 from discreet.door.question import Question
-from discreet.records import Block, Records
+from discreet.records import Block, Contributions, Records
 
 if TYPE_CHECKING:
     from discreet.door.passages import Setting
@@ -59,7 +59,8 @@ class Query(Question):
         does not, and a move into a public interval brings no two sums farther apart in any norm.
         """
         most = setting.largest(self)
-        return np.clip(records.reduce(self.sum, self.size), -most, most)
+        each = Contributions(self.contributions, self.bound.l2)
+        return np.clip(records.reduce(self.sum, self.size, each), -most, most)
 
     @property
     def size(self) -> int:

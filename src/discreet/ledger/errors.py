@@ -31,11 +31,14 @@ class BudgetExceeded(RuntimeError):  # noqa: N818  # the usual name for it
     ----------
     preview : Preview
         What was asked for and what is left.
+    asked : str or None
+        The same in the words of whoever asked.
     """
 
-    def __init__(self, preview: Preview) -> None:
-        super().__init__(preview)  # the arguments of an exception are what its pickle keeps
+    def __init__(self, preview: Preview, asked: str | None = None) -> None:
+        super().__init__(preview, asked)  # the arguments of an exception are what its pickle keeps
         self.preview = preview
+        self.asked = asked
 
     def __str__(self) -> str:
-        return f"{self.preview}; nothing was recorded"
+        return f"{self.preview if self.asked is None else self.asked}; nothing was recorded"

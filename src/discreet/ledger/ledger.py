@@ -265,6 +265,10 @@ class Ledger(Handle):
         dataset = text("dataset", dataset)
         return remaining(dataset, *self._state(dataset))
 
+    def spent(self, dataset: str) -> Mapping[Loss, int]:
+        """Return all losses that are recorded for a data set, and how many of each."""
+        return self._state(text("dataset", dataset))[1]
+
     def _state(self, dataset: str) -> tuple[Limit | None, Mapping[Loss, int]]:
         with self._storage.reading() as book:
             self._look(book)

@@ -4,15 +4,16 @@ What this room promises:
 
 - **Bounds are declared.** A ``Box``, a ``Ball`` or a ``Schema`` says where rows lie and which categories there are;
   nothing of that is ever taken from the data. Rows are clipped, and in floats too the clipped row lies in the space.
-- **One row at a time.** What becomes of a row (read, filled, dropped, clipped) is a function of that row alone, to the
-  last bit; whether it is among the first ``max_rows`` of its unit depends on that unit's rows alone.
+- **One row at a time.** What becomes of a row (read, filled, dropped, clipped, left out by a condition) is a function
+  of that row alone, to the last bit; whether it is among the first ``max_rows`` of its unit depends on that unit's rows
+  alone.
 - **Silence.** Nothing here prints, logs, stores or raises anything that depends on the value of a row. Names, types and
   shapes are checked when records are made. (``check_finite`` is the one exception, for owners who may see the data.)
-- **One sum.** The same kernel gives the same sum on arrays, tables, Parquet files and Dask collections, within γ·N·B of
-  the exact one, γ = ``Records.float_error`` (``discreet.records.summation`` has the proof).
+- **One sum.** The same kernel gives the same sum on arrays, tables, Parquet files, Dask collections and in a database,
+  within γ·N·B of the exact one, γ = ``Records.float_error`` (``summation`` has the proof, ``sql_text`` for databases).
 
-May import ``discreet.arguments``; from outside numpy, array-api-compat and narwhals, and pyarrow and dask where they
-are first needed.
+May import ``discreet.arguments``; from outside numpy, array-api-compat and narwhals, and pyarrow, dask, duckdb and
+ADBC where they are first needed.
 
 >>> import numpy as np
 >>> from discreet.records import Box, as_records
@@ -25,11 +26,14 @@ from discreet.records.ball import Ball
 from discreet.records.block import Block
 from discreet.records.box import Box
 from discreet.records.columns import Category, Number
+from discreet.records.conditions import Condition
 from discreet.records.finite import check_finite
 from discreet.records.opening import as_records
 from discreet.records.records import Records
 from discreet.records.schema import Schema
+from discreet.records.source import Contributions
 from discreet.records.space import Space
+from discreet.records.sql_table import Table
 from discreet.records.summation import float_error
 
 __all__ = [
@@ -37,10 +41,13 @@ __all__ = [
     "Block",
     "Box",
     "Category",
+    "Condition",
+    "Contributions",
     "Number",
     "Records",
     "Schema",
     "Space",
+    "Table",
     "as_records",
     "check_finite",
     "float_error",

@@ -28,7 +28,7 @@ from discreet.records.array_source import ArraySource, check_array
 from discreet.records.block import Block
 from discreet.records.optional import need
 from discreet.records.reading import Reading
-from discreet.records.source import Kernel, LocalSource, Pair
+from discreet.records.source import Contributions, Kernel, LocalSource, Pair
 from discreet.records.summation import CompensatedSum
 from discreet.records.table_source import TableSource
 from discreet.records.units import count_units, offsets
@@ -174,7 +174,7 @@ class DaskSource:
         for part in self._map(_blocks, self._starts):
             yield from _computed(part.compute)
 
-    def reduce(self, kernel: Kernel, size: int) -> NDArray[np.float64]:
+    def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> NDArray[np.float64]:
         """Return the sum of ``kernel`` over all blocks, computed on the workers."""
         partial = _Partial(kernel, size)
         merge = need("dask").delayed(partial.merge, pure=False)

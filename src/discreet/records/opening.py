@@ -23,6 +23,8 @@ from discreet.records.reading import to_host
 from discreet.records.records import Records
 from discreet.records.schema import Schema
 from discreet.records.source import Source
+from discreet.records.sql_source import SqlSource
+from discreet.records.sql_table import Table, read_by_database
 from discreet.records.table_cells import plain
 from discreet.records.table_source import NAMES, TableSource, check_type, check_types, unique_names
 
@@ -47,7 +49,8 @@ def as_records(
     ----------
     data : array, table or path
         A NumPy array or another array of two dimensions (torch, CuPy, JAX …); a pandas, Polars or Arrow table; the
-        path of a Parquet file or of a folder of them, read in batches; a Dask array or data frame.
+        path of a Parquet file or of a folder of them, read in batches; a Dask array or data frame; a ``Table``, or the
+        path of a CSV, Arrow or DuckDB file, which a database reads.
     space : Box or Ball or None
         For rows of numbers: where they lie. In a table it is for all columns but the unit's.
     schema : Schema or None
@@ -88,6 +91,9 @@ def as_records(
 
 
 def _source(data: Any, declared: Declared) -> Source:
+    if isinstance(data, Table) or read_by_database(data):
+        engine = (data if isinstance(data, Table) else Table(data)).engine()
+        return SqlSource(engine, declared.table(tuple(engine.types)))
     if isinstance(data, str | os.PathLike):
         files = parquet_files(Path(data))
         return ParquetSource(files, declared.table(parquet_names(files)))

@@ -7,7 +7,7 @@ from typing import Any
 
 __all__ = ["need"]
 
-EXTRAS = {"pyarrow": "sql", "dask": "dask"}
+EXTRAS = {"pyarrow": "sql", "duckdb": "sql", "adbc_driver_postgresql": "postgresql", "dask": "dask"}
 
 
 def need(module: str) -> Any:

@@ -1,8 +1,9 @@
-"""How raw rows become blocks: fill or drop what is missing, limit the rows of a unit, clip.
+"""How raw rows become blocks: fill or drop what is missing, limit the rows of a unit, clip, choose.
 
 A ``Reading`` is made from public declarations alone. It is a small frozen value that travels to Dask's workers. Nothing
 here raises, warns or logs for anything in a row: what cannot be read is missing, and the declaration says what
-that means. A row becomes the same floats whatever rows stand beside it.
+that means. A row becomes the same floats whatever rows stand beside it. A condition looks at one row alone too, so it
+leaves neighbours neighbours (``conditions``).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from discreet.records.ball import Ball
 from discreet.records.block import Block
 from discreet.records.box import Box
 from discreet.records.columns import Category
+from discreet.records.conditions import Condition
 from discreet.records.schema import Schema
 from discreet.records.space import on_device
 
@@ -83,6 +85,10 @@ class Reading:
         How many rows of a unit contribute; 1 where the row is the unit.
     block_rows : int
         The largest block.
+    condition : Condition or None
+        What must hold for a row to contribute. It is judged last, on the filled and clipped values: a row that lacks a
+        value in one of its columns is dropped, or filled, as the column says, and a row counts against the limit of its
+        unit whether the condition holds or not.
     """
 
     numbers: tuple[str, ...]
@@ -93,6 +99,7 @@ class Reading:
     unit: str | None
     max_rows: int
     block_rows: int
+    condition: Condition | None = None
 
     @classmethod
     def of_schema(cls, schema: Schema, unit: str | None, max_rows: int, block_rows: int) -> Reading:
@@ -115,12 +122,17 @@ class Reading:
     def only(self, names: Collection[str]) -> Reading:
         """Return the reading of some of the columns, as they are declared, so that gaps in others drop no row.
 
-        A ball is one bound for all of its columns: with one, all of them are read.
+        A ball is one bound for all of its columns: with one, all of them are read. The columns of the condition are
+        read too, after those that were named.
         """
         if isinstance(self.space, Ball):
             names = {*names, *self.numbers}
-        kept = [place for place, name in enumerate(self.numbers) if name in names]
-        labels = [place for place, name in enumerate(self.labels) if name in names]
+        beside = frozenset() if self.condition is None else self.condition.columns.difference(names)
+
+        def places(known: Sequence[str]) -> list[int]:
+            return [at for wanted in (names, beside) for at, name in enumerate(known) if name in wanted]
+
+        kept, labels = places(self.numbers), places(self.labels)
         space = self.space
         if isinstance(space, Box):
             low, high = (np.asarray(end)[kept] for end in (space.low, space.high))
@@ -134,6 +146,20 @@ class Reading:
             categories=tuple(self.categories[place] for place in labels),
         )
 
+    def filled(self) -> Reading:
+        """Return the reading in which every gap is filled, with the centre or the first category: no row is dropped."""
+        centers = () if self.space is None else self.space.for_columns(len(self.numbers)).center
+        fills = tuple(np.where(np.isnan(self.fills), centers, self.fills).tolist()) if self.fills else ()
+        categories = tuple(
+            Category(one.values, missing="fill", fill=one.values[0]) if one.fill is None else one
+            for one in self.categories
+        )
+        return replace(self, fills=fills, categories=categories)
+
+    def where(self, condition: Condition) -> Reading:
+        """Return the reading of the rows for which a condition holds too, which is over its columns."""
+        return replace(self, condition=condition if self.condition is None else self.condition & condition)
+
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that is read, the unit's last."""
@@ -143,7 +169,7 @@ class Reading:
     def complete(self) -> bool:
         """Whether every row surely contributes."""
         dropping = any(map(math.isnan, self.fills)) or any(column.fill is None for column in self.categories)
-        return self.unit is None and not dropping
+        return self.unit is None and self.condition is None and not dropping
 
     @property
     def slab_rows(self) -> int:
@@ -160,7 +186,7 @@ class Reading:
 
     @np.errstate(all="ignore")
     def block(self, raw: RawBlock) -> Block:
-        """Return the rows that contribute, filled and clipped."""
+        """Return the rows that contribute, filled and clipped: those for which the condition holds."""
         numbers, codes, keep = raw
         xp = array_namespace(numbers)
         x = xp.astype(numbers, xp.float64, copy=False)
@@ -176,7 +202,12 @@ class Reading:
         if not kept.all():
             rows = xp.asarray(np.flatnonzero(kept), device=device(x))
             x, labels = xp.take(x, rows, axis=0), xp.take(labels, rows, axis=0)
-        return Block(x if self.space is None else self.space.clip(x), labels)
+        x = x if self.space is None else self.space.clip(x)
+        if self.condition is not None:
+            held = to_host(self.condition.holds(x, labels, self.numbers, self.labels))
+            rows = xp.asarray(np.flatnonzero(held), device=device(x))
+            x, labels = xp.take(x, rows, axis=0), xp.take(labels, rows, axis=0)
+        return Block(x, labels)
 
 
 def to_host(x: Any) -> NDArray[Any]:

@@ -13,7 +13,9 @@ from discreet.arguments import integer
 from discreet.records.ball import Ball
 from discreet.records.block import Block
 from discreet.records.box import Box
-from discreet.records.source import Kernel, Source
+from discreet.records.conditions import Condition
+from discreet.records.reading import Reading
+from discreet.records.source import Contributions, Kernel, Source
 from discreet.records.summation import float_error
 
 __all__ = ["Records"]
@@ -91,8 +93,13 @@ class Records:
 
     @property
     def complete(self) -> bool:
-        """Whether every row surely contributes: every column fills, and the unit is a row."""
+        """Whether every row surely contributes: every column fills, the unit is a row, and there is no condition."""
         return self._reading.complete
+
+    @property
+    def condition(self) -> Condition | None:
+        """What must hold for a row to contribute; None where nothing must."""
+        return self._reading.condition
 
     @property
     def kind(self) -> str:
@@ -107,7 +114,8 @@ class Records:
     def only(self, names: Collection[str]) -> Records:
         """Return the same rows, of which only some columns are read: a gap in another drops no row.
 
-        Which rows of a unit count does not depend on the columns: the first ones, whatever they hold.
+        Which rows of a unit count does not depend on the columns: the first ones, whatever they hold. The columns of
+        a condition stay, after the others.
 
         >>> import numpy as np
         >>> from discreet.records import Box, as_records
@@ -115,16 +123,57 @@ class Records:
         >>> [records.reduce(lambda block: block.x.sum(axis=0)[:1], 1).item() for records in (rows, rows.only(["x0"]))]
         [2.0, 3.0]
         """
-        reading = self._reading.only(names)
-        if not reading.numbers and not reading.labels:
-            raise ValueError(
-                f"names={sorted(names)!r}: expected at least one of {self.columns + self.category_columns}"
-            )
+        known = self.columns + self.category_columns
+        if not any(name in names for name in known):
+            raise ValueError(f"names={sorted(names)!r}: expected at least one of {known}")
+        return self._read(self._reading.only(names))
+
+    def where(self, condition: str | Condition) -> Records:
+        """Return the same rows, of which only those contribute for which a condition holds.
+
+        The condition looks at one row alone, so neighbours stay neighbours: one row still changes a sum by its own
+        contribution at most. It is judged on the values as they are declared: clipped, and filled where something is
+        missing. A row that lacks a value in one of the condition's columns is dropped where the column says so. The
+        limit on the rows of a unit comes first: it is the first ``max_rows`` rows of a unit that the condition chooses
+        from. How many rows are left is private under every neighbour relation.
+
+        Parameters
+        ----------
+        condition : str or Condition
+            In the words of the declared columns; ``Condition.parse`` has the language. A second condition is joined to
+            the first with ``and``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discreet.records import Box, as_records
+        >>> rows = as_records(np.array([[17.0, 1.0], [20.0, 2.0], [64.0, 4.0]]), space=Box(0, 120))
+        >>> rows.where("18 <= x0 < 65").reduce(lambda block: block.x.sum(axis=0), 2).tolist()
+        [84.0, 6.0]
+        """
+        declared = dict(zip(self.category_columns, self.categories, strict=True))
+        text = str(condition) if isinstance(condition, Condition) else condition  # codes are those of these records
+        return self._read(self._reading.where(Condition.parse(text, self.columns, declared)))
+
+    def _read(self, reading: Reading) -> Records:
         if reading == self._reading:
             return self
         source = copy(self._source)
         source.reading = reading
         return Records(source)
+
+    def counting(self) -> Records:
+        """Return the same rows for counting them: a gap drops none, but in a column of the condition.
+
+        >>> import numpy as np
+        >>> from discreet.records import Box, as_records
+        >>> rows = as_records(np.array([[1.0, np.nan], [2.0, 5.0]]), space=Box(0, 9))
+        >>> [len(block.x) for records in (rows, rows.counting()) for block in records.blocks()]
+        [1, 2]
+        """
+        if self.condition is not None:
+            return self._read(self._reading.only(()))
+        return self._read(self._reading.only((self.columns + self.category_columns)[:1]).filled())
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows that contribute: filled, within the limit of their unit, clipped into the space.
@@ -133,7 +182,7 @@ class Records:
         """
         return self._source.blocks()
 
-    def reduce(self, kernel: Kernel, size: int) -> NDArray[np.float64]:
+    def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> NDArray[np.float64]:
         """Return the sum of ``kernel`` over all blocks.
 
         Parameters
@@ -144,13 +193,15 @@ class Records:
             there are: an error of its own comes through as it is (from Dask's workers its type alone).
         size : int
             How many numbers it gives.
+        each : Contributions, optional
+            The same, row by row, for a database that sums by itself.
 
         Returns
         -------
         array of shape (size,)
             float64. Exact numbers: they must not leave but through the door.
         """
-        return self._source.reduce(kernel, integer("size", size, least=1))
+        return self._source.reduce(kernel, integer("size", size, least=1), each)
 
     def gather(self, kernel: Kernel, width: int) -> NDArray[np.float64]:
         """Return what ``kernel`` makes of each row that contributes, in their order; as long as the data.
@@ -178,4 +229,6 @@ class Records:
             parts.append(f"categories={dict(zip(self.category_columns, self.categories, strict=True))!r}")
         if self.unit is not None:
             parts.append(f"unit={self.unit!r}, max_rows={self.max_rows}")
+        if self.condition is not None:
+            parts.append(f"where={str(self.condition)!r}")
         return f"Records({', '.join(parts)})"

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,26 @@ from discreet.records.reading import RawBlock, Reading, Slab, to_host
 from discreet.records.summation import CompensatedSum
 from discreet.records.units import Tally
 
-__all__ = ["Kernel", "LocalSource", "Pair", "Source"]
+__all__ = ["Contributions", "Kernel", "LocalSource", "Pair", "Source"]
 
 Array = NDArray[np.float64]
 Kernel: TypeAlias = Callable[[Block], Any]
 Pair: TypeAlias = tuple[Array, Array]
+
+
+class Contributions(NamedTuple):
+    """What a kernel sums, row by row, for sources that sum by other means.
+
+    Attributes
+    ----------
+    rows : callable
+        From a block of n rows to an array of shape (n, size).
+    norm : float
+        A bound on the Euclidean norm of each row of it.
+    """
+
+    rows: Kernel
+    norm: float
 
 
 class Source(Protocol):
@@ -43,8 +58,8 @@ class Source(Protocol):
     def blocks(self) -> Iterator[Block]:
         """Yield the rows that contribute, in blocks of at most ``reading.block_rows`` raw rows."""
 
-    def reduce(self, kernel: Kernel, size: int) -> Array:
-        """Return the sum of ``kernel`` over all blocks."""
+    def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> Array:
+        """Return the sum of ``kernel`` over all blocks; ``each`` is what it sums."""
 
     def gather(self, kernel: Kernel, width: int) -> Array:
         """Return what ``kernel`` makes of each row that contributes, in their order."""
@@ -109,7 +124,7 @@ class LocalSource(ABC):
         """Return the sum of ``kernel`` over all blocks, with its compensation, on this thread alone."""
         return self._total(map(_Summed(self.reading, kernel, size), self._raw()), size)
 
-    def reduce(self, kernel: Kernel, size: int) -> Array:
+    def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> Array:
         """Return the sum of ``kernel`` over all blocks, on all cores: a thread clips and sums its own."""
         return self._total(in_order(_Summed(self.reading, kernel, size), self._raw()), size)[0]
 

@@ -17,6 +17,7 @@ from discreet.statistics.quantiles import Quantile, interquartile_range, median,
 from discreet.statistics.robustness import Influence, gross_error_sensitivity, influence
 from discreet.statistics.spreads import Covariance, covariance, variance
 from discreet.statistics.statistic import Statistic
+from discreet.statistics.totals import Totals, sum  # noqa: A004  # as in NumPy
 
 __all__ = [
     "Counts",
@@ -27,6 +28,7 @@ __all__ = [
     "Mean",
     "Quantile",
     "Statistic",
+    "Totals",
     "count",
     "covariance",
     "density",
@@ -41,6 +43,7 @@ __all__ = [
     "median",
     "quantile",
     "quantiles",
+    "sum",
     "trimmed_mean",
     "variance",
 ]

@@ -100,8 +100,9 @@ def count(
     """
     curator, promise = _opened(data, epsilon, delta, declared, [])
     if by is not None:
-        curator = curator.only([curator.category_columns[place_of("by", by, curator.category_columns)]])
-    groups = None if by is None else 0
+        by = curator.category_columns[place_of("by", by, curator.category_columns)]
+        curator = curator.only([by])
+    groups = None if by is None else curator.category_columns.index(by)
     if groups is None and curator.size.rows is not None:
         raise ValueError(
             f"by=None: the number of rows, {curator.size.rows}, is public under {curator.neighbors} where none can be "

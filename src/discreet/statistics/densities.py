@@ -183,8 +183,9 @@ def density(
         raise ValueError(f"bins={bins!r}: expected None where cosines are summed; write method='histogram'")
     if method == "functional" and not promise.delta:
         raise ValueError(f"delta={delta!r}: expected one above 0 for a Gaussian process; write for example delta=1e-6")
-    curator = curator.only([curator.columns[chosen_column(curator, column)]])
-    number = chosen_column(curator, None) if len(curator.columns) == 1 else chosen_column(curator, column)
+    name = curator.columns[chosen_column(curator, column)]
+    curator = curator.only([name])
+    number = chosen_column(curator, name)
     planned = known_rows(curator, rows)
     plan = cells_of(curator.space, [number], [2])
     loss = plan.usual_loss(promise)

@@ -7,6 +7,7 @@ from discreet.door.queries.grid import Grid
 from discreet.door.queries.histogram import Histogram
 from discreet.door.queries.moments import Moments, Sum
 from discreet.door.queries.squares import Squares
+from discreet.door.queries.total import Total
 
 __all__ = [
     "Bins",
@@ -18,6 +19,7 @@ __all__ = [
     "OfColumns",
     "Squares",
     "Sum",
+    "Total",
     "Weighted",
     "Within",
 ]

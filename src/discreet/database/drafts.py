@@ -1,0 +1,90 @@
+"""Drafts: questions that are written down and not asked yet, to be priced first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.arguments import positive
+from discreet.database.questions import Questions, Spending
+
+__all__ = ["Draft", "Drafting"]
+
+DRAWN = ("quantile", "quantiles", "interquartile_range")  # by exponential mechanisms, at a pure ε
+SPENDING = ("where", "epsilon", "share")
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A question that has not been asked.
+
+    Attributes
+    ----------
+    statistic : str
+        Which function of ``discreet.statistics``.
+    arguments : mapping
+        Its own arguments.
+    where : str or None
+    epsilon, share : float or None
+        What it may cost; the database's usual share where both are None.
+    """
+
+    statistic: str
+    arguments: Mapping[str, Any] = field(repr=False)
+    where: str | None = None
+    epsilon: float | None = None
+    share: float | None = None
+
+    @classmethod
+    def of(cls, statistic: str, arguments: Mapping[str, Any], spending: Spending) -> Draft:
+        """Check what the question may cost."""
+        unknown = sorted(spending.keys() - set(SPENDING))
+        if unknown:
+            raise TypeError(f"{unknown[0]}: not an argument of {statistic}; there are also where, epsilon and share")
+        where, epsilon, share = spending.get("where"), spending.get("epsilon"), spending.get("share")
+        if epsilon is not None and share is not None:
+            raise ValueError(f"epsilon={epsilon!r}, share={share!r}: expected one of them")
+        if epsilon is not None:
+            positive("epsilon", epsilon)
+        if share is not None:
+            checked_share(share)
+        if where is not None and not isinstance(where, str):
+            raise ValueError(f'where of type {type(where).__name__}: expected text; write where="age >= 18"')
+        return cls(statistic, dict(arguments), where, epsilon, share)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether it is drawn by exponential mechanisms, which have a pure ε and no use for a δ."""
+        return self.statistic in DRAWN
+
+    @property
+    def words(self) -> str:
+        """The question in words."""
+        asked = self.arguments.get("columns", self.arguments.get("column"))
+        names = [asked] if isinstance(asked, str) else list(asked or [])
+        parts = [self.statistic.replace("_", " ")]
+        if self.statistic == "quantile" and self.arguments.get("q") == 0.5:
+            parts = ["median"]
+        if names:
+            parts.append("of " + ", ".join(map(str, names)))
+        if self.arguments.get("by") is not None:
+            parts.append(f"by {self.arguments['by']}")
+        if self.where is not None:
+            parts.append(f"where {self.where}")
+        return " ".join(parts)
+
+
+class Drafting(Questions[Draft]):
+    """The questions of a database, none of which is asked: each method returns a ``Draft``."""
+
+    def _ask(self, statistic: str, arguments: dict[str, Any], spending: Spending) -> Draft:
+        return Draft.of(statistic, arguments, spending)
+
+
+def checked_share(share: Any) -> float:
+    """Return a share of the budget if it is one."""
+    found = positive("share", share)
+    if found > 1.0:
+        raise ValueError(f"share={share!r}: expected a share of the budget, above 0 and at most 1")
+    return found

@@ -1,0 +1,295 @@
+"""``StatisticalDatabase``: a table that answers questions about all of its rows, and none about one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from discreet import statistics
+from discreet.arguments import positive
+from discreet.database.drafts import Draft, Drafting, checked_share
+from discreet.database.pricing import Priced, Pricing
+from discreet.database.purse import Purse
+from discreet.database.questions import Questions, Spending
+from discreet.database.reply import Reply
+from discreet.door import Curator
+from discreet.guarantees import Guarantee, Loss, Neighbors
+from discreet.ledger import Ledger
+from discreet.ledger.errors import BudgetExceeded
+from discreet.records import Category, Number, Records, Schema, Table
+from discreet.statistics import Statistic
+
+__all__ = ["StatisticalDatabase"]
+
+WRITE = "write for example bounds={'age': (0, 120)}, classes={'smoker': [0, 1]}"
+USUAL_SHARE = 0.1
+RANGE = 16.0
+HALVINGS = 11  # to within 0.3 %
+
+
+class StatisticalDatabase(Questions[Reply]):
+    """A table behind the door, with a budget: it answers aggregate questions with noise until the budget is spent.
+
+    Answers are those of ``discreet.statistics``; sums and moments are computed inside the database, with the clipping
+    and the limit of a person in the SQL. No text that an analyst writes reaches it. How long an answer takes may depend
+    on the rows: timing is outside of what is promised.
+
+    Parameters
+    ----------
+    data : path, URL, Table, data frame, or Records
+        A Parquet file (or a folder of them), a CSV, Arrow or DuckDB file, the URL of a PostgreSQL database; see
+        ``discreet.Table``. Data frames and ``Records`` are read where they are.
+    bounds : mapping of str to (low, high) or Number
+        The columns of numbers, and where they lie: public, never taken from the rows. With
+    classes : mapping of str to list, or Category
+        the columns of categories, and which there are; or, in place of both,
+    schema : Schema
+    budget : Guarantee
+        What all answers together may cost, for ever. The ledger keeps it; None where it has it already.
+    ledger : Ledger, path or URL
+        Where every answer is recorded before it is given.
+    name : str, optional
+        The data set's name in the ledger; by default that of the file or table. All databases on the same data must use
+        the same name.
+    table : str, optional
+        Which table, where ``data`` holds several.
+    neighbors : str, optional
+        ``"replace-one"`` (the number of rows is public) or ``"add-remove"``; by default that of the budget.
+    unit, max_rows : str, int
+        The column that says whose row it is, where a person may have several, and how many of them count.
+    unit_name, at_most, who
+        As in ``Curator``.
+    share : float
+        The share of the budget that a question takes which says neither ``epsilon`` nor ``share``.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np, pandas as pd, discreet as dp
+    >>> rng = np.random.default_rng(0)
+    >>> clinic = pd.DataFrame({"age": rng.uniform(20, 80, 5000), "diabetic": rng.integers(0, 2, 5000)})
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> clinic.to_parquet(os.path.join(folder.name, "clinic.parquet"))
+    >>> db = dp.StatisticalDatabase(
+    ...     os.path.join(folder.name, "clinic.parquet"), bounds={"age": (0, 120)}, classes={"diabetic": [0, 1]},
+    ...     budget=dp.Guarantee(1.0, 1e-6), ledger=os.path.join(folder.name, "clinic.ledger"))
+    >>> found = db.mean("age", by="diabetic", share=0.25)
+    >>> found.value.round(-1).tolist(), found.cost
+    ([50.0, 50.0], 'mean of age by diabetic: (ε=0.475232, δ=1e-06) replace-one, 25.0% of the budget; 75.0% is left')
+    >>> print(db.preview([db.draft.count(where="age > 65"), db.draft.median("age", share=0.2)]))
+    count where age > 65: (ε=0.2..., δ=1e-06) replace-one, 10.0% of the budget
+    median of age: (ε=..., δ=0) replace-one, ...% of the budget
+    together ...% of the budget, of which 75.0% is left; ...% would be left
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        *,
+        bounds: Mapping[str, Any] | None = None,
+        classes: Mapping[str, Any] | None = None,
+        schema: Schema | None = None,
+        budget: Guarantee | None = None,
+        ledger: Ledger | str | os.PathLike[str] | None = None,
+        name: str | None = None,
+        table: str | None = None,
+        neighbors: Neighbors | str | None = None,
+        unit: str | None = None,
+        max_rows: int | None = None,
+        unit_name: str | None = None,
+        at_most: int | None = None,
+        who: str | None = None,
+        share: float = USUAL_SHARE,
+    ) -> None:
+        self._share = checked_share(share)
+        if ledger is None:
+            raise ValueError(
+                "ledger=None: expected where answers are recorded, a path or a Ledger; without it nobody would know "
+                "when the budget is spent; write for example ledger='clinic.ledger'"
+            )
+        if budget is not None and not isinstance(budget, Guarantee):
+            raise ValueError(f"budget={budget!r}: expected a Guarantee; write budget=dp.Guarantee(1.0, 1e-6)")
+        relation = (Neighbors.REPLACE_ONE if budget is None else budget.neighbors) if neighbors is None else neighbors
+        declared: dict[str, Any] = {"unit": unit, "max_rows": max_rows}
+        if not isinstance(data, Records):
+            declared["schema"] = _schema(bounds, classes, schema)
+        elif bounds is not None or classes is not None or schema is not None:
+            raise ValueError("bounds, classes, schema: expected none of them, since the Records have their own")
+        if isinstance(data, str | os.PathLike):
+            data = Table(data, table)
+        elif table is not None:
+            raise ValueError(f"table={table!r}: expected None where data is not a path or a URL")
+        if name is None:
+            name = _usual_name(data)
+        if at_most is not None:
+            declared["at_most"] = at_most
+        book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+        self._curator = Curator(
+            data, name=name, neighbors=relation, budget=budget, ledger=book, unit_name=unit_name, who=who, **declared
+        )
+        self._purse = Purse(book, name)
+        if self._purse.limit.guarantee.neighbors is not self._curator.neighbors:
+            raise ValueError(
+                f"neighbors={str(self._curator.neighbors)!r}: expected {str(self._purse.limit.guarantee.neighbors)!r}, "
+                f"the relation of the limit that the ledger has for {name!r}"
+            )
+
+    @property
+    def curator(self) -> Curator:
+        """The rows behind the door, for estimators: their fits are paid for from the same budget."""
+        return self._curator
+
+    @property
+    def name(self) -> str:
+        """The data set's name in the ledger."""
+        return self._purse.name
+
+    @property
+    def budget(self) -> Guarantee:
+        """What all answers together may cost."""
+        return self._purse.limit.guarantee
+
+    @property
+    def remaining(self) -> float:
+        """The share of the budget that is left, from 1 to 0.
+
+        What single questions it admits, as losses, is told by ``ledger.remaining(name)``.
+        """
+        return self._purse.left
+
+    @property
+    def draft(self) -> Drafting:
+        """The same questions, written down and not asked: for ``preview`` and ``answer``."""
+        return Drafting()
+
+    def preview(self, questions: Draft | Iterable[Draft]) -> Pricing:
+        """Return what questions would cost, one by one and together. Nothing is spent, and no row is read.
+
+        Parameters
+        ----------
+        questions : Draft or list of Draft
+            From ``draft``: ``db.preview([db.draft.mean("age"), db.draft.count(where="age > 65")])``.
+        """
+        priced = tuple(self._priced(draft) for draft in _drafts(questions))
+        losses = [loss for one in priced for loss in one.losses]
+        ledger = self._purse.ledger
+        return Pricing(priced, self._purse.left, not losses or ledger.preview(self.name, losses).admitted)
+
+    def answer(self, questions: Draft | Iterable[Draft]) -> list[Reply]:
+        """Ask drafted questions, all of them or none: where the budget does not admit them all, nothing is spent.
+
+        Raises
+        ------
+        BudgetExceeded
+        """
+        drafts = _drafts(questions)
+        priced = [self._priced(draft) for draft in drafts]
+        losses = [loss for one in priced for loss in one.losses]
+        found = self._purse.ledger.preview(self.name, losses) if losses else None
+        if found is not None and not found.admitted:
+            raise BudgetExceeded(found, str(Pricing(tuple(priced), self._purse.left, False)))
+        return [self._replied(one) for one in priced]
+
+    def _ask(self, statistic: str, arguments: dict[str, Any], spending: Spending) -> Reply:
+        return self._replied(self._priced(Draft.of(statistic, arguments, spending)))
+
+    def _replied(self, priced: Priced) -> Reply:
+        try:
+            found = self._asked(priced.draft, self._curator, priced.guarantee)
+        except BudgetExceeded as error:
+            refusal = BudgetExceeded(error.preview, f"{priced}; {self._purse.left:.1%} of it is left")
+        else:
+            return Reply(found, priced, self._purse.left)
+        raise refusal
+
+    def _asked(self, draft: Draft, curator: Curator, promise: Guarantee) -> Statistic:
+        """Ask a question of a curator."""
+        view = curator.noting(draft.words)
+        view = view if draft.where is None else view.where(draft.where)
+        if draft.statistic == "count" and draft.arguments["by"] is None:
+            view = view.counting()
+        found: Statistic = getattr(statistics, draft.statistic)(
+            view, **draft.arguments, epsilon=promise.epsilon, delta=promise.delta
+        )
+        return found
+
+    def _priced(self, draft: Draft) -> Priced:
+        """Return what a question costs: what it says, or as much as its share buys.
+
+        Several draws at parts of ε are cheaper than one at all of it, so ε grows until they fill the share.
+        """
+        if draft.epsilon is not None:
+            delta = 0.0 if draft.drawn else self._purse.limit.guarantee.delta - self._purse.limit.failures
+            return self._at(draft, positive("epsilon", draft.epsilon), delta)
+        share = self._share if draft.share is None else draft.share
+        allowed = self._purse.allowance(share)
+        if not draft.drawn:
+            priced = self._at(draft, allowed.epsilon, allowed.delta)
+            # A question that also draws (for a range, say) has a pure part, which may make it dearer than its share.
+            return priced if priced.share <= share else self._within(draft, allowed.epsilon, allowed.delta, share)
+        return self._within(draft, allowed.pure, 0.0, share)
+
+    def _within(self, draft: Draft, epsilon: float, delta: float, share: float) -> Priced:
+        """Return the question at about the largest ε that keeps to its share, by halving a range of its logarithm."""
+        low, high = epsilon / RANGE, epsilon * RANGE
+        best = self._at(draft, low, delta)
+        for _ in range(HALVINGS):
+            middle = (low * high) ** 0.5
+            priced = self._at(draft, middle, delta)
+            if priced.share <= share:
+                best, low = priced, middle
+            else:
+                high = middle
+        return best
+
+    def _at(self, draft: Draft, epsilon: float, delta: float) -> Priced:
+        promise = Guarantee(epsilon, delta, self._curator.neighbors)
+        losses: Sequence[Loss] = self._curator.rehearse(lambda curator: self._asked(draft, curator, promise))
+        return Priced(draft, promise, tuple(losses), self._purse.share(losses))
+
+    def __repr__(self) -> str:
+        left = f"{self.remaining:.1%} of {self.budget} is left for {self._curator.unit}"
+        return f"<StatisticalDatabase {self.name!r}: {left}>"
+
+
+def _schema(bounds: Any, classes: Any, schema: Any) -> Schema:
+    """Return what is declared as a schema."""
+    if schema is not None:
+        if bounds is not None or classes is not None:
+            raise ValueError("schema: expected either a Schema, or bounds and classes")
+        if not isinstance(schema, Schema):
+            raise ValueError("schema: expected a Schema; write Schema.from_toml(path) for a file")
+        return schema
+    if bounds is None and classes is None:
+        raise ValueError(f"bounds=None: expected declared columns, never taken from the rows; {WRITE}")
+    for argument, given in (("bounds", bounds), ("classes", classes)):
+        if given is not None and not isinstance(given, Mapping):
+            raise ValueError(f"{argument} of type {type(given).__name__}: expected a mapping of columns; {WRITE}")
+    columns: dict[str, Number | Category] = {}
+    for column, ends in (bounds or {}).items():
+        if not isinstance(ends, Number):
+            if not isinstance(ends, tuple | list) or len(ends) != 2:
+                raise ValueError(f"bounds[{column!r}]={ends!r}: expected (low, high) or a Number; {WRITE}")
+            ends = Number(*ends)
+        columns[column] = ends
+    for column, values in (classes or {}).items():
+        if column in columns:
+            raise ValueError(f"classes[{column!r}]: expected a column that is not among the bounds too")
+        columns[column] = values if isinstance(values, Category) else Category(values)
+    return Schema(columns)
+
+
+def _usual_name(data: Any) -> str:
+    if not isinstance(data, Table):
+        raise ValueError("name=None: expected the data set's name in the ledger; write for example name='clinic'")
+    return data.table or Path(data.location).name.split(".")[0]
+
+
+def _drafts(questions: Draft | Iterable[Draft]) -> list[Draft]:
+    found = [questions] if isinstance(questions, Draft) else list(questions)
+    if not all(isinstance(draft, Draft) for draft in found):
+        raise ValueError("questions: expected drafts; write for example [db.draft.mean('age'), db.draft.count()]")
+    return found

@@ -1,0 +1,130 @@
+"""Rows of a table in a database: streamed in Arrow batches, and summed in the database where that can be done."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.records.optional import need
+from discreet.records.reading import RawBlock, Reading, Slab
+from discreet.records.source import Contributions, Kernel, LocalSource
+from discreet.records.sql_engine import Engine
+from discreet.records.sql_sum import spelt_units, summing
+from discreet.records.sql_text import quoted
+from discreet.records.table_cells import plain
+from discreet.records.table_source import TableSource, check_types
+from discreet.records.traced import NotTraceable
+from discreet.records.units import Tally, count_units
+
+__all__ = ["SqlSource"]
+
+Array = NDArray[np.float64]
+
+
+class SqlSource(LocalSource):
+    """Rows of a table in a database.
+
+    Each pass reads the table as it then is: the rows of a unit are counted in the same pass. A table that changes
+    between two passes changes what they find, and nothing else.
+
+    Parameters
+    ----------
+    engine : Engine
+    reading : Reading
+        Its columns are in the table.
+    """
+
+    def __init__(self, engine: Engine, reading: Reading) -> None:
+        super().__init__(reading)
+        self._engine = engine
+        self.kind = engine.kind
+        for empty in self._engine.batches(f"{self._select(reading.columns)} LIMIT 0", 1):
+            check_types(nw.from_native(need("pyarrow").Table.from_batches([empty]), eager_only=True), reading)
+
+    def _select(self, names: Iterable[str]) -> str:
+        read = [
+            f"{self._engine.number(name) if name in self.reading.numbers else self._engine.label(name)} "
+            f"AS {quoted(name)}"
+            for name in names
+        ]
+        return f"SELECT {', '.join(read)} FROM {self._engine.relation}"
+
+    @cached_property
+    def _count(self) -> int:
+        return int(self._engine.texts(f"SELECT CAST(COUNT(*) AS VARCHAR) FROM {self._engine.relation}")[0])
+
+    def rows(self) -> int:
+        """Return how many rows the table has."""
+        return self._count
+
+    def _frames(self, columns: tuple[str, ...]) -> Iterator[nw.DataFrame[Any]]:
+        table = need("pyarrow").Table
+        for batch in self._engine.batches(self._select(columns), self.reading.slab_rows):
+            if batch.num_rows:
+                yield nw.from_native(table.from_batches([batch]), eager_only=True)
+
+    def slabs(self) -> Iterator[Slab]:
+        """Yield batches, one at a time."""
+        for frame in self._frames(self.reading.numbers + self.reading.labels):
+            yield from TableSource(frame, self.reading).slabs()
+
+    def unit_cells(self) -> Iterator[Iterable[Any]]:
+        """Yield the unit's column, batch by batch."""
+        if self.reading.unit is not None:
+            for frame in self._frames((self.reading.unit,)):
+                yield plain(frame[self.reading.unit])
+
+    def units(self) -> int | None:
+        """Return how many units there are."""
+        return None if self.reading.unit is None else self._units
+
+    @cached_property
+    def _units(self) -> int:
+        return len(count_units(self.unit_cells()))
+
+    def _raw(self) -> Iterator[RawBlock]:
+        if self.reading.unit is None:
+            yield from super()._raw()
+            return
+        tally, step = Tally(self.reading.max_rows), self.reading.block_rows
+        for frame in self._frames(self.reading.columns):
+            kept = tally.keep(plain(frame[self.reading.unit]))
+            first = 0
+            for slab in TableSource(frame, self.reading).slabs():
+                codes = self.reading.codes(slab)
+                for start in range(0, len(codes), step):
+                    stop = min(start + step, len(codes))
+                    keep = kept[first + start : first + stop]
+                    yield RawBlock(slab.numbers[start:stop, :], codes[start:stop], keep)
+                first += len(codes)
+
+    def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> Array:
+        """Return the sum of ``kernel`` over all blocks: by the database where it can, else of the rows it sends.
+
+        Both are within γ·N·B of the exact sum (``summation``, ``sql_text``), so it does not matter which one it was.
+        """
+        if each is not None:
+            try:
+                return self._summed(each, size)
+            except NotTraceable:
+                pass
+        return super().reduce(kernel, size)
+
+    def _summed(self, each: Contributions, size: int) -> Array:
+        found = summing(self._engine, self.reading, each, size)
+        if self._spelt:
+            raise NotTraceable("units that spell numbers")
+        sums = self._engine.texts(found.text)
+        return np.array([math.ldexp(1.0, -found.exponent) * int(one) for one in sums])
+
+    @cached_property
+    def _spelt(self) -> bool:
+        """Whether some unit spells a number, so that the database would take one person for two."""
+        query = None if self.reading.unit is None else spelt_units(self._engine, self.reading.unit)
+        return query is not None and self._engine.texts(query)[0] != "0"

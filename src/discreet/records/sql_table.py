@@ -1,0 +1,73 @@
+"""A table outside of memory that a database reads."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet.records.duckdb_engine import ARROW_SUFFIXES, CSV_SUFFIXES, DUCKDB_SUFFIXES, duckdb_engine
+from discreet.records.postgresql_engine import PostgreSQLEngine, is_postgresql
+from discreet.records.sql_engine import Engine
+
+__all__ = ["Table", "read_by_database"]
+
+PASSWORD = re.compile(r"(://[^:/@]*):[^@]*@")
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """A table that a database reads, streamed; sums of moments are computed inside of it.
+
+    Parameters
+    ----------
+    location : str or path
+        A Parquet file or a folder of them, a CSV file (``.csv``, ``.tsv``, also with ``.gz``), an Arrow file
+        (``.arrow``, ``.feather``, ``.ipc``) or a DuckDB file (``.duckdb``, ``.ddb``, ``.db``), by DuckDB; or the URL of
+        a PostgreSQL database, ``"postgresql://user@host/database"``, with the password in ``PGPASSWORD`` or
+        ``~/.pgpass``.
+    table : str, optional
+        Which table of a database, ``"name"`` or ``"schema.name"``; needed where there are several.
+
+    Examples
+    --------
+    >>> Table("postgresql://ann:secret@db/clinic", "visits")
+    Table('postgresql://ann:***@db/clinic', 'visits')
+    """
+
+    location: str | os.PathLike[str]
+    table: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.location, str | os.PathLike):
+            raise ValueError(
+                f"location of type {type(self.location).__name__}: expected a path, or a URL of PostgreSQL"
+            )
+        if not (self.table is None or (isinstance(self.table, str) and self.table)):
+            raise ValueError(f"table={self.table!r}: expected the name of a table, or None")
+
+    def engine(self) -> Engine:
+        """Return what reads it; errors are about files, servers and names."""
+        if is_postgresql(self.location):
+            return PostgreSQLEngine(str(self.location), self.table)
+        if isinstance(self.location, str) and "://" in self.location:
+            raise ValueError(
+                f"location: expected a path, or a URL of PostgreSQL; got one of {_scheme(self.location)!r}"
+            )
+        return duckdb_engine(Path(self.location), self.table)
+
+    def __repr__(self) -> str:
+        shown = PASSWORD.sub(r"\1:***@", str(self.location))
+        return f"Table({shown!r})" if self.table is None else f"Table({shown!r}, {self.table!r})"
+
+
+def _scheme(url: str) -> str:
+    return url.split("://", 1)[0]
+
+
+def read_by_database(data: object) -> bool:
+    """Return whether a path or URL is one that only a database reads."""
+    if not isinstance(data, str | os.PathLike):
+        return False
+    return is_postgresql(data) or str(data).lower().endswith((*CSV_SUFFIXES, *ARROW_SUFFIXES, *DUCKDB_SUFFIXES))
