@@ -28,6 +28,8 @@ PERSONS = dp.Schema(COLUMNS, unit="person", max_rows=3)
 BOTH = ["x", "y"]
 
 ASKED = {
+    "sum": lambda c, **how: st.sum(c, BOTH, **how),
+    "sum by, weighted": lambda c, **how: st.sum(c, BOTH, by="g", weights="w", **how),
     "mean": lambda c, **how: st.mean(c, BOTH, **how),
     "mean by, weighted": lambda c, **how: st.mean(c, BOTH, by="g", weights="w", **how),
     "loose mean": lambda c, **how: st.mean(c, BOTH, loose=True, weights="w", **how),

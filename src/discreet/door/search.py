@@ -206,4 +206,5 @@ def _starts(rng: np.random.Generator, width: int, count: int) -> Array:
         row[half:] = row[:half]
         row[half : half + flip] *= -1.0
     halves = np.hstack([corners[:, :half], inside[:, half:]])
-    return np.vstack([corners, mixed, few, inside, halves, outside, opposite, np.zeros((1, width))])
+    ends = np.repeat([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0], [0.0, 0.0]], half, axis=1)  # of the diagonal
+    return np.vstack([corners, mixed, few, inside, halves, outside, opposite, ends])

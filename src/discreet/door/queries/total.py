@@ -31,12 +31,15 @@ __all__ = ["Total"]
 
 
 def _instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
-    low = rng.normal(size=d) * radius
-    return [
-        Total(Box(np.zeros(d), np.full(d, radius))),
-        Total(Box(np.full(d, -radius), np.full(d, 0.5 * radius))),
-        Total(Box(low, low + radius * 10.0 ** rng.uniform(-2.0, 2.0, d))),
+    low = np.abs(rng.normal(size=d)) * radius
+    high = low + radius * 10.0 ** rng.uniform(-2.0, 2.0, d)
+    ends = [
+        (np.zeros(d), np.full(d, radius)),
+        (np.full(d, -radius), np.full(d, 0.5 * radius)),
+        (low, high),
+        (-high, -low),
     ]
+    return [Total(Box(*pair)) for pair in ends]
 
 
 @registered(_instances)
