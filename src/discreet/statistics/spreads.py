@@ -1,4 +1,4 @@
-"""Variances and covariances: by one release of moments, or in rounds that each look through the one before.
+"""Variances and covariances: by one release of moments, in rounds that each look through the one before, or directly.
 
 **One release.** For a variance a row contributes (a, b·y, c·(2y² − 1)), y in [−1, 1]: the query ``Squares``. With
 counts N, means m and means t of the squares' part, all noisy, the variance is (t + 1)/2 − m². To first order its error
@@ -11,6 +11,12 @@ packed with √2 there.
 round before, so that noise is relative to the rows' own spread. What clipping did is undone as if the rows were
 Gaussian, so with heavy tails it falls short. With noise of variance v off the diagonal (2v on it) in the coordinates
 of the last round, entry (i, j) has the variance v(Σ_ii·Σ_jj + Σ_ij²).
+
+**Directly**, where the number of rows is public: noise on Σ(x − x̄)(x − x̄)ᵀ itself, the question ``Scatter``, over n. No
+mean is released, wherever the rows lie, and the error is the noise, without any approximation. A variance that is moved
+into [0, w²/4], w the width of its bounds, comes no farther from the true one, which lies in there. A matrix whose
+negative eigenvalues are raised to 0 comes no farther in the Frobenius norm, but an entry may: so limits are around the
+entry as it was measured, and stretched to where it was moved.
 """
 
 from __future__ import annotations
@@ -26,11 +32,12 @@ from numpy.typing import NDArray
 from discreet.arguments import choice
 from discreet.door import Declarations, Moments, Release
 from discreet.door.queries import Squares
+from discreet.mechanisms.scatter import Scatter
 from discreet.models.adaptive import Adaptive
 from discreet.models.released import clipped_spectrum, noise_of, released_rows
 from discreet.noise import Bits
 from discreet.records import Box
-from discreet.statistics.asking import Asking
+from discreet.statistics.asking import Asking, shaped
 from discreet.statistics.columns import limits_of
 from discreet.statistics.statistic import Statistic, half_width
 
@@ -38,7 +45,7 @@ __all__ = ["Covariance", "covariance", "variance"]
 
 Array = NDArray[np.float64]
 
-METHODS = ("one-shot", "adaptive")
+METHODS = ("one-shot", "adaptive", "direct")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,18 +57,21 @@ class Covariance(Statistic):
     value : float or array
         A number, one a column, or a matrix, which has no negative eigenvalue; with an axis of groups before it where
         there are groups.
-    means : array of shape (groups or 1, columns)
-        The private means, from the same releases.
+    means : array of shape (groups or 1, columns), or None
+        The private means, from the same releases; None where none are released, by the direct method.
     method : str
-        ``"one-shot"`` or ``"adaptive"``.
+        ``"one-shot"``, ``"adaptive"`` or ``"direct"``.
+    measured : array
+        ``value`` as it was measured, where it had to be moved to what a covariance can be.
     coefficients : array
         For each number of ``value``, along the last axis, by what the noises of the last release enter it.
     least : float
         0 for variances, −∞ for covariances.
     """
 
-    means: Array
+    means: Array | None
     method: str
+    measured: Array
     coefficients: Array
     least: float
 
@@ -72,12 +82,14 @@ class Covariance(Statistic):
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return limits that hold the value of these rows with about this probability, each by itself.
 
-        They speak of the noise, to first order: not of clipping, nor of how these people were sampled.
+        They speak of the noise: not of clipping, nor of how these people were sampled. To first order; those of the
+        direct method hold with this probability, or a little more.
         """
         law, value = self.release.law, np.asarray(self.value)
         rows = self.coefficients.reshape(-1, self.coefficients.shape[-1]).tolist()
         half = np.array([half_width(law, row, level) for row in rows]).reshape(value.shape)
-        lower, upper = np.maximum(value - half, self.least), value + half
+        lower = np.maximum(np.minimum(self.measured - half, value), self.least)
+        upper = np.maximum(self.measured + half, value)
         return (lower, upper) if value.ndim else (float(lower), float(upper))
 
 
@@ -99,10 +111,12 @@ def variance(
     ----------
     data, columns, epsilon, delta, by, weights, bits
         As in ``mean``.
-    method : {"one-shot", "adaptive"}
+    method : {"one-shot", "adaptive", "direct"}
         One release of moments in the declared bounds, or some rounds in coordinates that follow the rows. These win by
         far where bounds are loose. They take Gaussian noise (δ > 0), neither groups nor weights, and rows that are
         roughly Gaussian: of others they give the covariance of a Gaussian that fits, and limits do not speak of that.
+        Or directly, with noise on the variance itself and limits that hold exactly: neither groups nor weights, and the
+        number of rows must be public (replace-one, bounds for each column, no row that may be dropped).
     **declared
         ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
@@ -123,6 +137,8 @@ def variance(
     if rounds is not None:
         means, matrix, noise, releases = _in_rounds(asking, rounds, "variance")
         return _answer(asking, np.diagonal(matrix)[None], np.diagonal(noise)[None, :, None], means[None], releases)
+    if method == "direct":
+        return _direct_variances(asking)
     ranges = [limits_of(asking.curator.space, place) for place in asking.places]
     boxes = [Box([low], [high]) for low, high in ranges]
     counted = asking.rows is None
@@ -152,7 +168,7 @@ def covariance(
     ----------
     data, columns, epsilon, delta, by, weights, bits
         As in ``mean``.
-    method : {"one-shot", "adaptive"}
+    method : {"one-shot", "adaptive", "direct"}
         As in ``variance``.
     **declared
         ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
@@ -177,6 +193,8 @@ def covariance(
     if rounds is not None:
         means, matrix, noise, releases = _in_rounds(asking, rounds, "covariance")
         return _answer(asking, matrix[None], noise[None, ..., None], means[None], releases)
+    if method == "direct":
+        return _direct_covariances(asking)
     query = asking.query(_query(asking, asking.box))
     release = asking.reserve("covariance", [(query, asking.additive(1.0)[0])])(query)
     means, matrices, noises = _from_moments(release, asking.box)
@@ -186,13 +204,66 @@ def covariance(
     return _answer(asking, found, noises, means, [release])
 
 
-def _answer(asking: Asking, found: Array, noises: Array, means: Array, releases: list[Release]) -> Covariance:
+def _answer(
+    asking: Asking,
+    found: Array,
+    noises: Array,
+    means: Array | None,
+    releases: list[Release],
+    measured: Array | None = None,
+) -> Covariance:
     """Return the answer, from arrays that have an axis of groups first; the last of ``noises`` is of coefficients."""
     shown = noises if asking.groups is not None else noises[0]
     shown = shown[..., 0, :] if asking.single else shown
-    method = "adaptive" if releases[-1].query == "one Gaussian" else "one-shot"
-    least = -math.inf if found.ndim == 3 else 0.0
-    return Covariance.answered(found, asking, releases, means=means, method=method, coefficients=shown, least=least)
+    before = shaped(found if measured is None else measured, grouped=asking.groups is not None, single=asking.single)
+    facts = {
+        "means": means,
+        "method": {"one Gaussian": "adaptive", Scatter.name: "direct"}.get(releases[-1].query, "one-shot"),
+        "measured": np.asarray(before),
+        "coefficients": shown,
+        "least": -math.inf if found.ndim == 3 else 0.0,
+    }
+    return Covariance.answered(found, asking, releases, **facts)
+
+
+def _direct(asking: Asking, each: Sequence[tuple[int, ...]], name: str) -> tuple[list[Release], list[Array], int]:
+    """Return the scatter of each of some sets of columns, its upper triangle in squares of the bounds, and n."""
+    space, rows = asking.curator.space, asking.rows
+    if asking.by is not None or asking.weights is not None:
+        raise ValueError("method='direct': expected neither groups nor weights; write method='one-shot'")
+    if rows is None:
+        raise ValueError(
+            "method='direct': expected replace-one, and rows of which each surely counts and stands for itself, since "
+            "it divides by their number, which must be public; write missing='fill' for columns with gaps, or "
+            "method='one-shot'"
+        )
+    if not isinstance(space, Box):
+        raise ValueError("method='direct': expected bounds for each column; write a Box, or method='one-shot'")
+    questions = [Scatter(space, places) for places in each]
+    measure = asking.reserve(name, list(zip(questions, asking.additive(1.0, len(questions)), strict=True)))
+    releases = [measure(question) for question in questions]
+    return releases, [release["upper"] for release in releases], max(rows, 1)
+
+
+def _direct_variances(asking: Asking) -> Covariance:
+    """Return variances by a release for each column; see the module."""
+    releases, found, rows = _direct(asking, [(place,) for place in asking.places], "variance")
+    squares = (np.asarray(asking.box.high) - np.asarray(asking.box.low)) ** 2
+    measured = np.concatenate(found) / rows * squares
+    value = np.clip(measured, 0.0, squares / 4.0)
+    return _answer(asking, value[None], (squares / rows)[None, :, None], None, releases, measured[None])
+
+
+def _direct_covariances(asking: Asking) -> Covariance:
+    """Return the covariance matrix by one release; see the module."""
+    releases, (found,), rows = _direct(asking, [asking.places], "covariance")
+    widths = np.asarray(asking.box.high) - np.asarray(asking.box.low)
+    outer = np.outer(widths, widths)
+    i, j = np.triu_indices(len(widths))
+    matrix = np.zeros(outer.shape)
+    matrix[i, j] = matrix[j, i] = found / rows
+    value = clipped_spectrum(matrix[None], 0.0, math.inf)[0] * outer
+    return _answer(asking, value[None], (outer / rows)[None, ..., None], None, releases, (matrix * outer)[None])
 
 
 def _query(asking: Asking, box: Box) -> Moments:
@@ -245,7 +316,7 @@ def _from_moments(release: Release, box: Box) -> tuple[Array, Array, Array]:
 
 def _rounds(asking: Asking, method: str, shape: str) -> Adaptive | None:
     """Return how to measure in rounds, where that is asked for; None for one release."""
-    if choice("method", method, METHODS) == "one-shot":
+    if choice("method", method, METHODS) != "adaptive":
         return None
     if not asking.promise.delta or asking.by is not None or asking.weights is not None:
         raise ValueError("method='adaptive': expected delta above 0, and neither groups nor weights")
