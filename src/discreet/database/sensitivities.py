@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from discreet.arguments import choice, integer
-from discreet.door import Moments
 from discreet.door.queries import Squares
 from discreet.door.question import additive_loss
 from discreet.guarantees import Guarantee, Neighbors
@@ -253,7 +252,7 @@ def covariance_matrix_by_joint_moments(n: int | None, d: int, norm: str = "l1") 
     derivative is at least 8b²/d − 8c²/d² ≥ 0, as b²d ≥ c². So the maximum is at a corner, k of the β at 1:
     4b²k/d + 8c²k(d−k)/d².
 
-    The library charges a bound that holds for balls as well, which is larger: see ``Moments.bound``.
+    This is what ``Moments.bound`` has for a box.
     """
     _checked(n, d, norm)
     b2, c2 = moment_weights(d)
@@ -343,8 +342,6 @@ def table(n: int, d: int, at: float = 0.5, epsilon: float = 1.0, delta: float = 
     )
     b2, c2 = moment_weights(d)
     joint = both(covariance_matrix_by_joint_moments)
-    bound = Moments(Box([0.0] * d, [1.0] * d), (0.0, b2, c2)).bound
-    charged = tuple(replace(one, exact=bound.sensitivity(one.norm, REPLACE)) for one in joint)
     packed = _from_moments(n, share, middle / math.sqrt(d), math.sqrt(b2), math.sqrt(c2), math.sqrt(2.0), d / 4.0)
     ways = [
         way("mean", "directly", both(mean), lambda s, _: s),
@@ -376,7 +373,6 @@ def table(n: int, d: int, at: float = 0.5, epsilon: float = 1.0, delta: float = 
             for c, name in POINTS
         ),
         way("covariance matrix", "joint moments", joint, packed),
-        way("covariance matrix", "joint moments, as charged", (charged[0], charged[1]), packed),
     ]
     return tuple(replace(one, best=_best(one, ways)) for one in ways)
 

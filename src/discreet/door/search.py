@@ -140,7 +140,7 @@ def _among_others(query: Query, norm: str, rng: np.random.Generator, rows: Array
         return np.asarray(query.sum(_block(query, unit, code)), dtype=np.float64)
 
     moves = []
-    for others in (1, 2, 3, 10) * 4:
+    for others in (1, 2, 3, 10) * 12:
         some = rng.integers(0, len(rows), others + 1)
         unit, code = np.clip(rows[some], -4.0, 4.0), codes[some]
         before = total(unit[:, :d], code[:, :half])
@@ -206,5 +206,8 @@ def _starts(rng: np.random.Generator, width: int, count: int) -> Array:
         row[half:] = row[:half]
         row[half : half + flip] *= -1.0
     halves = np.hstack([corners[:, :half], inside[:, half:]])
-    ends = np.repeat([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0], [0.0, 0.0]], half, axis=1)  # of the diagonal
-    return np.vstack([corners, mixed, few, inside, halves, outside, opposite, ends])
+    steps = np.linspace(-1.0, 1.0, 17)
+    diagonal = np.repeat(
+        [[one, other] for one in steps for other in steps], half, axis=1
+    )  # pairs, the centre among them
+    return np.vstack([corners, mixed, few, inside, halves, outside, opposite, diagonal])

@@ -7,7 +7,19 @@ the diagonal so that the vector norm is the Frobenius norm:
 - ⟨ψ, ψ'⟩ = a² + b²v + c²v² with v = ⟨y, y'⟩ in [−1, 1]. Its least value is t = a² − b⁴/(4c²) at v = −b²/(2c²), where
   that is at least −1, else t = a² − b² + c² at v = −1. So ‖ψ − ψ'‖₂² ≤ 2 − 2t.
 - ‖y‖₁ ≤ √d and ‖packed yyᵀ‖₁ = (1 − 1/√2)‖y‖₂² + ‖y‖₁²/√2 ≤ 1 − 1/√2 + d/√2. The constant a cancels when a row is
-  replaced.
+  replaced, and in a ball two rows are apart by twice the rest at most.
+
+In a box y = z/√d with z in [−1, 1]^d, and two rows are closer. Let β_i = |z_i − z'_i|/2 and α_i = 1 − β_i, so that
+|z_i + z'_i|/2 ≤ α_i. As z_i z_j − z'_i z'_j = ½[(z_i + z'_i)(z_j − z'_j) + (z_i − z'_i)(z_j + z'_j)], it is at most
+2(α_iβ_j + β_iα_j), and all of this is attained at once.
+
+- L1: (2b/√d)Σβ_i + (2c/d)·[2S + √2(AB − S)], A = Σα_i, B = Σβ_i, S = Σα_iβ_i, since the diagonal has 2α_iβ_i and each
+  pair √2(α_iβ_j + β_iα_j). It grows with S = B − Σβ_i², which for a given B is largest where all β_i are one β. That
+  leaves Pβ + Rβ(1 − β), P = 2b√d and R = 2c(2 + √2(d − 1)): at most (P + R)²/(4R) where P ≤ R, else P, at β = 1.
+- L2: the square is (4b²/d)Σβ_i² + (4c²/d²)Σ_{i,j}(α_iβ_j + β_iα_j)². In one β_i all of it is convex but the diagonal
+  term (16c²/d²)β²(1 − β)², which is at most (4c²/d²)β(1 − β), with equality at both ends. With that in its place the
+  second derivative is at least 8b²/d − 8c²/d² ≥ 0 if b²d ≥ c². So the maximum is at two corners that differ in k
+  columns: 4b²k/d + 8c²k(d − k)/d².
 """
 
 from __future__ import annotations
@@ -69,6 +81,11 @@ class Sum(Query):
         return self.space.to_unit(block.x)
 
 
+def _box_l1(p: float, r: float) -> float:
+    """Return the maximum of pβ + rβ(1 − β) over β in [0, 1]."""
+    return (p + r) ** 2 / (4.0 * r) if p <= r else p
+
+
 @registered(
     lambda rng, d, radius: [
         Moments(space, weights=tuple(weights))
@@ -126,7 +143,7 @@ class Moments(Query):
 
     @property
     def bound(self) -> Bound:
-        """See the module; the L1 bounds and, in one dimension, the L2 bound under replacement are not tight."""
+        """See the module; in a ball the L1 bound under replacement is not tight, nor in a box L2 where c² > b²d."""
         a2, b2, c2 = self.weights
         d = self.dimension
         least = a2 - b2 * b2 / (4.0 * c2) if b2 <= 2.0 * c2 and c2 > 0.0 else a2 - b2 + c2
@@ -137,6 +154,15 @@ class Moments(Query):
         corners = [1.0 - 2.0 * k / d for k in range(d + 1)]
         at_corners = math.sqrt(max(2.0 - 2.0 * (a2 + b2 * v + c2 * v * v) for v in corners))
         tight = d > 1 and isinstance(self.space, Ball) and 2.0 - 2.0 * least >= 1.0
+        if isinstance(self.space, Box):
+            exact = b2 * d >= c2
+            return Bound(
+                l2=1.0,
+                l1=l1,
+                replace_l2=at_corners if exact else replaced,
+                replace_l1=_box_l1(2.0 * math.sqrt(b2 * d), 2.0 * math.sqrt(c2) * (2.0 + math.sqrt(2.0) * (d - 1))),
+                attained={} if exact else {"replace_l2": at_corners / replaced},
+            )
         return Bound(
             l2=1.0,
             l1=l1,
