@@ -27,12 +27,14 @@ from discreet.guarantees import (
     compose,
 )
 from discreet.ledger import BudgetExceeded, Ledger
-from discreet.records import Ball, Box, Category, Number, Schema
+from discreet.records import Ball, Box, Category, Number, Schema, Table
 
 if TYPE_CHECKING:
-    from discreet import mechanisms, planning, statistics
+    from discreet import database, mechanisms, planning, statistics
+    from discreet.database.front import StatisticalDatabase
     from discreet.em import Model
     from discreet.estimators.factor_analysis import FactorAnalysis
+    from discreet.estimators.gaussian_classifier import GaussianClassifier
     from discreet.estimators.gaussian_mixture import GaussianMixture
     from discreet.estimators.kmeans import KMeans
     from discreet.estimators.own_model import fit_model
@@ -53,6 +55,7 @@ __all__ = [
     "ClassicalGaussianLoss",
     "Curator",
     "FactorAnalysis",
+    "GaussianClassifier",
     "GaussianLoss",
     "GaussianMixture",
     "GeometricLoss",
@@ -70,13 +73,16 @@ __all__ = [
     "PureLoss",
     "Release",
     "Schema",
+    "StatisticalDatabase",
     "Sum",
+    "Table",
     "TableMixture",
     "WrongBound",
     "ZcdpLoss",
     "calibrate",
     "compare",
     "compose",
+    "database",
     "datasets",
     "explain",
     "fit_model",
@@ -93,9 +99,11 @@ __all__ = [
 _LATER = {
     "FactorAnalysis": "discreet.estimators.factor_analysis",
     "PCA": "discreet.estimators.pca",
+    "GaussianClassifier": "discreet.estimators.gaussian_classifier",
     "GaussianMixture": "discreet.estimators.gaussian_mixture",
     "KMeans": "discreet.estimators.kmeans",
     "Model": "discreet.em",
+    "StatisticalDatabase": "discreet.database.front",
     "TableMixture": "discreet.estimators.table_mixture",
     "WrongBound": "discreet.model_check",
     "explain": "discreet.planning",
@@ -103,7 +111,7 @@ _LATER = {
     "plan": "discreet.planning",
     "private_score": "discreet.estimators.scoring",
 }
-_ROOMS_LATER = ("mechanisms", "planning", "statistics")
+_ROOMS_LATER = ("database", "mechanisms", "planning", "statistics")
 
 
 def __getattr__(name: str) -> Any:

@@ -114,18 +114,24 @@ class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
         if is_array_api_obj(X) and not is_numpy_array(X):
             check_finite(X)
             return Curator(as_records(X, space=space, missing="fill"), neighbors=neighbors)
+        rows = self._validated(X)
+        # Every row is complete, so there is nothing to fill; but thus it is declared that none is dropped.
+        records = as_records(rows, space=space.for_columns(rows.shape[1]), missing="fill")
+        return Curator(records, neighbors=neighbors)
+
+    def _validated(self, X: Any) -> NDArray[np.float64]:
+        """Return the owner's rows as numbers, checked and named as scikit-learn does. No error shows a row."""
         if hasattr(X, "columns") or (is_numpy_array(X) and X.ndim == 2 and X.dtype.kind in "biuf"):
             check_finite(X)  # names the column, where scikit-learn would show a value
-        rows, refusal = None, ""
+        rows: NDArray[np.float64] | None = None
+        refusal = ""
         try:
             rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=1)
         except ValueError as error:
             refusal = str(error).splitlines()[0]  # what follows may show rows
         if rows is None:  # outside of the except block, or the error would come along as context
             raise ValueError("X holds text: expected numbers" if "could not convert string" in refusal else refusal)
-        # Every row is complete, so there is nothing to fill; but thus it is declared that none is dropped.
-        records = as_records(rows, space=space.for_columns(rows.shape[1]), missing="fill")
-        return Curator(records, neighbors=neighbors)
+        return rows
 
     def _fit(
         self, method: Method[Found], curator: Curator, space: Box | Ball | None = None, *, own_units: bool = True

@@ -2,12 +2,17 @@
 
 CSV files are read as text, all of it: a reader that looks for types looks at the rows. The names are those of the first
 line, and what separates the columns is told from that line alone. A line that is broken is left out, or lacks columns.
+Whoever writes the file has to close the quotes: one that is left open takes the lines after it into its cell.
+
+Parquet and Arrow files are streamed by Arrow, as everywhere: DuckDB stops at text that is not UTF-8. Paths are
+absolute and name one file each: DuckDB would look for others where one has a ``*``, ``?`` or ``[``.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +31,11 @@ SEPARATORS = (",", ";", "\t", "|")
 TYPES = dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), "integer")
 TYPES |= {f"U{name}": "integer" for name in TYPES}
 TYPES |= {"FLOAT": "float", "DOUBLE": "float", "BOOLEAN": "boolean", "VARCHAR": "text"}
-# Nothing is fetched from anywhere: no extension, no remote file.
-SETTINGS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+# Nothing is fetched from anywhere, no extension and no remote file; and no row is written to a temporary file.
+SETTINGS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "temp_directory": ""}
+SETTINGS |= {"python_enable_replacements": "false"}  # no name is that of a variable of the caller
 ROWS = "rows"  # the name of an Arrow file's table
+BUFFER = 2**18  # bytes read ahead in each column of a Parquet file
 
 
 class DuckDBEngine(Engine):
@@ -41,29 +48,23 @@ class DuckDBEngine(Engine):
     position : str or None
     database : str
         A DuckDB file, which is opened to be read; or ``":memory:"``.
-    arrow : str or None
-        The path of an Arrow file that ``relation`` names.
     """
 
     careful = False
     matches = "regexp_matches({text}, {pattern})"
 
-    def __init__(
-        self, kind: str, relation: str, position: str | None, database: str = ":memory:", arrow: str | None = None
-    ) -> None:
+    def __init__(self, kind: str, relation: str, position: str | None, database: str = ":memory:") -> None:
         self.kind, self.relation, self.position = kind, relation, position
-        self._database, self._arrow = database, arrow
+        self._database = database
         with quietly():
             described = self._answer(f"DESCRIBE SELECT * FROM {relation}")
         self.types = {row[0]: TYPES.get(row[1], "other") for row in described}
-        unique_names(self.types)
+        if self.position == "rowid" and "rowid" in map(str.lower, self.types):
+            self.position = None  # a column of that name hides the place of a row
 
     def _connected(self) -> Any:
         stored = self._database != ":memory:"
-        connection = need("duckdb").connect(self._database, read_only=stored, config=SETTINGS)
-        if self._arrow is not None:
-            connection.register(ROWS, need("pyarrow.dataset").dataset(self._arrow, format="ipc"))
-        return connection
+        return need("duckdb").connect(self._database, read_only=stored, config=SETTINGS)
 
     def _answer(self, query: str) -> list[Any]:
         with self._connected() as connection:
@@ -75,10 +76,70 @@ class DuckDBEngine(Engine):
         with quietly(), self._connected() as connection:
             yield from connection.sql(query).to_arrow_reader(rows)
 
+    def schema(self, query: str) -> Any:
+        """Return the types of an answer."""
+        with quietly(), self._connected() as connection:
+            return connection.sql(query).to_arrow_reader(1).schema
+
     def texts(self, query: str) -> Sequence[str]:
         """Return one row of text."""
         with quietly():
             return [str(cell) for cell in self._answer(query)[0]]
+
+
+class ParquetEngine(DuckDBEngine):
+    """Parquet files of one schema, whose names are ``names``."""
+
+    def __init__(self, files: Sequence[str], names: Sequence[str]) -> None:
+        self._files = tuple(files)
+        listed = "[" + ", ".join(map(text_literal, map(_one_file, files))) + "]"
+        shown = "[" + ", ".join(map(text_literal, files)) + "]"
+        taken = {"filename", "file_row_number"}.intersection(map(str.lower, names))
+        options = "hive_partitioning = false" + ("" if taken else ", file_row_number = true, filename = true")
+        position = None if taken else f"list_position({shown}, filename), file_row_number"
+        super().__init__("Parquet", f"read_parquet({listed}, {options})", position)
+        self.types = {name: self.types[name] for name in names}
+
+    def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
+        """Yield batches, file by file; a file is never read whole."""
+        parquet = need("pyarrow.parquet")
+        with quietly():
+            for file in self._files:
+                with parquet.ParquetFile(file, buffer_size=BUFFER, pre_buffer=False) as opened:
+                    yield from opened.iter_batches(rows, columns=list(names), use_threads=False)
+
+    def empty(self, names: Sequence[str], numbers: Collection[str]) -> Any:
+        """Return the types that the files state."""
+        with quietly():
+            return need("pyarrow.parquet").read_schema(self._files[0]).empty_table().select(list(names))
+
+
+class ArrowEngine(DuckDBEngine):
+    """An Arrow file."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        super().__init__("Arrow file", ROWS, None)
+
+    def _dataset(self) -> Any:
+        return need("pyarrow.dataset").dataset(self._file, format="ipc")
+
+    def _connected(self) -> Any:
+        connection = super()._connected()
+        connection.register(ROWS, self._dataset())
+        return connection
+
+    def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
+        """Yield batches, one at a time."""
+        with quietly():
+            yield from self._dataset().to_batches(
+                columns=list(names), batch_size=rows, batch_readahead=1, fragment_readahead=1, use_threads=False
+            )
+
+    def empty(self, names: Sequence[str], numbers: Collection[str]) -> Any:
+        """Return the types that the file states."""
+        with quietly():
+            return self._dataset().schema.empty_table().select(list(names))
 
 
 def duckdb_engine(path: Path, table: str | None = None) -> DuckDBEngine:
@@ -92,7 +153,7 @@ def duckdb_engine(path: Path, table: str | None = None) -> DuckDBEngine:
     table : str, optional
         Which table of a DuckDB file; needed where it has several.
     """
-    name = path.name.lower()
+    path, name = path.absolute(), path.name.lower()
     if name.endswith(DUCKDB_SUFFIXES):
         return _stored(_existing(path), table)
     if table is not None:
@@ -101,10 +162,11 @@ def duckdb_engine(path: Path, table: str | None = None) -> DuckDBEngine:
         return _csv(_existing(path))
     if name.endswith(ARROW_SUFFIXES):
         try:
-            need("pyarrow.dataset").dataset(str(_existing(path)), format="ipc")
+            schema = need("pyarrow.dataset").dataset(str(_existing(path)), format="ipc").schema
         except (OSError, ValueError):
             raise ValueError(f"{str(path)!r}: expected an Arrow file (Feather, version 2)") from None
-        return DuckDBEngine("Arrow file", ROWS, None, arrow=str(path))
+        _names(schema.names)
+        return ArrowEngine(str(path))
     return _parquet(path)
 
 
@@ -114,21 +176,35 @@ def _existing(path: Path) -> Path:
     return path
 
 
+def _one_file(path: str) -> str:
+    """Return a path for DuckDB, in which no character stands for others."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", path)
+
+
+def _names(names: Iterable[str]) -> list[str]:
+    """Return the names of columns, which DuckDB can tell apart."""
+    found, seen = unique_names(names), dict[str, str]()
+    for name in found:
+        if not name:
+            raise ValueError("a column has no name: expected a name for each; write one into the file")
+        if name.lower() in seen:
+            raise ValueError(
+                f"the columns {seen[name.lower()]!r} and {name!r} are one for DuckDB, which takes A for a: expected "
+                "names that differ in more than that; rename one"
+            )
+        seen[name.lower()] = name
+    return found
+
+
 def _parquet(path: Path) -> DuckDBEngine:
     files = [str(file) for file in parquet_files(path)]
-    listed = "[" + ", ".join(map(text_literal, files)) + "]"
     schemas = [_parquet_columns(file) for file in files]
     for file, schema in zip(files, schemas, strict=True):
         if schema != schemas[0]:
             raise ValueError(
                 f"{file!r} has other columns or types than {files[0]!r}: expected the same in all files of a folder"
             )
-    taken = {"filename", "file_row_number"} & {name for name, _ in schemas[0]}
-    options = "hive_partitioning = false" + ("" if taken else ", file_row_number = true, filename = true")
-    position = None if taken else f"list_position({listed}, filename), file_row_number"
-    engine = DuckDBEngine("Parquet", f"read_parquet({listed}, {options})", position)
-    engine.types = {name: engine.types[name] for name, _ in schemas[0]}
-    return engine
+    return ParquetEngine(files, [name for name, _ in schemas[0]])
 
 
 def _parquet_columns(file: str) -> list[tuple[str, str]]:
@@ -139,7 +215,7 @@ def _parquet_columns(file: str) -> list[tuple[str, str]]:
         schema = None
     if schema is None:
         raise ValueError(f"{file!r}: expected a Parquet file, or one whose name ends with .csv, .arrow or .duckdb")
-    return [(name, str(kind)) for name, kind in zip(unique_names(schema.names), schema.types, strict=True)]
+    return [(name, str(kind)) for name, kind in zip(_names(schema.names), schema.types, strict=True)]
 
 
 def _csv(path: Path) -> DuckDBEngine:
@@ -149,13 +225,15 @@ def _csv(path: Path) -> DuckDBEngine:
     with opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as file:
         first = file.readline(2**20)
     separator = max(SEPARATORS, key=first.count)
-    names = unique_names(next(iter(csv.reader([first], delimiter=separator)), []))
-    if not any(names):
+    header = next(iter(csv.reader([first], delimiter=separator)), [])
+    if not any(header):
         raise ValueError(f"{str(path)!r}: expected a first line with the names of the columns")
+    names = _names(header)
     columns = ", ".join(f"{text_literal(name)}: 'VARCHAR'" for name in names)
     options = f"auto_detect = false, header = true, delim = {text_literal(separator)}, quote = '\"', escape = '\"'"
-    tolerant = "ignore_errors = true, null_padding = true, strict_mode = false"
-    relation = f"read_csv({text_literal(str(path))}, {options}, {tolerant}, columns = {{{columns}}})"
+    # In parallel DuckDB fails for a line that lacks columns in a file with a line break between quotes.
+    tolerant = "ignore_errors = true, null_padding = true, strict_mode = false, parallel = false"
+    relation = f"read_csv({text_literal(_one_file(str(path)))}, {options}, {tolerant}, columns = {{{columns}}})"
     return DuckDBEngine("CSV file", relation, None)
 
 
@@ -165,8 +243,10 @@ def _stored(path: Path, table: str | None) -> DuckDBEngine:
     try:
         with duckdb.connect(str(path), read_only=True, config=SETTINGS) as connection:
             found = connection.execute(
-                "SELECT table_schema, table_name, table_type FROM information_schema.tables ORDER BY 1, 2"
+                "SELECT table_schema, table_name, table_type FROM information_schema.tables "
+                "WHERE table_catalog = current_database() ORDER BY 1, 2"
             ).fetchall()
+            ((catalog,),) = connection.execute("SELECT current_database()").fetchall()
     except duckdb.Error as error:
         failure = str(error).splitlines()[0]  # of the file: it is locked, or none
     if failure:
@@ -182,4 +262,5 @@ def _stored(path: Path, table: str | None) -> DuckDBEngine:
         raise ValueError(f"table={table!r}: expected one of the tables of {str(path)!r}: {known}")
     place, name, kind = places[table]
     position = "rowid" if kind == "BASE TABLE" else None
-    return DuckDBEngine(f"DuckDB table {name!r}", f"{quoted(place)}.{quoted(name)}", position, str(path))
+    relation = ".".join(map(quoted, (catalog, place, name)))
+    return DuckDBEngine(f"DuckDB table {name!r}", relation, position, str(path))

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from typing import Any, Self
+from urllib.parse import quote, urlsplit
 
+from discreet.ledger.address import Address
 from discreet.records.optional import need
 from discreet.records.sql_engine import Engine, quietly
 from discreet.records.sql_text import quoted, text_literal
 from discreet.records.table_source import unique_names
 
-__all__ = ["PostgreSQLEngine", "is_postgresql"]
+__all__ = ["PostgreSQLEngine", "database_address", "is_postgresql"]
 
 TYPES = {"int2": "integer", "int4": "integer", "int8": "integer", "float4": "float", "float8": "float"}
 TYPES |= {"bool": "boolean", "text": "text", "varchar": "text", "numeric": "decimal"}
 AS_TEXT = ("decimal", "uuid", "bpchar", "enum", "name")
-# A scan starts at the first page and goes on page by page: rows come in one order each time.
-SETTINGS = ("SET synchronize_seqscans = off", "SET max_parallel_workers_per_gather = 0", "SET extra_float_digits = 3")
-READ_ONLY = "SET default_transaction_read_only = on"
+# A scan starts at the first page and goes on page by page: rows come in one order each time. Text is written and read
+# in one way, whatever the server, the database or the account is used to.
+SETTINGS = {
+    "synchronize_seqscans": "off",
+    "max_parallel_workers_per_gather": "0",
+    "enable_indexscan": "off",
+    "enable_indexonlyscan": "off",
+    "enable_bitmapscan": "off",
+    "standard_conforming_strings": "on",
+    "extra_float_digits": "3",
+    "default_transaction_read_only": "on",
+}
+SETTING = "SELECT " + ", ".join(f"set_config('{name}', '{value}', false)" for name, value in SETTINGS.items())
 
 
 def is_postgresql(data: object) -> bool:
@@ -26,8 +37,24 @@ def is_postgresql(data: object) -> bool:
     return isinstance(data, str) and data.split("://", 1)[0].split("+", 1)[0] in ("postgresql", "postgres")
 
 
+def database_address(url: str) -> Address:
+    """Return where a database is, the password apart; errors show nothing of the URL."""
+    address = Address.of(url)
+    try:
+        usable = urlsplit(address.url).port != 0
+    except ValueError:
+        usable = False
+    options = address.url.partition("?")[2]
+    if not usable or not all("=" in option for option in options.split("&") if option):
+        raise ValueError(
+            "location: expected 'postgresql://user@host:port/database', with special characters as %40; write the "
+            "password into PGPASSWORD or ~/.pgpass"
+        )
+    return address
+
+
 class PostgreSQLEngine(Engine):
-    """One table, by PostgreSQL.
+    """One table, by PostgreSQL. A pickle of it leaves the password out, as that of a ledger does.
 
     Parameters
     ----------
@@ -42,59 +69,51 @@ class PostgreSQLEngine(Engine):
     matches = "{text} ~ {pattern}"
 
     def __init__(self, url: str, table: str | None) -> None:
-        if not isinstance(table, str) or not table:
+        if not isinstance(table, str) or not table or "\0" in table:
             raise ValueError(f"table={table!r}: expected the name of a table of the database; write table='visits'")
-        parts = urlsplit(url)
-        self._url = urlunsplit(parts._replace(scheme="postgresql"))
+        self._address = database_address(url)
         self.kind = f"PostgreSQL table {table!r}"
         need("adbc_driver_postgresql")
-        self._check(parts.hostname)
-        name = self._found(table)
-        described = self._described(name)
+        with self._reached() as connection:
+            self.relation, described = _found(connection, table)
         if not described:
             raise ValueError(f"table={table!r}: expected a table that this account may read, and there is none")
-        self.relation = name
         self.types = {row["name"]: TYPES.get(row["kind"], row["kind"]) for row in described}
         unique_names(self.types)
-        # A table and a materialised view have one place for each row; others are read as they come.
-        self.position = "ctid" if described[0]["stored"] in ("r", "m") else None
+        # A table and a materialised view have one place for each row; others are read as they come, and so is a table
+        # whose rows are also those of tables that inherit from it.
+        self.position = "ctid" if described[0]["stored"] in ("r", "m") and not described[0]["parent"] else None
 
-    def _check(self, host: str | None) -> None:
-        """Raise, with what the server says, where it cannot be reached; it says nothing of rows."""
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def _reached(self) -> Any:
+        """Return a connection; raise, with what the server says, where there is none. It says nothing of rows."""
         failure = ""
         try:
-            self._connected().close()
+            return self._connected()
         except Exception as error:
             failure = type(error).__name__ + ": " + str(error).splitlines()[0].replace(self._url, "the URL")
-        if failure:
-            raise OSError(f"the PostgreSQL server at {host or 'this machine'} cannot be reached: {failure}")
+        host = urlsplit(self._address.url).hostname or "this machine"
+        raise OSError(f"the PostgreSQL server at {host} cannot be reached: {failure}")
+
+    @property
+    def _url(self) -> str:
+        rest, password = self._address.url.partition("://")[2], self._address.password
+        user, at, server = rest.partition("@")
+        login = "" if password is None else f":{quote(password, safe='')}"
+        more = "&" if "?" in server or "?" in user else "?"
+        return f"postgresql://{user}{login}{at}{server}{more}client_encoding=UTF8"
 
     def _connected(self) -> Any:
         connection = need("adbc_driver_postgresql.dbapi").connect(self._url, autocommit=True)
         with connection.cursor() as cursor:
-            for setting in (*SETTINGS, READ_ONLY):
-                cursor.execute(setting)
+            cursor.execute(SETTING)
+            cursor.fetchall()
         return connection
-
-    def _found(self, table: str) -> str:
-        """Return the quoted name of a table: as it stands, or with a schema before the first point."""
-        candidates = [quoted(table)]
-        if "." in table:
-            place, _, name = table.partition(".")
-            candidates.append(f"{quoted(place)}.{quoted(name)}")
-        for name in candidates:
-            if self._described(name):
-                return name
-        return candidates[0]
-
-    def _described(self, name: str) -> list[dict[str, Any]]:
-        query = (
-            "SELECT a.attname::text AS name, CASE WHEN t.typtype = 'e' THEN 'enum' ELSE t.typname::text END AS kind, "
-            "c.relkind::text AS stored FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid "
-            f"JOIN pg_type t ON t.oid = a.atttypid WHERE a.attrelid = to_regclass({text_literal(name)}) "
-            "AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
-        )
-        return [row for batch in self.batches(query, 1000) for row in batch.to_pylist()]
 
     def batches(self, query: str, rows: int) -> Iterator[Any]:
         """Yield Arrow batches, in the order of the table."""
@@ -103,6 +122,13 @@ class PostgreSQLEngine(Engine):
             for batch in cursor.fetch_record_batch():
                 for start in range(0, batch.num_rows or 1, rows):
                     yield batch.slice(start, rows)
+
+    def schema(self, query: str) -> Any:
+        """Return the types of an answer."""
+        with quietly(), self._connected() as connection, connection.cursor() as cursor:
+            cursor.execute(query)
+            return cursor.fetch_record_batch().schema
+        raise AssertionError  # the type checker does not know that errors are not swallowed
 
     def texts(self, query: str) -> Sequence[str]:
         """Return one row of text."""
@@ -122,3 +148,29 @@ class PostgreSQLEngine(Engine):
     def label(self, name: str) -> str:
         """Return a column of categories or of units."""
         return f"CAST({quoted(name)} AS TEXT)" if self.types[name] in AS_TEXT else quoted(name)
+
+
+def _found(connection: Any, table: str) -> tuple[str, list[dict[str, Any]]]:
+    """Return the quoted name of a table, as it stands or with a schema before the first point, and its columns."""
+    candidates = [quoted(table)]
+    if "." in table:
+        place, _, name = table.partition(".")
+        candidates.append(f"{quoted(place)}.{quoted(name)}")
+    for name in candidates:
+        if described := _described(connection, name):
+            return name, described
+    return candidates[0], []
+
+
+def _described(connection: Any, name: str) -> list[dict[str, Any]]:
+    query = (
+        "SELECT a.attname::text AS name, CASE WHEN t.typtype = 'e' THEN 'enum' ELSE t.typname::text END AS kind, "
+        "c.relkind::text AS stored, c.relhassubclass AS parent "
+        "FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid "
+        f"JOIN pg_type t ON t.oid = a.atttypid WHERE a.attrelid = to_regclass({text_literal(name)}) "
+        "AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
+    )
+    with quietly(), connection.cursor() as cursor:
+        cursor.execute(query)
+        found: list[dict[str, Any]] = cursor.fetch_arrow_table().to_pylist()
+        return found

@@ -8,8 +8,7 @@ database may show a cell; once the table is open they are replaced by one that d
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from discreet.records.sql_text import quoted
@@ -17,16 +16,26 @@ from discreet.records.sql_text import quoted
 __all__ = ["Engine", "quietly"]
 
 
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Replace an error of the database, whose text may show rows."""
-    failed = False
-    try:
-        yield
-    except Exception:
-        failed = True
-    if failed:  # outside of the except block, so that nothing comes along as context
-        raise OSError("the database failed to answer; its own error is left out, since it may show rows. See its log")
+class quietly:  # noqa: N801
+    """Replace an error of the database, whose text may show rows.
+
+    An error that is raised while another is handled carries that one along as its context, also behind ``from None``:
+    it is taken off.
+    """
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if not isinstance(error, Exception):
+            return
+        try:
+            raise OSError(
+                "the database failed to answer; its own error is left out, since it may show rows. See its log"
+            )
+        except OSError as clean:
+            clean.__context__ = None
+            raise
 
 
 class Engine(ABC):
@@ -67,6 +76,22 @@ class Engine(ABC):
     @abstractmethod
     def texts(self, query: str) -> Sequence[str]:
         """Return the one row of an answer that consists of text."""
+
+    @abstractmethod
+    def schema(self, query: str) -> Any:
+        """Return the Arrow schema of an answer."""
+
+    def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
+        """Yield some of the columns as Arrow batches of at most about so many rows, in the order of the table."""
+        return self.batches(self._select(names, numbers), rows)
+
+    def empty(self, names: Sequence[str], numbers: Collection[str]) -> Any:
+        """Return what ``stream`` yields as an Arrow table without rows, for its types."""
+        return self.schema(f"{self._select(names, numbers)} LIMIT 0").empty_table()
+
+    def _select(self, names: Sequence[str], numbers: Collection[str]) -> str:
+        read = [f"{self.number(name) if name in numbers else self.label(name)} AS {quoted(name)}" for name in names]
+        return f"SELECT {', '.join(read)} FROM {self.relation}"
 
     def number(self, name: str) -> str:
         """Return how to read a column of numbers."""

@@ -15,8 +15,7 @@ from discreet.records.optional import need
 from discreet.records.reading import RawBlock, Reading, Slab
 from discreet.records.source import Contributions, Kernel, LocalSource
 from discreet.records.sql_engine import Engine
-from discreet.records.sql_sum import spelt_units, summing
-from discreet.records.sql_text import quoted
+from discreet.records.sql_sum import summing
 from discreet.records.table_cells import plain
 from discreet.records.table_source import TableSource, check_types
 from discreet.records.traced import NotTraceable
@@ -44,16 +43,8 @@ class SqlSource(LocalSource):
         super().__init__(reading)
         self._engine = engine
         self.kind = engine.kind
-        for empty in self._engine.batches(f"{self._select(reading.columns)} LIMIT 0", 1):
-            check_types(nw.from_native(need("pyarrow").Table.from_batches([empty]), eager_only=True), reading)
-
-    def _select(self, names: Iterable[str]) -> str:
-        read = [
-            f"{self._engine.number(name) if name in self.reading.numbers else self._engine.label(name)} "
-            f"AS {quoted(name)}"
-            for name in names
-        ]
-        return f"SELECT {', '.join(read)} FROM {self._engine.relation}"
+        empty = engine.empty(tuple(dict.fromkeys(reading.columns)), reading.numbers)
+        check_types(nw.from_native(empty, eager_only=True), reading)
 
     @cached_property
     def _count(self) -> int:
@@ -65,7 +56,7 @@ class SqlSource(LocalSource):
 
     def _frames(self, columns: tuple[str, ...]) -> Iterator[nw.DataFrame[Any]]:
         table = need("pyarrow").Table
-        for batch in self._engine.batches(self._select(columns), self.reading.slab_rows):
+        for batch in self._engine.stream(columns, self.reading.numbers, self.reading.slab_rows):
             if batch.num_rows:
                 yield nw.from_native(table.from_batches([batch]), eager_only=True)
 
@@ -93,7 +84,7 @@ class SqlSource(LocalSource):
             yield from super()._raw()
             return
         tally, step = Tally(self.reading.max_rows), self.reading.block_rows
-        for frame in self._frames(self.reading.columns):
+        for frame in self._frames(tuple(dict.fromkeys(self.reading.columns))):
             kept = tally.keep(plain(frame[self.reading.unit]))
             first = 0
             for slab in TableSource(frame, self.reading).slabs():
@@ -118,13 +109,10 @@ class SqlSource(LocalSource):
 
     def _summed(self, each: Contributions, size: int) -> Array:
         found = summing(self._engine, self.reading, each, size)
-        if self._spelt:
+        try:
+            *sums, spelt = self._engine.texts(found.text)
+        except OSError:  # text that is no UTF-8, say: an error would tell of the row, and reading does without
+            raise NotTraceable("the database") from None
+        if spelt != "0":  # the database would take one person for two
             raise NotTraceable("units that spell numbers")
-        sums = self._engine.texts(found.text)
         return np.array([math.ldexp(1.0, -found.exponent) * int(one) for one in sums])
-
-    @cached_property
-    def _spelt(self) -> bool:
-        """Whether some unit spells a number, so that the database would take one person for two."""
-        query = None if self.reading.unit is None else spelt_units(self._engine, self.reading.unit)
-        return query is not None and self._engine.texts(query)[0] != "0"

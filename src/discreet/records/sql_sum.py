@@ -30,16 +30,15 @@ from discreet.records.sql_text import (
 )
 from discreet.records.traced import NotTraceable, Traced, columns
 
-__all__ = ["Summing", "spelt_units", "summing"]
+__all__ = ["Summing", "summing"]
 
 LARGEST = 1.7976931348623157e308
-RANK = "row of the unit"
 # Whatever spells a number or a truth value, and some text that does not.
 SPELT = "^[^0-9A-Za-z]*([0-9][0-9._eE+-]*|[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])[^0-9A-Za-z]*$"
 
 
 class Summing(NamedTuple):
-    """A query for sums, and by which power of two they were multiplied."""
+    """A query for sums, the last of which is how many units spell a number, and by what power of two they grew."""
 
     text: str
     exponent: int
@@ -52,7 +51,7 @@ def summing(engine: Engine, reading: Reading, each: Contributions, size: int) ->
     numbers = [f"x{j}" for j in range(len(reading.numbers))]
     labels = [f"k{j}" for j in range(len(reading.labels))]
     x, codes = columns(numbers), columns(labels)
-    found = each.rows(Block(x, codes))
+    found = _traced(each, Block(x, codes))
     if found.shape != (1, size):
         raise NotTraceable("the shape")
     writer = Writer(_sizes(reading) if engine.careful else None)
@@ -70,9 +69,20 @@ def summing(engine: Engine, reading: Reading, each: Contributions, size: int) ->
     return Summing(
         f"WITH read AS (SELECT {', '.join(raw)} FROM {source} WHERE {within}{engine.fence}), "
         f"kept AS (SELECT {', '.join(kept)} FROM read WHERE {complete}{engine.fence}) "
-        f"SELECT {', '.join(text for text, _ in sums)} FROM kept{test}",
+        f"SELECT {', '.join(text for text, _ in sums)}, {_spelt(engine, reading.unit)} FROM kept{test}",
         sums[0][1],
     )
+
+
+def _traced(each: Contributions, block: Block) -> Traced:
+    """Return a kernel's numbers. There is no row, so whatever it raises here is about symbols: reading rows decides."""
+    try:
+        found = each.rows(block)
+    except Exception:
+        found = None
+    if not isinstance(found, Traced):
+        raise NotTraceable("the kernel")
+    return found
 
 
 def _clipped(reading: Reading, x: Traced) -> list[str]:
@@ -124,7 +134,8 @@ def _code(engine: Engine, reading: Reading, place: int) -> str:
         elif kind not in ("integer", "boolean", "float"):
             raise NotTraceable(kind)
         elif isinstance(key, int):  # declared categories are whole numbers or text, and text is no number
-            cell = f"CAST({quoted(name)} AS INTEGER)" if kind == "boolean" else quoted(name)
+            wide = {"boolean": "INTEGER", "float": "FLOAT8"}.get(kind)  # a literal would be rounded to a FLOAT
+            cell = quoted(name) if wide is None else f"CAST({quoted(name)} AS {wide})"
             cases.append((f"{cell} = {key}", code))
     return _chosen(cases, category)
 
@@ -143,11 +154,14 @@ def _ranked(engine: Engine, reading: Reading) -> tuple[str, str]:
     if engine.position is None:
         raise NotTraceable("the order of rows")
     wanted = {quoted(name) for name in (*reading.numbers, *reading.labels)}
-    over = f"ROW_NUMBER() OVER (PARTITION BY {unit} ORDER BY {engine.position}) AS {quoted(RANK)}"
+    rank = "rank"
+    while any(name.lower() == rank for name in engine.types):
+        rank += "_"
+    over = f"ROW_NUMBER() OVER (PARTITION BY {unit} ORDER BY {engine.position}) AS {quoted(rank)}"
     inner = (
         f"SELECT {', '.join(sorted(wanted))}, {over} FROM {engine.relation} WHERE {quoted(reading.unit)} IS NOT NULL"
     )
-    return f"({inner}) AS ranked", f"{quoted(RANK)} <= {reading.max_rows}"
+    return f"({inner}) AS ranked", f"{quoted(rank)} <= {reading.max_rows}"
 
 
 def _unit(engine: Engine, name: str) -> str:
@@ -159,9 +173,9 @@ def _unit(engine: Engine, name: str) -> str:
     raise NotTraceable(kind)
 
 
-def spelt_units(engine: Engine, name: str) -> str | None:
-    """Return the SQL that counts units which spell a number; None where a unit cannot."""
-    if engine.types[name] != "text":
-        return None
-    test = engine.matches.format(text=quoted(name), pattern=text_literal(SPELT))
-    return f"SELECT CAST(COUNT(*) AS VARCHAR) FROM {engine.relation} WHERE {test}"
+def _spelt(engine: Engine, unit: str | None) -> str:
+    """Return how many units spell a number: of the same rows as the sums, even where a table grows."""
+    if unit is None or engine.types[unit] != "text":
+        return "'0'"
+    test = engine.matches.format(text=engine.exactly(unit), pattern=text_literal(SPELT))
+    return f"(SELECT CAST(COUNT(*) AS VARCHAR) FROM {engine.relation} WHERE {test})"

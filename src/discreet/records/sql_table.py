@@ -6,19 +6,22 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Self
 
 from discreet.records.duckdb_engine import ARROW_SUFFIXES, CSV_SUFFIXES, DUCKDB_SUFFIXES, duckdb_engine
-from discreet.records.postgresql_engine import PostgreSQLEngine, is_postgresql
+from discreet.records.postgresql_engine import PostgreSQLEngine, database_address, is_postgresql
 from discreet.records.sql_engine import Engine
 
 __all__ = ["Table", "read_by_database"]
 
-PASSWORD = re.compile(r"(://[^:/@]*):[^@]*@")
+PASSWORD = re.compile(r"(://[^:/@]*):.*@")
 
 
 @dataclass(frozen=True, repr=False)
 class Table:
     """A table that a database reads, streamed; sums of moments are computed inside of it.
+
+    A password in the location is never shown, and a pickle leaves it out.
 
     Parameters
     ----------
@@ -44,6 +47,8 @@ class Table:
             raise ValueError(
                 f"location of type {type(self.location).__name__}: expected a path, or a URL of PostgreSQL"
             )
+        if is_postgresql(self.location):
+            database_address(str(self.location))  # refuses a password in other places
         if not (self.table is None or (isinstance(self.table, str) and self.table)):
             raise ValueError(f"table={self.table!r}: expected the name of a table, or None")
 
@@ -57,9 +62,22 @@ class Table:
             )
         return duckdb_engine(Path(self.location), self.table)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Table, (_without_password(self.location), self.table)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
     def __repr__(self) -> str:
         shown = PASSWORD.sub(r"\1:***@", str(self.location))
         return f"Table({shown!r})" if self.table is None else f"Table({shown!r}, {self.table!r})"
+
+
+def _without_password(location: str | os.PathLike[str]) -> str | os.PathLike[str]:
+    return database_address(str(location)).url if is_postgresql(location) else location
 
 
 def _scheme(url: str) -> str:

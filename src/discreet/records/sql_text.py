@@ -26,7 +26,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from discreet.records.traced import Column, NotTraceable, Step
+from discreet.records.traced import TRUTHS, Column, NotTraceable, Step
 
 __all__ = [
     "LEAST_BLOCK",
@@ -43,7 +43,7 @@ MOST_NUMBERS = 2**14
 LEAST_BLOCK = 2**9
 MOST_TEXT = 2**22
 TINY, HUGE, SAFE = 1e-60, 1e60, 1e-280
-TRUTHS = ("<", "<=", ">", ">=", "=", "<>", "and", "or", "not")
+LEAST_NORM, MOST_NORM = 2.0**-900, 2.0**52
 
 
 def quoted(name: str) -> str:
@@ -61,9 +61,9 @@ def literal(number: float) -> str:
 
 
 def text_literal(text: str) -> str:
-    """Return text for SQL; a NUL, which no database takes, cannot be written."""
-    if "\0" in text:
-        raise NotTraceable("a NUL")
+    """Return text for SQL; what no database takes, a NUL and half of a surrogate pair, cannot be written."""
+    if "\0" in text or text.encode(errors="ignore").decode() != text:
+        raise NotTraceable("a character")
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -206,7 +206,12 @@ def _leaf(cell: Any) -> str:
 
 
 def whole(expression: str, norm: float) -> tuple[str, int]:
-    """Return the sum of an expression as whole numbers, as text, and by what power of two they were multiplied."""
+    """Return the sum of an expression as whole numbers, as text, and by what power of two they were multiplied.
+
+    The power is from 1 to 2⁹⁵³, so multiplying by it neither underflows nor, for what is at most the norm, overflows.
+    """
+    if not LEAST_NORM < norm < MOST_NORM:
+        raise NotTraceable("the norm")
     exponent = 52 - math.frexp(norm)[1]  # norm < 2^e
     scaled = f"ROUND({expression} * {literal(math.ldexp(1.0, exponent))})"
     return f"CAST(COALESCE(SUM(CAST({scaled} AS BIGINT)), 0) AS VARCHAR)", exponent

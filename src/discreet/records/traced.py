@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Column", "NotTraceable", "Step", "Traced", "columns"]
+__all__ = ["TRUTHS", "Column", "NotTraceable", "Step", "Traced", "columns"]
 
 
 class NotTraceable(Exception):  # noqa: N818
@@ -58,6 +58,10 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+ARITHMETIC = ("+", "-", "*", "/", "least", "greatest")
+TRUTHS = ("<", "<=", ">", ">=", "=", "<>", "and", "or", "not")
+
+
 def _constant(cell: Any) -> bool:
     return isinstance(cell, float | bool)
 
@@ -66,11 +70,11 @@ def _applied(name: str) -> Callable[[Any, Any], Any]:
     """Return the operation on two cells: computed for constants, else written down."""
 
     def apply(a: Any, b: Any) -> Any:
-        if _constant(a) and _constant(b):
-            if name == "/" and b == 0.0:
-                raise NotTraceable(name)
-            return OPERATORS[name](a, b)
-        return Step(name, a, b)
+        if name in ARITHMETIC:
+            a, b = _as_number(a), _as_number(b)
+        if name == "/" and _constant(b) and b == 0.0:
+            raise NotTraceable(name)
+        return OPERATORS[name](a, b) if _constant(a) and _constant(b) else Step(name, a, b)
 
     return apply
 
@@ -87,7 +91,7 @@ def _as_number(cell: Any) -> Any:
     """Return a cell as a number: 1 for true and 0 for false."""
     if _constant(cell):
         return float(cell)
-    truth = isinstance(cell, Step) and cell.name in ("<", "<=", ">", ">=", "=", "<>", "and", "or", "not")
+    truth = isinstance(cell, Step) and cell.name in TRUTHS
     return Step("case", cell, 1.0, 0.0) if truth else cell
 
 

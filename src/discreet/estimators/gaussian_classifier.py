@@ -1,0 +1,445 @@
+"""``GaussianClassifier``: a Gaussian for each class and Bayes' rule, under differential privacy."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import narwhals as nw
+import numpy as np
+from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.arguments import choice, integer, positive
+from discreet.door import Curator
+from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.gaussian_mixture import full_covariances, shaped_covariances
+from discreet.guarantees import Guarantee, Neighbors
+from discreet.models.adaptive_classes import AdaptiveClasses
+from discreet.models.class_gaussians import ClassGaussians
+from discreet.models.class_moments import SHAPES
+from discreet.models.components import Components
+from discreet.models.joint_classes import JointClasses
+from discreet.models.method import Method
+from discreet.models.shapes import Shape
+from discreet.models.xi_classes import XiClasses
+from discreet.records import Box, Category, Number, Records, Schema, Space, as_records, check_finite
+from discreet.records.cells import category_key
+from discreet.records.parquet_source import parquet_files, parquet_names
+
+__all__ = ["GaussianClassifier"]
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+METHODS = ("adaptive", "joint", "xi2011")
+MOST_CLASSES = 1000
+WRITE = "write for example classes=['benign', 'malignant'], or classes='public' where no label in y is a secret"
+
+
+class GaussianClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+    """A Gaussian for each class, and Bayes' rule, fitted under differential privacy.
+
+    With full covariances this is quadratic discriminant analysis, with a tied one linear discriminant analysis, with
+    diagonal ones naive Bayes. The promise (``epsilon``, ``delta``) is for the whole fit, the priors included.
+    Everything that can be read off the fitted object follows from its releases and costs nothing more: predictions,
+    probabilities, any number of synthetic rows with labels.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The promise. ``method="xi2011"`` spends ε alone: its promise has δ = 0, whatever ``delta`` is.
+    bounds : Box
+        Where rows are declared to lie, in their own units; rows outside are moved to the border, here and in
+        predictions. Never taken from the data. None with a ``Curator`` or ``Records``, which have their own.
+    classes : sequence of str, int or bool, or "public"
+        The labels that there can be. A row with another label, or none, is dropped, as one with a missing category is.
+        ``"public"``: the owner's statement that it is no secret which labels occur in ``y``; they are then read from
+        it, sorted. None with a ``Curator`` or ``Records``, where the label's column has declared values.
+    covariance_type : str
+        ``"full"``, ``"tied"`` or ``"diag"``. Fewer numbers have less noise.
+    method : str
+        ``"adaptive"`` (default): some rounds, each in the coordinates of the classes that the one before found.
+        ``"joint"``: one release of counts, first and second moments. ``"xi2011"``: as published by Xi, Kantarcioglu
+        and Inan (2011), to compare with; full covariances only.
+    neighbors : str, optional
+        ``"replace-one"`` (the default, and then the number of rows is public) or ``"add-remove"``.
+    random_state : int, optional
+        **Not private**: a seed makes the noise reproducible, and whoever knows it can take the noise off again. For
+        tests; it warns. None draws from the system's own generator.
+    verbose : bool
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+        The labels, in the declared order.
+    priors_ : array of shape (K,)
+        The classes' shares of the rows, from released counts.
+    means_ : array of shape (K, d)
+    covariances_ : array
+        In the data's own units, shaped as those of ``GaussianMixture``.
+    categories_ : dict of str to tuple
+        The label's column, and its declared values.
+    noise_ : dict of str to array
+        Standard deviations of the noise in ``"counts"``, ``"means"`` and ``"covariances"`` (K matrices), in the data's
+        own units, by the laws of the releases: before anything was drawn back, and to first order.
+    guarantee_ : Guarantee or None
+        What holds for everything that can be read off this object; None where a seed made it void.
+    unit_ : str
+        For whom it holds: ``"row"``, or ``"each patient"``, say.
+    losses_ : tuple of Loss
+        What each release cost.
+    releases_ : tuple of Release
+        Every noisy statistic that was measured, with its noise law.
+    n_features_in_, feature_names_in_
+        As scikit-learn's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import discreet as dp
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 10_000)
+    >>> X = rng.normal(size=(10_000, 2)) + 3.0 * y[:, None]
+    >>> model = dp.GaussianClassifier(epsilon=1.0, bounds=dp.Box(-5, 8), classes=[0, 1]).fit(X, y)
+    >>> model.predict([[0.0, 0.0], [3.0, 3.0]]).tolist()
+    [0, 1]
+    >>> print(model.means_[1].round())
+    [3. 3.]
+    >>> print(model.guarantee_)
+    (ε=1, δ=1e-06) replace-one
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Box | None = None,
+        classes: Sequence[str | int | bool] | str | None = None,
+        covariance_type: str = "full",
+        method: str = "adaptive",
+        neighbors: Neighbors | str | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.classes = classes
+        self.covariance_type = covariance_type
+        self.method = method
+        self.neighbors = neighbors
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the classes, at a cost of ``epsilon`` and ``delta``.
+
+        Parameters
+        ----------
+        X : array, data frame, Curator, Records, path of Parquet files, or Dask data frame
+            All numeric columns are used. For an array or a data frame see ``discreet.estimators.base`` for what may be
+            raised; behind a curator nothing that is raised depends on a row. Whatever has a ``curator`` will do.
+        y : array of labels, or str
+            The label of each row of an array or a data frame; or the name of the column that holds them. Behind a
+            curator that column is a declared category.
+
+        Returns
+        -------
+        self
+        """
+        choice("method", self.method, METHODS)
+        choice("covariance_type", self.covariance_type, SHAPES)
+        held = X if isinstance(X, Curator | Records) else getattr(X, "curator", None)
+        if isinstance(held, Curator | Records):
+            return self._fit_to(held, self._name(y))
+        if isinstance(X, str | os.PathLike) or _is_dask(X):
+            return self._fit_to(self._stored(X, self._name(y)), str(y))
+        if isinstance(y, str):
+            X, y = _apart(X, y)
+        records, name, values, names = self._owned(X, y)
+        return self._fit_to(records, name, values, names)
+
+    def _fit_to(
+        self, held: Curator | Records, name: str, values: tuple[Any, ...] | None = None, names: Any = None
+    ) -> Self:
+        """Fit to rows behind a door whose column ``name`` has the labels.
+
+        Parameters
+        ----------
+        held : Curator or Records
+        name : str
+        values : tuple, optional
+            The labels that its codes stand for; by default its declared values.
+        names : array, optional
+            The columns' names as scikit-learn found them.
+        """
+        relation = Neighbors.REPLACE_ONE if self.neighbors is None else Neighbors.of(self.neighbors)
+        curator = held if isinstance(held, Curator) else Curator(held, neighbors=relation)
+        if name not in curator.category_columns:
+            raise ValueError(f"y={name!r}: expected a column of categories, one of {_listed(curator.category_columns)}")
+        declared = curator.categories[curator.category_columns.index(name)]
+        if values is None and self.classes is not None and self._category().values != declared:
+            raise ValueError(f"classes={self.classes!r}: expected None, or the declared values of {name!r}")
+        values = declared if values is None else values
+        if len(values) < 2:
+            raise ValueError(f"classes: expected at least two, got one class; {WRITE}")
+        curator = self._open(curator.only([*curator.columns, name]))
+        if names is not None:
+            self.feature_names_in_ = names
+        found = self._fit(self._method(curator, len(values)), curator)
+        self.categories_ = {name: values}
+        self.priors_, self.means_ = found.components.weights, found.components.means
+        self.covariances_ = shaped_covariances(found.components.covariances, self.covariance_type)
+        parts = (found.count_noise, found.mean_noise, found.covariance_noise)
+        self.noise_ = dict(zip(("counts", "means", "covariances"), parts, strict=True))
+        return self
+
+    def _method(self, curator: Curator, count: int) -> Method[ClassGaussians]:
+        """Return the method that the parameters ask for."""
+        integer("classes", count, least=2, most=MOST_CLASSES)
+        shape = Shape(self.covariance_type, curator.space.dimension)
+        if self.method == "xi2011":
+            if shape.name != "full" or not isinstance(curator.space, Box):
+                raise ValueError(
+                    f"method='xi2011': expected covariance_type='full' and bounds of each column, a Box; got "
+                    f"{shape.name!r} and {curator.space!r}"
+                )
+            return XiClasses(count)
+        if self.method == "joint":
+            return JointClasses(count, shape)
+        return AdaptiveClasses.for_data(count, shape, self._promised(curator.neighbors), curator.size)
+
+    def _promised(self, neighbors: Neighbors) -> Guarantee:
+        """Return what the fit shall cost, its arguments checked."""
+        promise = super()._promised(neighbors)
+        return Guarantee(positive("epsilon", self.epsilon), 0.0, neighbors) if self.method == "xi2011" else promise
+
+    def _name(self, y: Any) -> str:
+        if not isinstance(y, str):
+            raise ValueError(
+                f"y of type {type(y).__name__}: expected the name of the column that holds the labels; write "
+                "fit(rows, 'diagnosis') where rows are behind a curator or in a file"
+            )
+        return y
+
+    def _category(self) -> Category:
+        """Return the declared classes."""
+        if self.classes is None or (isinstance(self.classes, str) and self.classes != "public"):
+            raise ValueError(
+                f"classes={self.classes!r}: expected the labels that there can be, since which of them occur may tell "
+                f"of somebody; {WRITE}"
+            )
+        if isinstance(self.classes, str) or not isinstance(self.classes, Iterable):
+            raise ValueError(f"classes={self.classes!r}: expected a sequence of labels here; {WRITE}")
+        try:
+            return Category(self.classes)
+        except ValueError as error:
+            raise ValueError(f"classes={self.classes!r}: {error}") from None
+
+    def _stored(self, X: Any, name: str) -> Records:
+        """Return rows of a file or of Dask, with the bounds and the classes as declared."""
+        names = _stored_names(X)
+        if name not in names:
+            raise ValueError(f"y={name!r}: expected the name of the column of labels, one of {_listed(names)}")
+        others = [column for column in names if column != name]
+        columns: dict[str, Number | Category] = dict(zip(others, self._numbers(len(others), "drop"), strict=True))
+        return as_records(X, schema=Schema(columns | {name: self._category()}))
+
+    def _numbers(self, count: int, missing: str) -> list[Number]:
+        """Return the numeric columns as the bounds declare them."""
+        space = self._declared()
+        if not isinstance(space, Box):
+            raise ValueError(f"bounds={self.bounds!r}: expected bounds of each column; write Box(low=…, high=…)")
+        space = space.for_columns(count)
+        pairs = zip(np.asarray(space.low).tolist(), np.asarray(space.high).tolist(), strict=True)
+        if missing == "drop":
+            return [Number(low, high) for low, high in pairs]
+        return [Number(low, high, missing="fill", fill=low / 2.0 + high / 2.0) for low, high in pairs]
+
+    def _owned(self, X: Any, y: Any) -> tuple[Records, str, tuple[Any, ...], Any]:
+        """Return rows that their owner has handed over with their labels' codes, what these stand for, and names."""
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None; write fit(X, y) with a label a row")
+        if self.classes is None:
+            self._category()  # raises
+        rows = self._checked_rows(X)
+        values, codes = self._codes(column_or_1d(y, warn=True))
+        check_consistent_length(rows, codes)
+        names = getattr(self, "feature_names_in_", None) if is_numpy_array(rows) else None
+        columns = [f"x{j}" for j in range(rows.shape[1])] if names is None else [str(name) for name in names]
+        label = "label"
+        while label in columns:
+            label += "_"
+        # Every row is complete, so no number is filled; but thus it is declared that none drops a row.
+        declared: dict[str, Number | Category] = dict(zip(columns, self._numbers(len(columns), "fill"), strict=True))
+        schema = Schema(declared | {label: Category(range(len(values)))})
+        xp = array_namespace(rows)
+        column = xp.asarray(np.where(codes < 0, np.nan, codes), dtype=rows.dtype, device=device(rows))
+        return as_records(xp.concat([rows, column[:, None]], axis=1), schema=schema), label, values, names
+
+    def _checked_rows(self, X: Any) -> Any:
+        """Return the rows as an array of numbers, and note their columns as scikit-learn does."""
+        self.__dict__.pop("feature_names_in_", None)
+        if is_array_api_obj(X) and not is_numpy_array(X):
+            check_finite(X)
+            return array_namespace(X).astype(X, array_namespace(X).float64)
+        return self._validated(X)
+
+    def _codes(self, y: NDArray[Any]) -> tuple[tuple[Any, ...], Codes]:
+        """Return the labels, and the place of each row's among them, −1 where it has none."""
+        if not (isinstance(self.classes, str) and self.classes == "public"):
+            category = self._category()
+            return category.values, category.encode(y.tolist())
+        if y.dtype.kind == "f":
+            here = np.isfinite(y)
+        else:
+            here = np.array([category_key(label) is not None for label in y.tolist()], dtype=bool)
+        codes = np.full(len(y), -1, dtype=np.int64)
+        labels = y[here]
+        if len(labels):
+            check_classification_targets(labels)
+        try:
+            values, codes[here] = np.unique(labels, return_inverse=True)
+        except TypeError:
+            raise ValueError("y: expected labels of one type, text or numbers, with classes='public'") from None
+        if len(values) < 2:
+            raise ValueError(f"y: expected at least two labels, got {('no', 'one')[len(values)]} class")
+        return tuple(values.tolist()), codes
+
+    _fitted = ("categories_", "priors_", "means_", "covariances_", "noise_")
+
+    def _check_fitted(self) -> None:
+        """Raise where a file holds no classifier."""
+        super()._check_fitted()
+        if len(self.categories_) != 1:
+            raise ValueError("categories_: expected one column, that of the labels")
+        k, d = len(self._values), self.n_features_in_
+        shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d)}
+        found = (self.priors_.shape, self.means_.shape, self.covariances_.shape)
+        if found != ((k,), (k, d), shapes[choice("covariance_type", self.covariance_type, SHAPES)]):
+            raise ValueError(f"priors_, means_, covariances_: expected {k} classes of {d} columns")
+        if not (np.all(self.priors_ > 0.0) and abs(self.priors_.sum() - 1.0) < 1e-6):
+            raise ValueError("priors_: expected positive numbers that sum to 1")
+        noises = {"counts": (k,), "means": (k, d), "covariances": (k, d, d)}
+        if {name: part.shape for name, part in self.noise_.items()} != noises:
+            raise ValueError(f"noise_: expected the deviations of {sorted(noises)}")
+        _ = self._components.factors, self._space  # raises where a covariance is none
+
+    @property
+    def _values(self) -> tuple[Any, ...]:
+        (values,) = self.categories_.values()
+        return values
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels."""
+        if not hasattr(self, "categories_"):
+            raise AttributeError("classes_: there are none before fit")
+        kinds = {type(value) for value in self._values}
+        return np.array(self._values, dtype=None if len(kinds) == 1 else object)
+
+    @property
+    def _components(self) -> Components:
+        """The classes in the data's own units."""
+        check_is_fitted(self)
+        covariances = full_covariances(self.covariances_, self.covariance_type, *self.means_.shape)
+        return Components(self.priors_, self.means_, covariances)
+
+    @property
+    def _space(self) -> Space:
+        """The declared bounds, which every release names."""
+        return Space.from_dict(self.releases_[0].declared["space"])
+
+    def _noise_deviations(self) -> tuple[Array, Array, Array]:
+        """Return standard deviations of the noise, in the data's own units: (K,), (K, d) and (K, d, d)."""
+        check_is_fitted(self)
+        return self.noise_["counts"], self.noise_["means"], self.noise_["covariances"]
+
+    def log_joint(self, X: Any) -> Array:
+        """Return the logarithm of prior times density of each class at each row, shape (n, K).
+
+        Rows outside of the bounds are moved to their border, as those were that the classes were fitted to.
+        """
+        rows = self._rows(X)
+        return self._components.log_joint(np.asarray(self._space.clip(rows)))
+
+    def decision_function(self, X: Any) -> Array:
+        """Return ``log_joint``; for two classes the second less the first, shape (n,)."""
+        joint = self.log_joint(X)
+        return np.asarray(joint[:, 1] - joint[:, 0]) if joint.shape[1] == 2 else joint
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithm of the probability of each class for each row."""
+        joint = self.log_joint(X)
+        return np.asarray(joint - logsumexp(joint, axis=1, keepdims=True))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class for each row."""
+        return np.asarray(np.exp(self.predict_log_proba(X)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most likely class for each row."""
+        joint = self.log_joint(X)
+        return np.asarray(self.classes_[joint.argmax(axis=1)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows whose class is predicted. Exact: for private rows it must not be published."""
+        return float(super().score(X, y, sample_weight))
+
+    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> tuple[Array, NDArray[Any]]:
+        """Return synthetic rows with labels. It costs nothing.
+
+        Parameters
+        ----------
+        n_samples : int
+        random_state : int, optional
+            Rows are public, so a seed is fine here.
+        """
+        components = self._components
+        seed = check_random_state(random_state).randint(2**31)
+        size = integer("n_samples", n_samples, least=1)
+        rows, codes = components.sample(size, np.random.default_rng(seed))
+        return rows, self.classes_[codes]
+
+
+def _apart(X: Any, name: str) -> tuple[Any, Any]:
+    """Return a data frame without its column of labels, and the labels."""
+    try:
+        frame = nw.from_native(X, eager_only=True)
+    except TypeError:
+        raise ValueError(
+            f"y={name!r}: expected a label a row for X of type {type(X).__name__}; the name of a column needs a data "
+            "frame, a Curator, or a file"
+        ) from None
+    if name not in frame.columns:
+        raise ValueError(f"y={name!r}: expected the name of the column of labels, one of {_listed(frame.columns)}")
+    return frame.drop(name).to_native(), np.array(frame[name].to_list(), dtype=object)
+
+
+def _stored_names(X: Any) -> list[str]:
+    """Return the columns of a file or of a Dask data frame."""
+    if isinstance(X, str | os.PathLike):
+        return list(parquet_names(parquet_files(Path(X))))
+    if not hasattr(X, "columns"):
+        raise ValueError("X: expected a data frame, whose columns have names; write dask.dataframe.from_dask_array(X)")
+    return [str(column) for column in X.columns]
+
+
+def _is_dask(data: Any) -> bool:
+    dask = sys.modules.get("dask")  # whoever has a Dask collection has imported it
+    return dask is not None and bool(dask.is_dask_collection(data))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names)) or "which there is none"

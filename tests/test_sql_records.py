@@ -1,0 +1,863 @@
+"""Tables that a database reads: the same rows and the same sums as in memory, whatever stands in them.
+
+Half of this file attacks: rows, names and files that make a database fail, guess or look elsewhere, and neighbours that
+move a sum by more than its bound. Nothing here is random but for fixed seeds, and no test can raise a false alarm.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import itertools
+import math
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import warnings
+from contextlib import contextmanager, suppress
+from decimal import Decimal
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import discreet as dp
+import discreet.door.queries as queries
+import ledger_places
+from discreet.door.queries import Count, Grouped, Moments, Squares, Sum, Total
+from discreet.door.registry import QUERIES
+from discreet.records import Ball, Box, Category, Contributions, Number, Schema, as_records, sql_sum, sql_text
+from discreet.records.sql_table import Table
+from discreet.records.traced import NotTraceable
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+feather = pytest.importorskip("pyarrow.feather", reason="pyarrow is not installed")
+duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+
+TRACED = ["Count", "Sum", "Moments", "Squares", "Total", "OfColumns", "Weighted", "Within", "Grouped"]
+KINDS = ["parquet", "folder", "arrow", "duckdb", "postgresql"]
+SPECIAL = [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -5e-324, 1e-310, -0.0, 0.0, None, 1e-60, 9.9e-61, 1e60]
+
+
+@pytest.fixture(scope="module")
+def server():
+    pytest.importorskip("adbc_driver_postgresql", reason="adbc-driver-postgresql is not installed")
+    with ledger_places.server() as running:
+        yield running
+
+
+@pytest.fixture
+def database(server, monkeypatch):
+    """Give a schema of its own, with the password in the environment, as the documentation says."""
+    monkeypatch.setenv("PGPASSWORD", server.password)
+    return _Database(server)
+
+
+class _Database:
+    def __init__(self, running):
+        self.server, self.schema = running, running.new_schema()
+        self.url = running.url(self.schema, password=False)
+
+    def run(self, *statements):
+        with self.server.connect(self.schema) as connection:
+            for statement in statements:
+                found = connection.execute(statement)
+            return found.fetchall() if found.description else None
+
+    def table(self, rows, name="t", types=None):
+        """Write an Arrow table."""
+        kinds = {"double": "float8", "float": "float4", "int64": "int8", "int32": "int4", "string": "text"}
+        kinds |= {"bool": "bool", "int16": "int2", "date32[day]": "date"}
+        columns = [
+            f"{sql_text.quoted(field.name)} {(types or {}).get(field.name) or kinds[str(field.type)]}"
+            for field in rows.schema
+        ]
+        self.run(f"CREATE TABLE {sql_text.quoted(name)} ({', '.join(columns)})")
+        copying = f"COPY {sql_text.quoted(name)} FROM STDIN"
+        with self.server.connect(self.schema) as connection, connection.cursor().copy(copying) as sink:
+            for row in rows.to_pylist():
+                sink.write_row(list(row.values()))
+        return Table(self.url, name)
+
+
+def stored(rows, path, name="t"):
+    """Write an Arrow table into a DuckDB file."""
+    with duckdb.connect(str(path)) as connection:
+        connection.register("given", rows)
+        connection.execute(f"CREATE TABLE {sql_text.quoted(name)} AS SELECT * FROM given")
+    return Table(path, name)
+
+
+@pytest.fixture
+def written(request, tmp_path):
+    """Write an Arrow table as a kind of place says."""
+
+    def write(kind, rows):
+        path = tmp_path / f"{kind}-{len(list(tmp_path.iterdir()))}"
+        if kind == "postgresql":
+            return request.getfixturevalue("database").table(rows)
+        if kind == "duckdb":
+            return stored(rows, path.with_suffix(".duckdb"))
+        if kind == "arrow":
+            feather.write_feather(rows, str(path.with_suffix(".arrow")), chunksize=70)
+            return Table(path.with_suffix(".arrow"))
+        path.mkdir()
+        step = max(1, len(rows) // 3) if kind == "folder" else max(1, len(rows))
+        for part, start in enumerate(range(0, max(len(rows), 1), step)):
+            pq.write_table(rows.slice(start, step), path / f"{part}.parquet", row_group_size=50)
+        return Table(path if kind == "folder" else path / "0.parquet")
+
+    return write
+
+
+def by_database(records, query):
+    """Return the sum by the database, None where it is not for it; a database that fails is a failure of the test."""
+    rows, norm = (query.contributions, query.bound.l2) if hasattr(query, "contributions") else query
+    size = query.size if hasattr(query, "contributions") else records.dimension
+    why = None
+    try:
+        return records._source._summed(Contributions(rows, norm), size)
+    except NotTraceable as error:
+        why = error.args[0]
+    assert why != "the database"
+    return None
+
+
+@contextmanager
+def opened_once(table):
+    """Look at the columns of a table once, for many schemas."""
+    engine = table.engine()
+    engine.empty = functools.cache(engine.empty)
+    with mock.patch.object(Table, "engine", return_value=engine):
+        yield table
+
+
+def plain(records):
+    """Return the sums of the numbers: by the database, and of the rows it sends."""
+    streamed = records.reduce(lambda block: block.x.sum(axis=0), records.dimension)
+    return by_database(records, (lambda block: block.x, 2.0**20)), streamed
+
+
+def numbers(*names, low=-100.0, high=100.0):
+    return Schema({name: Number(low, high) for name in names})
+
+
+def special_rows(n=240, seed=0):
+    rng = np.random.default_rng(seed)
+    columns = {}
+    for name in "abc":
+        values = [float(value) for value in rng.normal(size=n) * 10.0 ** rng.uniform(-3, 3, n)]
+        for place in rng.choice(n, n // 3, replace=False):
+            values[place] = SPECIAL[rng.integers(len(SPECIAL))]
+        columns[name] = pa.array(values, pa.float64(), from_pandas=False)
+    groups = [["oak", "elm", "ash", "Oak", "", None, "oak ", "7"][j] for j in rng.integers(0, 8, n)]
+    return pa.table({**columns, "g": groups, "person": pa.array(rng.integers(0, 60, n), pa.int32())})
+
+
+def instances(d, radius, seed=0, most=2):
+    """Yield queries over boxes that a database can compute, at most so many of a class, with schemas for them."""
+    rng = np.random.default_rng(seed)
+    for name in TRACED:
+        made = QUERIES[getattr(queries, name)](rng, d, radius)
+        boxes = [query for query in made if not query.dimension or isinstance(query.space, Box)]
+        for query in boxes[:: max(1, len(boxes) // most)][:most]:
+            box = query.space if query.dimension else Box([-1.0], [1.0])
+            columns = {
+                column: Number(low, high, missing="fill", fill=high) if column == "b" else Number(low, high)
+                for column, low, high in zip("abc", box.low, box.high, strict=False)
+            }
+            yield query, Schema({**columns, "g": Category(["oak", "elm", "ash"])})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_database_sums_what_the_rows_sum_to(kind, written):
+    rows = special_rows()
+    with opened_once(written(kind, rows)) as table:
+        check_every_query(table, rows, 2 if kind == "duckdb" else 1)
+
+
+def check_every_query(table, rows, most):
+    seen = set()
+    for query, schema in instances(2, 1.5, most=most):
+        records = as_records(table, schema=schema)
+        expected = as_records(rows, schema=schema).reduce(query.sum, query.size)
+        error = query.float_error(len(rows), records.float_error)
+        found = by_database(records, query)
+        assert found is not None, query
+        assert np.linalg.norm(found - expected) <= 2.0 * error
+        seen.add(type(query))
+        if isinstance(query, Moments | Grouped):
+            each = Contributions(query.contributions, query.bound.l2)
+            with mock.patch.object(type(records._source), "_raw", side_effect=AssertionError("rows were read")):
+                assert np.array_equal(records.reduce(query.sum, query.size, each), found)
+            assert np.linalg.norm(records.reduce(query.sum, query.size) - expected) <= 2.0 * error
+    assert {query.__name__ for query in seen} == set(TRACED)
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "postgresql"])
+def test_conditions_and_units_choose_the_same_rows(kind, written):
+    rows = special_rows(400, seed=3)
+    schema = Schema({"a": Number(-5, 5), "b": Number(-1, 2, missing="fill", fill=0), "g": Category(["oak", "elm"])})
+    query = Moments(Box([-5, -1], [5, 2]))
+    table = written(kind, rows)
+    records, memory = (
+        as_records(data, schema=schema, unit="person", max_rows=3, block_rows=512) for data in (table, rows)
+    )
+    for where in (None, "a < b", "0 <= a < 4 and not (g == 'oak' or b != 0)", "g not in ['oak'] or a >= 5"):
+        one, other = (part if where is None else part.where(where) for part in (records, memory))
+        expected = other.reduce(query.sum, query.size)
+        error = 2.0 * query.float_error(len(rows), records.float_error)
+        assert np.linalg.norm(by_database(one, query) - expected) <= error
+        assert np.linalg.norm(one.reduce(query.sum, query.size) - expected) <= error
+    assert (records.rows, records.units) == (memory.rows, memory.units)
+
+
+def test_every_type_of_postgresql_is_read_as_in_memory(database):
+    rows = pa.table(
+        {
+            "i2": pa.array([1, -2, None, 3], pa.int16()),
+            "i4": pa.array([2**31 - 1, -(2**31), None, 3], pa.int32()),
+            "i8": pa.array([2**63 - 1, -(2**63), None, 3]),
+            "f4": pa.array([1.5, 3e38, None, 1e-45], pa.float32()),
+            "f8": [1.5, 1e308, None, 5e-324],
+            "b": [True, False, None, True],
+            "n": pa.array(["1e400", "4.25", "NaN", "-1e-400"]),
+            "tx": ["7", "oak", None, ""],
+            "vc": ["oak", "elm", "7", "true"],
+            "ch": ["oak", "elm", None, ""],
+            "e": ["sad", "ok", None, "sad"],
+            "u": ["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", None, "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", None],
+            "d": ["2020-01-01", "9999-12-31", "infinity", "4713-01-01 BC"],
+            "mp": ["1 day", "2 days", None, "1 mon"],
+            "one": [1, 2, 4, 8],
+        }
+    )
+    database.run("CREATE TYPE mood AS ENUM ('sad', 'ok')")
+    types = {"n": "numeric", "vc": "varchar(9)", "ch": "char(5)", "e": "mood", "u": "uuid", "d": "date"}
+    with opened_once(database.table(rows, types=types | {"mp": "interval"})) as table:
+        check_every_type(table, rows)
+
+
+def check_every_type(table, rows):
+    wide = as_records(table, schema=numbers("i2", "i4", "i8", "f4", "f8", "b", low=-1e19, high=1e19))
+    memory = as_records(rows, schema=numbers("i2", "i4", "i8", "f4", "f8", "b", low=-1e19, high=1e19))
+    expected = memory.reduce(lambda block: block.x.sum(axis=0), 6)
+    assert np.array_equal(wide.reduce(lambda block: block.x.sum(axis=0), 6), expected)
+    assert plain(as_records(table, schema=numbers("i2", "b")))[0].tolist() == [2.0, 2.0]
+    filling = Schema({name: Number(-9, 9, missing="fill", fill=0) for name in ("n", "tx", "vc", "ch", "e")})
+    by_sql, streamed = plain(as_records(table, schema=filling))
+    assert (by_sql, streamed.tolist()) == (None, [4.25, 7.0, 8.0, 0.0, 0.0])
+    codes = {"tx": ["oak", ""], "ch": ["oak", "elm", ""], "e": ["ok", "sad"], "u": [rows["u"][0].as_py()]}
+    codes |= {"i8": [3, 7], "f8": [1, 2], "b": [True], "n": [4, "x"], "vc": ["elm", 7, 1]}
+    for name, values in codes.items():
+        schema = Schema({"one": Number(0, 9), name: Category(values)})
+        memory = as_records(rows, schema=schema).reduce(lambda block: block.x.sum(axis=0), 1)
+        by_sql, streamed = plain(as_records(table, schema=schema))
+        assert streamed == memory, name
+        assert by_sql is None or by_sql == memory, name
+        assert (by_sql is not None) == (name in ("tx", "i8", "f8", "b")), name
+    units = {"i8": 11.0, "tx": 11.0, "e": 3.0, "u": 1.0, "d": 15.0, "ch": 11.0, "n": 15.0}
+    for name, total in units.items():
+        by_sql, streamed = plain(as_records(table, schema=numbers("one"), unit=name, max_rows=1))
+        assert streamed.tolist() == [total], name
+        assert (by_sql is not None) == (name == "i8"), name
+    with pytest.raises(ValueError, match="has the type"):
+        as_records(table, schema=numbers("one"), unit="mp", max_rows=1)
+    with pytest.raises(ValueError, match="has the type"):
+        as_records(table, schema=numbers("d"))
+
+
+def test_what_a_database_reads_otherwise_is_not_for_it(tmp_path, written):
+    rows = pa.table({"a": [1.0, 2.0, 4.0], "s": ["1", "2", "x"], "f": [7.0, 7.0, 8.0], "p": ["ann", "7", "007"]})
+    table = written("parquet", rows)
+    assert by_database(as_records(table, space=Ball(9.0)).only(["a"]), (lambda block: block.x, 9.0)) is None
+    for schema, unit in (
+        (Schema({"s": Number(0, 9)}), None),
+        (Schema({"a": Number(0, 9), "s": Category([1, 2])}), None),
+        (numbers("a"), "f"),
+        (numbers("a"), "p"),
+    ):
+        records = as_records(table, schema=schema, **({"unit": unit, "max_rows": 1} if unit else {}))
+        by_sql, streamed = plain(records)
+        assert by_sql is None
+        memory = as_records(rows, schema=schema, **({"unit": unit, "max_rows": 1} if unit else {}))
+        assert streamed == memory.reduce(lambda block: block.x.sum(axis=0), 1)
+    (tmp_path / "t.csv").write_text("a,p\n1,ann\n2,bob\n4,ann\n")
+    records = as_records(tmp_path / "t.csv", schema=numbers("a"), unit="p", max_rows=1)
+    by_sql, streamed = plain(records)
+    assert (by_sql, streamed.tolist(), records.units) == (None, [3.0], 2)
+    with duckdb.connect(str(tmp_path / "v.duckdb")) as connection:
+        connection.execute("CREATE TABLE t AS SELECT i::DOUBLE AS a, i % 2 AS p FROM range(5) r(i)")
+        connection.execute("CREATE VIEW v AS SELECT * FROM t ORDER BY a DESC")
+    view = Table(tmp_path / "v.duckdb", "v")
+    by_sql, streamed = plain(as_records(view, schema=numbers("a"), unit="p", max_rows=1))
+    assert (by_sql, streamed.tolist()) == (None, [7.0])
+    assert plain(as_records(view, schema=numbers("a")))[0].tolist() == [10.0]
+
+
+def test_views_children_and_indices_of_postgresql(database):
+    database.run(
+        "CREATE TABLE t (a float8, u int, w text)",
+        "INSERT INTO t SELECT 5 - (i % 5), i % 7, repeat('x', 1500) FROM generate_series(1, 3000) i",
+        "CREATE INDEX ON t (a, u)",  # narrow: the planner would rather read this, in its own order
+        "VACUUM ANALYZE t",
+        "CREATE TABLE child () INHERITS (t)",
+        "CREATE VIEW v AS SELECT * FROM t",
+        "CREATE TABLE alone AS SELECT * FROM ONLY t",
+        "CREATE INDEX ON alone (a, u)",
+        "VACUUM ANALYZE alone",
+    )
+    expected = sum(5.0 - i % 5 for i in range(1, 22))  # the first three of each unit
+    for name, summed in (("alone", True), ("t", False), ("v", False)):
+        by_sql, streamed = plain(as_records(Table(database.url, name), schema=numbers("a"), unit="u", max_rows=3))
+        assert streamed.tolist() == [expected]
+        assert (by_sql is not None and by_sql.tolist() == [expected]) is summed
+
+
+def test_no_row_makes_postgresql_fail(database):
+    """Boxes of any size and place: PostgreSQL raises where a product or quotient underflows or overflows."""
+    rng = np.random.default_rng(5)
+    tiny = [1e-300, -1e-200, 1e-154, -1e-162, 1e-150, 2.2250738585072014e-308, 1e100, -1e60, 1e-61]
+    values = rng.choice(np.array(SPECIAL + tiny, dtype=object), (120, 3)).tolist()
+    values += [[float(10.0**e), float(-(10.0 ** (e / 2))), float(10.0 ** (-e / 3))] for e in range(-320, 300, 20)]
+    rows = pa.table({name: pa.array([row[j] for row in values], pa.float64()) for j, name in enumerate("abc")})
+    rows = rows.append_column("g", pa.array(["oak", "elm"] * (len(rows) // 2) + ["ash"] * (len(rows) % 2)))
+    summed = 0
+    with opened_once(database.table(rows)) as table:
+        for radius in (1.0, 1e-30, 1e50, 1e-50, 3e59, 1e-60, 1e-100, 1e290):
+            for query, schema in itertools.islice(instances(2, radius, seed=int(abs(math.log10(radius)))), 1, None, 3):
+                records = as_records(table, schema=schema)
+                found = by_database(records, query)
+                if found is None:
+                    assert not 1e-40 < radius < 1e40, query
+                    continue
+                summed += 1
+                expected = as_records(rows, schema=schema).reduce(query.sum, query.size)
+                error = query.float_error(len(rows), records.float_error)
+                assert np.linalg.norm(found - expected) <= 2.0 * error, query
+        raw = as_records(table, schema=numbers("a", low=-1e300, high=1e300))
+        for norm in (1e-300, 2.0**-899, 1.0, 2.0**51, 1e20, 1e300):
+            by_database(raw, (lambda block, norm=norm: block.x * (0.0 if norm < 1e300 else 1.0), norm))
+    assert summed >= 12
+
+
+@pytest.mark.parametrize("kind", ["parquet", "postgresql"])
+def test_the_order_of_rows_changes_no_bit(kind, written, request):
+    rows = special_rows(seed=9)
+    schema = Schema({"a": Number(-3, 1), "b": Number(0, 1e3, missing="fill", fill=1)})
+    query = Moments(Box([-3, 0], [1, 1e3]), (0.2, 0.5, 0.3))
+    found = by_database(as_records(written(kind, rows), schema=schema), query)
+    mixed = rows.take(np.random.default_rng(1).permutation(len(rows)))
+    inside = kind == "postgresql"
+    table = request.getfixturevalue("database").table(mixed, "mixed") if inside else written(kind, mixed)
+    assert np.array_equal(by_database(as_records(table, schema=schema), query), found)
+
+
+CORNERS = [(-1e308, -2.0, "oak", 9), (1.0, 7.0, "oak", 9), (-1e308, 7.0, "oak", 9), (-1e308, -2.0, "elm", 9)]
+
+
+def worst(written, query, most=1):
+    """Search for the worst neighbours, and check what they move against the bounds; return the shares of them found."""
+    rng = np.random.default_rng(0)
+    base = [(float(a), float(b), "oak", 100 + j) for j, (a, b) in enumerate(rng.normal(size=(20, 2)) * 3)]
+    schema = Schema({**{name: Number(-2, 1) for name in "ab"[: query.dimension]}, "g": Category(["oak", "elm"])})
+
+    def summed(rows):
+        table = written("parquet", pa.table({name: [row[j] for row in rows] for j, name in enumerate("abgu")}))
+        records = as_records(table, schema=schema, **({} if most == 1 else {"unit": "u", "max_rows": most}))
+        return by_database(records, query), records.float_error
+
+    without, accumulation = summed(base)
+    copies = 1 if most == 1 else 2 * most
+    sums = [summed(base + [row] * copies)[0] for row in CORNERS]
+    error = 2.0 * query.float_error(len(base) + copies, accumulation)
+    comes = max(float(np.linalg.norm(one - without)) for one in sums)
+    assert comes <= most * query.bound.l2 + error
+    apart = max(float(np.linalg.norm(one - other)) for one, other in itertools.combinations(sums, 2))
+    assert apart <= most * max(query.bound.replace("l2"), query.bound.l2) + error
+    return comes / (most * query.bound.l2), apart / (most * query.bound.replace("l2"))
+
+
+BOX = Box([-2, -2], [1, 1])
+ATTACKED = {
+    "moments": Moments(BOX),
+    "squares": Squares(Box([-2], [1]), True),
+    "total": Total(BOX),
+    "grouped": Grouped(Total(BOX), 2, 0),
+}
+
+
+@pytest.mark.parametrize("name", ATTACKED)
+def test_worst_neighbours_move_a_sum_by_its_bound_and_no_more(name, written):
+    query = ATTACKED[name]
+    comes, apart = worst(written, query)
+    assert comes >= 0.99
+    assert apart >= 0.99 * query.bound.attained.get("replace_l2", 1.0) or name == "squares"  # its worst is no corner
+
+
+def test_worst_units_move_a_sum_by_the_bound_of_their_rows(written):
+    comes, _ = worst(written, Total(BOX), most=3)
+    assert comes >= 0.99
+
+
+class _Raw:
+    """The rows as they are, which nothing clips but the declaration."""
+
+    dimension, size = 2, 2
+    bound = Total(BOX).bound
+
+    def contributions(self, block):
+        return block.x / (2.0 * math.sqrt(2.0))
+
+    def float_error(self, rows, accumulation):
+        return Total(BOX).float_error(rows, accumulation)
+
+
+def test_a_database_that_neither_clips_nor_limits_is_caught(written):
+    worst(written, _Raw())
+    scale = sql_text.whole
+    for name, broken, query, most in (
+        ("_clipped", lambda reading, x: [f'GREATEST(LEAST("x{j}", 9), -9)' for j in (0, 1)], _Raw(), 1),
+        ("_ranked", lambda engine, reading: (engine.relation, "TRUE"), Total(BOX), 2),
+        ("whole", lambda text, norm: scale(f"({text} * {math.sqrt(2)!r})", norm), Total(BOX), 1),
+    ):
+        with mock.patch.object(sql_sum, name, broken), pytest.raises(AssertionError, match="<="):
+            worst(written, query, most)
+
+
+def test_one_unit_has_no_rows_too_many_where_it_is_spelt_in_two_ways(written):
+    """And a table in which such a name appears later is not summed by the database from then on."""
+    rows = pa.table({"a": [1.0, 1.0, 1.0], "p": ["ann", "bob", "ann"]})
+    table = written("duckdb", rows)
+    records = as_records(table, schema=numbers("a"), unit="p", max_rows=1)
+    assert plain(records)[0].tolist() == [2.0]
+    with duckdb.connect(str(table.location)) as connection:
+        connection.execute("INSERT INTO t VALUES (1.0, '7'), (1.0, ' 007'), (1.0, '7.0'), (1.0, 'True'), (1.0, '1')")
+    by_sql, streamed = plain(records)
+    assert by_sql is None
+    assert streamed.tolist() == [4.0]
+    assert as_records(table, schema=numbers("a"), unit="p", max_rows=1).units == 4
+
+
+SPELT = [
+    "7",
+    " 7",
+    "007",
+    "7.",
+    ".5",
+    "+7",
+    "-7",
+    "1_000",
+    "1e3",
+    "1E+3",
+    "true",
+    " FALSE\n",
+    "\t7\u00a0",
+    "\x1c7",
+    "0x7",
+]
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "postgresql"])
+def test_whatever_spells_a_number_is_seen(kind, written):
+    """The pattern may find more than ``cells`` does, never less."""
+    from discreet.records.cells import unit_key
+
+    texts = [*SPELT, "ann", "a7", "", "é", "7a", "e7", "Infinity", "NaN", "٣", "truely"]
+    table = written(kind, pa.table({"a": [1.0] * len(texts), "p": texts}))
+    engine = table.engine()
+    test = engine.matches.format(text=engine.exactly("p"), pattern=sql_text.text_literal(sql_sum.SPELT))
+    seen = {
+        row["p"]
+        for batch in engine.batches(f'SELECT "p" FROM {engine.relation} WHERE {test}', 99)
+        for row in batch.to_pylist()
+    }
+    assert {text for text in texts if not isinstance(unit_key(text), str)} <= seen
+    assert not seen & {"ann", "a7", "é", "truely"}
+
+
+NAMES = [
+    'the "old" ward', "a b", "100%", "%s", "{x}", "Größe", "x1", "x0", "k0", "rank", "Rank_", "rows", "t", "read",
+    "kept", "select", "filename", "file_row_number", "order", "user", "'; DROP TABLE t; --", '"; DROP TABLE t; --',
+    "a.b", "\\", "$1",
+    "ranked", "given", "::int", "/*", "`", "😀", "row of the unit",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_names_are_names(kind, written):
+    names = [*NAMES, *(["Ctid", "CTID_", "rowid"] if kind == "postgresql" else ["ctid", "rowid"])]
+    rng = np.random.default_rng(2)
+    rows = pa.table(
+        {name: rng.integers(-9, 9, 30).astype(float) for name in names}
+        | {"k1": ["oak", "it's"] * 15, "u": [1, 2, 3] * 10}
+    )
+    table = written(kind, rows)
+    schema = Schema(
+        {**{name: Number(-5, 5) for name in names}, "k1": Category(["it's", "oak'); DROP TABLE t; --", "oak"])}
+    )
+    for people in ({}, {"unit": "u", "max_rows": 4}):
+        by_sql, streamed = plain(as_records(table, schema=schema, **people))
+        memory = as_records(rows, schema=schema, **people).reduce(lambda block: block.x.sum(axis=0), len(names))
+        assert streamed.tolist() == memory.tolist()
+        hidden = people and kind != "postgresql"  # the place of a row has no name that a column could not have
+        assert (by_sql is None) if hidden else by_sql.tolist() == memory.tolist()
+    where = f"`{NAMES[0]}` > 0 and k1 != 'oak\\'); DROP TABLE t; --'"
+    by_sql, streamed = plain(as_records(table, schema=schema).where(where))
+    assert by_sql.tolist() == streamed.tolist()
+
+
+def test_the_place_of_a_row_may_have_a_columns_name(tmp_path, written):
+    rows = pa.table({"rowid": [9, 3, 5], "Rank": [1.0, 2.0, 4.0], "u": [1, 1, 1]})
+    by_sql, streamed = plain(as_records(written("duckdb", rows), schema=numbers("Rank"), unit="u", max_rows=1))
+    assert (by_sql, streamed.tolist()) == (None, [1.0])
+    rows = pa.table({"Filename": [1.0, 2.0], "rank": [3.0, 9.0], "RANK_": [5.0, 5.0], "u": [1, 1]})
+    by_sql, streamed = plain(as_records(written("folder", rows), schema=numbers("rank"), unit="u", max_rows=1))
+    assert (by_sql, streamed.tolist()) == (None, [3.0])
+    rows = rows.drop_columns("Filename")
+    by_sql, streamed = plain(as_records(written("folder", rows), schema=numbers("rank", "RANK_"), unit="u", max_rows=1))
+    assert by_sql.tolist() == streamed.tolist() == [3.0, 5.0]
+
+
+def test_names_that_duckdb_cannot_tell_apart_are_refused(tmp_path):
+    pq.write_table(pa.table({"a": [1.0], "A": [2.0]}), tmp_path / "t.parquet")
+    feather.write_feather(pa.table({"a": [1.0], "A": [2.0]}), str(tmp_path / "t.arrow"))
+    (tmp_path / "t.csv").write_text("a,A\n1,2\n")
+    for name in ("t.parquet", "t.arrow", "t.csv"):
+        with pytest.raises(ValueError, match="rename one"):
+            as_records(Table(tmp_path / name), schema=numbers("a"))
+    (tmp_path / "t.csv").write_text("a,b,\n1,2,\n")
+    with pytest.raises(ValueError, match="expected a name for each"):
+        as_records(Table(tmp_path / "t.csv"), schema=numbers("a"))
+
+
+@pytest.mark.parametrize("name", ["g[1]", "h*", "i?", "'); DROP TABLE t; --"])
+def test_a_path_is_one_file(name, tmp_path, monkeypatch):
+    for other in ("g1", "hx", "ix"):
+        pq.write_table(pa.table({"a": [50.0], "u": [1]}), tmp_path / f"{other}.parquet")
+        (tmp_path / f"{other}.csv").write_text("a,u\n50,1\n")
+    pq.write_table(pa.table({"a": [1.0, 2.0], "u": [1, 1]}), tmp_path / f"{name}.parquet")
+    (tmp_path / f"{name}.csv").write_text("a,u\n1,1\n2,1\n")
+    monkeypatch.chdir(tmp_path)
+    parquet = as_records(Table(f"{name}.parquet"), schema=numbers("a"), unit="u", max_rows=1)
+    text = as_records(Table(f"{name}.csv"), schema=numbers("a"), unit="u", max_rows=1)
+    database = stored(pa.table({"a": [1.0, 2.0], "u": [1, 1]}), f"{name}.duckdb")
+    kept = as_records(database, schema=numbers("a"), unit="u", max_rows=1)
+    monkeypatch.chdir("/")
+    assert [part.tolist() for part in plain(parquet)] == [[1.0], [1.0]]
+    assert [part.tolist() for part in plain(kept)] == [[1.0], [1.0]]
+    assert plain(text)[1].tolist() == [1.0]
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "postgresql"])
+def test_tables_are_found_by_their_names(kind, tmp_path, request):
+    names = ['the "old" one', "a.b", "'; DROP TABLE t; --", "main"]
+    if kind == "duckdb":
+        path = tmp_path / "clinic.duckdb"
+        with duckdb.connect(str(path)) as connection:
+            connection.execute(
+                'CREATE SCHEMA "clinic"; CREATE SCHEMA a; CREATE TABLE clinic.a.b AS SELECT 9.0::DOUBLE AS x'
+            )
+            connection.execute('CREATE TABLE "clinic"."clinic"."visits" AS SELECT 7.0::DOUBLE AS x')
+            for place, name in enumerate(names):
+                connection.execute(f"CREATE TABLE clinic.main.{sql_text.quoted(name)} AS SELECT {place}::DOUBLE AS x")
+        location, inner = path, "clinic.visits"
+    else:
+        database = request.getfixturevalue("database")
+        for place, name in enumerate(names):
+            database.run(f"CREATE TABLE {sql_text.quoted(name)} AS SELECT {place}::float8 AS x")
+        database.run("CREATE TABLE visits AS SELECT 7.0::float8 AS x")
+        location, inner = database.url, f"{database.schema}.visits"
+    for place, name in enumerate(names):
+        assert plain(as_records(Table(location, name), schema=numbers("x")))[0].tolist() == [float(place)]
+    assert plain(as_records(Table(location, inner), schema=numbers("x")))[0].tolist() == [7.0]
+    for wrong in ("visits; DROP TABLE visits", "a\0b"):
+        with pytest.raises(ValueError, match="table="):
+            as_records(Table(location, wrong), schema=numbers("x"))
+
+
+def test_nothing_but_reading_can_run(database, tmp_path):
+    rows = pa.table({"a": [1.0]})
+    for table in (database.table(rows), stored(rows, tmp_path / "t.duckdb")):
+        engine = table.engine()
+        for statement in (
+            "DROP TABLE t",
+            "INSERT INTO t VALUES (2)",
+            "CREATE TABLE s AS SELECT 1 AS a",
+            "SELECT 'a'; DROP TABLE t",
+        ):
+            with pytest.raises(OSError, match="failed to answer"):
+                engine.texts(statement)
+        assert plain(as_records(table, schema=numbers("a")))[0].tolist() == [1.0]
+
+
+def test_a_servers_habits_change_no_category(database):
+    database.run(
+        "CREATE TABLE t (a float8, s text)",
+        r"INSERT INTO t VALUES (1, 'o\ak'), (2, 'o\\ak'), (4, 'Größe')",
+        "ALTER ROLE keeper SET standard_conforming_strings = off",
+        "ALTER ROLE keeper SET client_encoding = 'LATIN1'",
+        "ALTER ROLE keeper SET backslash_quote = on",
+    )
+    try:
+        for values, total in ((["o\\ak"], 1.0), (["o\\\\ak", "\\'; DROP TABLE t; --"], 2.0), (["Größe"], 4.0)):
+            schema = Schema({"a": Number(0, 9), "s": Category(values)})
+            by_sql, streamed = plain(as_records(Table(database.url, "t"), schema=schema))
+            assert by_sql.tolist() == streamed.tolist() == [total]
+    finally:
+        database.run("ALTER ROLE keeper RESET ALL")
+
+
+def test_text_is_compared_character_by_character(database, tmp_path):
+    database.run(
+        "CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+        "CREATE TABLE t (a float8, s text COLLATE loose)",
+        "INSERT INTO t VALUES (1, 'A'), (2, 'a'), (4, 'b')",
+    )
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("CREATE TABLE t (a DOUBLE, s VARCHAR COLLATE NOCASE)")
+        connection.execute("INSERT INTO t VALUES (1, 'A'), (2, 'a'), (4, 'b')")
+    for table in (Table(database.url, "t"), Table(tmp_path / "t.duckdb")):
+        one = as_records(table, schema=Schema({"a": Number(0, 9), "s": Category(["a"])}))
+        assert [part.tolist() for part in plain(one)] == [[2.0], [2.0]]
+        each = as_records(table, schema=numbers("a"), unit="s", max_rows=1)
+        assert [part.tolist() for part in plain(each)] == [[7.0], [7.0]]
+
+
+def test_whole_numbers_are_categories_exactly(written):
+    rows = pa.table(
+        {
+            "f": pa.array([16777216.0, 5.0, 2.0**24 + 2], pa.float32()),
+            "u": pa.array([1, 2**64 - 1, 5], pa.uint64()),
+            "i": pa.array([1, -128, 5], pa.int8()),
+            "d": [2.0**53 - 1, 2.0**53, 5.5],
+            "a": [1.0, 2.0, 4.0],
+        }
+    )
+    table = written("parquet", rows)
+    for name, values in (("f", [16777217, 5]), ("u", [-1, 1]), ("i", [300, -128, -(10**12)]), ("d", [2**53 - 1, 5])):
+        schema = Schema({"a": Number(0, 9), name: Category(values)})
+        by_sql, streamed = plain(as_records(table, schema=schema))
+        assert by_sql.tolist() == streamed.tolist()
+        assert streamed == as_records(rows, schema=schema).reduce(lambda block: block.x.sum(axis=0), 1), name
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_text_that_is_not_utf8_changes_its_own_row_only(kind, written):
+    buffers = pa.py_buffer(np.array([0, 1, 6, 7, 8], np.int32)), pa.py_buffer(b"oJos\xe9Xoe")
+    rows = pa.table({"s": pa.StringArray.from_buffers(4, *buffers), "a": [1.0, 2.0, 4.0, 8.0]})
+    table = written(kind, rows)
+    each = Contributions(lambda block: block.x, 9.0)
+    for declared, total in (
+        ({"schema": Schema({"a": Number(0, 9), "s": Category(["o", "e"])})}, 13.0),
+        ({"schema": numbers("a"), "unit": "s", "max_rows": 1}, 9.0),
+    ):
+        records = as_records(table, **declared)
+        assert records.reduce(lambda block: block.x.sum(axis=0), 1, each).tolist() == [total]
+        assert records.reduce(lambda block: block.x.sum(axis=0), 1).tolist() == [total]
+
+
+CSV = {
+    "windows": (b"a,b\r\n1,2\r\n3,4\r\n", 2, [4.0, 6.0]),
+    "mixed ends": (b"a,b\r\n1,2\n3,4\r\n", 2, [4.0, 6.0]),
+    "byte order mark": (b"\xef\xbb\xbfa,b\n1,2\n3,4", 2, [4.0, 6.0]),
+    "short line": (b"a,b\n1\n3,4\n", 2, [3.0, 4.0]),
+    "long line": (b"a,b\n1,2,9\n3,4\n", 2, [4.0, 6.0]),
+    "quote inside": (b'a,b\n1,2"\n3,4\n', 2, [3.0, 4.0]),
+    "text after a quote": (b'a,b\n1,"2"x\n3,4\n', 2, None),
+    "line break in quotes": (b'a,b\n1,"2\n3"\n3,4\n', 2, [3.0, 4.0]),
+    "NUL": (b"a,b\n1,\x002\n3,4\n", 2, [3.0, 4.0]),
+    "not UTF-8": (b"a,b\n1,\xff\xfe\n3,4\n", 2, [3.0, 4.0]),
+    "text": (b"a,b\n1,n/a\n3,4\nx,\n", 3, [3.0, 4.0]),
+    "numbers": (b"a,b\n1e308,-1e400\n3,4\nnan,inf\n 2 ,5e-324\n", 4, [5.0, 4.0]),
+    "no rows": (b"a,b\n", 0, [0.0, 0.0]),
+    "no line end": (b"a,b", 0, [0.0, 0.0]),
+    "comment": (b"a,b\n#1,2\n3,4\n", 2, [3.0, 4.0]),
+    "semicolons": (b"a;b\n1;2\n3,5;4\n", 2, [1.0, 2.0]),
+    "a line of megabytes": (b"a,b\n1," + b"7" * 3_000_000 + b"\n3,4\n", None, [3.0, 4.0]),
+    "many broken lines": (b"a,b\n" + b'1,"x\ny"\n1\n1,2,3\n' * 50_000 + b"3,4\n", None, [50_003.0, 100_004.0]),
+    "a quote left open": (b'a,b\n3,4\n1,"2\n3,4\n', 2, [3.0, 4.0]),
+}
+
+
+@pytest.mark.parametrize("name", CSV)
+def test_a_broken_line_makes_no_error_and_no_warning(name, tmp_path):
+    data, count, total = CSV[name]
+    (tmp_path / "t.csv").write_bytes(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        records = as_records(tmp_path / "t.csv", schema=numbers("a", "b", low=-1e6, high=1e6))
+        found = records.reduce(lambda block: block.x.sum(axis=0), 2).tolist()
+    assert total is None or found == total
+    assert count is None or records.rows == count
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "postgresql"])
+def test_few_rows_or_none_are_a_table_too(kind, written):
+    for rows, total in (([], 0.0),) if kind == "postgresql" else (([], 0.0), ([2.5], 2.5), ([None], 0.0)):
+        table = written(kind, pa.table({"a": pa.array(rows, pa.float64()), "u": pa.array([1] * len(rows), pa.int64())}))
+        for people in ({}, {"unit": "u", "max_rows": 2}):
+            by_sql, streamed = plain(as_records(table, schema=numbers("a"), **people))
+            assert streamed.tolist() == [total]
+            assert by_sql is None or by_sql.tolist() == [total]
+
+
+def test_kernels_that_cannot_be_written_down_read_rows(written):
+    records = as_records(written("parquet", pa.table({"a": [1.0, 2.0, 4.0]})), schema=numbers("a", low=0.0, high=9.0))
+
+    def total(rows, norm=100.0):
+        return records.reduce(lambda block: rows(block).sum(axis=0), 1, Contributions(rows, norm)).tolist()
+
+    assert total(lambda block: block.x**2) == [21.0]
+    assert total(lambda block: np.ones((len(block.x), 1)) * block.x) == [7.0]
+    assert total(lambda block: 1.0 / block.x) == [1.75]
+    assert total(lambda block: (block.x > 1) * block.x) == [6.0]
+    assert total(lambda block: np.where(block.x > 1, block.x, 0.0)) == [6.0]
+    assert total(lambda block: block.x, norm=1e-320) == total(lambda block: block.x, norm=1e300) == [7.0]
+    with pytest.raises(ZeroDivisionError):
+        total(lambda block: block.x + 1 / 0)
+
+
+def test_a_surrogate_or_a_nul_is_no_category_of_any_table(written):
+    table = written("parquet", pa.table({"a": [1.0, 2.0], "s": ["x", "y"]}))
+    for odd in ("\ud800", "y\0"):
+        by_sql, streamed = plain(as_records(table, schema=Schema({"a": Number(0, 9), "s": Category(["x", odd])})))
+        assert (by_sql, streamed.tolist()) == (None, [1.0])
+
+
+def test_passwords_stay_where_they_are(server, monkeypatch):
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    place, secret = server.new_schema(), "s3cret"
+    with server.connect(place) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1.5::float8 AS a")
+    table = Table(server.url(place), "t")
+    records = as_records(table, schema=numbers("a"))
+    curator = dp.Curator(records, neighbors="add-remove", at_most=10)
+    for thing in (table, records, curator, records._source._engine):
+        assert secret not in repr(thing) + str(thing)
+        assert secret.encode() not in pickle.dumps(thing)
+    for again in (copy.copy(records), copy.deepcopy(records), as_records(copy.deepcopy(table), schema=numbers("a"))):
+        assert plain(again)[0].tolist() == [1.5]
+    packed = pickle.loads(pickle.dumps(records))
+    with pytest.raises(OSError, match="failed to answer"):
+        plain(packed)
+    monkeypatch.setenv("PGPASSWORD", server.password)
+    assert [part.tolist() for part in plain(packed)] == [[1.5], [1.5]]
+    assert plain(as_records(pickle.loads(pickle.dumps(table)), schema=numbers("a")))[0].tolist() == [1.5]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ann:s3cret@127.0.0.1:1/c",
+        "postgresql://ann:s3/cret@127.0.0.1:1/c",
+        "postgresql://ann:s3%zzcret@127.0.0.1:1/c",
+        "postgresql://ann:s3@cret@127.0.0.1:1/c",
+        "postgresql://ann:s3?cret@127.0.0.1:1/c",
+        "postgresql://ann:33?s3cret@127.0.0.1:1/c",
+        "postgresql://ann:s3#cret@127.0.0.1:1/c",
+        "postgresql://ann@127.0.0.1:1/c?password=s3cret",
+        "postgresql://ann:s3cret@127.0.0.1:port/c",
+        "postgresql://ann:s3cret@[::1/c",
+        "postgresql+psycopg://ann:s3cret@127.0.0.1:1/c",
+        "mysql://ann:s3cret@127.0.0.1/c",
+    ],
+)
+def test_no_error_shows_a_password(url):
+    pytest.importorskip("adbc_driver_postgresql", reason="adbc-driver-postgresql is not installed")
+    with pytest.raises((OSError, ValueError)) as caught:
+        as_records(Table(url, "t"), schema=numbers("a"))
+    assert "s3" not in str(caught.value)
+    assert "cret" not in str(caught.value)
+    assert caught.value.__context__ is None or "cret" not in str(caught.value.__context__)
+    with suppress(ValueError):  # some are refused
+        assert "cret" not in repr(Table(url, "t"))
+
+
+def test_threads_share_a_table(written):
+    rows = special_rows(2000, seed=4)
+    records = as_records(written("parquet", rows), schema=numbers("a", "b"), unit="person", max_rows=5)
+    expected, found = plain(records), []
+    threads = [threading.Thread(target=lambda: found.append(plain(records))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert all(np.array_equal(one, other) for pair in found for one, other in zip(pair, expected, strict=True))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "postgresql"])
+def test_records_of_a_table_can_be_pickled(kind, written):
+    records = as_records(written(kind, special_rows(50)), schema=numbers("a"), unit="person", max_rows=1)
+    again = pickle.loads(pickle.dumps(records))
+    for one, other in zip(plain(records), plain(again), strict=True):
+        assert (one is None and other is None) or np.array_equal(one, other)
+    assert repr(again) == repr(records)
+
+
+def test_a_table_that_grows_raises_nothing(database):
+    table = database.table(pa.table({"a": [1.0, 2.0], "u": [1, 2]}))
+    records = as_records(table, schema=numbers("a"), unit="u", max_rows=1)
+    curator = dp.Curator(records, neighbors="add-remove", at_most=3)
+    assert records.rows == 2
+    assert [part.tolist() for part in plain(records)] == [[3.0], [3.0]]
+    database.run("INSERT INTO t SELECT 1.0, i FROM generate_series(10, 50) i")
+    assert [part.tolist() for part in plain(records)] == [[44.0], [44.0]]
+    with mock.patch.object(type(records._source), "_raw", side_effect=AssertionError("rows were read")):
+        found = Count().collect(records, curator.setting)
+    assert found.tolist() == [pytest.approx(3.0, rel=1e-5)]
+    database.run("DROP TABLE t")
+    with pytest.raises(OSError, match="failed to answer") as caught:
+        plain(records)
+    assert caught.value.__context__ is None
+
+
+def test_a_large_file_is_not_read_whole(tmp_path):
+    if not Path("/proc/self/status").exists():
+        pytest.skip("the peak of memory is read from /proc, which this system does not have")
+    n, d = 2_000_000, 8
+    for name, rows in (("small", 10_000), ("large", n)):
+        columns = pa.table({f"c{j}": np.random.default_rng(j).normal(size=rows) for j in range(d)})
+        pq.write_table(columns, tmp_path / f"{name}.parquet", row_group_size=100_000, use_dictionary=False)
+    code = f"""
+import re
+from pathlib import Path
+from discreet.records import Box, as_records
+from discreet.records.sql_table import Table
+
+peaks = []
+for name in ("small", "large"):
+    records = as_records(Table(Path({str(tmp_path)!r}) / f"{{name}}.parquet"), space=Box(-1, 1))
+    records.reduce(lambda block: block.x.sum(axis=0), {d})
+    peaks.append(int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text()).group(1)) / 1024)
+print(peaks[1] - peaks[0])
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
+    print("PEAK", run.stdout)
+    assert float(run.stdout) < 80.0  # of 122 MiB
+
+
+def test_a_release_through_the_database_is_one_like_any_other(written, seeded):
+    rows = special_rows(500, seed=8)
+    schema = Schema({"a": Number(-5, 5, missing="fill", fill=0), "b": Number(-5, 5, missing="fill", fill=0)})
+    table = written("parquet", rows)
+    values = []
+    for data in (table, rows):
+        curator = dp.Curator(data, schema=schema)
+        release = curator.measure(Sum(curator.space), dp.GaussianLoss(0.5), bits=seeded(3))
+        values.append(release.value)
+    assert np.allclose(*values, rtol=0, atol=1e-9)
+    decimals = pa.table({"a": [Decimal("1.5"), Decimal("2.25")]})
+    by_sql, streamed = plain(as_records(Table(_parquet(decimals, table)), schema=numbers("a")))
+    assert (by_sql, streamed.tolist()) == (None, [3.75])
+
+
+def _parquet(rows, beside):
+    path = Path(beside.location).parent / "decimals.parquet"
+    pq.write_table(rows, path)
+    return path
