@@ -168,7 +168,7 @@ class TestTheorem:
     @pytest.mark.parametrize(("total", "deviation"), [(150, 0.05), (2000, 0.1)])
     def test_limits_hold_and_are_below_the_smaller_prior(self, total, deviation, law, level):
         rng = np.random.default_rng(total)
-        runs, held, known, informative = 400, 0, 0, 0
+        runs, held, known, informative = 120, 0, 0, 0
         bound = bhattacharyya_bound([0.3, 0.7], self.MEANS, self.VARIANCES)
         noise = ParameterNoise(deviation, deviation, 2.0, law)
         public = ParameterNoise(deviation, deviation, law=law)

@@ -22,6 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import discreet as dp
 from discreet.door import Bound, PublicSize, Release
 from discreet.door.search import worst_neighbours
+from discreet.models.bayes_error import bhattacharyya_bound
 from discreet.models.class_beliefs import believed
 from discreet.models.class_estimates import ClassEstimates, positive_part
 from discreet.models.class_moments import SHAPES, ClassMoments
@@ -270,7 +271,7 @@ class TestPrivacy:
 
     def test_nothing_exact_is_kept(self):
         model = fitted(random_state=None)
-        public = {"priors_", "means_", "covariances_", "noise_", "categories_", "n_features_in_", "unit_"}
+        public = {"class_count_", "priors_", "means_", "covariances_", "noise_", "categories_", "n_features_in_", "unit_"}
         assert {name for name in vars(model) if name.endswith("_")} == public | {"guarantee_", "losses_", "releases_"}
 
 
@@ -626,3 +627,34 @@ class TestUse:
         assert not hasattr(model, "classes_")
         with pytest.raises(NotFittedError):
             model.predict(X)
+
+
+@seeds_are_fine
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("d", "count"), [(1, 2), (2, 3)])
+def test_the_limit_on_the_bayes_error_holds_as_often_as_it_says(method, d, count):
+    # At a level of 0.95, more than 14 of 40 limits fail with a probability below 1e-9.
+    means, covariances = 3.0 * np.arange(count)[:, None] * np.ones(d), np.repeat(np.eye(d)[None], count, axis=0)
+    truth = bhattacharyya_bound(np.full(count, 1.0 / count), means, covariances)
+    failed = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, count, 4000)
+        many = rng.normal(size=(4000, d)) + means[y]
+        how = {"classes": list(range(count)), "bounds": dp.Box(-5, 12), "method": method, "random_state": seed}
+        found = fitted(many, y, epsilon=2.0, **how).bayes_error_bound(0.95)
+        assert 0.0 <= found.chernoff <= found.value * (1.0 + 1e-9)
+        assert found.value <= found.limit
+        failed += found.limit < truth
+    assert failed <= 14
+
+
+def test_the_bound_says_what_it_bounds_and_survives_a_file():
+    model = fitted(random_state=None)
+    again = dp.GaussianClassifier.from_json(model.to_json())
+    assert again.bayes_error_bound().value == model.bayes_error_bound().value
+    says = model.bayes_error_bound().says
+    assert "does not bound the error of a classifier made from private parameters" in says
+    for level in (0.0, 1.0, -1.0, "high"):
+        with pytest.raises(ValueError, match="level"):
+            model.bayes_error_bound(level)

@@ -177,12 +177,12 @@ def instances(d, radius, seed=0, most=2):
 def test_the_database_sums_what_the_rows_sum_to(kind, written):
     rows = special_rows()
     with opened_once(written(kind, rows)) as table:
-        check_every_query(table, rows, 2 if kind == "duckdb" else 1)
+        check_every_query(table, rows, 3 if kind in ("folder", "arrow") else 1)
 
 
-def check_every_query(table, rows, most):
+def check_every_query(table, rows, step):
     seen = set()
-    for query, schema in instances(2, 1.5, most=most):
+    for query, schema in itertools.islice(instances(2, 1.5, most=1), 0, None, step):
         records = as_records(table, schema=schema)
         expected = as_records(rows, schema=schema).reduce(query.sum, query.size)
         error = query.float_error(len(rows), records.float_error)
@@ -195,7 +195,7 @@ def check_every_query(table, rows, most):
             with mock.patch.object(type(records._source), "_raw", side_effect=AssertionError("rows were read")):
                 assert np.array_equal(records.reduce(query.sum, query.size, each), found)
             assert np.linalg.norm(records.reduce(query.sum, query.size) - expected) <= 2.0 * error
-    assert {query.__name__ for query in seen} == set(TRACED)
+    assert {query.__name__ for query in seen} == set(TRACED[::step])
 
 
 @pytest.mark.parametrize("kind", ["duckdb", "postgresql"])
@@ -358,6 +358,7 @@ def test_the_order_of_rows_changes_no_bit(kind, written, request):
 
 
 CORNERS = [(-1e308, -2.0, "oak", 9), (1.0, 7.0, "oak", 9), (-1e308, 7.0, "oak", 9), (-1e308, -2.0, "elm", 9)]
+CORNERS += [(-0.7195, 0.0, "oak", 9)]  # where a replaced row moves the usual squares most, with one at the end
 
 
 def worst(written, query, most=1):
@@ -396,7 +397,7 @@ def test_worst_neighbours_move_a_sum_by_its_bound_and_no_more(name, written):
     query = ATTACKED[name]
     comes, apart = worst(written, query)
     assert comes >= 0.99
-    assert apart >= 0.99 * query.bound.attained.get("replace_l2", 1.0) or name == "squares"  # its worst is no corner
+    assert apart >= 0.99 * query.bound.attained.get("replace_l2", 1.0)
 
 
 def test_worst_units_move_a_sum_by_the_bound_of_their_rows(written):
@@ -838,7 +839,6 @@ for name in ("small", "large"):
 print(peaks[1] - peaks[0])
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
-    print("PEAK", run.stdout)
     assert float(run.stdout) < 80.0  # of 122 MiB
 
 

@@ -131,6 +131,8 @@ class BayesErrorBound:
     ----------
     value : float
         Bhattacharyya's bound with the private parameters as they are.
+    chernoff : float
+        Chernoff's, which is never larger.
     limit : float
         What that of the true parameters, and so their Bayes error, stays below with probability ``level``.
     level : float
@@ -141,6 +143,7 @@ class BayesErrorBound:
     """
 
     value: float
+    chernoff: float
     limit: float
     level: float
     method: str
@@ -351,9 +354,11 @@ def _by_theorem(
     limit = prior if k is None else min(prior, math.sqrt(prior * (1.0 - prior)) * math.exp(-k))
     now = _shares(weights, sizes)
     fits = np.all(variances > 0.0)
-    value = float(_bhattacharyya(now, means[:, None], variances[:, None, None]) if fits else now.min())
+    plain = now, means[:, None], variances[:, None, None]
+    value = float(_bhattacharyya(*plain) if fits else now.min())
+    chernoff = chernoff_bound(*plain) if fits else value
     says = f"with probability {level:g} this is above {NOT_THIS}"
-    return BayesErrorBound(value, limit, level, "theorem 4.1", says)
+    return BayesErrorBound(value, chernoff, limit, level, "theorem 4.1", says)
 
 
 def _shares(weights: Any, sizes: Array) -> Array:
@@ -468,4 +473,5 @@ def bayes_error_bound(
         return _by_theorem(weights, mu[:, 0], sigma[:, 0, 0], n, noise, level)
     limit = bootstrap_limit(weights, mu, sigma, n, noise, level)
     says = f"with a probability of about {level:g} (parametric bootstrap, approximate) this is above {NOT_THIS}"
-    return BayesErrorBound(float(_bhattacharyya(priors, mu, sigma)), limit, level, "bootstrap", says)
+    value = float(_bhattacharyya(priors, mu, sigma))
+    return BayesErrorBound(value, chernoff_bound(priors, mu, sigma), limit, level, "bootstrap", says)

@@ -25,6 +25,8 @@ class ClassGaussians:
     ----------
     components : Components
         Priors, means and covariances.
+    counts : array of shape (K,)
+        The number of rows of each class, as released; some may be negative.
     count_noise : array of shape (K,)
         The standard deviation of the noise on each class's number of rows.
     mean_noise : array of shape (K, d)
@@ -34,6 +36,7 @@ class ClassGaussians:
     """
 
     components: Components
+    counts: Array
     count_noise: Array
     mean_noise: Array
     covariance_noise: Array
@@ -51,7 +54,8 @@ class ClassGaussians:
         if shape.name == "diag":
             squared = squared * np.eye(shape.dimension)
         means = np.sqrt(found.mean_noise[:, None] * sizes)
-        return cls(components, np.full(components.count, np.sqrt(found.count_noise)), means, np.sqrt(squared))
+        count_noise = np.full(components.count, np.sqrt(found.count_noise))
+        return cls(components, found.counts, count_noise, means, np.sqrt(squared))
 
     def moved(self, offset: Array, scale: Array) -> Self:
         """Return the same in the coordinates offset + scale·y, column by column."""

@@ -101,6 +101,7 @@ class XiClasses(Method[ClassGaussians]):
             noises.append(math.sqrt(release.law.variance))
         found = ClassGaussians(
             Components(rows / rows.sum(), means, covariances),
+            counted["counts"],
             np.full(k, noises[0]),
             np.repeat(noises[1] / rows[:, None], d, axis=1),
             np.ones((k, d, d)) * (noises[2] / rows[:, None, None]),
