@@ -213,8 +213,14 @@ def test_the_budget_outlives_the_database(opened):
 
 def test_estimators_are_paid_from_the_same_budget(opened):
     db = opened(budget=dp.Guarantee(10.0, 1e-6))
-    dp.GaussianMixture(1, epsilon=1.0, delta=1e-6).fit(db.curator)
-    assert db.remaining < 0.99
+    mixture = dp.GaussianMixture(1, epsilon=1.0, delta=1e-6).fit(db)
+    assert mixture.means_.shape == (1, 2)
+    after = db.remaining
+    assert after < 0.99
+    model = dp.GaussianClassifier(epsilon=1.0, delta=1e-6).fit(db, "ward")
+    assert model.classes_.tolist() == ["north", "south", "west"]
+    assert model.releases_[0].recorded
+    assert db.remaining < after
 
 
 @pytest.mark.parametrize(

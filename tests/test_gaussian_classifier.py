@@ -271,8 +271,22 @@ class TestPrivacy:
 
     def test_nothing_exact_is_kept(self):
         model = fitted(random_state=None)
-        public = {"class_count_", "priors_", "means_", "covariances_", "noise_", "categories_", "n_features_in_", "unit_"}
-        assert {name for name in vars(model) if name.endswith("_")} == public | {"guarantee_", "losses_", "releases_"}
+        public = {
+            "class_count_",
+            "priors_",
+            "means_",
+            "covariances_",
+            "noise_",
+            "categories_",
+            "n_features_in_",
+            "unit_",
+        }
+        assert {name for name in vars(model) if name.endswith("_")} == public | {
+            "unit_",
+            "guarantee_",
+            "losses_",
+            "releases_",
+        }
 
 
 @seeds_are_fine
@@ -658,3 +672,12 @@ def test_the_bound_says_what_it_bounds_and_survives_a_file():
     for level in (0.0, 1.0, -1.0, "high"):
         with pytest.raises(ValueError, match="level"):
             model.bayes_error_bound(level)
+
+
+def test_a_file_of_any_kind_will_do(tmp_path):
+    FRAME.to_csv(tmp_path / "rows.csv", index=False)
+    FRAME.to_parquet(tmp_path / "rows.parquet")
+    for data in (tmp_path / "rows.csv", str(tmp_path / "rows.parquet"), dp.Table(tmp_path / "rows.parquet")):
+        model = dp.GaussianClassifier(epsilon=5.0, bounds=BOX, classes=["no", "yes"]).fit(data, "ill")
+        assert model.classes_.tolist() == ["no", "yes"]
+        assert model.feature_names_in_.tolist() == ["age", "income"]

@@ -422,7 +422,7 @@ def test_a_database_that_neither_clips_nor_limits_is_caught(written):
     worst(written, _Raw())
     scale = sql_text.whole
     for name, broken, query, most in (
-        ("_clipped", lambda reading, x: [f'GREATEST(LEAST("x{j}", 9), -9)' for j in (0, 1)], _Raw(), 1),
+        ("_clipped", lambda reading: [f'GREATEST(LEAST("x{j}", 9), -9)' for j in (0, 1)], _Raw(), 1),
         ("_ranked", lambda engine, reading: (engine.relation, "TRUE"), Total(BOX), 2),
         ("whole", lambda text, norm: scale(f"({text} * {math.sqrt(2)!r})", norm), Total(BOX), 1),
     ):

@@ -2,9 +2,9 @@
 
 ``fit`` takes
 
-- a ``Curator``: rows behind the door, with a ledger where there is one. Bounds and relation are the curator's; an
-  estimator that names others is refused before anything is spent;
-- ``Records``, the path of Parquet files or a Dask collection: read as declared, and nothing that is raised depends on
+- a ``Curator``, or a ``StatisticalDatabase``, which has one: rows behind the door. Bounds and relation are the
+  curator's; an estimator that names others is refused before anything is spent;
+- ``Records``, a path, a ``Table`` or a Dask collection: read as declared, and nothing that is raised depends on
   a row;
 - an array or a data frame: the owner's own path. NaN, infinities and text are an error that names the column. That
   error depends on the rows and is outside of the guarantee; it is there for whoever may see the data anyway.
@@ -36,9 +36,15 @@ from discreet.estimators.persistence import Persistent
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.models.method import Found, Method
 from discreet.noise import Bits, NotPrivateWarning, SeededBits
-from discreet.records import Ball, Box, Records, as_records, check_finite
+from discreet.records import Ball, Box, Records, Table, as_records, check_finite
 
 __all__ = ["PrivateEstimator", "RowTransformer"]
+
+
+def behind_a_door(X: Any) -> Any:
+    """Return the curator of a ``StatisticalDatabase``; anything else as it is."""
+    held = getattr(X, "curator", None)
+    return held if isinstance(held, Curator) else X
 
 
 class RowTransformer(TransformerMixin):  # type: ignore[misc]
@@ -46,7 +52,7 @@ class RowTransformer(TransformerMixin):  # type: ignore[misc]
 
     def fit_transform(self, X: Any, y: Any = None, **parameters: Any) -> Any:
         """Fit to rows and transform them; for rows that whoever calls this may see. What comes out is private."""
-        if isinstance(X, Curator | Records | str | os.PathLike):
+        if isinstance(behind_a_door(X), Curator | Records | str | os.PathLike | Table):
             raise ValueError(
                 f"X of type {type(X).__name__}: expected rows, as an array or a data frame; write fit(X), and then "
                 "transform(rows) for rows that you may see"
@@ -81,6 +87,7 @@ class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
         """Return the rows behind a door, and note their columns as scikit-learn does."""
         relation = None if self.neighbors is None else Neighbors.of(self.neighbors)
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        X = behind_a_door(X)
         if isinstance(X, Curator):
             curator = X
             if relation not in (None, curator.neighbors):
@@ -109,7 +116,7 @@ class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
             return Curator(X, neighbors=neighbors)
         space = self._declared()
         dask = sys.modules.get("dask")  # whoever has a Dask collection has imported it
-        if isinstance(X, str | os.PathLike) or (dask is not None and dask.is_dask_collection(X)):
+        if isinstance(X, str | os.PathLike | Table) or (dask is not None and dask.is_dask_collection(X)):
             return Curator(X, space=space, neighbors=neighbors)
         if is_array_api_obj(X) and not is_numpy_array(X):
             check_finite(X)

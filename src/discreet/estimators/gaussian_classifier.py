@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import narwhals as nw
@@ -20,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import choice, integer, positive
 from discreet.door import Curator
-from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.base import PrivateEstimator, behind_a_door
 from discreet.estimators.gaussian_mixture import full_covariances, shaped_covariances
 from discreet.guarantees import Guarantee, LaplaceLoss, Neighbors
 from discreet.models.adaptive_classes import AdaptiveClasses
@@ -32,9 +31,9 @@ from discreet.models.joint_classes import JointClasses
 from discreet.models.method import Method
 from discreet.models.shapes import Shape
 from discreet.models.xi_classes import XiClasses
-from discreet.records import Box, Category, Number, Records, Schema, Space, as_records, check_finite
+from discreet.records import Box, Category, Number, Records, Schema, Space, Table, as_records, check_finite
 from discreet.records.cells import category_key
-from discreet.records.parquet_source import parquet_files, parquet_names
+from discreet.records.opening import stored_names
 
 __all__ = ["GaussianClassifier"]
 
@@ -150,9 +149,9 @@ class GaussianClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
 
         Parameters
         ----------
-        X : array, data frame, Curator, Records, path of Parquet files, or Dask data frame
+        X : array, data frame, Curator, StatisticalDatabase, Records, path, Table, or Dask data frame
             All numeric columns are used. For an array or a data frame see ``discreet.estimators.base`` for what may be
-            raised; behind a curator nothing that is raised depends on a row. Whatever has a ``curator`` will do.
+            raised; behind a curator nothing that is raised depends on a row.
         y : array of labels, or str
             The label of each row of an array or a data frame; or the name of the column that holds them. Behind a
             curator that column is a declared category.
@@ -163,10 +162,10 @@ class GaussianClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         """
         choice("method", self.method, METHODS)
         choice("covariance_type", self.covariance_type, SHAPES)
-        held = X if isinstance(X, Curator | Records) else getattr(X, "curator", None)
-        if isinstance(held, Curator | Records):
-            return self._fit_to(held, self._name(y))
-        if isinstance(X, str | os.PathLike) or _is_dask(X):
+        X = behind_a_door(X)
+        if isinstance(X, Curator | Records):
+            return self._fit_to(X, self._name(y))
+        if isinstance(X, str | os.PathLike | Table) or _is_dask(X):
             return self._fit_to(self._stored(X, self._name(y)), str(y))
         if isinstance(y, str):
             X, y = _apart(X, y)
@@ -472,8 +471,8 @@ def _apart(X: Any, name: str) -> tuple[Any, Any]:
 
 def _stored_names(X: Any) -> list[str]:
     """Return the columns of a file or of a Dask data frame."""
-    if isinstance(X, str | os.PathLike):
-        return list(parquet_names(parquet_files(Path(X))))
+    if isinstance(X, str | os.PathLike | Table):
+        return list(stored_names(X))
     if not hasattr(X, "columns"):
         raise ValueError("X: expected a data frame, whose columns have names; write dask.dataframe.from_dask_array(X)")
     return [str(column) for column in X.columns]

@@ -28,7 +28,7 @@ from discreet.records.sql_table import Table, read_by_database
 from discreet.records.table_cells import plain
 from discreet.records.table_source import NAMES, TableSource, check_type, check_types, unique_names
 
-__all__ = ["as_records"]
+__all__ = ["as_records", "stored_names"]
 
 DEVICE_ROWS = 2**20
 
@@ -88,6 +88,13 @@ def as_records(
     if block_rows is None and is_array_api_obj(data) and "cpu" not in str(device(data)).lower():
         block_rows = DEVICE_ROWS
     return Records(_source(data, Declared.of(space, schema, unit, max_rows, missing, block_rows)))
+
+
+def stored_names(data: str | os.PathLike[str] | Table) -> tuple[str, ...]:
+    """Return the names of the columns of a file or a table outside of memory."""
+    if isinstance(data, Table) or read_by_database(data):
+        return tuple((data if isinstance(data, Table) else Table(data)).engine().types)
+    return tuple(parquet_names(parquet_files(Path(data))))
 
 
 def _source(data: Any, declared: Declared) -> Source:

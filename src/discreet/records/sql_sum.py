@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from discreet.records.block import Block
 from discreet.records.box import Box
@@ -25,10 +25,12 @@ from discreet.records.sql_text import (
     Writer,
     literal,
     quoted,
+    scaling,
     text_literal,
+    total,
     whole,
 )
-from discreet.records.traced import NotTraceable, Traced, columns
+from discreet.records.traced import NotTraceable, Step, Traced, columns
 
 __all__ = ["Summing", "summing"]
 
@@ -50,28 +52,52 @@ def summing(engine: Engine, reading: Reading, each: Contributions, size: int) ->
         raise NotTraceable("the size")
     numbers = [f"x{j}" for j in range(len(reading.numbers))]
     labels = [f"k{j}" for j in range(len(reading.labels))]
-    x, codes = columns(numbers), columns(labels)
+    x, codes = columns(numbers, _ranges(reading)), columns(labels)
     found = _traced(each, Block(x, codes))
     if found.shape != (1, size):
         raise NotTraceable("the shape")
     writer = Writer(_sizes(reading) if engine.careful else None)
-    sums = [whole(text, each.norm) for text in writer.write(list(found.cells[0]), each.norm)]
-    test = ""
+    terms = [_where(cell) for cell in found.cells[0]]
+    values = list({id(value): value for value, _ in terms}.values())
+    names = {id(value): f"t{j}" for j, value in enumerate(values)}
+    exponent = scaling(each.norm)
+    test = "TRUE"
     if reading.condition is not None:
         held = reading.condition.holds(x, codes, reading.numbers, reading.labels)
-        test = f" WHERE {writer.write([held.cells.reshape(-1)[0]])[0]}"
+        test = writer.write([held.cells.reshape(-1)[0]])[0]
     raw = [f"{_number(engine, reading, j)} AS {quoted(name)}" for j, name in enumerate(numbers)]
     raw += [f"{_code(engine, reading, j)} AS {quoted(name)}" for j, name in enumerate(labels)]
-    kept = [f"{text} AS {quoted(name)}" for text, name in zip(_clipped(reading, x), numbers, strict=True)]
-    kept += [quoted(name) for name in labels]
+    kept = [f"{text} AS {quoted(name)}" for text, name in zip(_clipped(reading), numbers, strict=True)]
     source, within = _ranked(engine, reading)
-    complete = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in (*numbers, *labels)) or "TRUE"
-    return Summing(
-        f"WITH read AS (SELECT {', '.join(raw)} FROM {source} WHERE {within}{engine.fence}), "
-        f"kept AS (SELECT {', '.join(kept)} FROM read WHERE {complete}{engine.fence}) "
-        f"SELECT {', '.join(text for text, _ in sums)}, {_spelt(engine, reading.unit)} FROM kept{test}",
-        sums[0][1],
-    )
+    own = [quoted(name) for name in (*numbers, *labels)]
+    complete = " AND ".join(f"{name} IS NOT NULL" for name in own) or "TRUE"
+    shared = writer.name_shared(values)
+    rounded = [
+        f"{whole(text, exponent)} AS {names[id(value)]}"
+        for value, text in zip(values, writer.write(values, each.norm), strict=True)
+    ]
+    sums = [total(names[id(value)], writer.write(tests)) for value, tests in terms]
+    layers = [
+        (f"SELECT {', '.join(raw)} FROM {source} WHERE {within}", "read"),
+        (f"SELECT {', '.join(kept + own[len(numbers) :])} FROM read WHERE {complete}", "kept"),
+        (f"SELECT {', '.join(own + shared)} FROM kept WHERE {test}", "chosen"),
+        (f"SELECT {', '.join(own + rounded)} FROM chosen", "terms"),
+    ]
+    text = ", ".join(f"{name} AS ({query}{engine.fence})" for query, name in layers)
+    return Summing(f"WITH {text} SELECT {', '.join(sums)}, {_spelt(engine, reading.unit)} FROM terms", exponent)
+
+
+def _where(cell: Any) -> tuple[Any, list[Any]]:
+    """Return an expression without the factors that are 1 where something holds and else 0, and what must hold.
+
+    So the numbers of all groups are computed once, and each sum takes those of its own group.
+    """
+    if isinstance(cell, Step) and cell.name == "*":
+        for factor, rest in (cell.operands, cell.operands[::-1]):
+            if isinstance(factor, Step) and factor.name == "case" and factor.operands[1:] == (1.0, 0.0):
+                value, tests = _where(rest)
+                return value, [factor.operands[0], *tests]
+    return cell, []
 
 
 def _traced(each: Contributions, block: Block) -> Traced:
@@ -85,21 +111,27 @@ def _traced(each: Contributions, block: Block) -> Traced:
     return found
 
 
-def _clipped(reading: Reading, x: Traced) -> list[str]:
+def _clipped(reading: Reading) -> list[str]:
+    if not isinstance(reading.space, Box):
+        return []
+    x = columns([f"x{j}" for j in range(len(reading.numbers))])
+    return Writer(None).write(list(reading.space.clip(x).cells[0]))
+
+
+def _ranges(reading: Reading) -> list[tuple[float, float]]:
+    """Return where the numbers lie once they are clipped."""
     if not reading.numbers:
         return []
     if not isinstance(reading.space, Box):
         raise NotTraceable("a ball")
-    return Writer(None).write(list(reading.space.clip(x).cells[0]))
+    box = reading.space.for_columns(len(reading.numbers))
+    return list(zip(_each(box.low), _each(box.high), strict=True))
 
 
 def _sizes(reading: Reading) -> dict[str, Size]:
     sizes = {f"k{j}": Size(float(len(category.values)), 1.0) for j, category in enumerate(reading.categories)}
-    if isinstance(reading.space, Box):
-        box = reading.space.for_columns(len(reading.numbers))
-        ends = zip(_each(box.low), _each(box.high), strict=True)
-        sizes |= {f"x{j}": Size(max(abs(low), abs(high))) for j, (low, high) in enumerate(ends)}
-    return sizes
+    ends = enumerate(_ranges(reading))
+    return sizes | {f"x{j}": Size(max(abs(low), abs(high))) for j, (low, high) in ends}
 
 
 def _each(bound: float | tuple[float, ...]) -> Sequence[float]:

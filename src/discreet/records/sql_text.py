@@ -35,7 +35,9 @@ __all__ = [
     "Writer",
     "literal",
     "quoted",
+    "scaling",
     "text_literal",
+    "total",
     "whole",
 ]
 
@@ -118,6 +120,28 @@ class Writer:
         except RecursionError:
             raise NotTraceable("the depth") from None
 
+    def name_shared(self, cells: Sequence[Any]) -> list[str]:
+        """Return text that gives a name to each step that stands in several places of some expressions.
+
+        From then on it is written by that name. A step inside of one that has a name has none of its own.
+        """
+        places: dict[int, int] = {}
+        steps: list[Step] = []
+        waiting = [cell for cell in cells if isinstance(cell, Step)]
+        while waiting:
+            step = waiting.pop()
+            places[id(step)] = places.get(id(step), 0) + 1
+            if places[id(step)] == 1:
+                steps.append(step)
+                waiting += [cell for cell in step.operands if isinstance(cell, Step)]
+        chosen = [step for step in steps if places[id(step)] > 1]
+        inside = {id(cell) for step in chosen for cell in _inside(step)}
+        outer = [step for step in chosen if id(step) not in inside]
+        texts = self.write(outer)
+        for number, step in enumerate(outer):
+            self._texts[id(step)] = f"s{number}"
+        return [f"{text} AS s{number}" for number, text in enumerate(texts)]
+
     def _text(self, cell: Any) -> str:
         if id(cell) not in self._texts:
             self._texts[id(cell)] = self._step(cell) if isinstance(cell, Step) else _leaf(cell)
@@ -195,6 +219,18 @@ class Writer:
         return found
 
 
+def _inside(step: Step) -> list[Step]:
+    """Return the steps inside of one."""
+    found: dict[int, Step] = {}
+    waiting = [step]
+    while waiting:
+        for cell in waiting.pop().operands:
+            if isinstance(cell, Step) and id(cell) not in found:
+                found[id(cell)] = cell
+                waiting.append(cell)
+    return list(found.values())
+
+
 def _leaf(cell: Any) -> str:
     if isinstance(cell, Column):
         return quoted(cell.name)
@@ -205,13 +241,22 @@ def _leaf(cell: Any) -> str:
     return literal(cell)
 
 
-def whole(expression: str, norm: float) -> tuple[str, int]:
-    """Return the sum of an expression as whole numbers, as text, and by what power of two they were multiplied.
+def scaling(norm: float) -> int:
+    """Return by what power of two numbers are multiplied before they are rounded: 52 − e.
 
-    The power is from 1 to 2⁹⁵³, so multiplying by it neither underflows nor, for what is at most the norm, overflows.
+    It is from 2⁰ to 2⁹⁵³, so multiplying by it neither underflows nor, for what is at most the norm, overflows.
     """
     if not LEAST_NORM < norm < MOST_NORM:
         raise NotTraceable("the norm")
-    exponent = 52 - math.frexp(norm)[1]  # norm < 2^e
-    scaled = f"ROUND({expression} * {literal(math.ldexp(1.0, exponent))})"
-    return f"CAST(COALESCE(SUM(CAST({scaled} AS BIGINT)), 0) AS VARCHAR)", exponent
+    return 52 - math.frexp(norm)[1]  # norm < 2^e
+
+
+def whole(expression: str, exponent: int) -> str:
+    """Return an expression times a power of two, as a whole number."""
+    return f"CAST(ROUND({expression} * {literal(math.ldexp(1.0, exponent))}) AS BIGINT)"
+
+
+def total(column: str, tests: Sequence[str]) -> str:
+    """Return the sum of a column of whole numbers over the rows for which all tests hold, as text."""
+    chosen = f"CASE WHEN {' AND '.join(tests)} THEN {column} END" if tests else column
+    return f"CAST(COALESCE(SUM({chosen}), 0) AS VARCHAR)"

@@ -11,6 +11,7 @@ maxima, comparisons and choices. Anything else, and every question that only a r
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,23 +22,40 @@ from numpy.typing import NDArray
 __all__ = ["TRUTHS", "Column", "NotTraceable", "Step", "Traced", "columns"]
 
 
+ANYTHING = (-math.inf, math.inf)
+
+
 class NotTraceable(Exception):  # noqa: N818
     """A kernel does something that cannot be written down."""
 
 
 class Column:
-    """A column of the row, by its name in the text to come."""
+    """A column of the row, by its name in the text to come, and between what it surely lies."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, low: float = -math.inf, high: float = math.inf) -> None:
         self.name = name
+        self.range = low, high
 
 
 class Step:
-    """An operation on constants (floats, booleans), columns and other steps."""
+    """An operation on constants (floats, booleans), columns and other steps, and between what its result surely lies.
+
+    Rounding is monotone, so what an operation with a constant makes of the ends of a range are the ends of what it
+    makes of all numbers between.
+    """
 
     def __init__(self, name: str, *operands: Any) -> None:
         self.name = name
         self.operands = operands
+        self.range = self._range()
+
+    def _range(self) -> tuple[float, float]:
+        if self.name in ("+", "-", "*", "/", "least", "greatest"):
+            one, other = self.operands
+            if isinstance(other, float) and not _constant(one):
+                ends = sorted(OPERATORS[self.name](end, other) for end in one.range)
+                return (ends[0], ends[1]) if ends[0] <= ends[1] else ANYTHING
+        return ANYTHING
 
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -74,7 +92,13 @@ def _applied(name: str) -> Callable[[Any, Any], Any]:
             a, b = _as_number(a), _as_number(b)
         if name == "/" and _constant(b) and b == 0.0:
             raise NotTraceable(name)
-        return OPERATORS[name](a, b) if _constant(a) and _constant(b) else Step(name, a, b)
+        if _constant(a) and _constant(b):
+            return OPERATORS[name](a, b)
+        if name in ("least", "greatest") and isinstance(b, float) and not _constant(a):
+            low, high = a.range  # what is clipped already
+            if (name == "least" and high <= b) or (name == "greatest" and low >= b):
+                return a
+        return Step(name, a, b)
 
     return apply
 
@@ -318,9 +342,9 @@ def _whole(indices: Any) -> NDArray[np.int64]:
     return np.asarray(cells, dtype=np.float64).astype(np.int64)
 
 
-def columns(names: Sequence[str]) -> Traced:
-    """Return a row of columns, shape (1, k)."""
+def columns(names: Sequence[str], ranges: Sequence[tuple[float, float]] | None = None) -> Traced:
+    """Return a row of columns, shape (1, k), that lie in these ranges."""
     cells = np.empty((1, len(names)), dtype=object)
     for place, name in enumerate(names):
-        cells[0, place] = Column(name)
+        cells[0, place] = Column(name) if ranges is None else Column(name, *ranges[place])
     return Traced(cells)
