@@ -259,7 +259,7 @@ class TestBootstrap:
     @pytest.mark.parametrize("law", ["laplace", "gaussian"])
     def test_limits_hold_about_as_often_as_they_say(self, law):
         rng = np.random.default_rng(6)
-        runs, level, held = 150, 0.9, 0
+        runs, level, held = 60, 0.9, 0
         noise = ParameterNoise(np.full((3, 2), 0.08), np.full((3, 2, 2), 0.08), np.full(3, 5.0), law)
         bound = bhattacharyya_bound(self.WEIGHTS, self.MEANS, self.COVARIANCES)
         for _ in range(runs):
@@ -274,7 +274,7 @@ class TestBootstrap:
             found = bayes_error_bound(None, means, covariances, sizes, noise, level)
             assert found.method == "bootstrap"
             held += found.limit >= bound
-        # Approximate: 0.9 is said, 0.8 asked for; a count of 150 at 0.8 is below this with probability 1e-9.
+        # Approximate: 0.9 is said, 0.8 asked for; a count of 60 at 0.8 is below this with probability 1e-9.
         assert held >= binom.ppf(1e-9, runs, 0.8)
 
     def test_without_uncertainty_it_is_the_bound(self):

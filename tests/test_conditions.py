@@ -81,9 +81,16 @@ def test_a_condition_has_one_way_to_be_written(text):
 
 
 REFUSED = {
-    "": "Python's syntax",
+    "": "write where=None where all rows count",
     "age": "not a column alone; write age == 1",
-    "flag": "not a column alone; write flag == False",
+    "flag": "not a column alone; write flag == True",
+    "age = 5": "write == where",
+    "age > 5 AND age < 7": "small letters",
+    "age between 5 and 7": "18 <= age <= 65",
+    "age is null": "gaps cannot be asked about",
+    "sex == female": "write sex == 'female'",
+    "'age' > 5": "write the column's name as age, without quotes",
+    "age > 5 & age < 7": "write and, or, not",
     "not flag": "not a column alone",
     "True": "comparisons of declared columns",
     "1 < 2": "a declared column on one side",
@@ -102,7 +109,7 @@ REFUSED = {
     "age > 1 + 1": "a finite number",
     "age > '1'": "a finite number",
     "age > True": "a finite number",
-    "age == None": "a finite number",
+    "age == None": "gaps cannot be asked about",
     "age in [1, 2]": "a column of categories before 'in', and 'age' has numbers; write age == 1 or age == 2",
     "sex == 'Female'": "'female', 'male', 'other'; write sex == 'female'",
     "sex == None": "one of the values that are declared",

@@ -164,6 +164,21 @@ def test_an_epsilon_is_what_the_answer_costs_by_itself(opened):
     assert (drawn.guarantee.epsilon, drawn.guarantee.delta) == (0.05, 0.0)
 
 
+def test_what_is_left_means_what_it_says(opened):
+    """A pure ε may fit where its share does not: the ledger would admit it, and nothing Gaussian would fit after it."""
+    db = opened(budget=dp.Guarantee(1.0, 1e-6))
+    assert not db.preview(db.draft.median("age", epsilon=0.5)).admitted
+    with pytest.raises(dp.BudgetExceeded, match="write share= in its place"):
+        db.median("age", epsilon=0.5)
+    assert not db.preview([db.draft.median("age", share=0.5)] * 3).admitted
+    assert db.remaining == 1.0
+
+
+def test_a_careless_delta_is_told(opened):
+    with pytest.warns(UserWarning, match="δ=0.001 promises little where 20000 are protected"):
+        opened(budget=dp.Guarantee(1.0, 1e-3))
+
+
 def test_a_batch_is_priced_without_a_spend_and_asked_whole_or_not_at_all(opened):
     db = opened(budget=dp.Guarantee(1.0, 1e-6))
     drafts = [db.draft.mean("age", share=0.3), db.draft.median("bmi", share=0.3), db.draft.count(where="age > 65")]
@@ -178,10 +193,11 @@ def test_a_batch_is_priced_without_a_spend_and_asked_whole_or_not_at_all(opened)
     with pytest.raises(dp.BudgetExceeded, match="sum of age"):
         db.answer(too_much)
     assert db.remaining == 1.0
-    replies = db.answer(drafts)
+    replies = db.answer(pricing)
     assert all(isinstance(reply, Reply) for reply in replies)
     assert [reply.share for reply in replies] == [one.share for one in pricing.questions]
     assert db.preview([]).admitted
+    assert db.answer([]) == []
 
 
 def test_the_price_is_what_the_ledger_then_records(opened):
@@ -337,5 +353,5 @@ def test_every_question_is_a_statistic_and_has_the_same_arguments():
         if name.startswith("_") or name == "median":
             continue
         theirs = set(signature(getattr(statistics, name)).parameters)
-        ours = set(signature(method).parameters) - {"self", "spending"}
+        ours = set(signature(method).parameters) - {"self", "where", "share"}
         assert ours <= theirs, name

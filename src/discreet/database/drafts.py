@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from discreet.arguments import positive
@@ -12,10 +13,9 @@ from discreet.database.questions import Questions, Spending
 __all__ = ["Draft", "Drafting"]
 
 DRAWN = ("quantile", "quantiles", "interquartile_range")  # by exponential mechanisms, at a pure ε
-SPENDING = ("where", "epsilon", "share")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Draft:
     """A question that has not been asked.
 
@@ -31,7 +31,7 @@ class Draft:
     """
 
     statistic: str
-    arguments: Mapping[str, Any] = field(repr=False)
+    arguments: Mapping[str, Any]
     where: str | None = None
     epsilon: float | None = None
     share: float | None = None
@@ -39,10 +39,7 @@ class Draft:
     @classmethod
     def of(cls, statistic: str, arguments: Mapping[str, Any], spending: Spending) -> Draft:
         """Check what the question may cost."""
-        unknown = sorted(spending.keys() - set(SPENDING))
-        if unknown:
-            raise TypeError(f"{unknown[0]}: not an argument of {statistic}; there are also where, epsilon and share")
-        where, epsilon, share = spending.get("where"), spending.get("epsilon"), spending.get("share")
+        where, epsilon, share = spending
         if epsilon is not None and share is not None:
             raise ValueError(f"epsilon={epsilon!r}, share={share!r}: expected one of them")
         if epsilon is not None:
@@ -74,6 +71,9 @@ class Draft:
             parts.append(f"where {self.where}")
         return " ".join(parts)
 
+    def __repr__(self) -> str:
+        return f"<Draft: {self.words}>"
+
 
 class Drafting(Questions[Draft]):
     """The questions of a database, none of which is asked: each method returns a ``Draft``."""
@@ -84,7 +84,7 @@ class Drafting(Questions[Draft]):
 
 def checked_share(share: Any) -> float:
     """Return a share of the budget if it is one."""
-    found = positive("share", share)
-    if found > 1.0:
-        raise ValueError(f"share={share!r}: expected a share of the budget, above 0 and at most 1")
-    return found
+    accepted = f"share={share!r}: expected a share of the budget, above 0 and at most 1; write 0.1 for a tenth of it"
+    if isinstance(share, bool) or not isinstance(share, Real) or not 0.0 < float(share) <= 1.0:
+        raise ValueError(accepted)
+    return float(share)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from discreet.database.reply import Reply
 from discreet.door import Curator
 from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.ledger import Ledger
+from discreet.ledger.admission import Preview
 from discreet.ledger.errors import BudgetExceeded
 from discreet.records import Category, Number, Records, Schema, Table
 from discreet.statistics import Statistic
@@ -112,6 +114,11 @@ class StatisticalDatabase(Questions[Reply]):
             )
         if budget is not None and not isinstance(budget, Guarantee):
             raise ValueError(f"budget={budget!r}: expected a Guarantee; write budget=dp.Guarantee(1.0, 1e-6)")
+        if budget is not None and neighbors is not None and Neighbors.of(neighbors) is not budget.neighbors:
+            raise ValueError(
+                f"neighbors={neighbors!r}: expected {str(budget.neighbors)!r}, as the budget; write for example "
+                f"budget=dp.Guarantee({budget.epsilon:g}, {budget.delta:g}, {neighbors!r})"
+            )
         relation = (Neighbors.REPLACE_ONE if budget is None else budget.neighbors) if neighbors is None else neighbors
         declared: dict[str, Any] = {"unit": unit, "max_rows": max_rows}
         if not isinstance(data, Records):
@@ -131,10 +138,20 @@ class StatisticalDatabase(Questions[Reply]):
             data, name=name, neighbors=relation, budget=budget, ledger=book, unit_name=unit_name, who=who, **declared
         )
         self._purse = Purse(book, name)
+        self._warn_of_delta()
         if self._purse.limit.guarantee.neighbors is not self._curator.neighbors:
             raise ValueError(
                 f"neighbors={str(self._curator.neighbors)!r}: expected {str(self._purse.limit.guarantee.neighbors)!r}, "
                 f"the relation of the limit that the ledger has for {name!r}"
+            )
+
+    def _warn_of_delta(self) -> None:
+        rows, delta = self._curator.size.units, self._purse.limit.guarantee.delta
+        if rows and delta * rows > 0.1:
+            warnings.warn(
+                f"budget: δ={delta:g} promises little where {rows} are protected: to publish one of them, chosen at "
+                f"random, with a probability of {delta * rows:.1g} would keep it; expected at most {0.1 / rows:.1g}",
+                stacklevel=3,
             )
 
     @property
@@ -146,6 +163,11 @@ class StatisticalDatabase(Questions[Reply]):
     def name(self) -> str:
         """The data set's name in the ledger."""
         return self._purse.name
+
+    @property
+    def ledger(self) -> Ledger:
+        """Where every answer is recorded: ``db.ledger.history(db.name)`` has them."""
+        return self._purse.ledger
 
     @property
     def budget(self) -> Guarantee:
@@ -173,37 +195,61 @@ class StatisticalDatabase(Questions[Reply]):
         questions : Draft or list of Draft
             From ``draft``: ``db.preview([db.draft.mean("age"), db.draft.count(where="age > 65")])``.
         """
-        priced = tuple(self._priced(draft) for draft in _drafts(questions))
-        losses = [loss for one in priced for loss in one.losses]
-        ledger = self._purse.ledger
-        return Pricing(priced, self._purse.left, not losses or ledger.preview(self.name, losses).admitted)
+        drafts = _drafts(questions)
+        return self._weighed(drafts)[0] if drafts else Pricing((), self._purse.left, True)
 
-    def answer(self, questions: Draft | Iterable[Draft]) -> list[Reply]:
-        """Ask drafted questions, all of them or none: where the budget does not admit them all, nothing is spent.
+    def answer(self, questions: Pricing | Draft | Iterable[Draft]) -> list[Reply]:
+        """Ask drafted questions, or what ``preview`` returned: all of them, or none.
+
+        Where the budget does not admit them all, nothing is spent. (Others who ask at the same time may still take what
+        the last of them needs.)
 
         Raises
         ------
         BudgetExceeded
         """
-        drafts = _drafts(questions)
+        drafts = [one.draft for one in questions.questions] if isinstance(questions, Pricing) else _drafts(questions)
+        if not drafts:
+            return []
+        pricing, preview = self._weighed(drafts)
+        if not pricing.admitted:
+            raise BudgetExceeded(preview, str(pricing))
+        return [self._replied(one) for one in pricing.questions]
+
+    def _weighed(self, drafts: Sequence[Draft]) -> tuple[Pricing, Preview]:
+        """Return the price of questions together, and what the ledger says to it.
+
+        The ledger would also admit what the pure filter alone admits. Shares say nothing of that, so it is refused
+        here: what is left must mean what it says.
+        """
         priced = [self._priced(draft) for draft in drafts]
-        losses = [loss for one in priced for loss in one.losses]
-        found = self._purse.ledger.preview(self.name, losses) if losses else None
-        if found is not None and not found.admitted:
-            raise BudgetExceeded(found, str(Pricing(tuple(priced), self._purse.left, False)))
-        return [self._replied(one) for one in priced]
+        preview = self._purse.ledger.preview(self.name, [loss for one in priced for loss in one.losses])
+        left = self._purse.left
+        fits = sum(one.share for one in priced) <= left * (1.0 + 1e-9)
+        return Pricing(tuple(priced), left, fits and preview.admitted), preview
 
     def _ask(self, statistic: str, arguments: dict[str, Any], spending: Spending) -> Reply:
-        return self._replied(self._priced(Draft.of(statistic, arguments, spending)))
+        pricing, preview = self._weighed([Draft.of(statistic, arguments, spending)])
+        if not pricing.admitted:
+            raise self._refusal(pricing.questions[0], preview)
+        return self._replied(pricing.questions[0])
 
     def _replied(self, priced: Priced) -> Reply:
         try:
             found = self._asked(priced.draft, self._curator, priced.guarantee)
         except BudgetExceeded as error:
-            refusal = BudgetExceeded(error.preview, f"{priced}; {self._purse.left:.1%} of it is left")
+            refusal = self._refusal(priced, error.preview)
         else:
             return Reply(found, priced, self._purse.left)
         raise refusal
+
+    def _refusal(self, priced: Priced, preview: Preview) -> BudgetExceeded:
+        words = f"{priced}; {self._purse.left:.1%} of it is left"
+        if priced.draft.drawn and priced.draft.epsilon is not None and self.budget.delta:
+            words += (
+                " (beside Gaussian noise a pure ε is dear; write share= in its place, or declare a budget of δ = 0)"
+            )
+        return BudgetExceeded(preview, words)
 
     def _asked(self, draft: Draft, curator: Curator, promise: Guarantee) -> Statistic:
         """Ask a question of a curator."""
@@ -273,7 +319,10 @@ def _schema(bounds: Any, classes: Any, schema: Any) -> Schema:
         if not isinstance(ends, Number):
             if not isinstance(ends, tuple | list) or len(ends) != 2:
                 raise ValueError(f"bounds[{column!r}]={ends!r}: expected (low, high) or a Number; {WRITE}")
-            ends = Number(*ends)
+            try:
+                ends = Number(*ends)
+            except ValueError as error:
+                raise ValueError(f"bounds[{column!r}]: {error}") from None
         columns[column] = ends
     for column, values in (classes or {}).items():
         if column in columns:

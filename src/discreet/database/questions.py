@@ -4,50 +4,68 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Generic, TypedDict, TypeVar, Unpack
+from typing import Any, Generic, NamedTuple, TypeVar
 
 __all__ = ["Questions", "Spending"]
 
 Asked = TypeVar("Asked")
 
 
-class Spending(TypedDict, total=False):
-    """Which rows a question is about, and what it may cost.
+class Spending(NamedTuple):
+    """Which rows a question is about, and what it may cost; see ``Questions``."""
 
-    where : str
-        A condition on declared columns: ``"age >= 18 and smoker == 1"``, ``"ward in ['a', 'b']"``; see
-        ``discreet.records.conditions``.
-    epsilon : float
-        What the answer costs by itself, at the δ of the budget (at δ = 0 for quantiles); or
-    share : float
-        the share of the budget that it takes, between 0 and 1. By default the database's own ``share``.
-    """
-
-    where: str | None
-    epsilon: float | None
-    share: float | None
+    where: str | None = None
+    epsilon: float | None = None
+    share: float | None = None
 
 
 class Questions(ABC, Generic[Asked]):
     """The questions of a statistical database.
 
-    Each takes ``where``, and ``epsilon`` or ``share``: see ``Spending``. ``columns`` is a name or a list of names;
-    ``by`` a declared column of categories, of which each has an answer, also one without rows.
+    What they have in common:
+
+    columns : str or list of str
+        One column, or several.
+    by : str
+        A declared column of categories: each of them has an answer, also one without rows.
+    weights : str
+        A declared column of weights, from 0 on.
+    where : str
+        A condition on declared columns: ``"age >= 18 and smoker == 1"``, ``"ward in ['a', 'b']"``; see
+        ``discreet.records.Condition``. With persons of several rows it chooses among the rows of each that count.
+    epsilon : float
+        What the answer costs by itself, at the δ of the budget (quantiles: at δ = 0); or
+    share : float
+        the share of the budget that it takes, between 0 and 1. By default the database's own ``share``.
     """
 
     @abstractmethod
     def _ask(self, statistic: str, arguments: dict[str, Any], spending: Spending) -> Asked:
         """Answer, or draft."""
 
-    def count(self, *, by: str | None = None, **spending: Unpack[Spending]) -> Asked:
+    def count(
+        self,
+        *,
+        by: str | None = None,
+        where: str | None = None,
+        epsilon: float | None = None,
+        share: float | None = None,
+    ) -> Asked:
         """Return the number of rows: of all (within the limit of a person), or of those where a condition holds."""
-        return self._ask("count", {"by": by}, spending)
+        return self._ask("count", {"by": by}, Spending(where, epsilon, share))
 
     def sum(
-        self, columns: Any, *, by: str | None = None, weights: str | None = None, **spending: Unpack[Spending]
+        self,
+        columns: Any,
+        *,
+        by: str | None = None,
+        weights: str | None = None,
+        where: str | None = None,
+        epsilon: float | None = None,
+        share: float | None = None,
     ) -> Asked:
         """Return sums of columns."""
-        return self._ask("sum", {"columns": columns, "by": by, "weights": weights}, spending)
+        return self._ask("sum", {"columns": columns, "by": by, "weights": weights}, Spending(where, epsilon, share))
 
     def mean(
         self,
@@ -56,16 +74,29 @@ class Questions(ABC, Generic[Asked]):
         by: str | None = None,
         weights: str | None = None,
         loose: bool = False,
-        **spending: Unpack[Spending],
+        where: str | None = None,
+        epsilon: float | None = None,
+        share: float | None = None,
     ) -> Asked:
         """Return means of columns; ``loose=True`` where the bounds are far wider than the rows."""
-        return self._ask("mean", {"columns": columns, "by": by, "weights": weights, "loose": loose}, spending)
+        return self._ask(
+            "mean", {"columns": columns, "by": by, "weights": weights, "loose": loose}, Spending(where, epsilon, share)
+        )
 
     def trimmed_mean(
-        self, column: str, *, trim: float = 0.1, weights: str | None = None, **spending: Unpack[Spending]
+        self,
+        column: str,
+        *,
+        trim: float = 0.1,
+        weights: str | None = None,
+        where: str | None = None,
+        epsilon: float | None = None,
+        share: float | None = None,
     ) -> Asked:
         """Return the mean of the middle of a column, without a share ``trim`` of the rows at each end."""
-        return self._ask("trimmed_mean", {"column": column, "trim": trim, "weights": weights}, spending)
+        return self._ask(
+            "trimmed_mean", {"column": column, "trim": trim, "weights": weights}, Spending(where, epsilon, share)
+        )
 
     def variance(
         self,
@@ -74,11 +105,13 @@ class Questions(ABC, Generic[Asked]):
         by: str | None = None,
         weights: str | None = None,
         method: str = "one-shot",
-        **spending: Unpack[Spending],
+        where: str | None = None,
+        epsilon: float | None = None,
+        share: float | None = None,
     ) -> Asked:
         """Return variances of columns; see ``discreet.statistics.variance`` for the methods."""
         arguments = {"columns": columns, "by": by, "weights": weights, "method": method}
-        return self._ask("variance", arguments, spending)
+        return self._ask("variance", arguments, Spending(where, epsilon, share))
 
     def covariance(
         self,
@@ -87,11 +120,13 @@ class Questions(ABC, Generic[Asked]):
         by: str | None = None,
         weights: str | None = None,
         method: str = "one-shot",
-        **spending: Unpack[Spending],
+        where: str | None = None,
+        epsilon: float | None = None,
+        share: float | None = None,
     ) -> Asked:
         """Return the covariance matrix of columns; see ``discreet.statistics.covariance`` for the methods."""
         arguments = {"columns": columns, "by": by, "weights": weights, "method": method}
-        return self._ask("covariance", arguments, spending)
+        return self._ask("covariance", arguments, Spending(where, epsilon, share))
 
     def median(
         self,
@@ -101,10 +136,14 @@ class Questions(ABC, Generic[Asked]):
         weights: str | None = None,
         step: float | None = None,
         interval: float | None = 0.95,
-        **spending: Unpack[Spending],
+        where: str | None = None,
+        epsilon: float | None = None,
+        share: float | None = None,
     ) -> Asked:
         """Return the median of a column; see ``quantiles``."""
-        return self.quantile(column, 0.5, by=by, weights=weights, step=step, interval=interval, **spending)
+        return self.quantile(
+            column, 0.5, by=by, weights=weights, step=step, interval=interval, where=where, epsilon=epsilon, share=share
+        )
 
     def quantile(
         self,
@@ -115,11 +154,13 @@ class Questions(ABC, Generic[Asked]):
         weights: str | None = None,
         step: float | None = None,
         interval: float | None = 0.95,
-        **spending: Unpack[Spending],
+        where: str | None = None,
+        epsilon: float | None = None,
+        share: float | None = None,
     ) -> Asked:
         """Return the q-quantile of a column; see ``quantiles``."""
         arguments = {"q": q, "column": column, "by": by, "weights": weights, "step": step, "interval": interval}
-        return self._ask("quantile", arguments, spending)
+        return self._ask("quantile", arguments, Spending(where, epsilon, share))
 
     def quantiles(
         self,
@@ -130,7 +171,9 @@ class Questions(ABC, Generic[Asked]):
         weights: str | None = None,
         step: float | None = None,
         interval: float | None = 0.95,
-        **spending: Unpack[Spending],
+        where: str | None = None,
+        epsilon: float | None = None,
+        share: float | None = None,
     ) -> Asked:
         """Return quantiles of a column.
 
@@ -138,7 +181,7 @@ class Questions(ABC, Generic[Asked]):
         drawn along with them; with None the quantiles have all of the budget, and no limits.
         """
         arguments = {"levels": levels, "column": column, "by": by, "weights": weights}
-        return self._ask("quantiles", arguments | {"step": step, "interval": interval}, spending)
+        return self._ask("quantiles", arguments | {"step": step, "interval": interval}, Spending(where, epsilon, share))
 
     def interquartile_range(
         self,
@@ -148,12 +191,23 @@ class Questions(ABC, Generic[Asked]):
         weights: str | None = None,
         step: float | None = None,
         interval: float | None = 0.95,
-        **spending: Unpack[Spending],
+        where: str | None = None,
+        epsilon: float | None = None,
+        share: float | None = None,
     ) -> Asked:
         """Return how far the quartiles of a column are apart; see ``quantiles``."""
         arguments = {"column": column, "by": by, "weights": weights, "step": step, "interval": interval}
-        return self._ask("interquartile_range", arguments, spending)
+        return self._ask("interquartile_range", arguments, Spending(where, epsilon, share))
 
-    def histogram(self, column: str, *, bins: Any = 10, by: str | None = None, **spending: Unpack[Spending]) -> Asked:
+    def histogram(
+        self,
+        column: str,
+        *,
+        bins: Any = 10,
+        by: str | None = None,
+        where: str | None = None,
+        epsilon: float | None = None,
+        share: float | None = None,
+    ) -> Asked:
         """Return how many rows have each category of a column, or a number between each two edges."""
-        return self._ask("histogram", {"column": column, "bins": bins, "by": by}, spending)
+        return self._ask("histogram", {"column": column, "bins": bins, "by": by}, Spending(where, epsilon, share))

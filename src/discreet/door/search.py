@@ -140,7 +140,7 @@ def _among_others(query: Query, norm: str, rng: np.random.Generator, rows: Array
         return np.asarray(query.sum(_block(query, unit, code)), dtype=np.float64)
 
     moves = []
-    for others in (1, 2, 3, 10) * 12:
+    for others in (1, 2, 3, 10) * 8:
         some = rng.integers(0, len(rows), others + 1)
         unit, code = np.clip(rows[some], -4.0, 4.0), codes[some]
         before = total(unit[:, :d], code[:, :half])
@@ -206,7 +206,7 @@ def _starts(rng: np.random.Generator, width: int, count: int) -> Array:
         row[half:] = row[:half]
         row[half : half + flip] *= -1.0
     halves = np.hstack([corners[:, :half], inside[:, half:]])
-    steps = np.linspace(-1.0, 1.0, 17)
+    steps = np.linspace(-1.0, 1.0, 9)
     diagonal = np.repeat(
         [[one, other] for one in steps for other in steps], half, axis=1
     )  # pairs, the centre among them

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
@@ -81,7 +82,7 @@ class GaussianClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     Attributes
     ----------
     classes_ : array of shape (K,)
-        The labels, in the declared order.
+        The labels, sorted, as scikit-learn's are.
     class_count_ : array of shape (K,)
         How many rows each class has, as released: with noise, and some may be negative.
     priors_ : array of shape (K,)
@@ -200,13 +201,32 @@ class GaussianClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         if names is not None:
             self.feature_names_in_ = names
         found = self._fit(self._method(curator, len(values)), curator)
-        self.categories_ = {name: values}
+        order = _sorted_places(values)  # as scikit-learn's scores take them to be
+        found = found.ordered(order)
+        self.categories_ = {name: tuple(values[place] for place in order)}
         self.class_count_, self.priors_ = found.counts, found.components.weights
         self.means_ = found.components.means
         self.covariances_ = shaped_covariances(found.components.covariances, self.covariance_type)
         parts = (found.count_noise, found.mean_noise, found.covariance_noise)
         self.noise_ = dict(zip(("counts", "means", "covariances"), parts, strict=True))
+        self._warn_of_lost_rows(curator.size.units)
         return self
+
+    def _warn_of_lost_rows(self, rows: int | None) -> None:
+        """Warn where released counts say that labels do not fit. They are public, so a warning tells nothing more."""
+        total, noise = float(self.class_count_.sum()), float(np.sqrt((self.noise_["counts"] ** 2).sum()))
+        unseen = [label for label, count in zip(self._values, self.class_count_, strict=True) if count < 4.0 * noise]
+        found = ""
+        if rows is not None and total + 4.0 * noise < 0.5 * rows:
+            found = f"about {max(round(total), 0)} rows, of {rows}, have one of the labels {_listed(self._values)}"
+        elif unseen and total > 40.0 * noise:
+            found = f"hardly a row has the label {_listed(unseen)}"
+        if found:
+            warnings.warn(
+                f"{found}: a row with another label, or none, does not count; see that labels are declared as they are "
+                "written in the data",
+                stacklevel=3,
+            )
 
     def _method(self, curator: Curator, count: int) -> Method[ClassGaussians]:
         """Return the method that the parameters ask for."""
@@ -467,6 +487,14 @@ def _apart(X: Any, name: str) -> tuple[Any, Any]:
     if name not in frame.columns:
         raise ValueError(f"y={name!r}: expected the name of the column of labels, one of {_listed(frame.columns)}")
     return frame.drop(name).to_native(), np.array(frame[name].to_list(), dtype=object)
+
+
+def _sorted_places(values: Sequence[Any]) -> list[int]:
+    """Return the places of labels in their order; as they are where they have none."""
+    try:
+        return sorted(range(len(values)), key=lambda place: values[place])
+    except TypeError:
+        return list(range(len(values)))
 
 
 def _stored_names(X: Any) -> list[str]:

@@ -150,7 +150,7 @@ class BayesErrorBound:
     says: str
 
     def __repr__(self) -> str:
-        return f"<BayesErrorBound {self.limit:.4g} at level {self.level:g}, by {self.method}: {self.says}>"
+        return f"<BayesErrorBound {self.value:.4g}, limit {self.limit:.4g} by {self.method}: {self.says}>"
 
 
 def _parameters(weights: Any, means: Any, covariances: Any) -> tuple[Array, Array, Array]:
@@ -198,11 +198,16 @@ def _exponents(s: float, means: Array, covariances: Array) -> Array:
     return np.asarray(0.5 * s * (1.0 - s) * (gap**2).sum(axis=-1) + 0.5 * logs)
 
 
-def _bhattacharyya(weights: Array, means: Array, covariances: Array) -> Array:
-    """Return Bhattacharyya's bound, with axes of draws before the others."""
+def _overlap(weights: Array, means: Array, covariances: Array) -> Array:
+    """Return the sum over pairs of classes in Bhattacharyya's bound, with axes of draws before the others."""
     i, j = np.triu_indices(means.shape[-2], 1)
     pairs = np.sqrt(weights[..., i] * weights[..., j]) * np.exp(-_exponents(0.5, means, covariances))
-    return np.asarray(np.minimum(pairs.sum(axis=-1), 1.0 - weights.max(axis=-1)))
+    return np.asarray(pairs.sum(axis=-1))
+
+
+def _bhattacharyya(weights: Array, means: Array, covariances: Array) -> Array:
+    """Return Bhattacharyya's bound: the sum, or what always the largest class would err, where that is less."""
+    return np.asarray(np.minimum(_overlap(weights, means, covariances), 1.0 - weights.max(axis=-1)))
 
 
 def bhattacharyya_bound(weights: Any, means: Any, covariances: Any) -> float:
@@ -382,6 +387,10 @@ def bootstrap_limit(
 ) -> float:
     """Return an approximate upper limit on Bhattacharyya's bound at the true parameters, by a parametric bootstrap.
 
+    The bound is the smaller of two numbers: a sum over pairs of classes, whose limit is the bootstrap's, on its
+    logarithm; and the error of always the largest class, whose limit is one of a binomial (``_rest_limit``). Where
+    priors are not known, each of the two limits is allowed half of what may fail.
+
     Parameters
     ----------
     weights, means, covariances, sizes, noise, level
@@ -403,10 +412,11 @@ def bootstrap_limit(
     n = np.maximum(np.round(np.asarray(sizes, dtype=np.float64)), 1.0)
     priors, mu, sigma = _parameters(_shares(weights, n), means, covariances)
     classes, d = mu.shape
-    most = 1.0 - float(priors.max())
     if n.shape != (classes,):
         raise ValueError(f"sizes={sizes!r}: expected how many rows each of the {classes} classes has")
     factor = _positive_definite(sigma)
+    each = level if weights is not None else (1.0 + level) / 2.0
+    most = 1.0 - float(priors.max()) if weights is not None else _rest_limit(n, noise.of(classes, d)[0], noise, each)
     if n.min() <= d:
         return most
     of_counts, of_means, of_covariances = noise.of(classes, d)
@@ -426,10 +436,26 @@ def bootstrap_limit(
     own = bartlett @ bartlett.swapaxes(-1, -2) / n[:, None, None] + inverse @ symmetric @ inverse.swapaxes(-1, -2)
     values, vectors = np.linalg.eigh(own)
     own = (vectors * np.maximum(values, FLOOR)[..., None, :]) @ vectors.swapaxes(-1, -2)
-    found = _bhattacharyya(shares, drawn_means, factor @ own @ factor.swapaxes(-1, -2))
-    log_value = math.log(max(float(_bhattacharyya(priors, mu, sigma)), 1e-300))
-    low = float(np.quantile(np.log(np.maximum(found, 1e-300)), 1.0 - level))
+    found = _overlap(shares, drawn_means, factor @ own @ factor.swapaxes(-1, -2))
+    log_value = math.log(max(float(_overlap(priors, mu, sigma)), 1e-300))
+    low = float(np.quantile(np.log(np.maximum(found, 1e-300)), 1.0 - each))
     return min(most, math.exp(min(2.0 * log_value - low, 0.0)))
+
+
+def _rest_limit(sizes: Array, deviations: Array, noise: ParameterNoise, level: float) -> float:
+    """Return an upper limit on the share of all classes but the largest.
+
+    It is 1 − P_j or less for every j; j is that of the largest size. A class is chosen among K by its size, and for
+    each 2 limits are taken, on noise and on sampling (Clopper and Pearson), so each of them may fail with a
+    probability of (1 − level)/(2K); that of the noise once more split between the K sizes.
+    """
+    classes = len(sizes)
+    fails = (1.0 - level) / (2.0 * classes)
+    about = noise.half_width(deviations, 1.0 - fails / classes)
+    j = int(np.argmax(sizes))
+    few = max(math.ceil(float(sizes[j] - about[j])), 0)
+    rest = sum(max(math.floor(float(sizes[k] + about[k])), 0) for k in range(classes) if k != j)
+    return 1.0 - float(betaincinv(few, rest + 1.0, fails)) if few > 0 else 1.0
 
 
 def bayes_error_bound(
@@ -474,4 +500,4 @@ def bayes_error_bound(
     limit = bootstrap_limit(weights, mu, sigma, n, noise, level)
     says = f"with a probability of about {level:g} (parametric bootstrap, approximate) this is above {NOT_THIS}"
     value = float(_bhattacharyya(priors, mu, sigma))
-    return BayesErrorBound(value, chernoff_bound(priors, mu, sigma), limit, level, "bootstrap", says)
+    return BayesErrorBound(value, chernoff_bound(priors, mu, sigma), max(limit, value), level, "bootstrap", says)

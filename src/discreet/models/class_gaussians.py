@@ -57,6 +57,18 @@ class ClassGaussians:
         count_noise = np.full(components.count, np.sqrt(found.count_noise))
         return cls(components, found.counts, count_noise, means, np.sqrt(squared))
 
+    def ordered(self, order: list[int]) -> Self:
+        """Return the classes in another order."""
+        parts = self.components.weights[order], self.components.means[order], self.components.covariances[order]
+        return replace(
+            self,
+            components=Components(*parts),
+            counts=self.counts[order],
+            count_noise=self.count_noise[order],
+            mean_noise=self.mean_noise[order],
+            covariance_noise=self.covariance_noise[order],
+        )
+
     def moved(self, offset: Array, scale: Array) -> Self:
         """Return the same in the coordinates offset + scale·y, column by column."""
         return replace(

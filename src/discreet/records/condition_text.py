@@ -41,6 +41,19 @@ SYMBOLS: dict[type[ast.cmpop], str] = {
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 EXAMPLE = "write for example 18 <= age < 65 and sex == 'female'"
 
+# What people write who think of SQL, or of arrays.
+HINTS = [
+    (r"\bis\s+(not\s+)?(null|none)\b|\bnull\b|\bnone\b|\bnan\b",
+     "write it without: gaps cannot be asked about, a row that has one is left out or filled as its column is declared"),
+    (r"\bbetween\b", "write for example 18 <= age <= 65"),
+    (r"\blike\b", "write the declared values, for example ward in ['a', 'b']"),
+    (r"<>|≠", "write !="),
+    (r"=>|=<|≥|≤", "write >= or <="),
+    (r"(?<![<>=!])=(?!=)", "write == where two things shall be the same"),
+    (r"&|\||~|!(?!=)", "write and, or, not; and parentheses around what belongs together"),
+    (r"(?-i:\b(AND|OR|NOT|IN)\b)", "write and, or, not, in with small letters"),
+]  # fmt: skip
+
 # A name in backticks, a string, or anything else. Strings have no prefix and do not touch, so they end where Python
 # ends them.
 PIECE = re.compile(
@@ -66,8 +79,15 @@ class Parser:
     def _error(self, expected: str, write: str = EXAMPLE) -> ValueError:
         return ValueError(f"where={shown_text(self._text)}: expected {expected}; {write}")
 
+    def _hint(self, usual: str) -> str:
+        """Return what to write in the place of what looks like another language."""
+        plain = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", " ", self._text)
+        return next((write for pattern, write in HINTS if re.search(pattern, plain, re.IGNORECASE)), usual)
+
     def condition(self) -> Condition:
         """Return the condition."""
+        if not self._text.strip():
+            raise self._error("a condition", "write where=None where all rows count")
         source = self._source()
         tree = None
         try:
@@ -79,7 +99,7 @@ class Parser:
         if tree is None:  # outside of the except block: Python's own error shows a text that nobody wrote
             raise self._error(
                 "a condition in Python's syntax, with names that are no identifiers in backticks",
-                "write for example age >= 18 and `blood pressure` < 140",
+                self._hint("write for example age >= 18 and `blood pressure` < 140"),
             )
         return limited(self._condition(tree, 1))
 
@@ -96,7 +116,7 @@ class Parser:
             if piece is None:
                 raise self._error(
                     "plain strings and names in backticks, each with its end",
-                    "write for example sex == 'female' and `blood pressure` < 140",
+                    'write for example ward == "O\'Brien" and `blood pressure` < 140',
                 )
             place = piece.end()
             name, rest = piece["name"], piece["rest"]
@@ -131,7 +151,8 @@ class Parser:
                 pairs = zip(pairwise([left, *others]), signs, strict=True)
                 return joined(Every, [self._compared(*pair, sign) for pair, sign in pairs])
             case ast.Name():
-                raise self._error("a comparison, not a column alone", f"write {self._example(self._column(node))}")
+                column = self._column(node)
+                raise self._error("a comparison, not a column alone", f"write {self._example(column, -1)}")
             case ast.BinOp(op=ast.BitAnd() | ast.BitOr() | ast.BitXor()) | ast.UnaryOp(op=ast.Invert()):
                 raise self._error("the words and, or, not between comparisons", "write age > 18 and sex == 'female'")
         raise self._error("comparisons of declared columns, joined by and, or, not")
@@ -142,12 +163,13 @@ class Parser:
             return self._listed(left, right, isinstance(sign, ast.In))
         self._left -= 1
         if type(sign) not in SYMBOLS:
-            raise self._error("one of <, <=, >, >=, ==, !=, in, not in", "write == in the place of is")
+            raise self._error("one of <, <=, >, >=, ==, !=, in, not in", self._hint("write == in the place of is"))
         symbol = SYMBOLS[type(sign)]
         if not isinstance(left, ast.Name):
             left, right, symbol = right, left, MIRRORED.get(symbol, symbol)
         if not isinstance(left, ast.Name):
-            raise self._error("a declared column on one side of each comparison")
+            raise self._error("a declared column on one side of each comparison", self._as_a_name(left, right))
+        self._check_quotes(left, right)
         columns = [self._column(node) for node in (left, right) if isinstance(node, ast.Name)]
         labels = [column for column in columns if column in self._categories]
         if not labels:
@@ -163,9 +185,11 @@ class Parser:
         """Return a comparison with a list of categories."""
         word = "in" if within else "not in"
         if not isinstance(left, ast.Name) or not isinstance(right, ast.List | ast.Tuple) or not right.elts:
+            name = left.id if isinstance(left, ast.Name) and left.id in self._categories else "sex"
+            values = list(self._categories.get(name, ("female", "male")))[:2]
             raise self._error(
                 f"a column before {word!r} and a list of its declared values after it",
-                f"write for example sex {word} ['female', 'male']",
+                f"write for example {in_backticks(name)} {word} {values!r}",
             )
         column = self._column(left)
         if column not in self._categories:
@@ -206,7 +230,7 @@ class Parser:
                 return found + 0.0  # 0 for −0
         raise self._error(
             f"a finite number that a float holds beside {column!r}, or another column of numbers",
-            f"write for example {in_backticks(column)} >= 18",
+            self._hint(f"write for example {in_backticks(column)} >= 18"),
         )
 
     def _column(self, node: ast.Name) -> str:
@@ -219,8 +243,28 @@ class Parser:
             )
         return name
 
-    def _example(self, column: str) -> str:
-        return f"{in_backticks(column)} == {self._categories[column][0] if column in self._categories else 1!r}"
+    def _example(self, column: str, place: int = 0) -> str:
+        """Return a comparison of a column, of categories with the one in this place."""
+        return f"{in_backticks(column)} == {self._categories[column][place] if column in self._categories else 1!r}"
+
+    def _as_a_name(self, *nodes: ast.expr) -> str:
+        """Return what to write where a string is the name of a column."""
+        for value in map(_literal, nodes):
+            if isinstance(value, str) and (value in self._numbers or value in self._categories):
+                return f"write the column's name as {in_backticks(value)}, without quotes"
+        return EXAMPLE
+
+    def _check_quotes(self, *nodes: ast.expr) -> None:
+        """Raise where a category stands without its quotes, beside its column."""
+        names = [self._names.get(node.id, node.id) for node in nodes if isinstance(node, ast.Name)]
+        columns = [name for name in names if name in self._categories]
+        for name in names:
+            if columns and name not in self._numbers and name not in self._categories:
+                value = {"true": True, "false": False}.get(name.lower(), name)
+                raise self._error(
+                    f"a declared value of {columns[0]!r}, text in quotes",
+                    f"write {in_backticks(columns[0])} == {value!r}",
+                )
 
 
 def _literal(node: ast.expr) -> str | int | float | bool | None:

@@ -31,7 +31,8 @@ class quietly:  # noqa: N801
             return
         try:
             raise OSError(
-                "the database failed to answer; its own error is left out, since it may show rows. See its log"
+                "the database failed to answer: is the file still there, does the server run? Its own error is left "
+                "out, since it may show rows. What was recorded for an answer stays recorded"
             )
         except OSError as clean:
             clean.__context__ = None
