@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 
 import numpy as np
 import pandas as pd
@@ -200,6 +201,77 @@ def test_a_batch_is_priced_without_a_spend_and_asked_whole_or_not_at_all(opened)
     assert db.answer([]) == []
 
 
+def test_a_batch_is_one_payment_whoever_asks_beside_it(opened):
+    """Two threads ask four questions each, of a fifth of the budget each: one gets all four, the other nothing."""
+    for name in ("visits", "patients", "blood"):
+        db = opened(budget=dp.Guarantee(1.0, 1e-6), name=name)
+        found: list[object] = []
+        start = threading.Barrier(2)
+
+        def ask(db=db, found=found, start=start):
+            drafts = [db.draft.mean("age", share=0.2)] * 4
+            start.wait()
+            try:
+                found.append(len(db.answer(drafts)))
+            except dp.BudgetExceeded:
+                found.append("nothing")
+
+        threads = [threading.Thread(target=ask) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(map(str, found)) == ["4", "nothing"]
+        assert db.remaining == pytest.approx(0.2, abs=1e-6)
+        assert [entry.kind for entry in db.ledger.history(db.name)] == ["limit", "reserve"]
+
+
+def test_what_was_answered_before_a_failure_is_not_lost(opened, monkeypatch):
+    db = opened(budget=dp.Guarantee(1.0, 1e-6))
+    drafts = [db.draft.mean("age"), db.draft.sum("age")]
+
+    paid, real = [], type(db)._asked
+
+    def failing(self, draft, curator, promise):
+        if curator._paid is not None:
+            paid.append(draft)
+            if len(paid) == 2:
+                raise OSError("gone")
+        return real(self, draft, curator, promise)
+
+    monkeypatch.setattr(type(db), "_asked", failing)
+    with pytest.raises(OSError, match="gone") as caught:
+        db.answer(drafts)
+    assert len(caught.value.replies) == 1
+    assert db.remaining == pytest.approx(0.8, abs=1e-6)
+
+
+def test_a_schedule_pays_for_each_loss_once(opened):
+    db = opened(budget=dp.Guarantee(1.0, 1e-6))
+    curator = db.curator
+    losses = curator.rehearse(lambda one: statistics.mean(one, "age", epsilon=0.1, delta=1e-6))
+    paid = curator.paid_by(curator.reserve(losses, query="batch"))
+    statistics.mean(paid, "age", epsilon=0.1, delta=1e-6)
+    for epsilon in (0.1, 0.2):
+        with pytest.raises(ValueError, match="reserve another one"):
+            statistics.mean(paid, "age", epsilon=epsilon, delta=1e-6)
+
+
+def test_columns_can_come_in_any_sequence(opened):
+    db = opened()
+    for columns in (np.array(["age", "bmi"]), pd.Index(["age", "bmi"]), iter(["age", "bmi"]), ("age", "bmi")):
+        assert db.mean(columns, share=0.01).value.shape == (2,)
+    assert db.quantiles("age", np.array([0.25, 0.75]), share=0.05).value.shape == (2,)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("nope", {}), ("count", {}, None, None, -1.0), ("count", {}, None, 0.1, 0.1), ("count", {}, 5)]
+)
+def test_a_draft_made_by_hand_is_checked_too(arguments):
+    with pytest.raises(ValueError, match="expected"):
+        Draft(*arguments)
+
+
 def test_the_price_is_what_the_ledger_then_records(opened):
     db = opened(budget=dp.Guarantee(1.0, 1e-6))
     for draft in (db.draft.mean("age"), db.draft.quantiles("age", [0.1, 0.5]), db.draft.trimmed_mean("bmi")):
@@ -233,7 +305,8 @@ def test_estimators_are_paid_from_the_same_budget(opened):
     assert mixture.means_.shape == (1, 2)
     after = db.remaining
     assert after < 0.99
-    model = dp.GaussianClassifier(epsilon=1.0, delta=1e-6).fit(db, "ward")
+    with pytest.warns(UserWarning, match="hardly a row has the label 'west'"):
+        model = dp.GaussianClassifier(epsilon=1.0, delta=1e-6).fit(db, "ward")
     assert model.classes_.tolist() == ["north", "south", "west"]
     assert model.releases_[0].recorded
     assert db.remaining < after
@@ -339,6 +412,7 @@ def test_a_share_is_a_share_of_whatever_filter_the_limit_has(tmp_path):
         db = dp.StatisticalDatabase(
             pd.DataFrame({"age": [1.0] * 100}), bounds={"age": (0, 2)}, name="rows", ledger=ledger, share=0.2
         )
+        assert db.preview(db.draft.mean("age", epsilon=0.05)).admitted
         for _ in range(5):
             assert db.mean("age").share == pytest.approx(0.2, rel=1e-6)
         assert Purse(ledger, "rows").left < 1e-6

@@ -699,3 +699,24 @@ def test_a_file_of_any_kind_will_do(tmp_path):
         model = dp.GaussianClassifier(epsilon=5.0, bounds=BOX, classes=["no", "yes"]).fit(data, "ill")
         assert model.classes_.tolist() == ["no", "yes"]
         assert model.feature_names_in_.tolist() == ["age", "income"]
+
+
+@seeds_are_fine
+def test_bounds_by_name_choose_columns(tmp_path):
+    wide = FRAME.assign(note="text", extra=1.0)
+    wide.to_parquet(tmp_path / "rows.parquet")
+    how = {"bounds": {"income": (-8, 10), "age": (-8, 10)}, "classes": ["no", "yes"], "epsilon": 5.0}
+    for data, y in ((wide, wide["ill"]), (wide, "ill"), (tmp_path / "rows.parquet", "ill")):
+        model = dp.GaussianClassifier(**how).fit(data, y)
+        assert model.feature_names_in_.tolist() == ["income", "age"]
+        assert model.score(wide[["income", "age"]], wide["ill"]) > 0.85
+        clone(model)
+    for bounds, words in (
+        ({"height": (0, 3)}, "'height' is not in the data"),
+        ({"age": 3}, "low, high"),
+        ({}, "low, high"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            dp.GaussianClassifier(bounds=bounds, classes=["no", "yes"]).fit(wide, wide["ill"])
+    with pytest.raises(ValueError, match="have no names"):
+        dp.GaussianClassifier(bounds={"age": (0, 1)}, classes=[0, 1]).fit(X, Y)

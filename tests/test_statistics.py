@@ -627,3 +627,8 @@ class TestErrors:
     def test_an_argument_that_nobody_knows(self):
         with pytest.raises(TypeError, match="bound: not an argument"):
             st.mean(TABLE["age"], epsilon=1.0, bound=(0, 120))
+
+
+def test_a_table_of_quantiles_without_limits_has_none():
+    found = st.quantiles(np.arange(1000.0), [0.25, 0.75], epsilon=1.0, bounds=(0, 1000), interval=None)
+    assert [sorted(row) for row in found.table()] == [["level", "value"]] * 2

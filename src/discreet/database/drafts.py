@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -12,6 +12,8 @@ from discreet.database.questions import Questions, Spending
 
 __all__ = ["Draft", "Drafting"]
 
+STATISTICS = tuple(name for name in vars(Questions) if not name.startswith("_") and name != "median")
+SEVERAL = ("columns", "levels", "bins")
 DRAWN = ("quantile", "quantiles", "interquartile_range")  # by exponential mechanisms, at a pure ε
 
 
@@ -36,19 +38,20 @@ class Draft:
     epsilon: float | None = None
     share: float | None = None
 
-    @classmethod
-    def of(cls, statistic: str, arguments: Mapping[str, Any], spending: Spending) -> Draft:
-        """Check what the question may cost."""
-        where, epsilon, share = spending
-        if epsilon is not None and share is not None:
-            raise ValueError(f"epsilon={epsilon!r}, share={share!r}: expected one of them")
-        if epsilon is not None:
-            positive("epsilon", epsilon)
-        if share is not None:
-            checked_share(share)
-        if where is not None and not isinstance(where, str):
-            raise ValueError(f'where of type {type(where).__name__}: expected text; write where="age >= 18"')
-        return cls(statistic, dict(arguments), where, epsilon, share)
+    def __post_init__(self) -> None:
+        if self.statistic not in STATISTICS:
+            raise ValueError(f"statistic={self.statistic!r}: expected one of {', '.join(STATISTICS)}")
+        if self.epsilon is not None and self.share is not None:
+            raise ValueError(f"epsilon={self.epsilon!r}, share={self.share!r}: expected one of them")
+        if self.epsilon is not None:
+            positive("epsilon", self.epsilon)
+        if self.share is not None:
+            checked_share(self.share)
+        if self.where is not None and not isinstance(self.where, str):
+            raise ValueError(f'where of type {type(self.where).__name__}: expected text; write where="age >= 18"')
+        # Arrays, indexes and iterators as lists, which can be read more than once.
+        plain = {name: _listed(value) if name in SEVERAL else value for name, value in self.arguments.items()}
+        object.__setattr__(self, "arguments", plain)
 
     @property
     def drawn(self) -> bool:
@@ -59,7 +62,7 @@ class Draft:
     def words(self) -> str:
         """The question in words."""
         asked = self.arguments.get("columns", self.arguments.get("column"))
-        names = [asked] if isinstance(asked, str) else list(asked or [])
+        names = [] if asked is None else list(asked) if isinstance(asked, list | tuple) else [asked]
         parts = [self.statistic.replace("_", " ")]
         if self.statistic == "quantile" and self.arguments.get("q") == 0.5:
             parts = ["median"]
@@ -79,7 +82,14 @@ class Drafting(Questions[Draft]):
     """The questions of a database, none of which is asked: each method returns a ``Draft``."""
 
     def _ask(self, statistic: str, arguments: dict[str, Any], spending: Spending) -> Draft:
-        return Draft.of(statistic, arguments, spending)
+        return Draft(statistic, arguments, *spending)
+
+
+def _listed(value: Any) -> Any:
+    """Return several values as a list; one as it is."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        return value
+    return value.tolist() if hasattr(value, "tolist") else list(value)
 
 
 def checked_share(share: Any) -> float:

@@ -201,12 +201,13 @@ class StatisticalDatabase(Questions[Reply]):
     def answer(self, questions: Pricing | Draft | Iterable[Draft]) -> list[Reply]:
         """Ask drafted questions, or what ``preview`` returned: all of them, or none.
 
-        Where the budget does not admit them all, nothing is spent. (Others who ask at the same time may still take what
-        the last of them needs.)
+        They are paid for at once, as one entry of the ledger. Should the database fail in the middle, what was answered
+        before is in ``replies`` of the error.
 
         Raises
         ------
         BudgetExceeded
+            Where the budget does not admit them all. Nothing was recorded.
         """
         drafts = [one.draft for one in questions.questions] if isinstance(questions, Pricing) else _drafts(questions)
         if not drafts:
@@ -214,7 +215,18 @@ class StatisticalDatabase(Questions[Reply]):
         pricing, preview = self._weighed(drafts)
         if not pricing.admitted:
             raise BudgetExceeded(preview, str(pricing))
-        return [self._replied(one) for one in pricing.questions]
+        losses = [loss for one in pricing.questions for loss in one.losses]
+        noting = self._curator.noting("; ".join(draft.words for draft in drafts))
+        paid = self._curator.paid_by(noting.reserve(losses, query="batch"))
+        replies: list[Reply] = []
+        try:
+            for one in pricing.questions:
+                found = self._asked(one.draft, paid, one.guarantee)
+                replies.append(Reply(found, one, self._purse.left))
+        except Exception as error:
+            error.replies = replies  # type: ignore[attr-defined]
+            raise
+        return replies
 
     def _weighed(self, drafts: Sequence[Draft]) -> tuple[Pricing, Preview]:
         """Return the price of questions together, and what the ledger says to it.
@@ -229,7 +241,7 @@ class StatisticalDatabase(Questions[Reply]):
         return Pricing(tuple(priced), left, fits and preview.admitted), preview
 
     def _ask(self, statistic: str, arguments: dict[str, Any], spending: Spending) -> Reply:
-        pricing, preview = self._weighed([Draft.of(statistic, arguments, spending)])
+        pricing, preview = self._weighed([Draft(statistic, arguments, *spending)])
         if not pricing.admitted:
             raise self._refusal(pricing.questions[0], preview)
         return self._replied(pricing.questions[0])
@@ -255,7 +267,7 @@ class StatisticalDatabase(Questions[Reply]):
         """Ask a question of a curator."""
         view = curator.noting(draft.words)
         view = view if draft.where is None else view.where(draft.where)
-        if draft.statistic == "count" and draft.arguments["by"] is None:
+        if draft.statistic == "count" and draft.arguments.get("by") is None:
             view = view.counting()
         found: Statistic = getattr(statistics, draft.statistic)(
             view, **draft.arguments, epsilon=promise.epsilon, delta=promise.delta
@@ -268,7 +280,7 @@ class StatisticalDatabase(Questions[Reply]):
         Several draws at parts of ε are cheaper than one at all of it, so ε grows until they fill the share.
         """
         if draft.epsilon is not None:
-            delta = 0.0 if draft.drawn else self._purse.limit.guarantee.delta - self._purse.limit.failures
+            delta = 0.0 if draft.drawn else self._purse.allowance(1.0).delta
             return self._at(draft, positive("epsilon", draft.epsilon), delta)
         share = self._share if draft.share is None else draft.share
         allowed = self._purse.allowance(share)

@@ -92,6 +92,7 @@ class Curator:
 
     _rehearsing = False
     _words: str | None = None
+    _paid: Schedule | None = None
 
     def __init__(
         self,
@@ -234,6 +235,15 @@ class Curator:
         """Return a curator of the same rows whose questions the ledger notes in these words."""
         view = object.__new__(Curator)
         view.__dict__.update(self.__dict__ | {"_words": words})
+        return view
+
+    def paid_by(self, schedule: Schedule) -> Curator:
+        """Return a curator of the same rows whose measurements a schedule has paid for, in its order.
+
+        With ``rehearse`` it makes one payment of several questions: all of them are admitted, or none.
+        """
+        view = object.__new__(Curator)
+        view.__dict__.update(self.__dict__ | {"_paid": schedule})
         return view
 
     def counting(self) -> Curator:
@@ -385,6 +395,8 @@ class Curator:
         plan = self.plan(query, loss, passage, bits)
         if self._rehearsing:
             raise _Rehearsed((plan.loss,))
+        if self._paid is not None:
+            return self._let_out(query, plan, bits, self._paid.take([plan.loss]))
         if self._ledger is not None:
             self._ledger.spend(self._place, plan.loss, query=self._noted(query.name), unit=self.unit, who=self._who)
         return self._let_out(query, plan, bits, self._ledger is not None)
@@ -401,6 +413,8 @@ class Curator:
         query = text("query", query)
         if self._rehearsing:
             raise _Rehearsed(tuple(losses))
+        if self._paid is not None:
+            return self._paid.take(losses)
         if self._ledger is None:
             return False
         self._ledger.reserve(self._place, losses, query=self._noted(query), unit=self.unit, who=self._who)

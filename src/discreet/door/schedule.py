@@ -44,10 +44,22 @@ class Schedule:
         """The losses not used yet, the next one first."""
         return tuple(self._left)
 
-    def measure(self, query: Question, *, passage: Passage | None = None, bits: Bits | None = None) -> Release:
-        """Measure a query at the next loss of the schedule."""
+    def take(self, losses: Sequence[Loss]) -> bool:
+        """Use up the next losses for somebody who measures them, and return whether a ledger has them."""
+        self._check_process()
+        with self._lock:
+            if tuple(self._left[: len(losses)]) != tuple(losses):
+                raise ValueError("losses: expected those that the schedule has next; reserve another one")
+            del self._left[: len(losses)]
+        return self._recorded
+
+    def _check_process(self) -> None:
         if os.getpid() != self._process:
             raise RuntimeError("a schedule belongs to the process that reserved it; reserve one in this process")
+
+    def measure(self, query: Question, *, passage: Passage | None = None, bits: Bits | None = None) -> Release:
+        """Measure a query at the next loss of the schedule."""
+        self._check_process()
         with self._lock:  # each loss is taken once, by one thread
             if not self._left:
                 raise ValueError("losses: the schedule is used up; reserve another one")

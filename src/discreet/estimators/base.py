@@ -65,7 +65,7 @@ class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
 
     epsilon: float
     delta: float
-    bounds: Box | Ball | None
+    bounds: Any
     neighbors: Neighbors | str | None
     random_state: Any
     verbose: bool

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import narwhals as nw
@@ -32,7 +32,7 @@ from discreet.models.joint_classes import JointClasses
 from discreet.models.method import Method
 from discreet.models.shapes import Shape
 from discreet.models.xi_classes import XiClasses
-from discreet.records import Box, Category, Number, Records, Schema, Space, Table, as_records, check_finite
+from discreet.records import Ball, Box, Category, Number, Records, Schema, Space, Table, as_records, check_finite
 from discreet.records.cells import category_key
 from discreet.records.opening import stored_names
 
@@ -58,9 +58,10 @@ class GaussianClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     ----------
     epsilon, delta : float
         The promise. ``method="xi2011"`` spends ε alone: its promise has δ = 0, whatever ``delta`` is.
-    bounds : Box
+    bounds : Box, or mapping of str to (low, high)
         Where rows are declared to lie, in their own units; rows outside are moved to the border, here and in
-        predictions. Never taken from the data. None with a ``Curator`` or ``Records``, which have their own.
+        predictions. Never taken from the data. With a mapping only these columns of a data frame or a file are used.
+        None with a ``Curator`` or ``Records``, which have their own.
     classes : sequence of str, int or bool, or "public"
         The labels that there can be. A row with another label, or none, is dropped, as one with a missing category is.
         ``"public"``: the owner's statement that it is no secret which labels occur in ``y``; they are then read from
@@ -127,7 +128,7 @@ class GaussianClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
-        bounds: Box | None = None,
+        bounds: Box | Mapping[str, tuple[float, float]] | None = None,
         classes: Sequence[str | int | bool] | str | None = None,
         covariance_type: str = "full",
         method: str = "adaptive",
@@ -276,8 +277,19 @@ class GaussianClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         if name not in names:
             raise ValueError(f"y={name!r}: expected the name of the column of labels, one of {_listed(names)}")
         others = [column for column in names if column != name]
+        if isinstance(self.bounds, Mapping):
+            others = list(self.bounds)
         columns: dict[str, Number | Category] = dict(zip(others, self._numbers(len(others), "drop"), strict=True))
         return as_records(X, schema=Schema(columns | {name: self._category()}))
+
+    def _declared(self) -> Box | Ball:
+        """Return the bounds; a mapping of columns as the box that it says."""
+        if not isinstance(self.bounds, Mapping):
+            return super()._declared()
+        pairs = list(self.bounds.values())
+        if not pairs or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+            raise ValueError(f"bounds={self.bounds!r}: expected (low, high) for each column; write {{'age': (0, 120)}}")
+        return Box(low=[pair[0] for pair in pairs], high=[pair[1] for pair in pairs])
 
     def _numbers(self, count: int, missing: str) -> list[Number]:
         """Return the numeric columns as the bounds declare them."""
@@ -296,7 +308,7 @@ class GaussianClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
             raise ValueError("requires y to be passed, but the target y is None; write fit(X, y) with a label a row")
         if self.classes is None:
             self._category()  # raises
-        rows = self._checked_rows(X)
+        rows = self._checked_rows(self._selected(X))
         values, codes = self._codes(column_or_1d(y, warn=True))
         check_consistent_length(rows, codes)
         names = getattr(self, "feature_names_in_", None) if is_numpy_array(rows) else None
@@ -310,6 +322,23 @@ class GaussianClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         xp = array_namespace(rows)
         column = xp.asarray(np.where(codes < 0, np.nan, codes), dtype=rows.dtype, device=device(rows))
         return as_records(xp.concat([rows, column[:, None]], axis=1), schema=schema), label, values, names
+
+    def _selected(self, X: Any) -> Any:
+        """Return the columns of a data frame that have bounds, where these are by name."""
+        if not isinstance(self.bounds, Mapping):
+            return X
+        self._declared()  # raises where they are no bounds
+        if not hasattr(X, "columns"):
+            raise ValueError(
+                "bounds: expected a Box, since the columns of an array have no names; write Box(low, high)"
+            )
+        frame = nw.from_native(X, eager_only=True)
+        missing = [name for name in self.bounds if name not in frame.columns]
+        if missing:
+            raise ValueError(
+                f"bounds: the column {missing[0]!r} is not in the data: expected one of {_listed(frame.columns)}"
+            )
+        return frame.select(list(self.bounds)).to_native()
 
     def _checked_rows(self, X: Any) -> Any:
         """Return the rows as an array of numbers, and note their columns as scikit-learn does."""

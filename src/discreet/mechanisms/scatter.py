@@ -26,13 +26,13 @@ one group, and (n−1)/(n+1) in each of two, which makes 2r in L1 and √2·r in
 
 *A unit of m rows*: its rows are replaced, come or go one after the other, in at most m steps: m times all of this.
 
-*Floats.* A row becomes the same floats u in [0, 1] whatever stands beside it, so u is taken as the row itself. Let
-e = 2⁻⁵³ and γ the relative error of a source's sums (``discreet.records``). Counts are exact. The computed mean c of n
-rows is within η = γ + 2e of ū. Then fl(u − c) is within e of u − c and at most 1 in size, so products of two of them
-are within 2e, and their computed sum is within n(γ + 2e) of Σ(u − c)(u − c)ᵀ = A + n(ū − c)(ū − c)ᵀ. The last term is
-at most nη², which is charged and not computed. So each entry is off by at most E = n(γ + 3e + η²), one e to spare for
-underflow and for the rounding of the bounds themselves. Over groups the n add up: p·E in L1, √p·E in L2, for each of
-the two neighbours.
+*Floats.* One reading of the rows gives n, s = Σz and S = Σzzᵀ of z = fl(u − ½), and A = S − ssᵀ/n; so A is of one set
+of rows throughout, also in a table that changes from one reading to the next. A row becomes the same floats z in [−½,
+½] whatever stands beside it, so z is taken as the row itself: its columns lie in intervals of length 1, which is all
+that the bounds need. Let e = 2⁻⁵³ and γ the relative error of a source's sums (``discreet.records``). Counts are
+exact. An entry of S is off by at most n(γ + e)/4 (and e more where γ multiplies it), s by nγ/2, so ssᵀ/n by n(γ/2 +
+γ²/4), its product and quotient by n·e, and the difference by n·e/2. Together E = n(γ + 3e + γ²) is enough. Over
+groups the n add up: p·E in L1, √p·E in L2, for each of the two neighbours.
 
 *Range.* |A_ij| ≤ n/4, as a column in [0, 1] has variance at most 1/4 (and by Cauchy and Schwarz): what is computed is
 moved into that, which brings no two of them farther apart.
@@ -42,7 +42,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -86,7 +85,7 @@ class ScatterNoise(Passage):
     def float_error(self, setting: Setting) -> float:
         """Return E, over at most ``setting.rows`` rows."""
         gamma = setting.accumulation
-        return setting.rows * (gamma + 3.0 * UNIT_ROUNDOFF + (gamma + 2.0 * UNIT_ROUNDOFF) ** 2)
+        return setting.rows * (gamma + 3.0 * UNIT_ROUNDOFF + gamma * gamma)
 
     def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:
         """Return Gaussian noise in L2 for a Gaussian loss, Laplace noise in L1 for a ``LaplaceLoss``."""
@@ -213,28 +212,23 @@ class Scatter(Question):
         return [xp.take(u, xp.nonzero(codes == code)[0], axis=0) for code in range(self.groups)]
 
     def sums(self, block: Block) -> Any:
-        """Return for each group how many rows it has and their sum."""
-        groups = self.rows(block)
-        xp = array_namespace(groups[0])
-        sums = [xp.concat([xp.ones_like(u[:, :1]), u], axis=1) for u in groups]
-        return xp.concat([xp.sum(one, axis=0) for one in sums], axis=0)
-
-    def products(self, block: Block, means: Array) -> Any:
-        """Return for each group the sum of the products of its rows about a point."""
-        groups = self.rows(block)
+        """Return for each group how many rows it has, the sum of z, and the upper triangle of that of zzᵀ."""
+        groups = [u - 0.5 for u in self.rows(block)]
         xp = array_namespace(groups[0])
         d = len(self.columns)
         i, j = np.triu_indices(d)
         upper = xp.asarray(i * d + j, device=device(groups[0]))
         found = []
-        for u, mean in zip(groups, means, strict=True):
-            v = u - xp.asarray(mean, device=device(u))
-            found.append(xp.take(xp.reshape(xp.matmul(v.T, v), (-1,)), upper, axis=0))
+        for z in groups:
+            products = xp.take(xp.reshape(xp.matmul(z.T, z), (-1,)), upper, axis=0)
+            found += [xp.sum(xp.ones_like(z[:, :1]), axis=0), xp.sum(z, axis=0), products]
         return xp.concat(found, axis=0)
 
     def collect(self, records: Records, setting: Setting) -> Array:
-        """Return the scatter, by two readings of the rows: for the means, and for the products about them."""
-        sums = records.reduce(self.sums, self.groups * (1 + len(self.columns))).reshape(self.groups, -1)
-        means = np.clip(sums[:, 1:] / np.maximum(sums[:, :1], 1.0), 0.0, 1.0)
+        """Return the scatter, by one reading of the rows."""
+        d = len(self.columns)
+        sums = records.reduce(self.sums, self.groups * (1 + d + self.numbers)).reshape(self.groups, -1)
+        counts, first, second = np.maximum(sums[:, :1], 1.0), sums[:, 1 : 1 + d], sums[:, 1 + d :]
+        i, j = np.triu_indices(d)
         most = self.largest(setting)
-        return np.clip(records.reduce(partial(self.products, means=means), self.groups * self.numbers), -most, most)
+        return np.clip(second - first[:, i] * first[:, j] / counts, -most, most).ravel()

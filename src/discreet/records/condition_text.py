@@ -44,7 +44,7 @@ EXAMPLE = "write for example 18 <= age < 65 and sex == 'female'"
 # What people write who think of SQL, or of arrays.
 HINTS = [
     (r"\bis\s+(not\s+)?(null|none)\b|\bnull\b|\bnone\b|\bnan\b",
-     "write it without: gaps cannot be asked about, a row that has one is left out or filled as its column is declared"),
+     "write it without: gaps cannot be asked about; a row that has one is left out, or filled, as declared"),
     (r"\bbetween\b", "write for example 18 <= age <= 65"),
     (r"\blike\b", "write the declared values, for example ward in ['a', 'b']"),
     (r"<>|≠", "write !="),

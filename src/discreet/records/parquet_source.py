@@ -30,7 +30,9 @@ def parquet_files(path: Path) -> list[Path]:
     if "\n" in str(path):  # somebody's rows, most likely: they do not belong into an error
         raise ValueError("data: expected the path of Parquet files, and got text of several lines; make a table of it")
     if not path.exists():
-        raise FileNotFoundError(f"{str(path)!r}: no such file or folder; expected a Parquet file or a folder of them")
+        raise FileNotFoundError(
+            f"{str(path)!r}: no such file or folder; expected Parquet files, or a .csv, .arrow or .duckdb file"
+        )
     if not path.is_dir():
         return [path]
     files = sorted(path.rglob("*.parquet"))

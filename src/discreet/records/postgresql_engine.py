@@ -98,7 +98,8 @@ class PostgreSQLEngine(Engine):
         except Exception as error:
             failure = type(error).__name__ + ": " + str(error).splitlines()[0].replace(self._url, "the URL")
         host = urlsplit(self._address.url).hostname or "this machine"
-        raise OSError(f"the PostgreSQL server at {host} cannot be reached: {failure}")
+        hint = "; set PGPASSWORD, or write ~/.pgpass" if "password" in failure else ""
+        raise OSError(f"the PostgreSQL server at {host} cannot be reached: {failure}{hint}")
 
     @property
     def _url(self) -> str:

@@ -29,8 +29,9 @@ Array = NDArray[np.float64]
 class SqlSource(LocalSource):
     """Rows of a table in a database.
 
-    Each pass reads the table as it then is: the rows of a unit are counted in the same pass. A table that changes
-    between two passes changes what they find, and nothing else.
+    Each pass reads the table as it then is: the rows of a unit are counted in the same pass, and a question that is
+    answered in one pass is about one state of the table. All questions of the library are; in a table that changes, two
+    measurements may be of two states.
 
     Parameters
     ----------

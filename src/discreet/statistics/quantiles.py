@@ -8,7 +8,7 @@ how dense the rows are there, which is private.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Unpack
 
@@ -46,6 +46,13 @@ class Quantile(Statistic):
     levels: tuple[float, ...]
     limits: tuple[Any, Any] | None
     level: float | None
+
+    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """Return a row for each number: its labels, its value and, where limits were drawn, these."""
+        if self.limits is not None:
+            return super().table(level)
+        free = replace(self, limits=(self.value, self.value), level=0.95).table(level=0.0)
+        return [{name: cell for name, cell in row.items() if name not in ("low", "high")} for row in free]
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return limits that hold the quantile of these rows with at least this probability, each by itself.
@@ -248,7 +255,9 @@ def _quantiles(
 
 def _levels(name: str, levels: Any) -> list[float]:
     """Return the levels as they came, checked."""
-    accepted = f"{name}: expected numbers from 0 to 1, each once; write for example [0.25, 0.5, 0.75], or 0.9 for one"
+    one = "one number from 0 to 1; write for example 0.9, or quantiles(…) for several"
+    several = "numbers from 0 to 1, each once; write for example [0.25, 0.5, 0.75], or quantile(…) for one"
+    accepted = f"{name}: expected {one if name == 'q' else several}"
     numbers: list[Any] = list(levels) if isinstance(levels, Iterable) and not isinstance(levels, str) else []
     real = [isinstance(number, Real) and not isinstance(number, bool | np.bool_) for number in numbers]
     if not numbers or not all(real) or not all(0.0 <= number <= 1.0 for number in numbers):
