@@ -316,6 +316,10 @@ def test_estimators_are_paid_from_the_same_budget(opened):
     ("ask", "words"),
     [
         (lambda db: db.mean("agee"), "there are 'age', 'bmi'"),
+        (lambda db: db.mean("ward"), "write histogram to count them"),
+        (lambda db: db.median("diabetic"), "by='diabetic' for groups"),
+        (lambda db: db.histogram("patient"), "'age', 'bmi', 'diabetic', 'ward'"),
+        (lambda db: db.quantile("age", [0.25, 0.5]), "quantiles"),
         (lambda db: db.mean("age", by="bmi"), "expected a declared column of categories"),
         (lambda db: db.mean("age", by="patient"), "expected a declared column of categories"),
         (lambda db: db.count(where="patient == 7"), "is not declared"),

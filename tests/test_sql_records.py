@@ -861,3 +861,10 @@ def _parquet(rows, beside):
     path = Path(beside.location).parent / "decimals.parquet"
     pq.write_table(rows, path)
     return path
+
+
+def test_a_type_that_arrow_cannot_hand_over_is_refused(tmp_path):
+    with duckdb.connect(str(tmp_path / "odd.duckdb")) as connection:
+        connection.execute("CREATE TABLE t (a UNION(n INTEGER, s VARCHAR))")
+    with pytest.raises(ValueError, match=r"(a|the) type"):
+        as_records(Table(tmp_path / "odd.duckdb"), schema=Schema({"a": Number(0, 1)}))

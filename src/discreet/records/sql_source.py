@@ -44,8 +44,13 @@ class SqlSource(LocalSource):
         super().__init__(reading)
         self._engine = engine
         self.kind = engine.kind
-        empty = engine.empty(tuple(dict.fromkeys(reading.columns)), reading.numbers)
-        check_types(nw.from_native(empty, eager_only=True), reading)
+        try:
+            empty = engine.empty(tuple(dict.fromkeys(reading.columns)), reading.numbers)
+            check_types(nw.from_native(empty, eager_only=True), reading)
+        except NotImplementedError:  # of Arrow, for unions and the like
+            raise ValueError(
+                "a declared column has a type that cannot be read: expected numbers or text; cast it in a view"
+            ) from None
 
     @cached_property
     def _count(self) -> int:

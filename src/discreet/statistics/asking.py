@@ -79,6 +79,12 @@ class Asking:
         else:
             single = isinstance(columns, str) or not isinstance(columns, Iterable)
             several = [columns] if single else list(columns)
+            for name in several:
+                if isinstance(name, str) and name in curator.category_columns:
+                    raise ValueError(
+                        f"columns={name!r}: expected a column of numbers, and this one has categories; write histogram "
+                        f"to count them, by={name!r} for groups, or declare it as a Number"
+                    )
             named = [curator.columns[place_of("columns", name, curator.columns)] for name in several]
         if not named or len(set(named)) != len(named):
             raise ValueError(f"columns={columns!r}: expected at least one column, each once")

@@ -159,6 +159,8 @@ def histogram(
         if len(named) != 1:
             raise ValueError(f"column=None: expected one of {', '.join(map(repr, named))}")
         column = named[0]
+    if isinstance(column, str) and column not in named:
+        raise ValueError(f"column={column!r}: expected a declared column, one of {', '.join(map(repr, named))}")
     if not (isinstance(column, str) and column in curator.category_columns):
         column = curator.columns[place_of("column", column, curator.columns)]
     group = None if by is None else curator.category_columns[place_of("by", by, curator.category_columns)]
