@@ -8,17 +8,16 @@ Columns that are only in the names of folders (``key=value``) are not read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 
 from discreet.records.optional import need
-from discreet.records.reading import Reading, Slab
-from discreet.records.source import LocalSource
-from discreet.records.table_cells import arrow_values, plain
-from discreet.records.table_source import TableSource, check_types, unique_names
+from discreet.records.reading import Reading
+from discreet.records.table_cells import arrow_values
+from discreet.records.table_source import FrameSource, check_types, unique_names
 
 __all__ = ["ParquetSource", "parquet_files", "parquet_names"]
 
@@ -66,7 +65,7 @@ def _names(kind: Any) -> str:
     return "string" if types.is_large_string(kind) or types.is_string_view(kind) else str(kind)
 
 
-class ParquetSource(LocalSource):
+class ParquetSource(FrameSource):
     """Rows of Parquet files.
 
     Parameters
@@ -111,14 +110,3 @@ class ParquetSource(LocalSource):
             with _open(file) as opened:
                 for batch in opened.iter_batches(self.reading.slab_rows, columns=list(columns), use_threads=False):
                     yield nw.from_native(table.from_batches([batch]), eager_only=True)
-
-    def slabs(self) -> Iterator[Slab]:
-        """Yield batches, one at a time."""
-        for frame in self._frames(self.reading.numbers + self.reading.labels):
-            yield from TableSource(frame, self.reading).slabs()
-
-    def unit_cells(self) -> Iterator[Iterable[Any]]:
-        """Yield the unit's column, batch by batch."""
-        if self.reading.unit is not None:
-            for frame in self._frames((self.reading.unit,)):
-                yield plain(frame[self.reading.unit])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.records.optional import need
-from discreet.records.reading import RawBlock, Reading, Slab
-from discreet.records.source import Contributions, Kernel, LocalSource
+from discreet.records.reading import RawBlock, Reading
+from discreet.records.source import Contributions, Kernel
 from discreet.records.sql_engine import Engine
 from discreet.records.sql_sum import summing
 from discreet.records.table_cells import plain
-from discreet.records.table_source import TableSource, check_types
+from discreet.records.table_source import FrameSource, TableSource, check_types
 from discreet.records.traced import NotTraceable
 from discreet.records.units import Tally, count_units
 
@@ -26,7 +26,7 @@ __all__ = ["SqlSource"]
 Array = NDArray[np.float64]
 
 
-class SqlSource(LocalSource):
+class SqlSource(FrameSource):
     """Rows of a table in a database.
 
     Each pass reads the table as it then is: the rows of a unit are counted in the same pass, and a question that is
@@ -65,17 +65,6 @@ class SqlSource(LocalSource):
         for batch in self._engine.stream(columns, self.reading.numbers, self.reading.slab_rows):
             if batch.num_rows:
                 yield nw.from_native(table.from_batches([batch]), eager_only=True)
-
-    def slabs(self) -> Iterator[Slab]:
-        """Yield batches, one at a time."""
-        for frame in self._frames(self.reading.numbers + self.reading.labels):
-            yield from TableSource(frame, self.reading).slabs()
-
-    def unit_cells(self) -> Iterator[Iterable[Any]]:
-        """Yield the unit's column, batch by batch."""
-        if self.reading.unit is not None:
-            for frame in self._frames((self.reading.unit,)):
-                yield plain(frame[self.reading.unit])
 
     def units(self) -> int | None:
         """Return how many units there are."""

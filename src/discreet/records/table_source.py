@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ from discreet.records.reading import Reading, Slab
 from discreet.records.source import LocalSource
 from discreet.records.table_cells import numeric, plain, readable
 
-__all__ = ["NAMES", "TableSource", "check_type", "check_types", "unique_names"]
+__all__ = ["NAMES", "FrameSource", "TableSource", "check_type", "check_types", "unique_names"]
 
 NUMBERS, LABELS = "numbers", "text, whole numbers or booleans"
 NAMES = "names of units: text, whole numbers, bytes or dates"
@@ -88,3 +89,22 @@ class TableSource(LocalSource):
         if self.reading.unit is not None:
             for piece in self._pieces():
                 yield plain(self._columns[self.reading.unit][piece])
+
+
+class FrameSource(LocalSource):
+    """Rows that come as data frames, one after the other."""
+
+    @abstractmethod
+    def _frames(self, columns: tuple[str, ...]) -> Iterator[nw.DataFrame[Any]]:
+        """Yield some of the columns, frame by frame, in the order of the rows."""
+
+    def slabs(self) -> Iterator[Slab]:
+        """Yield frames, one at a time."""
+        for frame in self._frames(self.reading.numbers + self.reading.labels):
+            yield from TableSource(frame, self.reading).slabs()
+
+    def unit_cells(self) -> Iterator[Iterable[Any]]:
+        """Yield the unit's column, frame by frame."""
+        if self.reading.unit is not None:
+            for frame in self._frames((self.reading.unit,)):
+                yield plain(frame[self.reading.unit])
