@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-import narwhals as nw
 import numpy as np
-from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import choice, integer, positive
 from discreet.door import Curator
-from discreet.estimators.base import PrivateEstimator, behind_a_door
 from discreet.estimators.gaussian_mixture import full_covariances, shaped_covariances
+from discreet.estimators.labelled import LabelledEstimator, listed
 from discreet.guarantees import Guarantee, LaplaceLoss, Neighbors
 from discreet.models.adaptive_classes import AdaptiveClasses
 from discreet.models.bayes_error import BayesErrorBound, ParameterNoise, bayes_error_bound
@@ -32,9 +27,7 @@ from discreet.models.joint_classes import JointClasses
 from discreet.models.method import Method
 from discreet.models.shapes import Shape
 from discreet.models.xi_classes import XiClasses
-from discreet.records import Ball, Box, Category, Number, Records, Schema, Space, Table, as_records, check_finite
-from discreet.records.cells import category_key
-from discreet.records.opening import stored_names
+from discreet.records import Box, Space
 
 __all__ = ["GaussianClassifier"]
 
@@ -43,10 +36,9 @@ Codes = NDArray[np.int64]
 
 METHODS = ("adaptive", "joint", "xi2011")
 MOST_CLASSES = 1000
-WRITE = "write for example classes=['benign', 'malignant'], or classes='public' where no label in y is a secret"
 
 
-class GaussianClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc]
     """A Gaussian for each class, and Bayes' rule, fitted under differential privacy.
 
     With full covariances this is quadratic discriminant analysis, with a tied one linear discriminant analysis, with
@@ -164,43 +156,7 @@ class GaussianClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         """
         choice("method", self.method, METHODS)
         choice("covariance_type", self.covariance_type, SHAPES)
-        X = behind_a_door(X)
-        if isinstance(X, Curator | Records):
-            return self._fit_to(X, self._name(y))
-        if isinstance(X, str | os.PathLike | Table) or _is_dask(X):
-            return self._fit_to(self._stored(X, self._name(y)), str(y))
-        if isinstance(y, str):
-            X, y = _apart(X, y)
-        records, name, values, names = self._owned(X, y)
-        return self._fit_to(records, name, values, names)
-
-    def _fit_to(
-        self, held: Curator | Records, name: str, values: tuple[Any, ...] | None = None, names: Any = None
-    ) -> Self:
-        """Fit to rows behind a door whose column ``name`` has the labels.
-
-        Parameters
-        ----------
-        held : Curator or Records
-        name : str
-        values : tuple, optional
-            The labels that its codes stand for; by default its declared values.
-        names : array, optional
-            The columns' names as scikit-learn found them.
-        """
-        relation = Neighbors.REPLACE_ONE if self.neighbors is None else Neighbors.of(self.neighbors)
-        curator = held if isinstance(held, Curator) else Curator(held, neighbors=relation)
-        if name not in curator.category_columns:
-            raise ValueError(f"y={name!r}: expected a column of categories, one of {_listed(curator.category_columns)}")
-        declared = curator.categories[curator.category_columns.index(name)]
-        if values is None and self.classes is not None and self._category().values != declared:
-            raise ValueError(f"classes={self.classes!r}: expected None, or the declared values of {name!r}")
-        values = declared if values is None else values
-        if len(values) < 2:
-            raise ValueError(f"classes: expected at least two, got one class; {WRITE}")
-        curator = self._open(curator.only([*curator.columns, name]))
-        if names is not None:
-            self.feature_names_in_ = names
+        curator, name, values = self._labelled(X, y)
         found = self._fit(self._method(curator, len(values)), curator)
         order = _sorted_places(values)  # as scikit-learn's scores take them to be
         found = found.ordered(order)
@@ -219,9 +175,9 @@ class GaussianClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         unseen = [label for label, count in zip(self._values, self.class_count_, strict=True) if count < 4.0 * noise]
         found = ""
         if rows is not None and total + 4.0 * noise < 0.5 * rows:
-            found = f"about {max(round(total), 0)} rows, of {rows}, have one of the labels {_listed(self._values)}"
+            found = f"about {max(round(total), 0)} rows, of {rows}, have one of the labels {listed(self._values)}"
         elif unseen and total > 40.0 * noise:
-            found = f"hardly a row has the label {_listed(unseen)}"
+            found = f"hardly a row has the label {listed(unseen)}"
         if found:
             warnings.warn(
                 f"{found}: a row with another label, or none, does not count; see that labels are declared as they are "
@@ -248,126 +204,6 @@ class GaussianClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         """Return what the fit shall cost, its arguments checked."""
         promise = super()._promised(neighbors)
         return Guarantee(positive("epsilon", self.epsilon), 0.0, neighbors) if self.method == "xi2011" else promise
-
-    def _name(self, y: Any) -> str:
-        if not isinstance(y, str):
-            raise ValueError(
-                f"y of type {type(y).__name__}: expected the name of the column that holds the labels; write "
-                "fit(rows, 'diagnosis') where rows are behind a curator or in a file"
-            )
-        return y
-
-    def _category(self) -> Category:
-        """Return the declared classes."""
-        if self.classes is None or (isinstance(self.classes, str) and self.classes != "public"):
-            raise ValueError(
-                f"classes={self.classes!r}: expected the labels that there can be, since which of them occur may tell "
-                f"of somebody; {WRITE}"
-            )
-        if isinstance(self.classes, str) or not isinstance(self.classes, Iterable):
-            raise ValueError(f"classes={self.classes!r}: expected a sequence of labels here; {WRITE}")
-        try:
-            return Category(self.classes)
-        except ValueError as error:
-            raise ValueError(f"classes={self.classes!r}: {error}") from None
-
-    def _stored(self, X: Any, name: str) -> Records:
-        """Return rows of a file or of Dask, with the bounds and the classes as declared."""
-        names = _stored_names(X)
-        if name not in names:
-            raise ValueError(f"y={name!r}: expected the name of the column of labels, one of {_listed(names)}")
-        others = [column for column in names if column != name]
-        if isinstance(self.bounds, Mapping):
-            others = list(self.bounds)
-        columns: dict[str, Number | Category] = dict(zip(others, self._numbers(len(others), "drop"), strict=True))
-        return as_records(X, schema=Schema(columns | {name: self._category()}))
-
-    def _declared(self) -> Box | Ball:
-        """Return the bounds; a mapping of columns as the box that it says."""
-        if not isinstance(self.bounds, Mapping):
-            return super()._declared()
-        pairs = list(self.bounds.values())
-        if not pairs or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
-            raise ValueError(f"bounds={self.bounds!r}: expected (low, high) for each column; write {{'age': (0, 120)}}")
-        return Box(low=[pair[0] for pair in pairs], high=[pair[1] for pair in pairs])
-
-    def _numbers(self, count: int, missing: str) -> list[Number]:
-        """Return the numeric columns as the bounds declare them."""
-        space = self._declared()
-        if not isinstance(space, Box):
-            raise ValueError(f"bounds={self.bounds!r}: expected bounds of each column; write Box(low=…, high=…)")
-        space = space.for_columns(count)
-        pairs = zip(np.asarray(space.low).tolist(), np.asarray(space.high).tolist(), strict=True)
-        if missing == "drop":
-            return [Number(low, high) for low, high in pairs]
-        return [Number(low, high, missing="fill", fill=low / 2.0 + high / 2.0) for low, high in pairs]
-
-    def _owned(self, X: Any, y: Any) -> tuple[Records, str, tuple[Any, ...], Any]:
-        """Return rows that their owner has handed over with their labels' codes, what these stand for, and names."""
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None; write fit(X, y) with a label a row")
-        if self.classes is None:
-            self._category()  # raises
-        rows = self._checked_rows(self._selected(X))
-        values, codes = self._codes(column_or_1d(y, warn=True))
-        check_consistent_length(rows, codes)
-        names = getattr(self, "feature_names_in_", None) if is_numpy_array(rows) else None
-        columns = [f"x{j}" for j in range(rows.shape[1])] if names is None else [str(name) for name in names]
-        label = "label"
-        while label in columns:
-            label += "_"
-        # Every row is complete, so no number is filled; but thus it is declared that none drops a row.
-        declared: dict[str, Number | Category] = dict(zip(columns, self._numbers(len(columns), "fill"), strict=True))
-        schema = Schema(declared | {label: Category(range(len(values)))})
-        xp = array_namespace(rows)
-        column = xp.asarray(np.where(codes < 0, np.nan, codes), dtype=rows.dtype, device=device(rows))
-        return as_records(xp.concat([rows, column[:, None]], axis=1), schema=schema), label, values, names
-
-    def _selected(self, X: Any) -> Any:
-        """Return the columns of a data frame that have bounds, where these are by name."""
-        if not isinstance(self.bounds, Mapping):
-            return X
-        self._declared()  # raises where they are no bounds
-        if not hasattr(X, "columns"):
-            raise ValueError(
-                "bounds: expected a Box, since the columns of an array have no names; write Box(low, high)"
-            )
-        frame = nw.from_native(X, eager_only=True)
-        missing = [name for name in self.bounds if name not in frame.columns]
-        if missing:
-            raise ValueError(
-                f"bounds: the column {missing[0]!r} is not in the data: expected one of {_listed(frame.columns)}"
-            )
-        return frame.select(list(self.bounds)).to_native()
-
-    def _checked_rows(self, X: Any) -> Any:
-        """Return the rows as an array of numbers, and note their columns as scikit-learn does."""
-        self.__dict__.pop("feature_names_in_", None)
-        if is_array_api_obj(X) and not is_numpy_array(X):
-            check_finite(X)
-            return array_namespace(X).astype(X, array_namespace(X).float64)
-        return self._validated(X)
-
-    def _codes(self, y: NDArray[Any]) -> tuple[tuple[Any, ...], Codes]:
-        """Return the labels, and the place of each row's among them, −1 where it has none."""
-        if not (isinstance(self.classes, str) and self.classes == "public"):
-            category = self._category()
-            return category.values, category.encode(y.tolist())
-        if y.dtype.kind == "f":
-            here = np.isfinite(y)
-        else:
-            here = np.array([category_key(label) is not None for label in y.tolist()], dtype=bool)
-        codes = np.full(len(y), -1, dtype=np.int64)
-        labels = y[here]
-        if len(labels):
-            check_classification_targets(labels)
-        try:
-            values, codes[here] = np.unique(labels, return_inverse=True)
-        except TypeError:
-            raise ValueError("y: expected labels of one type, text or numbers, with classes='public'") from None
-        if len(values) < 2:
-            raise ValueError(f"y: expected at least two labels, got {('no', 'one')[len(values)]} class")
-        return tuple(values.tolist()), codes
 
     _fitted = ("categories_", "class_count_", "priors_", "means_", "covariances_", "noise_")
 
@@ -504,41 +340,9 @@ class GaussianClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         return rows, self.classes_[codes]
 
 
-def _apart(X: Any, name: str) -> tuple[Any, Any]:
-    """Return a data frame without its column of labels, and the labels."""
-    try:
-        frame = nw.from_native(X, eager_only=True)
-    except TypeError:
-        raise ValueError(
-            f"y={name!r}: expected a label a row for X of type {type(X).__name__}; the name of a column needs a data "
-            "frame, a Curator, or a file"
-        ) from None
-    if name not in frame.columns:
-        raise ValueError(f"y={name!r}: expected the name of the column of labels, one of {_listed(frame.columns)}")
-    return frame.drop(name).to_native(), np.array(frame[name].to_list(), dtype=object)
-
-
 def _sorted_places(values: Sequence[Any]) -> list[int]:
     """Return the places of labels in their order; as they are where they have none."""
     try:
         return sorted(range(len(values)), key=lambda place: values[place])
     except TypeError:
         return list(range(len(values)))
-
-
-def _stored_names(X: Any) -> list[str]:
-    """Return the columns of a file or of a Dask data frame."""
-    if isinstance(X, str | os.PathLike | Table):
-        return list(stored_names(X))
-    if not hasattr(X, "columns"):
-        raise ValueError("X: expected a data frame, whose columns have names; write dask.dataframe.from_dask_array(X)")
-    return [str(column) for column in X.columns]
-
-
-def _is_dask(data: Any) -> bool:
-    dask = sys.modules.get("dask")  # whoever has a Dask collection has imported it
-    return dask is not None and bool(dask.is_dask_collection(data))
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(repr, names)) or "which there is none"
