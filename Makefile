@@ -24,7 +24,7 @@ demo: $(READY)  ## fit the bundled table privately and print the result with its
 	@$(BIN)/python examples/demo.py
 
 test: $(READY)  ## all tests, doctests and the README's example
-	@$(BIN)/python -m pytest -q -n 2
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 lint: $(READY)  ## style and formatting
 	@$(BIN)/ruff check .
