@@ -257,6 +257,21 @@ def test_a_schedule_pays_for_each_loss_once(opened):
             statistics.mean(paid, "age", epsilon=epsilon, delta=1e-6)
 
 
+def test_a_schedule_pays_for_its_own_data_set_only(opened, tmp_path):
+    """Else one could reserve where there is budget, or no ledger, and measure where there is none."""
+    db = opened(budget=dp.Guarantee(1.0, 1e-6))
+    rows = np.zeros((10, 1))
+    strangers = [
+        dp.Curator(rows, space=dp.Box(0, 1)),
+        dp.Curator(rows, space=dp.Box(0, 1), name="other", ledger=db.ledger),
+        dp.Curator(rows, space=dp.Box(0, 1), name=db.name, ledger=tmp_path / "another.ledger"),
+    ]
+    for stranger in strangers:
+        schedule = stranger.reserve([dp.GaussianLoss(0.1)], query="batch")
+        with pytest.raises(ValueError, match="reserve another one"):
+            db.curator.paid_by(schedule)
+
+
 def test_columns_can_come_in_any_sequence(opened):
     db = opened()
     for columns in (np.array(["age", "bmi"]), pd.Index(["age", "bmi"]), iter(["age", "bmi"]), ("age", "bmi")):

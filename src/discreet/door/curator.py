@@ -240,8 +240,13 @@ class Curator:
     def paid_by(self, schedule: Schedule) -> Curator:
         """Return a curator of the same rows whose measurements a schedule has paid for, in its order.
 
-        With ``rehearse`` it makes one payment of several questions: all of them are admitted, or none.
+        With ``rehearse`` it makes one payment of several questions: all of them are admitted, or none. The schedule
+        must be of the same data set, in the same ledger, for the same unit.
         """
+        payer = schedule.curator
+        mine, theirs = ((one.name, one.ledger, one.unit, one.neighbors) for one in (self, payer))
+        if mine != theirs or self._records.kind != payer._records.kind:
+            raise ValueError("schedule: expected one that a curator of these rows has reserved; reserve another one")
         view = object.__new__(Curator)
         view.__dict__.update(self.__dict__ | {"_paid": schedule})
         return view

@@ -40,6 +40,11 @@ class Schedule:
         self._lock = threading.Lock()
 
     @property
+    def curator(self) -> Curator:
+        """Who has paid for it."""
+        return self._curator
+
+    @property
     def left(self) -> tuple[Loss, ...]:
         """The losses not used yet, the next one first."""
         return tuple(self._left)
