@@ -13,11 +13,10 @@ from discreet.models.bayes_error import (
     BayesErrorBound,
     ParameterNoise,
     bayes_error_bound,
-    bhattacharyya_bound,
     bootstrap_limit,
-    chernoff_bound,
     least_k,
 )
+from discreet.models.class_overlap import bhattacharyya_bound, chernoff_bound
 
 ROOT2 = math.sqrt(2.0)
 

@@ -23,10 +23,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import discreet as dp
 from discreet.door import Bound, PublicSize, Release
 from discreet.door.search import worst_neighbours
-from discreet.models.bayes_error import bhattacharyya_bound
 from discreet.models.class_beliefs import believed
 from discreet.models.class_estimates import ClassEstimates, positive_part
 from discreet.models.class_moments import SHAPES, ClassMoments
+from discreet.models.class_overlap import bhattacharyya_bound
 from discreet.models.clipping import Clipping
 from discreet.models.components import Components
 from discreet.models.released import inside_ball

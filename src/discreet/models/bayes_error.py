@@ -1,13 +1,4 @@
-"""How well Gaussian classes can be told apart: bounds on the error of the Bayes rule, from private parameters.
-
-**Bounds.** With priors P_i and densities p_i the error of the Bayes rule is ∫(Σ_i P_i p_i − max_i P_i p_i). Of numbers
-q₁ ≥ q₂ ≥ …, all but the largest sum to at most Σ_{i<j} min(q_i, q_j) = Σ_j (j−1)q_j, so pairs of classes bound it. Of a
-pair, min(q, q') ≤ q^s q'^(1−s) for s in [0, 1], and ∫p_i^s p_j^(1−s) = e^(−k(s)) with
-
-    k(s) = s(1−s)/2·Δᵀ S⁻¹ Δ + ½ log(|S| / (|Σ_i|^(1−s) |Σ_j|^s)),  S = (1−s)Σ_i + sΣ_j,  Δ = μ_i − μ_j,
-
-as p_i^s p_j^(1−s) has the precision sΣ_i⁻¹ + (1−s)Σ_j⁻¹ = Σ_i⁻¹SΣ_j⁻¹. The best s is Chernoff's bound, s = ½
-Bhattacharyya's, √(P_i P_j)·e^(−K). No bound is larger than 1 − max P, the error of who always names the largest class.
+"""Limits on the error of the Bayes rule, from private parameters: bounds (``class_overlap``) that allow for noise.
 
 **A limit from noisy parameters, one column and two classes** (Xi, Kantarcıoğlu and Inan 2011, theorem 4.1, put right).
 Given are m_i = x̄_i + r_i and v_i = S_i² + r_{i+2}, S² with the divisor n, and noises r of known laws. Take a p and
@@ -35,14 +26,14 @@ lower limit on a variance that is not positive is no trouble, since K grows with
 not positive says that some event failed, and nothing remains but 1 − max P.
 
 **More columns or classes**: a parametric bootstrap, which is approximate. Parameters are drawn around the private ones
-as sampling (normal means, Wishart covariances, multinomial counts) and noise would, and the bound is limited by the
-basic bootstrap on the scale of logarithms: 2·log b − the (1 − level) quantile of the log b* of the draws.
+as sampling (normal means, Wishart covariances, multinomial counts) and noise would, and the sum over pairs is limited
+by the basic bootstrap on the scale of logarithms: 2·log b − the (1 − level) quantile of the log b* of the draws. What
+always the largest class would err, 1 − max P, has a limit of its own, and the smaller of the two holds.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,14 +42,20 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv, chdtri, ndtri
 
 from discreet.arguments import choice, integer, probability
+from discreet.models.class_overlap import (
+    bhattacharyya,
+    chernoff_bound,
+    least_place,
+    overlap,
+    parameters,
+    positive_definite,
+)
 
 __all__ = [
     "BayesErrorBound",
     "ParameterNoise",
     "bayes_error_bound",
-    "bhattacharyya_bound",
     "bootstrap_limit",
-    "chernoff_bound",
     "least_k",
 ]
 
@@ -67,7 +64,6 @@ Array = NDArray[np.float64]
 DRAWS = 500
 GRID = 400
 FLOOR = 0.1  # of a private covariance, in its own coordinates: what a drawn one is kept above
-GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 NOT_THIS = (
     "the error of the Bayes rule for Gaussian classes with the true parameters. It does not bound the error of a "
     "classifier made from private parameters, which is larger, and says nothing if the rows of a class are not Gaussian"
@@ -153,130 +149,6 @@ class BayesErrorBound:
         return f"<BayesErrorBound {self.value:.4g}, limit {self.limit:.4g} by {self.method}: {self.says}>"
 
 
-def _parameters(weights: Any, means: Any, covariances: Any) -> tuple[Array, Array, Array]:
-    """Return priors, means and covariances as arrays of shape (K,), (K, d) and (K, d, d)."""
-    mu, sigma = (np.asarray(values, dtype=np.float64) for values in (means, covariances))
-    mu = mu[:, None] if mu.ndim == 1 else mu
-    sigma = sigma[:, None, None] if sigma.ndim == 1 else sigma
-    classes, d = mu.shape if mu.ndim == 2 else (0, 0)
-    priors = np.asarray(weights, dtype=np.float64)
-    if classes < 2 or sigma.shape != (classes, d, d) or priors.shape != (classes,):
-        raise ValueError(
-            "weights, means, covariances: expected shapes (K,), (K, d) and (K, d, d), K at least 2, got "
-            f"{priors.shape}, {mu.shape} and {sigma.shape}"
-        )
-    if not (np.all(priors >= 0.0) and abs(priors.sum() - 1.0) < 1e-6 and np.all(np.isfinite(mu))):
-        raise ValueError("weights, means: expected finite means and weights of at least 0 that sum to 1")
-    return priors / priors.sum(), mu, sigma
-
-
-def _factor(matrices: Array) -> Array:
-    return np.asarray(np.linalg.cholesky(matrices), dtype=np.float64)
-
-
-def _positive_definite(covariances: Array) -> Array:
-    try:
-        return _factor(covariances)
-    except np.linalg.LinAlgError:
-        raise ValueError(
-            "covariances: expected positive definite matrices; raise the eigenvalues that noise made too small first"
-        ) from None
-
-
-def _log_det(factor: Array) -> Array:
-    return np.asarray(2.0 * np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(axis=-1))
-
-
-def _exponents(s: float, means: Array, covariances: Array) -> Array:
-    """Return k(s) for each pair i < j, of arrays of shape (…, K, d) and (…, K, d, d)."""
-    i, j = np.triu_indices(means.shape[-2], 1)
-    one, other = covariances[..., i, :, :], covariances[..., j, :, :]
-    between = _factor((1.0 - s) * one + s * other)
-    gap = np.linalg.solve(between, (means[..., i, :] - means[..., j, :])[..., None])[..., 0]
-    dets = _log_det(_factor(covariances))
-    logs = _log_det(between) - (1.0 - s) * dets[..., i] - s * dets[..., j]
-    return np.asarray(0.5 * s * (1.0 - s) * (gap**2).sum(axis=-1) + 0.5 * logs)
-
-
-def _overlap(weights: Array, means: Array, covariances: Array) -> Array:
-    """Return the sum over pairs of classes in Bhattacharyya's bound, with axes of draws before the others."""
-    i, j = np.triu_indices(means.shape[-2], 1)
-    pairs = np.sqrt(weights[..., i] * weights[..., j]) * np.exp(-_exponents(0.5, means, covariances))
-    return np.asarray(pairs.sum(axis=-1))
-
-
-def _bhattacharyya(weights: Array, means: Array, covariances: Array) -> Array:
-    """Return Bhattacharyya's bound: the sum, or what always the largest class would err, where that is less."""
-    return np.asarray(np.minimum(_overlap(weights, means, covariances), 1.0 - weights.max(axis=-1)))
-
-
-def bhattacharyya_bound(weights: Any, means: Any, covariances: Any) -> float:
-    """Return Bhattacharyya's bound on the error of the Bayes rule for Gaussian classes with these parameters.
-
-    Parameters
-    ----------
-    weights : array of shape (K,)
-        Priors.
-    means : array of shape (K, d), or (K,) for one column
-    covariances : array of shape (K, d, d), or (K,) for one column
-
-    Examples
-    --------
-    >>> round(bhattacharyya_bound([0.5, 0.5], [0.0, 3.0], [1.0, 1.0]), 4)
-    0.1623
-    """
-    priors, mu, sigma = _parameters(weights, means, covariances)
-    _positive_definite(sigma)
-    return float(_bhattacharyya(priors, mu, sigma))
-
-
-def chernoff_bound(weights: Any, means: Any, covariances: Any) -> float:
-    """Return Chernoff's bound, with the best exponent for each pair: never above Bhattacharyya's.
-
-    Parameters
-    ----------
-    weights, means, covariances
-        As in ``bhattacharyya_bound``.
-
-    Examples
-    --------
-    >>> round(chernoff_bound([0.9, 0.1], [0.0, 3.0], [1.0, 4.0]), 4)
-    0.0855
-    >>> round(bhattacharyya_bound([0.9, 0.1], [0.0, 3.0], [1.0, 4.0]), 4)
-    0.1
-    """
-    priors, mu, sigma = _parameters(weights, means, covariances)
-    _positive_definite(sigma)
-    total = 0.0
-    for i, j in zip(*np.triu_indices(len(priors), 1), strict=True):
-        if not priors[i] * priors[j]:
-            continue
-        pair = [int(i), int(j)]
-
-        def log_bound(s: float, pair: list[int] = pair) -> float:
-            logs = s * np.log(priors[pair[0]]) + (1.0 - s) * np.log(priors[pair[1]])
-            return float(logs - _exponents(s, mu[pair], sigma[pair])[0])
-
-        total += math.exp(min(log_bound(_least(log_bound, 0.0, 1.0)), log_bound(0.5)))  # convex in s
-    return min(total, 1.0 - float(priors.max()))
-
-
-def _least(f: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a function with one minimum has it, by golden sections."""
-    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    at_left, at_right = f(left), f(right)
-    for _ in range(60):
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - GOLDEN * (high - low)
-            at_left = f(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + GOLDEN * (high - low)
-            at_right = f(right)
-    return (low + high) / 2.0
-
-
 def least_k(means: Any, variances: Any, sizes: Any, noise: ParameterNoise, p: float) -> float | None:
     """Return the least K that is left when each event of the module's theorem holds; None where they cannot all hold.
 
@@ -331,7 +203,7 @@ def _on_edge(gap: float, c: Array, low: Array, high: Array) -> float:
     values = np.concatenate([[math.inf], k(grid), [math.inf]])
     found = float(k(grid).min())
     for place in map(int, np.flatnonzero((values[1:-1] <= values[:-2]) & (values[1:-1] <= values[2:]))):
-        at = _least(lambda one: float(k(one)), grid[max(place - 1, 0)], grid[min(place + 1, GRID - 1)])
+        at = least_place(lambda one: float(k(one)), grid[max(place - 1, 0)], grid[min(place + 1, GRID - 1)])
         found = min(found, float(k(at)))
     return max(found, 0.0)
 
@@ -360,7 +232,7 @@ def _by_theorem(
     now = _shares(weights, sizes)
     fits = np.all(variances > 0.0)
     plain = now, means[:, None], variances[:, None, None]
-    value = float(_bhattacharyya(*plain) if fits else now.min())
+    value = float(bhattacharyya(*plain) if fits else now.min())
     chernoff = chernoff_bound(*plain) if fits else value
     says = f"with probability {level:g} this is above {NOT_THIS}"
     return BayesErrorBound(value, chernoff, limit, level, "theorem 4.1", says)
@@ -401,6 +273,7 @@ def bootstrap_limit(
 
     Examples
     --------
+    >>> from discreet.models.class_overlap import bhattacharyya_bound
     >>> eyes = [[[1.0, 0.0], [0.0, 1.0]]] * 2
     >>> noise = ParameterNoise(mean=np.full((2, 2), 0.05), covariance=np.full((2, 2, 2), 0.05))
     >>> limit = bootstrap_limit([0.5, 0.5], [[0.0, 0.0], [3.0, 0.0]], eyes, [500, 500], noise)
@@ -410,11 +283,11 @@ def bootstrap_limit(
     rng = np.random.default_rng(0) if rng is None else rng
     integer("draws", draws, least=20)
     n = np.maximum(np.round(np.asarray(sizes, dtype=np.float64)), 1.0)
-    priors, mu, sigma = _parameters(_shares(weights, n), means, covariances)
+    priors, mu, sigma = parameters(_shares(weights, n), means, covariances)
     classes, d = mu.shape
     if n.shape != (classes,):
         raise ValueError(f"sizes={sizes!r}: expected how many rows each of the {classes} classes has")
-    factor = _positive_definite(sigma)
+    factor = positive_definite(sigma)
     each = level if weights is not None else (1.0 + level) / 2.0
     most = 1.0 - float(priors.max()) if weights is not None else _rest_limit(n, noise.of(classes, d)[0], noise, each)
     if n.min() <= d:
@@ -436,8 +309,8 @@ def bootstrap_limit(
     own = bartlett @ bartlett.swapaxes(-1, -2) / n[:, None, None] + inverse @ symmetric @ inverse.swapaxes(-1, -2)
     values, vectors = np.linalg.eigh(own)
     own = (vectors * np.maximum(values, FLOOR)[..., None, :]) @ vectors.swapaxes(-1, -2)
-    found = _overlap(shares, drawn_means, factor @ own @ factor.swapaxes(-1, -2))
-    log_value = math.log(max(float(_overlap(priors, mu, sigma)), 1e-300))
+    found = overlap(shares, drawn_means, factor @ own @ factor.swapaxes(-1, -2))
+    log_value = math.log(max(float(overlap(priors, mu, sigma)), 1e-300))
     low = float(np.quantile(np.log(np.maximum(found, 1e-300)), 1.0 - each))
     return min(most, math.exp(min(2.0 * log_value - low, 0.0)))
 
@@ -492,12 +365,12 @@ def bayes_error_bound(
     n = np.asarray(sizes, dtype=np.float64)
     if n.ndim != 1 or not np.all(np.isfinite(n)):
         raise ValueError(f"sizes={sizes!r}: expected how many rows each class has; write for example [500, 700]")
-    priors, mu, sigma = _parameters(_shares(weights, n), means, covariances)
+    priors, mu, sigma = parameters(_shares(weights, n), means, covariances)
     if len(n) != len(priors):
         raise ValueError(f"sizes={sizes!r}: expected how many rows each of the {len(priors)} classes has")
     if mu.shape == (2, 1):
         return _by_theorem(weights, mu[:, 0], sigma[:, 0, 0], n, noise, level)
     limit = bootstrap_limit(weights, mu, sigma, n, noise, level)
     says = f"with a probability of about {level:g} (parametric bootstrap, approximate) this is above {NOT_THIS}"
-    value = float(_bhattacharyya(priors, mu, sigma))
+    value = float(bhattacharyya(priors, mu, sigma))
     return BayesErrorBound(value, chernoff_bound(priors, mu, sigma), max(limit, value), level, "bootstrap", says)
