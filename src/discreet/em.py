@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from array_api_compat import array_namespace
 
-from discreet.door import Bound, Query, Release
+from discreet.door import Bound, Query, Question, Release
 from discreet.door.part import Part
 from discreet.door.registry import Maker, registered
 from discreet.records import Ball, Block, Box, Space
@@ -27,7 +27,7 @@ from discreet.records import Ball, Block, Box, Space
 __all__ = ["MODELS", "Model", "ModelQuery", "Step", "expectation_maximization", "registered_model"]
 
 Params = TypeVar("Params")
-Step = Callable[[Query], Release]
+Step = Callable[[Question], Release]
 
 MODELS: dict[type[Any], Maker] = {}
 

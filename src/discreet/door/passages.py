@@ -88,7 +88,7 @@ class Plan:
     law: Law | None
     exact: bool
     parts: Mapping[str, Part]
-    draw: Callable[[Array, Bits | None], Array] = field(repr=False)
+    draw: Callable[[Any, Bits | None], Array] = field(repr=False)
 
 
 class Passage(ABC):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
-from discreet.records import Ball, Block, Records, Space
+from discreet.records import Ball, Block, Box, Records, Space
 
 if TYPE_CHECKING:
     from discreet.door.passages import Passage, Setting
@@ -56,11 +56,12 @@ class Question(ABC):
     def check(self, space: Space | None, categories: Sequence[Sequence[Any]]) -> None:
         """Raise a ValueError where the question does not fit rows of these declarations; by public facts only.
 
-        A question that has a space of its own must have the curator's, or the ball around it, which clips nothing more:
-        two bounds for one thing are one too many.
+        A question that has a space of its own must have the curator's, or the ball around it, which clips nothing more,
+        or the ball that the curator's box is drawn around: two bounds for one thing are one too many.
         """
         own: Space | None = getattr(self, "space", None)
-        if own not in (None, space) and not (isinstance(own, Ball) and space is not None and own == space.around):
+        balls = isinstance(own, Ball) and space is not None and (own == space.around or Box.holding(own) == space)
+        if own not in (None, space) and not balls:
             raise ValueError(f"query={self.name!r}: expected the space of the curator, {space!r}; got {own!r}")
 
     def usual_loss(self, guarantee: Guarantee) -> Loss:
@@ -68,8 +69,11 @@ class Question(ABC):
         return additive_loss(guarantee)
 
     @abstractmethod
-    def collect(self, records: Records, setting: Setting) -> Array:
-        """Return what a passage draws from; private. It must not raise for anything in a row."""
+    def collect(self, records: Records, setting: Setting) -> Any:
+        """Return what the passage draws from; private. It must not raise for anything in a row.
+
+        An array, or, for a passage that must look at rows again and again once it has drawn noise, a way to sum.
+        """
 
 
 class Gathering(Question):

@@ -4,8 +4,8 @@ This room promises that every ε and δ it gives is a true bound under the relat
 are true. It knows nothing of data, queries or noise. It may import ``discreet.arguments`` and, from outside, numpy,
 scipy and (when a privacy loss distribution is needed) dp-accounting.
 
-Where to look: the values are in ``additive`` and ``stated``, what they have in common in ``loss``; the methods in
-``classical`` and ``exact``; the verbs in ``composing``, ``calibration`` and ``comparison``.
+Where to look: the values are in ``additive``, ``stated`` and ``objective``, what they have in common in ``loss``; the
+methods in ``classical`` and ``exact``; the verbs in ``composing``, ``calibration`` and ``comparison``.
 """
 
 from discreet.guarantees.additive import ClassicalGaussianLoss, GaussianLoss, GeometricLoss, LaplaceLoss
@@ -16,6 +16,7 @@ from discreet.guarantees.composition import Composition
 from discreet.guarantees.guarantee import Guarantee
 from discreet.guarantees.loss import Loss
 from discreet.guarantees.neighbors import Neighbors
+from discreet.guarantees.objective import ObjectiveLoss
 from discreet.guarantees.scenarios import dpem_losses
 from discreet.guarantees.stated import ApproximateLoss, BoundedRangeLoss, PureLoss, ZcdpLoss
 
@@ -32,6 +33,7 @@ __all__ = [
     "LaplaceLoss",
     "Loss",
     "Neighbors",
+    "ObjectiveLoss",
     "PureLoss",
     "ZcdpLoss",
     "calibrate",

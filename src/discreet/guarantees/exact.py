@@ -1,6 +1,6 @@
 """The tightest composition that is known for a list of losses.
 
-Four routes, each of them valid by itself; the answer is the best of those that apply.
+Five routes, each of them valid by itself; the answer is the best of those that apply.
 
 - ``gaussian``: all mechanisms are Gaussian. Their composition is exactly one Gaussian with μ² = Σμ_i², so the answer
   is exact in both directions and takes microseconds.
@@ -10,6 +10,7 @@ Four routes, each of them valid by itself; the answer is the best of those that 
 - ``renyi``: divergences of every order add up. The only route once a zCDP loss is there; the better one for many
   bounded-range losses, and for a δ so small, or a list so long, that the convolution's rounding would show.
 - ``pure``: Σε_i with the mechanisms' own failures; the only route at δ = 0.
+- ``one``: a loss that has a closed form for itself and the Gaussians beside it (``Loss.beside``) has it.
 
 A mechanism that may fail with probability δ_i is the mixture of a failure and of one that does not, so failures
 compose to 1 − Π(1 − δ_i) beside everything else.
@@ -21,6 +22,7 @@ import math
 from functools import cached_property
 
 from discreet.guarantees.composition import Composition, Losses
+from discreet.guarantees.loss import Loss
 from discreet.guarantees.normal import normal_delta, normal_epsilon
 from discreet.guarantees.pld import LossDistribution
 from discreet.guarantees.renyi import renyi_delta, renyi_epsilon
@@ -39,17 +41,26 @@ class Exact(Composition):
         largest = max((mu for mu, _ in mus), default=0.0)
         self.mu = largest * math.sqrt(math.fsum((mu / largest) ** 2 * count for mu, count in mus)) if mus else 0.0
         self._others = [(loss, count) for loss, count in self.counts.items() if loss.gaussian is None]
+        self._one = self._as_one()
         log_success = math.fsum(count * math.log1p(-loss.failure) for loss, count in self._others)
         self._failure = -math.expm1(log_success)
 
+    def _as_one(self) -> Loss | None:
+        """Return the one loss that it is, where a loss stands for itself and for all Gaussians beside it."""
+        if [count for _, count in self._others] != [1]:
+            return None
+        return self._others[0][0].beside(self.mu)
+
     @property
     def quick(self) -> bool:
-        """Only the closed form for Gaussians is."""
-        return not self._others
+        """Only the closed forms are."""
+        return not self._others or self._one is not None
 
     def _epsilon(self, delta: float) -> float:
         if not self._others:
             return normal_epsilon(self.mu, delta)
+        if self._one is not None:
+            return self._one.epsilon_at(delta)
         if delta < self._failure:
             return math.inf
         answers = [self._pure]
@@ -63,6 +74,8 @@ class Exact(Composition):
     def _delta(self, epsilon: float) -> float:
         if not self._others:
             return float(normal_delta(self.mu, epsilon))
+        if self._one is not None:
+            return float(self._one.delta_at(epsilon))
         if epsilon >= self._pure:
             return self._failure
         answers = [self._failure + (1.0 - self._failure) * renyi_delta(self._divergence, epsilon)]

@@ -100,6 +100,15 @@ class Loss(ABC):
         """The μ where the mechanism is exactly a Gaussian one, else None."""
         return None
 
+    @property
+    def dominating(self) -> float | None:
+        """The μ of a Gaussian mechanism that is no more private, where one is known beside that of ``pure``."""
+        return self.gaussian
+
+    def beside(self, mu: float) -> Loss | None:
+        """Return one loss for this mechanism and a Gaussian one together, where there is one that is as good."""
+        return None
+
     def epsilon_at(self, delta: float) -> float:
         """Return the least ε ≥ 0 that goes with ``delta``; ∞ where none does.
 

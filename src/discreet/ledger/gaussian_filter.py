@@ -69,8 +69,8 @@ class GaussianFilter(Filter):
     name = "gaussian"
 
     def price(self, loss: Loss) -> float:
-        """Return μ², of the Gaussian that the mechanism is or that dominates its pure ε."""
-        mu = loss.gaussian
+        """Return μ², of the Gaussian that the mechanism is, or of one that is known to be no more private."""
+        mu = loss.dominating
         if mu is None:
             mu = mu_of_pure(loss.pure) if math.isfinite(loss.pure) else math.inf
         return mu * mu

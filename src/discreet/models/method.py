@@ -14,7 +14,7 @@ from typing import Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.door import Query, Release, Sum
+from discreet.door import Question, Release, Sum
 from discreet.em import Step
 from discreet.guarantees import GaussianLoss, Guarantee, Loss, calibrate
 from discreet.records import Ball, Box
@@ -47,7 +47,7 @@ class Method(ABC, Generic[Found]):
         relative = [GaussianLoss(math.sqrt(share), promise.neighbors) for share in self.shares]
         return calibrate(promise, relative).losses
 
-    def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> list[tuple[Query, Loss]]:
+    def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> Sequence[tuple[Question, Loss]]:
         """Return what is like the measurements to come, so that what cannot be drawn is refused before it is paid."""
         return [(Sum(space), loss) for loss in set(losses)]
 

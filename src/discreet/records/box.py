@@ -98,6 +98,16 @@ class Box(Space):
     def _half(self) -> tuple[float, ...]:
         return tuple(b / 2.0 - a / 2.0 for a, b in self._pairs(self.dimension))
 
+    @classmethod
+    def holding(cls, ball: Ball) -> Self:
+        """Return the box around a ball, for rows whose columns are declared one by one.
+
+        >>> Box.holding(Ball(2, center=[0, 50]))
+        Box(low=(-2.0, 48.0), high=(2.0, 52.0))
+        """
+        center = np.array(ball.for_columns(ball.dimension).center)
+        return cls(center - ball.radius, center + ball.radius)
+
     @cached_property
     def around(self) -> Ball:
         """The smallest ball that holds the box, and a little more, so that it clips none of its rows.

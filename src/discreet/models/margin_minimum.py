@@ -1,0 +1,241 @@
+"""The minimum of a regularised margin loss, through the door: noise in the objective, or noise on what comes out.
+
+Three passages, one question. All of them go through the solver of ``margin_solver``, whose result is within
+r = (τ + …)/λ of the ideal minimum θ*, with τ fixed beforehand from public numbers; none says how long it took.
+
+**Gaussian noise in the objective** (``GaussianObjective``): the proof is beside its loss (``guarantees.objective``).
+The noise b is drawn rounded to a grid g, at most √D·g/2 away from the ideal one, which moves the minimum by at most
+√D·g/(2λ): this is added to r, so floats are covered too, and the release is exact. The result is moved into a public
+box, which brings no two points farther apart, before the noise that covers r is added on a grid.
+
+**The noise of 2011** (``PureObjective``; Chaudhuri, Monteleoni and Sarwate, with the factor that equation 12 of Sarwate
+and Chaudhuri leaves out). Rows of norm 1: b has the density ∝ e^(−ε'‖b‖/Δ), where the gradients of neighbours are at
+most Δ apart, Δ = 2m where rows are replaced and m where they come or go. The log-ratio of the densities is at most ε'
+from the noise and 2m·ln(1 + c/λ) from the determinants (m·ln(1 + c/λ) would do; theirs is kept). So ε' = ε − 2m·ln(1 +
+c/λ); where that is not above 0, λ is raised to c/(e^(ε/(4m)) − 1), which makes it ε/2. Here a share of ε covers r,
+by noise of density ∝ e^(−ε''‖z‖/(2r)). Drawn with floats: idealised.
+
+**Noise on the minimum** (``NoisyMinimum``). λ-strong convexity: ‖θ*(D) − θ*(D')‖ ≤ ‖∇J_D'(θ*(D))‖/λ = ‖Σ ∇ℓ over the
+rows that differ‖/λ ≤ m/λ where rows come or go and 2m/λ where they are replaced; the two computed ones are 2r farther
+apart at most. K problems: √K times that. Gaussian noise on a grid.
+
+In all of them K problems (one class against the others) have r√K together.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arguments import positive
+from discreet.door import Passage, Question
+from discreet.door.part import Part
+from discreet.door.passages import Plan, Setting
+from discreet.guarantees import Guarantee, Loss, Neighbors, ObjectiveLoss, PureLoss
+from discreet.models.features import Features
+from discreet.models.margin_losses import MarginLoss
+from discreet.models.margin_solver import MarginProblem, Sums, longest, tolerance
+from discreet.noise import Bits, EuclideanNoise, GaussianNoise
+from discreet.records import Records, Space
+
+__all__ = ["GaussianObjective", "Minimum", "MinimumPassage", "NoisyMinimum", "PureObjective", "pushes_of"]
+
+Array = NDArray[np.float64]
+
+FINENESS = 40  # of the grid of b
+SOLVED = 0.01  # of a pure ε, for what the solver leaves
+
+
+def pushes_of(neighbors: Neighbors, max_rows: int) -> int:
+    """Return how many rows of a unit differ between neighbours."""
+    return max_rows * (2 if neighbors is Neighbors.REPLACE_ONE else 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Minimum(Question):
+    """θ at the minimum, one row of it for two classes, else one for each class against the others.
+
+    Parameters
+    ----------
+    features : Features
+    loss : MarginLoss
+    ridge : float
+        λ.
+    classes : int
+        How many labels are declared.
+    way : MinimumPassage
+    column : int
+        Which of the columns of categories holds them.
+    """
+
+    features: Features
+    loss: MarginLoss
+    ridge: float
+    classes: int
+    way: MinimumPassage
+    column: int = 0
+    name = "minimum"
+
+    def __post_init__(self) -> None:
+        positive("ridge", self.ridge)
+
+    @property
+    def passage(self) -> Passage:
+        """The way that it was made for."""
+        return self.way
+
+    @property
+    def dimension(self) -> int:
+        """The number of columns."""
+        return self.features.space.dimension
+
+    @property
+    def problems(self) -> int:
+        """K: how many minima there are."""
+        return 1 if self.classes == 2 else self.classes
+
+    def check(self, space: Space | None, categories: Sequence[Sequence[Any]]) -> None:
+        """Raise where the space is another one, or the column has another number of labels."""
+        if self.features.space != space:
+            raise ValueError(f"query={self.name!r}: expected the space of the curator, {space!r}")
+        have = [len(values) for values in categories]
+        if self.column >= len(have) or have[self.column] != self.classes:
+            raise ValueError(f"column={self.column}: expected a column of {self.classes} categories; they have {have}")
+
+    def usual_loss(self, guarantee: Guarantee) -> Loss:
+        """Return none: a minimum's loss depends on its ridge, so it is stated."""
+        raise ValueError(
+            f"loss={guarantee}: expected the loss itself, which depends on the ridge; see models.objective"
+        )
+
+    def collect(self, records: Records, setting: Setting) -> Sums:
+        """Return a way to sum over the rows."""
+        return records.reduce
+
+    def problem(self, setting: Setting, positive: int) -> MarginProblem:
+        """Return one class against the others."""
+        return MarginProblem(
+            self.features, self.loss, self.ridge, self.column, positive, setting.rows, setting.accumulation
+        )
+
+    def solved(self, sums: Sums, setting: Setting, noise: Array, tau: float) -> Array:
+        """Return the minima for these rows of noise, one after the other."""
+        found = [
+            self.problem(setting, 1 if self.classes == 2 else place).minimum(sums, b, tau)
+            for place, b in enumerate(noise)
+        ]
+        return np.concatenate(found)
+
+
+class MinimumPassage(Passage):
+    """What the three have in common."""
+
+    kind: ClassVar[str] = "sampled"
+
+    @abstractmethod
+    def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:
+        """Return the draw."""
+
+    def _checked(self, query: Question) -> Minimum:
+        if not isinstance(query, Minimum):
+            raise ValueError(f"query={query.name!r}: expected a Minimum")
+        return query
+
+    def _parts(self, query: Minimum) -> dict[str, Part]:
+        return {"theta": Part((query.problems, query.features.size))}
+
+
+@dataclass(frozen=True)
+class GaussianObjective(MinimumPassage):
+    """Gaussian noise in the objective; see the module."""
+
+    def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:
+        """Return the draw for an ``ObjectiveLoss``, which must be the mechanism's own."""
+        query = self._checked(query)
+        if not isinstance(loss, ObjectiveLoss):
+            raise ValueError(f"loss={loss!r}: expected an ObjectiveLoss")
+        rows, problems, size = setting.max_rows, query.problems, query.features.size
+        determinant = problems * rows * math.log1p(query.loss.most_curvature / query.ridge)
+        own = (pushes_of(setting.neighbors, rows), problems)
+        if (loss.pushes, loss.problems) != own or loss.determinant < determinant * (1.0 - 1e-12):
+            raise ValueError(
+                f"loss={loss!r}: expected pushes={own[0]}, problems={own[1]} and a determinant of at least "
+                f"{determinant!r}, which are those of this question"
+            )
+        law = GaussianNoise(1.0 / loss.shift, FINENESS)
+        problem = query.problem(setting, 1)
+        tau, most = tolerance(problem, law.scale), longest(problem, law.scale)
+        left = math.sqrt(problems) * (tau + math.sqrt(size) * law.grid / 2.0) / query.ridge
+        cover = GaussianNoise.for_query(mu=loss.solver, sensitivity=2.0 * left, largest=most, size=problems * size)
+
+        def draw(sums: Sums, bits: Bits | None) -> Array:
+            noise = np.asarray(law.grid * law.sample((problems, size), bits), dtype=np.float64)
+            found = np.clip(query.solved(sums, setting, noise, tau), -most, most)
+            return np.asarray(cover.add(found, bits))
+
+        return Plan(self.kind, loss, None, True, self._parts(query), draw)
+
+
+@dataclass(frozen=True)
+class PureObjective(MinimumPassage):
+    """The noise of 2011; see the module. The question's ridge is the one asked for, raised where ε needs it."""
+
+    def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:
+        """Return the draw for a ``PureLoss``."""
+        query = self._checked(query)
+        if not isinstance(loss, PureLoss):
+            raise ValueError(f"loss={loss!r}: expected a PureLoss")
+        size, share = query.features.size, loss.epsilon / query.problems
+        solved, spent = SOLVED * share, (1.0 - SOLVED) * share
+        ridge = self.ridge(query, spent, setting.max_rows)
+        spent -= 2.0 * setting.max_rows * math.log1p(query.loss.most_curvature / ridge)
+        law = EuclideanNoise(pushes_of(setting.neighbors, setting.max_rows) / spent, size)
+        asked = Minimum(query.features, query.loss, ridge, query.classes, self, query.column)
+        tau = tolerance(asked.problem(setting, 1), law.scale * size)
+        cover = EuclideanNoise(2.0 * tau / ridge / solved, size)
+
+        def draw(sums: Sums, bits: Bits | None) -> Array:
+            found = asked.solved(sums, setting, law.sample(query.problems, bits), tau)
+            return np.asarray(found + cover.sample(query.problems, bits).ravel())
+
+        return Plan(self.kind, loss, None, False, self._parts(query), draw)
+
+    @staticmethod
+    def ridge(query: Minimum, epsilon: float, max_rows: int) -> float:
+        """Return λ: as asked for, or where that leaves nothing of ε what leaves half of it for the noise."""
+        curvature = query.loss.most_curvature
+        if 2.0 * max_rows * math.log1p(curvature / query.ridge) < epsilon:
+            return query.ridge
+        return curvature / math.expm1(epsilon / (4.0 * max_rows))
+
+
+@dataclass(frozen=True)
+class NoisyMinimum(MinimumPassage):
+    """Noise on the minimum; see the module."""
+
+    kind = "additive"
+
+    def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:
+        """Return the draw for a Gaussian loss."""
+        query = self._checked(query)
+        if loss.gaussian is None:
+            raise ValueError(f"loss={loss!r}: expected a GaussianLoss")
+        problems, size = query.problems, query.features.size
+        problem = query.problem(setting, 1)
+        tau, most = tolerance(problem, 0.0), longest(problem, 0.0)
+        apart = (pushes_of(setting.neighbors, setting.max_rows) + 2.0 * tau) / query.ridge
+        law = GaussianNoise.for_query(
+            mu=loss.gaussian, sensitivity=math.sqrt(problems) * apart, largest=most, size=problems * size
+        )
+
+        def draw(sums: Sums, bits: Bits | None) -> Array:
+            found = np.clip(query.solved(sums, setting, np.zeros((problems, size)), tau), -most, most)
+            return np.asarray(law.add(found, bits))
+
+        return Plan(self.kind, loss, law, True, self._parts(query), draw)
