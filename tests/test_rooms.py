@@ -16,7 +16,7 @@ SOURCE = Path(discreet.__file__).parent
 # From top to bottom, as in CONTRIBUTING.md. Each may import itself and those before it.
 ROOMS = [
     "arguments", "plain", "guarantees", "noise", "ledger", "records", "door", "planning", "mechanisms", "em",
-    "model_check", "models", "statistics", "database", "estimators", "datasets",
+    "model_check", "models", "statistics", "database", "signals", "estimators", "datasets",
 ]  # fmt: skip
 
 HEAVY = {

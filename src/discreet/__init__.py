@@ -30,13 +30,16 @@ from discreet.ledger import BudgetExceeded, Ledger
 from discreet.records import Ball, Box, Category, Number, Schema, Table
 
 if TYPE_CHECKING:
-    from discreet import database, mechanisms, planning, statistics
+    from discreet import database, mechanisms, planning, signals, statistics
     from discreet.database.front import StatisticalDatabase
     from discreet.em import Model
     from discreet.estimators.factor_analysis import FactorAnalysis
     from discreet.estimators.gaussian_classifier import GaussianClassifier
     from discreet.estimators.gaussian_mixture import GaussianMixture
     from discreet.estimators.kmeans import KMeans
+    from discreet.estimators.linear_regression import LinearRegression
+    from discreet.estimators.linear_svc import LinearSVC
+    from discreet.estimators.logistic_regression import LogisticRegression
     from discreet.estimators.own_model import fit_model
     from discreet.estimators.pca import PCA
     from discreet.estimators.scoring import private_score
@@ -64,6 +67,9 @@ __all__ = [
     "KMeans",
     "LaplaceLoss",
     "Ledger",
+    "LinearRegression",
+    "LinearSVC",
+    "LogisticRegression",
     "Mode",
     "Model",
     "Moments",
@@ -92,6 +98,7 @@ __all__ = [
     "plan",
     "planning",
     "private_score",
+    "signals",
     "statistics",
 ]
 
@@ -102,6 +109,9 @@ _LATER = {
     "GaussianClassifier": "discreet.estimators.gaussian_classifier",
     "GaussianMixture": "discreet.estimators.gaussian_mixture",
     "KMeans": "discreet.estimators.kmeans",
+    "LinearRegression": "discreet.estimators.linear_regression",
+    "LinearSVC": "discreet.estimators.linear_svc",
+    "LogisticRegression": "discreet.estimators.logistic_regression",
     "Model": "discreet.em",
     "StatisticalDatabase": "discreet.database.front",
     "TableMixture": "discreet.estimators.table_mixture",
@@ -111,7 +121,7 @@ _LATER = {
     "plan": "discreet.planning",
     "private_score": "discreet.estimators.scoring",
 }
-_ROOMS_LATER = ("database", "mechanisms", "planning", "statistics")
+_ROOMS_LATER = ("database", "mechanisms", "planning", "signals", "statistics")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Tables to learn on: one bundled, six fetched, six generated.
+"""Tables to learn on: two bundled, six fetched, six generated.
 
 What this room promises:
 
@@ -32,6 +32,7 @@ from discreet.datasets.fetchers import (
 from discreet.datasets.hyperplane_sets import make_cm1, make_cm2, make_synth
 from discreet.datasets.stroke import make_stroke
 from discreet.datasets.truth import Mixture, Plane
+from discreet.datasets.uk_drivers import load_uk_drivers
 from discreet.datasets.xi_mixtures import make_xi_correlated, make_xi_pair
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "fetch_pima",
     "fetch_s1",
     "load_adult",
+    "load_uk_drivers",
     "make_cm1",
     "make_cm2",
     "make_stroke",

@@ -22,6 +22,7 @@ from discreet.door.question import Gathering, Question
 from discreet.door.release import PublicSize, Release, simulate
 from discreet.door.schedule import Schedule
 from discreet.door.selection import Mode, Selection
+from discreet.door.standing import Standing
 
 __all__ = [
     "Additive",
@@ -45,6 +46,7 @@ __all__ = [
     "Release",
     "Schedule",
     "Selection",
+    "Standing",
     "Sum",
     "open_rows",
     "simulate",

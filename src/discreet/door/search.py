@@ -9,15 +9,15 @@ measured: a sum that divides by an exact count, say, is fine row by row and not 
 
 Starts: corners of the space, its centre, rows inside, far outside, equal rows, changed categories. From the best of
 them, steepest ascent with numerical gradients, in coordinates in which the space is a unit box, and by changing one
-category at a time. How many categories a row has in how many columns says ``query.categories``: a number for one
-column, a tuple for several.
+category at a time; the best climb side by side, because a query answers for many rows nearly as fast as for one. How
+many categories a row has in how many columns says ``query.categories``: a number for one column, a tuple for several.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 CHANGES = 128  # of one category that a step of the climb tries
+SIDE_BY_SIDE = 2**21  # numbers a side that climbs may hold at a time; those of large queries go one after the other
 
 
 @dataclass(frozen=True)
@@ -56,20 +57,26 @@ class Finding:
 
 def worst_neighbours(query: Query, rng: np.random.Generator, *, starts: int = 64, steps: int = 30) -> list[Finding]:
     """Return what the search found for each norm that the query bounds."""
+    rows = _starts(rng, 2 * query.dimension, starts)
+    codes = np.stack([random_codes(query, rng, len(rows)) for _ in range(2)], axis=1)
+    pairs = rows.reshape(len(rows), 2, query.dimension)
+    alone, among = _contributions(query, pairs, codes), _among_others(query, rng, pairs, codes)
+    together = max(1, SIDE_BY_SIDE // ((2 * query.dimension + 1) * query.size))
     findings = []
     for norm in NORMS:
-        one_norm = norm.removeprefix("replace_")
-        bound = query.bound.replace(one_norm) if norm.startswith("replace") else query.bound.norm(one_norm)
+        sides, one_norm = 1 + norm.startswith("replace"), norm.removeprefix("replace_")
+        bound = query.bound.norm(one_norm) if sides == 1 else query.bound.replace(one_norm)
         if math.isfinite(bound):
-            distance = _distance(query, norm)
-            rows = _starts(rng, 2 * query.dimension, starts)
-            codes = np.hstack([random_codes(query, rng, len(rows)) for _ in range(2)])
-            found = distance(rows, codes)
-            for index in _best(found):
-                climbed = _climb(distance, rows[index], codes[index], _counts(query) * 2, steps, rng)
-                found = np.append(found, climbed)
-            found = np.append(found, _among_others(query, norm, rng, rows, codes))
-            findings.append(Finding(norm, float(found.max()), bound, query.bound.attained.get(norm, 1.0)))
+            found = _apart(alone[:, :sides], norm)
+            best = _best(found)
+            climbed = [
+                _climb(query, norm, pairs[some, :sides], codes[some, :sides], steps, rng)
+                for some in np.split(best, range(together, len(best), together))
+            ]
+            # The sums' own float error is charged apart (Query.float_error); a few rows have next to none.
+            moved = _length(among[sides], norm) * (1.0 - 1e-11)
+            largest = float(np.concatenate([found, *climbed, moved]).max())
+            findings.append(Finding(norm, largest, bound, query.bound.attained.get(norm, 1.0)))
     return findings
 
 
@@ -77,9 +84,6 @@ def _best(found: Array) -> NDArray[np.int64]:
     """Return where the four largest values are that differ: many corners are as good as each other."""
     _, places = np.unique(np.round(-found / max(float(found.max()), 1e-300), 9), return_index=True)
     return np.asarray(places[:4], dtype=np.int64)
-
-
-Distance = Callable[[Array, Codes], Array]
 
 
 def _counts(query: Query) -> tuple[int, ...]:
@@ -111,77 +115,91 @@ def _block(query: Query, unit: Array, codes: Codes) -> Block:
     return Block(unit if space is None else _from_unit_box(space, unit), codes)
 
 
+def _contributions(query: Query, unit: Array, codes: Codes) -> Array:
+    """Return the contributions of rows in any arrangement, along the last axis."""
+    shape = unit.shape[:-1]
+    block = _block(query, unit.reshape(math.prod(shape), -1), codes.reshape(math.prod(shape), -1))
+    return np.asarray(query.contributions(block), dtype=np.float64).reshape(*shape, query.size)
+
+
 def _length(difference: Array, norm: str) -> Array:
-    return np.asarray(np.linalg.norm(difference, ord=2 if norm.endswith("l2") else 1, axis=1))
+    return np.asarray(np.linalg.norm(difference, ord=2 if norm.endswith("l2") else 1, axis=-1))
 
 
-def _distance(query: Query, norm: str) -> Distance:
-    """Return the function to be made large: of pairs of rows side by side, and of their categories."""
-    d = query.dimension
-
-    def contributions(unit: Array, codes: Codes) -> Array:
-        return np.asarray(query.contributions(_block(query, unit, codes)), dtype=np.float64)
-
-    def distance(rows: Array, codes: Codes) -> Array:
-        half = codes.shape[1] // 2
-        difference = contributions(rows[:, :d], codes[:, :half])
-        if norm.startswith("replace"):
-            difference = difference - contributions(rows[:, d:], codes[:, half:])
-        return _length(difference, norm)
-
-    return distance
+def _apart(sides: Array, norm: str) -> Array:
+    """Return the length of contributions, or how far two are apart; the last axis but one holds one or both."""
+    return _length(sides[..., 0, :] if sides.shape[-2] == 1 else sides[..., 0, :] - sides[..., 1, :], norm)
 
 
-def _among_others(query: Query, norm: str, rng: np.random.Generator, rows: Array, codes: Codes) -> Array:
-    """Return how far the measured sum moves in small data sets when one row goes, or is replaced."""
-    d, half = query.dimension, codes.shape[1] // 2
+def _among_others(query: Query, rng: np.random.Generator, pairs: Array, codes: Codes) -> dict[int, Array]:
+    """Return how the measured sum moves in small data sets when one row goes (1), and when it is replaced (2)."""
 
     def total(unit: Array, code: Codes) -> Array:
         return np.asarray(query.sum(_block(query, unit, code)), dtype=np.float64)
 
-    moves = []
+    gone, replaced = [], []
     for others in (1, 2, 3, 10) * 8:
-        some = rng.integers(0, len(rows), others + 1)
-        unit, code = np.clip(rows[some], -4.0, 4.0), codes[some]
-        before = total(unit[:, :d], code[:, :half])
-        if norm.startswith("replace"):
-            after = total(np.vstack([unit[:1, d:], unit[1:, :d]]), np.vstack([code[:1, half:], code[1:, :half]]))
-        else:
-            after = total(unit[1:, :d], code[1:, :half])
-        moves.append(before - after)
-    # The sums' own float error is charged apart (Query.float_error); a few rows have next to none.
-    return _length(np.array(moves), norm) * (1.0 - 1e-11)
+        some = rng.integers(0, len(pairs), others + 1)
+        unit, code = np.clip(pairs[some], -4.0, 4.0), codes[some]
+        before = total(unit[:, 0], code[:, 0])
+        gone.append(before - total(unit[1:, 0], code[1:, 0]))
+        unit[0, 0], code[0, 0] = unit[0, 1], code[0, 1]
+        replaced.append(before - total(unit[:, 0], code[:, 0]))
+    return {1: np.array(gone), 2: np.array(replaced)}
 
 
-def _climb(
-    distance: Distance, start: Array, codes: Codes, counts: tuple[int, ...], steps: int, rng: np.random.Generator
-) -> float:
-    """Return the distance reached by steepest ascent with numerical gradients, a line search, and changed codes."""
+def _climb(query: Query, norm: str, pairs: Array, codes: Codes, steps: int, rng: np.random.Generator) -> Array:
+    """Return the distances reached by steepest ascent with numerical gradients, a line search, and changed codes."""
 
-    def at(points: Array) -> Array:
-        return distance(points, np.repeat(codes[None, :], len(points), axis=0))
+    def at(unit: Array, code: Codes) -> Array:
+        return _apart(_contributions(query, unit, np.broadcast_to(code, (*unit.shape[:-1], code.shape[-1]))), norm)
 
-    point = np.clip(start, -4.0, 4.0)
-    value = float(at(point[None, :])[0])
-    nudge = 1e-5 * np.eye(len(point))
+    _, sides, d = pairs.shape
+    counts = _counts(query) * sides
+    points = np.clip(pairs, -4.0, 4.0)
+    values = at(points, codes)
+    reached = [values]
+    lengths = 2.0 ** -np.arange(-1.0, 18.0)[:, None, None]
     for _ in range(steps):
-        before = value
-        others = _changed(codes, counts, rng)
-        if len(others):
-            values = distance(np.repeat(point[None, :], len(others), axis=0), others)
-            if values.max() > value:
-                codes, value = others[values.argmax()].copy(), float(values.max())
-        if len(point):
-            slope = at(point + nudge) - at(point - nudge)
-            length = float(np.linalg.norm(slope))
-            if length > 0.0:
-                line = point + np.outer(2.0 ** -np.arange(-1.0, 18.0), slope / length)
-                values = at(line)
-                if values.max() > value:
-                    point, value = line[values.argmax()], float(values.max())
-        if value <= before:
+        before = values
+        changed = np.stack([_changed(each.ravel(), counts, rng) for each in codes])
+        if changed.size:
+            others = changed.reshape(len(codes), -1, *codes.shape[1:])
+            unmoved = np.broadcast_to(points[:, None], (*others.shape[:3], d))
+            codes, values = _better(others, at(unmoved, others), codes, values)
+        if d:
+            slopes = _slopes(query, norm, points, codes)
+            steepness = np.linalg.norm(slopes, axis=(1, 2), keepdims=True)
+            ways = np.divide(slopes, steepness, out=np.zeros_like(slopes), where=steepness > 0.0)
+            lines = points[:, None] + lengths * ways[:, None]
+            points, values = _better(lines, at(lines, codes[:, None]), points, values)
+        reached.append(values)
+        going = values > before
+        points, codes, values = points[going], codes[going], values[going]
+        if not len(values):
             break
-    return value
+    return np.concatenate(reached)
+
+
+def _slopes(query: Query, norm: str, points: Array, codes: Codes) -> Array:
+    """Return how the distance grows with each coordinate; each side moves while the other stands still."""
+    climbs, sides, d = points.shape
+    nudges = 1e-5 * np.vstack([np.zeros(d), np.eye(d), -np.eye(d)])
+    nudged = points[:, :, None, :] + nudges
+    code = np.broadcast_to(codes[:, :, None, :], (climbs, sides, len(nudges), codes.shape[-1]))
+    each = _contributions(query, nudged, code)
+    moved = each[:, :, 1:] if sides == 1 else each[:, :, 1:] - each[:, ::-1, :1]
+    distances = _length(moved, norm)
+    return distances[..., :d] - distances[..., d:]
+
+
+def _better(tried: Any, found: Array, now: Any, values: Array) -> tuple[Any, Array]:
+    """Return the best that each climb tried, or where it is where nothing is better, with its value."""
+    climbs = np.arange(len(tried))
+    best = found.argmax(axis=1)
+    up = found[climbs, best] > values
+    chosen = np.where(up[:, None, None], tried[climbs, best], now)
+    return chosen, np.where(up, found[climbs, best], values)
 
 
 def _from_unit_box(space: Box | Ball, unit: Array) -> Array:

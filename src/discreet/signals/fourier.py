@@ -1,0 +1,206 @@
+"""Private series by their leading Fourier coefficients: a smooth series has few, and few take little noise.
+
+One *event* moves k of T coefficients by B·√(k/T) (``fourier_operator``). Noise of deviation σ on each comes back as
+σ·√(k/T) at each step: k/T of what a plain release of the series would need. One *person* in all steps moves the
+constant as far as everything together: fewer coefficients take no less noise each, but there are fewer of them.
+
+**Laplace noise** is the method of Rastogi and Nath (2010, FPA_k). They scale it by √k·Δ₂/ε for k complex coefficients,
+which are 2k real numbers, so that √(2k)·Δ₂/ε is needed. Here k counts real numbers, and the L1 norm is over those.
+
+**How many.** For events it is chosen by the exponential mechanism (``fourier_choice``). If the noise on a coefficient
+does not depend on k (persons, Gaussian noise) nothing has to be chosen beforehand: all are released, and those are kept
+that an unbiased estimate of the error keeps, Σ_{i>k} (c_i² − σ²) + k·σ². After a choice it may still leave some out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.door import Declarations, Release
+from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
+from discreet.noise import Bits
+from discreet.signals.additive import promised_delta, quietest
+from discreet.signals.column_sums import ColumnSums
+from discreet.signals.fourier_choice import Kept
+from discreet.signals.fourier_operator import Fourier
+from discreet.signals.operators import Identity
+from discreet.signals.series import Series, Steps
+from discreet.signals.signal import Signal
+from discreet.signals.step_sums import StepSums
+from discreet.signals.wave_sums import WaveSums
+
+__all__ = ["Waves", "fourier"]
+
+Array = NDArray[np.float64]
+
+CHOOSING = 0.1  # of the budget: how many coefficients
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Waves(Signal):
+    """A private series of few Fourier coefficients.
+
+    Attributes
+    ----------
+    kept : int
+        How many coefficients the series has; the others are taken to be 0.
+    spectrum : array of shape (kept,)
+        These coefficients, in the order of ``Fourier``; about the middle of the bounds where rows are persons and their
+        number is public.
+    """
+
+    kept: int = 0
+    spectrum: Array | None = None
+
+    def _shown(self) -> str:
+        return f"{super()._shown()}, of {self.kept} Fourier coefficients"
+
+
+def fourier(
+    data: Any,
+    *,
+    time: str | int | None = None,
+    value: str | int | None = None,
+    steps: int | Steps | None = None,
+    coefficients: int | None = None,
+    epsilon: float,
+    delta: float = 1e-6,
+    method: str | None = None,
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Waves:
+    """Return a private series by its leading Fourier coefficients.
+
+    Parameters
+    ----------
+    data, time, value, steps
+        The rows and the steps, as in ``running_sum``.
+    coefficients : int or None
+        How many to keep: an odd number, for a constant and whole pairs, or as many as there are steps. A cycle of p
+        steps needs more than 2T/p. None chooses privately: for events by the exponential mechanism, at a tenth of the
+        budget; for persons with Gaussian noise from all coefficients once they are released, which costs nothing. What
+        turns out to be mostly noise is left out afterwards.
+    epsilon, delta : float
+    method : {"gaussian", "laplace"} or None
+        The noise. Laplace noise spends no δ. It grows with the L1 norm and so faster with k; it is the one of Rastogi
+        and Nath (2010). None: Laplace where ``delta=0``; else the one of lower variance where ``coefficients`` are
+        given, and Gaussian where they are chosen.
+    bits : Bits
+        Seeded bits, for a test.
+    **declared
+        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+
+    Returns
+    -------
+    Waves
+        ``deviation`` and ``interval`` speak of the noise alone: not of what the coefficients that are left out had.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import signals
+    >>> hours = np.repeat(np.arange(48) + 0.5, 1000 + (300 * np.sin(np.arange(48) * np.pi / 12)).astype(int))
+    >>> found = signals.fourier(hours, time=0, steps=48, coefficients=5, epsilon=1.0, bounds=(0, 48))
+    >>> bool(abs(found.value[6] - 1300) < 30), found.level, bool(found.deviation[0] < 1.0)
+    (True, 'event', True)
+    """
+    spent = promised_delta("method", method, delta)
+    series = Series.of(
+        data, time=time, value=value, steps=steps, epsilon=epsilon, delta=spent, bits=bits, declared=declared
+    )
+    T = series.count
+    if coefficients is not None or T == 1:
+        operator = Fourier(T, 1 if coefficients is None else coefficients)
+        query = _query(series, operator)
+        release = series.curator.measure(query, quietest(series, query, method), bits=bits)
+        return _answered(series, operator, [release])
+    norm = "l2" if series.promise.delta else "l1"
+    fewest, all_ = (series.curator.setting.sensitivity(_query(series, Fourier(T, k)), norm) for k in (1, T))
+    if all_ <= (1.0 + 1e-6) * fewest:
+        return _answered(series, Fourier(T, T), [series.measure(Identity(T))], trim=True)
+    choosing, measuring = _losses(CHOOSING, series.promise)
+    candidates = _candidates(T)
+    queries = [_query(series, Fourier(T, k)) for k in candidates]
+    laws = [series.curator.plan(query, measuring, bits=bits).law for query in queries]
+    energies = tuple(k * law.variance for k, law in zip(candidates, laws, strict=True) if law is not None)
+    kept = Kept(series.query(Identity(T)), candidates, energies)
+    series.curator.plan(kept, choosing, bits=bits)
+    schedule = series.curator.reserve([choosing, measuring], query="fourier")
+    chosen = schedule.measure(kept, bits=bits)
+    place = int(chosen.value[0])
+    measured = schedule.measure(queries[place], bits=bits)
+    return _answered(series, Fourier(T, candidates[place]), [chosen, measured], trim=True)
+
+
+def _candidates(count: int) -> tuple[int, ...]:
+    """Return 1, 3, 5, 9, 17, … and T.
+
+    >>> _candidates(20)
+    (1, 3, 5, 9, 17, 20)
+    """
+    return (1, *(k for k in (2**i + 1 for i in range(1, 23)) if k < count), count)
+
+
+def _query(series: Series, operator: Fourier) -> StepSums | ColumnSums:
+    """Return the query of F·S, with the bound of ``WaveSums`` for events; of S itself where F is square.
+
+    All coefficients are the series in other coordinates, and in its own one event moves one number: the L1 norm is 1.
+    """
+    query = series.query(Identity(series.count) if operator.kept == series.count else operator)
+    if query.operator is not operator:
+        return query
+    if isinstance(query, StepSums):
+        return WaveSums(query.space, operator, query.time, query.value, query.start, query.stop)
+    return query
+
+
+@lru_cache(maxsize=64)  # it takes a second, and is often repeated
+def _losses(share: float, promise: Guarantee) -> tuple[Loss, Loss]:
+    """Return a loss to choose by and one to measure by, ρ = ε²/8 and μ²/2 in these shares; by ε where δ = 0."""
+    if not promise.delta:
+        each = share * promise.epsilon, (1.0 - share) * promise.epsilon
+        return BoundedRangeLoss(each[0], promise.neighbors), LaplaceLoss(each[1], promise.neighbors)
+    relative: list[Loss] = [
+        BoundedRangeLoss(math.sqrt(8.0 * share), promise.neighbors),
+        GaussianLoss(math.sqrt(2.0 * (1.0 - share)), promise.neighbors),
+    ]
+    choosing, measuring = calibrate(promise, relative).losses
+    return choosing, measuring
+
+
+def _answered(series: Series, operator: Fourier, releases: Sequence[Release], *, trim: bool = False) -> Waves:
+    """Return the series of the coefficients that were released last; some of them where it pays to leave others out."""
+    law, found, T = releases[-1].law, np.array(releases[-1].value), operator.count
+    assert law is not None
+    peak = law.scale * (1.0 if operator.kept == T else math.sqrt((1.0 if operator.kept == 1 else 2.0) / T))
+    if operator.kept == T:
+        found = operator.apply(found)
+    if trim:
+        ks = np.array([k for k in _candidates(T) if k <= operator.kept])
+        risks = np.append(np.cumsum((found**2 - law.variance)[::-1])[::-1], 0.0)[ks] + ks * law.variance
+        operator = Fourier(T, int(ks[risks.argmin()]))
+        found = found[: operator.kept]
+    values = operator.back(found)
+    rows, query = series.curator.size.rows, series.query(Identity(T))
+    if isinstance(query, ColumnSums) and query.centred and rows is not None:
+        values = values + rows * query.middle
+    deviation = math.sqrt(law.variance) * operator.column_norm("l2")
+    return Waves.of(
+        values,
+        series.curator,
+        series.promise,
+        releases,
+        times=series.steps.starts,
+        level=series.level,
+        deviation=np.full(T, deviation),
+        peak=np.full(T, peak),
+        kept=operator.kept,
+        spectrum=found,
+    )

@@ -1,0 +1,133 @@
+"""Running sums at every step of a private series, by one release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arguments import choice
+from discreet.door import Declarations
+from discreet.noise import Bits
+from discreet.signals.blt import streaming
+from discreet.signals.factorization import Blocks, Doubling, Factorization, square_root
+from discreet.signals.series import Series, Steps
+from discreet.signals.signal import Signal
+from discreet.signals.tree import Tree, TreeSums
+
+__all__ = ["METHODS", "answered", "running_sum"]
+
+Array = NDArray[np.float64]
+
+METHODS: dict[str, Callable[[int], Factorization]] = {
+    "toeplitz": square_root,
+    "streaming": streaming,
+    "doubling": lambda count: Doubling(Blocks(count)),
+    "tree": lambda count: TreeSums(Tree(count)),
+}
+
+
+def running_sum(
+    data: Any,
+    *,
+    time: str | int | None = None,
+    value: str | int | None = None,
+    steps: int | Steps | None = None,
+    epsilon: float,
+    delta: float = 1e-6,
+    method: str = "toeplitz",
+    monotone: bool = False,
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Signal:
+    """Return the private running sum S_1 + … + S_t after every step of a series.
+
+    All of them together cost what is promised, once. The noise of one grows with the logarithm of their number.
+
+    Parameters
+    ----------
+    data : Curator, Records, array, data frame, path of Parquet files, Dask collection
+        Long rows, one an event, or wide rows, one a person with a column for every step (``signals.series``).
+    time : str or int, optional
+        The column of times, for long rows; None for wide ones.
+    value : str or int, optional
+        The column of values to add up; None to count events.
+    steps : int or Steps, optional
+        How many equal steps the declared range of times is cut into, or a public grid within it. Times are clipped into
+        the declared range first, so declare it wider than the grid where late or early rows must not fall into the
+        steps at the ends. None for wide rows.
+    epsilon, delta : float
+        The promise. Noise is Gaussian; at δ = 0, for the tree alone, Laplace.
+    method : str
+        ``"toeplitz"``: the square root of the matrix of ones, the least noise. ``"streaming"``: what ``Stream`` does
+        with a known number of steps, nearly the same noise. ``"doubling"``: what it does without. ``"tree"``: binary
+        tree, a baseline, and the way to δ = 0.
+    monotone : bool
+        Whether to make sums of values that are declared at least 0 increase, by isotonic regression. It is free,
+        and never farther from the truth in the sum of squares over variances; ``deviation`` and limits stay those of
+        the noise.
+    bits : Bits, optional
+        Seeded bits, for a test; the answer is then not private and says so.
+    **declared
+        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+
+    Returns
+    -------
+    Signal
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import signals
+    >>> hours = np.random.default_rng(0).uniform(0.0, 24.0, 10_000)
+    >>> total = signals.running_sum(hours, time=0, steps=24, epsilon=1.0, bounds=(0, 24))
+    >>> bool(abs(total.value[-1] - 10_000) < 200), total.deviation[-1] < 20.0
+    (True, np.True_)
+    >>> total
+    <Signal of 24 steps, event-level: at (ε=1, δ=1e-06) replace-one for each row, NOT RECORDED in any ledger>
+    """
+    choice("method", method, METHODS)
+    series = Series.of(
+        data, time=time, value=value, steps=steps, epsilon=epsilon, delta=delta, bits=bits, declared=declared
+    )
+    if not series.promise.delta and method != "tree":
+        raise ValueError(
+            f"delta={delta!r}: expected δ above 0 for method={method!r}; write delta=1e-6, or method='tree', which "
+            "takes Laplace noise"
+        )
+    if not isinstance(monotone, bool):
+        raise ValueError(f"monotone={monotone!r}: expected True or False")
+    if monotone and not series.nonnegative:
+        raise ValueError("monotone=True: expected values that are declared at least 0; sums of others may decrease")
+    return answered(series, METHODS[method](series.count), monotone=monotone)
+
+
+def answered(series: Series, factors: Factorization, *, monotone: bool = False) -> Signal:
+    """Measure C·S, and return B times what came out, about zero."""
+    release = series.measure(factors.operator)
+    value = factors.decode(series.totals_of(release, factors.operator))
+    law = release.law
+    assert law is not None  # every sum over rows has additive noise
+    deviation = np.sqrt(law.variance) * factors.weights
+    if monotone:
+        value = _increasing(value, deviation)
+    return Signal.of(
+        value,
+        series.curator,
+        series.promise,
+        [release],
+        times=series.steps.starts,
+        level=series.level,
+        deviation=deviation,
+        peak=law.scale * factors.peaks,
+    )
+
+
+def _increasing(values: Array, deviation: Array) -> Array:
+    """Return the closest increasing series from 0 on, in squares over variances."""
+    from scipy.optimize import isotonic_regression
+
+    found = isotonic_regression(values, weights=1.0 / deviation**2)
+    return np.asarray(np.maximum(found.x, 0.0), dtype=np.float64)

@@ -1,0 +1,246 @@
+"""Private series: which rows, which steps, and at what promise. Everything is checked here, before anything is spent.
+
+There are two layouts of the rows.
+
+- *Long*: a row is an event, with a column of time and perhaps one of value. S_t is the sum of the values (or the
+  number) of the rows whose time falls into step t. A row changes one step: the promise for a row is *event-level*. With
+  ``unit=`` and ``max_rows=`` it is *user-level*: a person changes up to so many events, at any steps.
+- *Wide*: a row is a person, its numeric columns in their order are the steps, S_t is the sum of a column. A row may
+  change every step: the promise is *user-level*.
+
+A row without a time or a value is treated as its column declares, dropped or filled. Times are first clipped into their
+declared range. Rows outside of the grid count nothing; so where late or early rows must not fall into the steps at the
+ends, declare the range of times wider than the grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arguments import integer, positive, probability
+from discreet.door import Curator, Release, open_rows
+from discreet.door.question import additive_loss
+from discreet.guarantees import Guarantee, Loss
+from discreet.noise import Bits
+from discreet.records import Box
+from discreet.signals.column_sums import ColumnSums
+from discreet.signals.operators import MOST_STEPS, Identity, Operator
+from discreet.signals.step_sums import StepSums
+from discreet.statistics.columns import check_limits, limits_of, place_of
+
+__all__ = ["Series", "Steps"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A public grid of equal steps, [start, stop) cut into ``count``; ``stop`` itself belongs to the last.
+
+    >>> Steps(0.0, 24.0, 4).edges.tolist()
+    [0.0, 6.0, 12.0, 18.0, 24.0]
+    """
+
+    start: float
+    stop: float
+    count: int
+
+    def __post_init__(self) -> None:
+        count = integer("steps", self.count, least=1, most=MOST_STEPS)
+        try:
+            start, stop = float(self.start), float(self.stop)
+        except (TypeError, ValueError):
+            start = stop = np.nan
+        if not (max(abs(start), abs(stop)) <= 1e100 and stop - start >= 1e-8 * max(abs(start), abs(stop))):
+            raise ValueError(
+                f"start={self.start!r}, stop={self.stop!r}: expected two numbers of at most 1e100 in size, apart "
+                "by 1e-8 of their size or more; write for example Steps(0, 24, count=24)"
+            )
+        for name, value in {"start": start, "stop": stop, "count": count}.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def edges(self) -> Array:
+        """Where steps begin, and the end of the last: shape (count + 1,)."""
+        return np.linspace(self.start, self.stop, self.count + 1)
+
+    @property
+    def starts(self) -> Array:
+        """Where steps begin."""
+        return self.edges[:-1]
+
+
+@dataclass(frozen=True)
+class Series:
+    """Rows behind a door, read as a series.
+
+    Attributes
+    ----------
+    curator : Curator
+        Of the columns that are needed.
+    promise : Guarantee
+    steps : Steps
+    place_time, place_value : int or None
+        The columns of time and value; None for wide rows, and for counts.
+    bits : Bits or None
+
+    Examples
+    --------
+    >>> series = Series.of(
+    ...     [[0.5], [1.5], [1.7]], time=0, value=None, steps=4, epsilon=1.0, delta=1e-6, bits=None,
+    ...     declared={"bounds": (0, 4)},
+    ... )
+    >>> series.layout, series.level, series.count, series.largest
+    ('long', 'event', 4, 1.0)
+    """
+
+    curator: Curator
+    promise: Guarantee
+    steps: Steps
+    place_time: int | None
+    place_value: int | None
+    bits: Bits | None
+
+    @classmethod
+    def of(
+        cls,
+        data: Any,
+        *,
+        time: str | int | None,
+        value: str | int | None,
+        steps: int | Steps | None,
+        epsilon: float,
+        delta: float,
+        bits: Bits | None,
+        declared: Mapping[str, Any],
+    ) -> Series:
+        """Open the rows, and check the arguments against what is declared."""
+        budget, failure = positive("epsilon", epsilon), probability("delta", delta)
+        if steps is not None and not isinstance(steps, Steps):
+            steps = integer("steps", steps, least=1, most=MOST_STEPS)
+        curator = open_rows(data, **declared)
+        promise = Guarantee(budget, failure, curator.neighbors)
+        if not isinstance(curator.space, Box):
+            raise ValueError("bounds: expected an interval for every column of numbers; write bounds={'day': (0, 365)}")
+        if time is None:
+            return cls(*_wide(curator, promise, value, steps), bits)
+        return cls(*_long(curator, promise, time, value, steps), bits)
+
+    @property
+    def count(self) -> int:
+        """T."""
+        return self.steps.count
+
+    @property
+    def layout(self) -> str:
+        """``"long"`` or ``"wide"``."""
+        return "wide" if self.place_time is None else "long"
+
+    @property
+    def level(self) -> str:
+        """``"event"`` where a row is one event and stands for itself, else ``"user"``."""
+        return "event" if self.layout == "long" and self.curator.unit == "row" else "user"
+
+    @cached_property
+    def centred(self) -> bool:
+        """Whether wide rows are taken about the middle of their bounds: where their number is public."""
+        return self.layout == "wide" and self.curator.size.rows is not None
+
+    @cached_property
+    def limits(self) -> tuple[float, float]:
+        """Where the value of one event lies, for long rows: 1 and 1 for a count."""
+        return (1.0, 1.0) if self.place_value is None else limits_of(self.curator.space, self.place_value)
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether no number that is added to a step can be negative."""
+        if self.layout == "long":
+            return self.limits[0] >= 0.0
+        return bool(np.all(np.asarray(self.curator.space.low) >= 0.0))
+
+    @property
+    def largest(self) -> Any:
+        """The bound B on the size of one event (long); on that of a row's number in each step, an array (wide)."""
+        return max(map(abs, self.limits)) if self.layout == "long" else self._wide_query().largest
+
+    def query(self, operator: Operator) -> StepSums | ColumnSums:
+        """Return the query of O·S."""
+        if operator.count != self.count:
+            raise ValueError(f"operator: expected one over {self.count} steps, got {operator.count}")
+        if self.place_time is None:
+            return self._wide_query(operator)
+        space = self.curator.space
+        return StepSums(space, operator, self.place_time, self.place_value, self.steps.start, self.steps.stop)
+
+    def _wide_query(self, operator: Operator | None = None) -> ColumnSums:
+        return ColumnSums(self.curator.space, operator or Identity(self.count), self.centred)
+
+    def loss(self) -> Loss:
+        """Return the loss of one release that spends the whole promise: Gaussian, or Laplace at δ = 0."""
+        return additive_loss(self.promise)
+
+    def measure(self, operator: Operator, loss: Loss | None = None) -> Release:
+        """Return O·S with noise, through the door, at the whole promise or at a loss; ``totals_of`` reads it."""
+        return self.curator.measure(self.query(operator), loss or self.loss(), bits=self.bits)
+
+    def totals_of(self, release: Release, operator: Operator) -> Array:
+        """Return the released O·S about zero: for wide rows of a public number n, n·O·a is put back."""
+        rows = self.curator.size.rows
+        if not self.centred or rows is None:
+            return np.array(release.value)
+        return np.asarray(release.value + operator.apply(rows * self._wide_query().middle))
+
+
+Found = tuple[Curator, Guarantee, Steps, int | None, int | None]
+
+
+def _long(curator: Curator, promise: Guarantee, time: Any, value: Any, steps: int | Steps | None) -> Found:
+    for argument, name in (("time", time), ("value", value)):
+        if isinstance(name, str) and name in curator.category_columns:
+            raise ValueError(
+                f"{argument}={name!r}: expected a column of numbers, and this one has categories; declare it as a "
+                f"Number, for example {name!r}: Number(0, 365), in days since a public date"
+            )
+    when = curator.columns[place_of("time", time, curator.columns)]
+    what = None if value is None else curator.columns[place_of("value", value, curator.columns)]
+    if when == what:
+        raise ValueError(f"value={value!r}: expected another column than that of time; leave it out to count rows")
+    if steps is None:
+        raise ValueError(
+            f"steps=None: expected how many steps the declared range of {when!r} is cut into; write for example "
+            "steps=24, or Steps(0, 24, count=24) for a narrower grid"
+        )
+    view = curator.only([name for name in (when, what) if name is not None])
+    place = check_limits(view, view.columns.index(when))
+    where = None if what is None else check_limits(view, view.columns.index(what))
+    low, high = limits_of(view.space, place)
+    grid = steps if isinstance(steps, Steps) else Steps(low, high, steps)
+    if not (low <= grid.start and grid.stop <= high):
+        raise ValueError(
+            f"steps={grid!r}: expected a grid within the declared range of {when!r}, {low!r} to {high!r}; a row's time "
+            "is clipped into that range, so steps outside of it would be empty"
+        )
+    return view, promise, grid, place, where
+
+
+def _wide(curator: Curator, promise: Guarantee, value: Any, steps: int | Steps | None) -> Found:
+    if value is not None:
+        raise ValueError(f"value={value!r}: expected a column of time beside it; write for example time='day'")
+    view = curator.only(curator.columns)
+    count = len(view.columns)
+    found = steps.count if isinstance(steps, Steps) else steps
+    if count < 2 or found not in (None, count):
+        raise ValueError(
+            f"time=None, steps={found!r}: expected rows of several columns, one a step, and steps=None; there are "
+            f"{count} columns of numbers. For rows that are events write time={view.columns[0]!r} and how many steps"
+        )
+    for place in range(count):
+        check_limits(view, place)
+    grid = steps if isinstance(steps, Steps) else Steps(0.0, float(count), count)
+    return view, promise, grid, None, None

@@ -1,0 +1,105 @@
+"""A signal: a private series with the deviation of its noise at every step."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from discreet.arguments import probability
+from discreet.door import Answer
+from discreet.noise import LaplaceNoise
+
+__all__ = ["Signal"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Signal(Answer):
+    """A private series.
+
+    Attributes
+    ----------
+    value : array of shape (T,)
+    times : array of shape (T,)
+        Where the steps begin.
+    level : str
+        ``"event"``: one event is protected, wherever it is. ``"user"``: all that one person has in the series.
+    deviation : array of shape (T,)
+        The standard deviation of the noise at each step.
+    peak : array of shape (T,) or None
+        For Laplace noise: the largest scale among the independent draws that a step's noise is a sum of. None where it
+        is not known, and limits are then a little wider.
+    """
+
+    times: Array
+    level: str
+    deviation: Array
+    peak: Array | None = None
+
+    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Return limits that hold each step of the series with this probability, each alone.
+
+        They speak of the noise: not of clipping, nor of how these people were sampled, nor of what ``monotone`` or a
+        smoother did afterwards. With Gaussian noise they are exact. With Laplace noise they are a little wide, the
+        narrower of two that both hold. A sum of symmetric unimodal draws is unimodal, so that with its deviation σ
+        P(|noise| > kσ) ≤ 4/(9k²), or 4/(3k²) − 1/3 where that is above 1/6 (Vysochanskij and Petunin 1980). And with
+        b_i the scales of the draws, σ² = 2Σb_i² and b = max b_i, Chernoff's bound is 2·e^(−λx)·Π 1/(1 − λ²b_i²) for λ <
+        1/b, in which −ln(1 − λ²b_i²) ≤ −(b_i/b)²·ln(1 − λ²b²), as −ln(1 − s) is convex.
+        """
+        outside = 1.0 - probability("level", level)
+        if isinstance(self.release.law, LaplaceNoise):
+            half = np.minimum(self._chernoff(outside), _unimodal(outside) * self.deviation)
+        else:
+            half = -float(ndtri(outside / 2.0)) * self.deviation
+        return self.value - half, self.value + half
+
+    def _chernoff(self, outside: float) -> Array:
+        single = self.deviation / math.sqrt(2.0)
+        peak = single if self.peak is None else np.maximum(self.peak, 1e-300)
+        draws = (single / peak) ** 2
+        share = np.linspace(0.001, 0.999, 999)[:, None]  # λb
+        found, widths = np.unique(draws, return_inverse=True)
+        tails = (math.log(2.0 / outside) - found[None, :] * np.log1p(-(share**2))) / share
+        return np.asarray(peak * tails.min(axis=0)[widths])
+
+    def table(self, level: float = 0.95) -> dict[str, Array]:
+        """Return columns: times, values and limits; ``pandas.DataFrame`` takes them as they are."""
+        low, high = self.interval(level)
+        return {"times": self.times, "value": self.value, "low": low, "high": high}
+
+    def plot(self, ax: Any = None, truth: Any = None, level: float = 0.95) -> Any:
+        """Draw the series with its limits, and return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+        truth : array of shape (T,), optional
+            Another series beside it, a public one or one that the owner may see.
+        level : float
+            Of the limits.
+        """
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.subplots()[1]
+        low, high = self.interval(level)
+        ax.fill_between(self.times, low, high, step="post", alpha=0.25, linewidth=0, label=f"{level:.0%} limits")
+        ax.step(self.times, self.value, where="post", label=f"private, {self.level}-level")
+        if truth is not None:
+            ax.step(self.times, np.asarray(truth), where="post", color="black", linewidth=0.8, label="truth")
+        ax.legend()
+        return ax
+
+    def _shown(self) -> str:
+        return f"Signal of {len(self.value)} steps, {self.level}-level"
+
+
+def _unimodal(outside: float) -> float:
+    """Return k so that a symmetric unimodal variate is beyond k deviations with at most this probability."""
+    return math.sqrt(4.0 / (9.0 * outside)) if outside <= 1.0 / 6.0 else math.sqrt(4.0 / (3.0 * outside + 1.0))

@@ -1,0 +1,264 @@
+"""Running sums for one who gets rows step by step.
+
+At step t the rows of that step are summed to S_t, k private buffers make u_t = (C·S)_t of it (``blt``), u_t is released
+with noise by the door (``door.standing``), and k public buffers make the running sum of what was released. Everything
+is paid for at the beginning. Nothing private is kept but the buffers.
+
+*Sensitivity.* A row is in one step (event-level). With values in [l, h], B = max(|l|, |h|) and N = ‖c[:T]‖₂ the
+distance of neighbours is that of ``step_sums``: B·N for a row that comes or goes; where a row is replaced, and may turn
+up at another step, at most √2·B·N for values of one sign, since no c is negative, and (h − l)·N where it is more.
+Without a horizon C is that of ``factorization.Blocks`` with rational factors in its blocks: N = 1.
+
+*Float error.* S_t is the rounded exact sum of floats (``math.fsum``). A buffer goes from β to θβ + S: two roundings. So
+the part of S_s in the computed u_t has passed through at most 2(t − s) + k + 5 of them: one for the sum, two a step,
+one for the product with ω, k for the sum of k + 1 numbers, two for the scale. The total of a block takes one a step,
+and at most 26 others for the second layer. ω, θ and f are positive, so with A_s the sum of |x| over the rows of step s,
+u = 2⁻⁵³ and m = 2T + 30, T the steps of the longest run,
+
+    |ũ_t − u_t| ≤ γ_m·(C·A)_t,  γ_m = mu/(1 − mu),   hence   ‖ũ − u‖₂ ≤ γ_m·N·‖A‖₁ ≤ γ_m·N·n·B
+
+for n rows in all. Twice that is added to the sensitivity. The bound needs a declared n, ``at_most``. And |u_t| ≤ n·B,
+as every c_t ≤ 1.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from discreet.arguments import integer, positive, probability
+from discreet.door import Bound, Curator, Release
+from discreet.door.standing import Standing
+from discreet.guarantees import GaussianLoss, Guarantee, Neighbors, calibrate
+from discreet.ledger import Ledger
+from discreet.noise import Bits
+from discreet.records import Box
+from discreet.signals.blt import Run, Totals, fitted
+from discreet.signals.factorization import MOST_BLOCKS, WITHIN
+from discreet.signals.operators import MOST_STEPS, UP
+from discreet.signals.step_sums import events_apart
+
+__all__ = ["Stream"]
+
+Array = NDArray[np.float64]
+
+UNIT_ROUNDOFF = 2.0**-53
+ROUNDINGS = 30.0  # beside two a step; see the module
+AT_MOST = 10**7
+MOST_ERROR = 0.1
+
+
+class Stream:
+    """A private running sum that goes on.
+
+    The promise is event-level: each row is in one step. All steps together cost what is promised, once, when the
+    stream is opened. What is added may depend on what was released before.
+
+    Parameters
+    ----------
+    bounds : (low, high), optional
+        Where values lie; others are moved there. None: rows are counted, whatever they hold.
+    horizon : int or None
+        The largest number of steps, up to 2²². None: it need not be known; the noise is 1.3 to 2.1 times as large.
+    epsilon, delta : float
+        The promise; δ above 0.
+    name, ledger, budget, who
+        As in ``Curator``: under what name the spend is recorded.
+    neighbors : str
+        ``"replace-one"`` (a row becomes another one, perhaps at another step; so the number of rows of a step is
+        private) or ``"add-remove"``.
+    at_most : int
+        A public bound on the number of rows in all. It only enters the bound on float error, and the grid. More rows
+        are an error: the owner's promise was wrong.
+    bits : Bits, optional
+        Seeded bits, for a test.
+
+    Examples
+    --------
+    >>> stream = Stream(bounds=(0, 10), horizon=1000, epsilon=1.0, at_most=10**6)
+    >>> for day in range(3):
+    ...     total = stream.add([5.0] * 1000)
+    >>> bool(abs(total - 15_000) < 15 * stream.deviation), stream.steps
+    (True, 3)
+    >>> stream
+    <Stream at step 3 of 1000, event-level: (ε=1, δ=1e-06) replace-one for each row, NOT RECORDED in any ledger>
+    """
+
+    def __init__(
+        self,
+        *,
+        bounds: Any = None,
+        horizon: int | None = None,
+        epsilon: float,
+        delta: float = 1e-6,
+        name: str | None = None,
+        ledger: Ledger | str | None = None,
+        budget: Guarantee | None = None,
+        neighbors: Neighbors | str = Neighbors.REPLACE_ONE,
+        at_most: int = AT_MOST,
+        who: str | None = None,
+        bits: Bits | None = None,
+    ) -> None:
+        failure = probability("delta", delta)
+        if not failure:
+            raise ValueError("delta=0: expected δ above 0, since the noise is Gaussian; write delta=1e-6")
+        self._promise = Guarantee(positive("epsilon", epsilon), failure, Neighbors.of(neighbors))
+        self._horizon = None if horizon is None else integer("horizon", horizon, least=1, most=MOST_STEPS)
+        self._at_most = integer("at_most", at_most, least=1, most=2**50)
+        self._limits = None if bounds is None else _limits(bounds)
+        low, high = self._limits or (1.0, 1.0)
+        largest = max(abs(low), abs(high))
+        if self._horizon is None:
+            longest, numbers, norm = MOST_STEPS // 2, MOST_STEPS - 1 + MOST_BLOCKS, UP
+            self._run = _block(1)
+        else:
+            longest = numbers = self._horizon
+            self._run = Run(fitted(longest))
+            norm = self._run.factor.norm
+        self._totals = Totals()
+        bound = Bound(l2=largest * norm, replace_l2=events_apart(low, high, nonnegative=True) * norm)
+        roundings = (2.0 * longest + ROUNDINGS) * UNIT_ROUNDOFF
+        error = 1.001 * roundings * norm * self._at_most * largest
+        if 2.0 * error > MOST_ERROR * bound.l2:
+            raise ValueError(
+                f"at_most={at_most}: expected a smaller bound on the number of rows, or on that of steps (horizon="
+                f"{horizon!r}); with so many the float error would cost more than {MOST_ERROR:.0%} of the noise"
+            )
+        curator = Curator(
+            np.empty((0, 1)),
+            space=Box(low, high) if low < high else Box(0.0, 1.0),
+            name=name,
+            ledger=ledger,
+            budget=budget,
+            neighbors=neighbors,
+            who=who,
+        )
+        self._standing = Standing(
+            curator,
+            calibrate(self._promise, GaussianLoss(1.0, self._promise.neighbors)).losses[0],
+            query="stream of running sums",
+            sensitivity=bound.sensitivity("l2", self._promise.neighbors) + 2.0 * error,
+            largest=1.001 * self._at_most * largest,
+            size=numbers,
+            bits=bits,
+        )
+        self._before, self._rows = 0.0, 0
+        self._last: Release | None = None
+        self._steps, self._value = 0, 0.0
+        self._lock = threading.Lock()
+
+    def add(self, rows: Any) -> float:
+        """Take in the rows of the next step, and return the private running sum so far.
+
+        Parameters
+        ----------
+        rows : sequence of numbers
+            Perhaps none. Numbers outside of the bounds are moved to them; NaN and infinities count nothing. Without
+            bounds anything that has a length: each element counts 1.
+
+        Returns
+        -------
+        float
+        """
+        with self._lock:
+            self._standing.check()
+            count, number = self._summed(rows)
+            if self._rows + count > self._at_most:
+                raise ValueError(
+                    f"at_most={self._at_most}: expected a public bound that the number of rows does not exceed"
+                )
+            self._rows += count
+            self._last = self._standing.draw(self._run.encode(number))
+            self._value = self._before + self._run.decode(float(self._last.value[0]))
+            self._steps += 1
+            if self._horizon is None and self._run.finished:
+                self._last = self._standing.draw(self._totals.encode(self._run.exact))
+                self._value = self._before = self._totals.decode(float(self._last.value[0]))
+                self._run = _block(2 * self._run.factor.count)
+            return self._value
+
+    def _summed(self, rows: Any) -> tuple[int, float]:
+        """Return how many rows a step has, and the sum of their values."""
+        if self._limits is None:
+            if not hasattr(rows, "__len__") or isinstance(rows, str | bytes):
+                raise ValueError("rows: expected the rows of one step, perhaps none; write add([]) for none")
+            return len(rows), float(len(rows))
+        values = np.asarray(rows)
+        if values.size and (values.dtype.kind not in "biuf" or values.ndim != 1):
+            raise ValueError("rows: expected the numbers of one step in a list; write add([]) for none")
+        values = values.astype(np.float64)
+        values = np.clip(values[np.isfinite(values)], *self._limits)
+        return int(values.size), math.fsum(values.tolist())
+
+    @property
+    def steps(self) -> int:
+        """How many steps were added."""
+        return self._steps
+
+    @property
+    def horizon(self) -> int | None:
+        """The largest number of steps, or None."""
+        return self._horizon
+
+    @property
+    def value(self) -> float:
+        """The private running sum so far."""
+        return self._value
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise in ``value``."""
+        return math.sqrt(self._standing.law.variance * (self._totals.variance + self._run.variance))
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return limits that hold the sum so far with this probability; they speak of the noise."""
+        half = -float(ndtri((1.0 - probability("level", level)) / 2.0)) * self.deviation
+        return self._value - half, self._value + half
+
+    @property
+    def release(self) -> Release | None:
+        """What the door let out at the last step; its loss is that of the whole stream."""
+        return self._last
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What the whole stream costs; None where a seed made the promise void."""
+        return None if self._standing.seeded else self._promise
+
+    def __repr__(self) -> str:
+        of = "" if self._horizon is None else f" of {self._horizon}"
+        promise = f"{self._promise} for each row"
+        if self._standing.seeded:
+            promise = "WITHOUT privacy: its noise comes from a seed"
+        elif not self._standing.recorded:
+            promise += ", NOT RECORDED in any ledger"
+        return f"<Stream at step {self._steps}{of}, event-level: {promise}>"
+
+    def __copy__(self) -> Stream:
+        raise TypeError("a stream cannot be copied: it holds private sums; open another one")
+
+    def __deepcopy__(self, memo: Any) -> Stream:
+        return self.__copy__()
+
+    def __reduce__(self) -> str:
+        raise TypeError("a stream cannot be pickled: it holds private sums; open another one")
+
+
+def _limits(bounds: Any) -> tuple[float, float]:
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        raise ValueError(f"bounds={bounds!r}: expected (low, high), or None to count rows; write bounds=(0, 10)")
+    box = Box(*bounds).for_columns(1)
+    low, high = float(np.asarray(box.low)[0]), float(np.asarray(box.high)[0])
+    if max(abs(low), abs(high)) > 1e100:
+        raise ValueError(f"bounds={bounds!r}: expected numbers of at most 1e100 in size")
+    return low, high
+
+
+def _block(count: int) -> Run:
+    factor = fitted(count)
+    return Run(factor, factor.norm / WITHIN)
