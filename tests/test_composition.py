@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -46,16 +47,16 @@ def random_losses(rng: np.random.Generator, kinds: str) -> list:
     return losses
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", range(25))
 def test_exact_agrees_with_dp_accounting_on_random_compositions(seed):
     rng = np.random.default_rng(seed)
     losses = random_losses(rng, ["GL", "LL", "GLL", "GGL", "GG"][seed % 5])
     reference = PLDAccountant()
-    for loss in losses:
+    for loss, count in Counter(losses).items():
         if loss.gaussian:
-            reference.compose(dp_event.GaussianDpEvent(1.0 / loss.mu))
+            reference.compose(dp_event.GaussianDpEvent(1.0 / loss.mu), count)
         else:
-            reference.compose(dp_event.LaplaceDpEvent(1.0 / loss.epsilon))
+            reference.compose(dp_event.LaplaceDpEvent(1.0 / loss.epsilon), count)
     ours = compose(losses)
     for delta in [1e-3, 1e-6, 1e-9]:
         assert ours.epsilon(delta) == pytest.approx(reference.get_epsilon(delta), rel=1e-3)

@@ -597,7 +597,7 @@ def test_killing_a_curator_never_leaves_a_release_without_its_spend(tmp_path):
     dp.Curator(ROWS, space=BOX, name="rows", ledger=str(path)).measure(Sum(BOX.for_columns(3)), dp.GaussianLoss(0.01))
     log.write_text("released\n")
     rng = np.random.default_rng(0)
-    for _ in range(25):
+    for _ in range(12):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # forking a process that has threads
             child = os.fork()

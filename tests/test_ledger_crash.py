@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
-KILLS = 200
+KILLS = 100
 
 # Imports once; forks a child that spends and releases in a loop; kills it; looks at what it left. Every tenth child
 # begins with a new file, so that some die while they make it.

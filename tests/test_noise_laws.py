@@ -27,7 +27,7 @@ from discreet.noise import (
 )
 from goodness import binomial_p, chi_square_p, counts_between
 
-MANY = 10_000_000
+MANY = 4_000_000
 
 
 def rounded_normal(fineness: int, low: int, high: int) -> np.ndarray:
@@ -78,7 +78,7 @@ def test_a_scale_wrong_by_half_a_percent_would_be_caught(seeded):
 
 @pytest.mark.parametrize("scale", [0.1, 0.3, 1.0, 7.5, 61.03125])
 def test_two_sided_geometric(seeded, scale):
-    sample = GeometricNoise(scale).sample(4_000_000, seeded(3))
+    sample = GeometricNoise(scale).sample(2_000_000, seeded(3))
     reach = math.ceil(14 * scale) + 3
     q = math.exp(-1.0 / scale)
     inner = (1.0 - q) / (1.0 + q) * q ** np.abs(np.arange(-reach + 1, reach))
@@ -97,7 +97,7 @@ def test_two_sided_geometric(seeded, scale):
     ],
 )
 def test_laplace_and_the_two_sided_geometric_of_large_scale(seeded, law):
-    x = law.sample(4_000_000, seeded(4)) * (law.grid / law.scale)
+    x = law.sample(2_000_000, seeded(4)) * (law.grid / law.scale)
     uniform = np.where(x < 0, 0.5 * np.exp(np.minimum(x, 0)), 1.0 - 0.5 * np.exp(-np.maximum(x, 0)))
     cells = np.minimum((uniform * 2048).astype(np.int64), 2047)
     assert chi_square_p(np.bincount(cells, minlength=2048), np.full(2048, 1 / 2048)) > FALSE_ALARM
@@ -107,7 +107,7 @@ def test_laplace_and_the_two_sided_geometric_of_large_scale(seeded, law):
 
 @pytest.mark.parametrize("fineness", [0, 1, 3])
 def test_coarse_rounded_laplace(seeded, fineness):
-    sample = LaplaceNoise(1.0, fineness).sample(4_000_000, seeded(17))
+    sample = LaplaceNoise(1.0, fineness).sample(2_000_000, seeded(17))
     reach = 14 * 2**fineness
     edges = (np.arange(-reach, reach) + 0.5) / 2.0**fineness
     below = np.where(edges < 0, 0.5 * np.exp(-np.abs(edges)), 1.0 - 0.5 * np.exp(-np.abs(edges)))
@@ -127,7 +127,7 @@ def test_one_sided_geometric(seeded, scale):
 
 @pytest.mark.parametrize("sigma", [0.25, 1.0, 4.75, 100.5])
 def test_discrete_gaussian(seeded, sigma):
-    sample = DiscreteGaussianNoise(sigma).sample(4_000_000, seeded(6))
+    sample = DiscreteGaussianNoise(sigma).sample(2_000_000, seeded(6))
     reach = math.ceil(7 * sigma) + 2
     weights = np.exp(-((np.arange(-reach, reach + 1) / sigma) ** 2) / 2.0)
     assert chi_square_p(counts_between(sample, -reach, reach), weights / weights.sum()) > FALSE_ALARM
@@ -176,7 +176,7 @@ def test_categorical(seeded, scores):
     bits = seeded(11)
     with np.errstate(under="ignore"):
         weights = np.exp(np.array(scores) - max(scores))
-    drawn = np.bincount([categorical(scores, bits) for _ in range(6_000)], minlength=len(scores))
+    drawn = np.bincount([categorical(scores, bits) for _ in range(3_000)], minlength=len(scores))
     assert np.all(drawn[weights == 0.0] == 0)
     if (weights > 0.0).sum() > 1:
         assert chi_square_p(drawn[weights > 0.0], weights[weights > 0.0] / weights.sum()) > FALSE_ALARM

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +20,11 @@ ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
 PAGE = Path(__file__).parents[1] / "docs" / "sensitivities.md"
 
 
+triangle = functools.cache(np.triu_indices)
+
+
 def upper(matrix, start=0):
-    return matrix[np.triu_indices(len(matrix), start)]
+    return matrix[triangle(len(matrix), start)]
 
 
 def spread(rows):
@@ -72,18 +76,17 @@ def length(move, norm):
     return float(np.abs(move).sum() if norm == "l1" else np.sqrt((move**2).sum()))
 
 
-def apart(statistic, rows, norm, relation):
-    """Return how far apart the statistics of two neighbours are: without the last row, and without the last but one."""
+def move(statistic, rows, relation):
+    """Return the difference between two neighbours' statistics: without the last row, and without the last but one."""
     one, other = rows[:-1], rows[:-2] if relation is ADD else np.delete(rows, -2, axis=0)
     if not len(other):
-        return 0.0
-    return length(statistic(one) - statistic(other), norm)
+        return np.zeros(1)
+    return statistic(one) - statistic(other)
 
 
-def worst(statistic, n, d, norm, relation):
-    """Return the largest distance between neighbours that enumeration and climbs find."""
-    rng = np.random.default_rng(n * 100 + d)
-    n += relation is ADD  # a second database with a row less must have rows
+@functools.cache
+def moves(statistic, n, d, relation):
+    """Return the differences between the statistics of enumerated neighbours, for every norm."""
     ends = [np.array(row) for row in itertools.product([0.0, 1.0] if d > 2 else [0.0, 0.5, 1.0], repeat=d)]
     halves = np.zeros((n - 1, d))
     halves[: n // 2] = 1.0
@@ -92,14 +95,21 @@ def worst(statistic, n, d, norm, relation):
     pairs = list(itertools.product(ends, repeat=2))
     if len(pairs) > 300:
         pairs = [pair for pair in pairs if (np.diff(pair[0]) >= 0).all()]  # columns can be exchanged
-    found = 0.0
-    for base, (x, other) in itertools.product(bases, pairs):
-        found = max(found, apart(statistic, np.vstack([base, x, other]), norm, relation))
-    for _ in range(6):
+    return [
+        move(statistic, np.vstack([base, x, other]), relation) for base, (x, other) in itertools.product(bases, pairs)
+    ]
+
+
+def worst(statistic, n, d, norm, relation):
+    """Return the largest distance between neighbours that enumeration and climbs find."""
+    rng = np.random.default_rng(n * 100 + d)
+    n += relation is ADD  # a second database with a row less must have rows
+    found = max(length(each, norm) for each in moves(statistic, n, d, relation))
+    for _ in range(4):
         start = rng.uniform(size=(n + 1, d))
         start[-2:] = rng.choice([0.1, 0.9], size=(2, 1)) + rng.uniform(-0.05, 0.05, (2, d))
         climbed = minimize(
-            lambda flat: -apart(statistic, flat.reshape(n + 1, d), norm, relation),
+            lambda flat: -length(move(statistic, flat.reshape(n + 1, d), relation), norm),
             start.ravel(),
             method="L-BFGS-B",
             bounds=[(0.0, 1.0)] * start.size,
