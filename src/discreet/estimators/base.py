@@ -96,12 +96,16 @@ class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
             curator = self._enclosed(X, relation or Neighbors.REPLACE_ONE)
         if curator.space is None:
             raise ValueError("X: expected rows with numeric columns; the schema declares none")
-        if self.bounds is not None and self._declared().for_columns(curator.space.dimension) != curator.space:
+        if self.bounds is not None and not self._agrees(curator.space):
             raise ValueError(f"bounds={self.bounds!r}: expected None, or the curator's {curator.space!r}")
         self.n_features_in_ = curator.space.dimension
         if not all(re.fullmatch(r"x\d+", name) for name in curator.columns):
             self.feature_names_in_ = np.array(curator.columns, dtype=object)
         return curator
+
+    def _agrees(self, space: Box | Ball) -> bool:
+        """Return whether rows are declared as they are here."""
+        return self._declared().for_columns(space.dimension) == space
 
     def _declared(self) -> Box | Ball:
         if not isinstance(self.bounds, Box | Ball):

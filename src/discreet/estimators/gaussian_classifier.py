@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import choice, integer, positive
 from discreet.door import Curator
 from discreet.estimators.gaussian_mixture import full_covariances, shaped_covariances
-from discreet.estimators.labelled import LabelledEstimator, listed
+from discreet.estimators.labelled import LabelledEstimator, listed, sorted_places
 from discreet.guarantees import Guarantee, LaplaceLoss, Neighbors
 from discreet.models.adaptive_classes import AdaptiveClasses
 from discreet.models.bayes_error import BayesErrorBound, ParameterNoise, bayes_error_bound
@@ -27,7 +27,7 @@ from discreet.models.joint_classes import JointClasses
 from discreet.models.method import Method
 from discreet.models.shapes import Shape
 from discreet.models.xi_classes import XiClasses
-from discreet.records import Box, Space
+from discreet.records import Box
 
 __all__ = ["GaussianClassifier"]
 
@@ -158,7 +158,7 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         choice("covariance_type", self.covariance_type, SHAPES)
         curator, name, values = self._labelled(X, y)
         found = self._fit(self._method(curator, len(values)), curator)
-        order = _sorted_places(values)  # as scikit-learn's scores take them to be
+        order = sorted_places(values)  # as scikit-learn's scores take them to be
         found = found.ordered(order)
         self.categories_ = {name: tuple(values[place] for place in order)}
         self.class_count_, self.priors_ = found.counts, found.components.weights
@@ -210,8 +210,6 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
     def _check_fitted(self) -> None:
         """Raise where a file holds no classifier."""
         super()._check_fitted()
-        if len(self.categories_) != 1:
-            raise ValueError("categories_: expected one column, that of the labels")
         k, d = len(self._values), self.n_features_in_
         shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d)}
         if self.class_count_.shape != (k,):
@@ -227,29 +225,11 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         _ = self._components.factors, self._space  # raises where a covariance is none
 
     @property
-    def _values(self) -> tuple[Any, ...]:
-        (values,) = self.categories_.values()
-        return values
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels."""
-        if not hasattr(self, "categories_"):
-            raise AttributeError("classes_: there are none before fit")
-        kinds = {type(value) for value in self._values}
-        return np.array(self._values, dtype=None if len(kinds) == 1 else object)
-
-    @property
     def _components(self) -> Components:
         """The classes in the data's own units."""
         check_is_fitted(self)
         covariances = full_covariances(self.covariances_, self.covariance_type, *self.means_.shape)
         return Components(self.priors_, self.means_, covariances)
-
-    @property
-    def _space(self) -> Space:
-        """The declared bounds, which every release names."""
-        return Space.from_dict(self.releases_[0].declared["space"])
 
     def _noise_deviations(self) -> tuple[Array, Array, Array]:
         """Return standard deviations of the noise, in the data's own units: (K,), (K, d) and (K, d, d)."""
@@ -338,11 +318,3 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         size = integer("n_samples", n_samples, least=1)
         rows, codes = components.sample(size, np.random.default_rng(seed))
         return rows, self.classes_[codes]
-
-
-def _sorted_places(values: Sequence[Any]) -> list[int]:
-    """Return the places of labels in their order; as they are where they have none."""
-    try:
-        return sorted(range(len(values)), key=lambda place: values[place])
-    except TypeError:
-        return list(range(len(values)))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from discreet.arguments import integer, positive
-from discreet.door import Curator, Query, Release
+from discreet.door import Curator, Question, Release
 from discreet.door.words import promise_in_words
 from discreet.em import Model, ModelQuery, Step, expectation_maximization
 from discreet.estimators.base import PrivateEstimator
@@ -219,7 +219,7 @@ class Steps(Method[Found[Any]]):
         """As they were asked for."""
         return self.parts
 
-    def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> list[tuple[Query, Loss]]:
+    def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> Sequence[tuple[Question, Loss]]:
         """Return the first measurement, at every loss."""
         return [(GuardedQuery(self.model, self.start, space), loss) for loss in set(losses)]
 
@@ -234,7 +234,7 @@ class Steps(Method[Found[Any]]):
 def _guarded(measure: Step) -> Step:
     """Return a way to measure that attacks first, a wrong bound raising before a row is read, and then guards."""
 
-    def measured(query: Query) -> Release:
+    def measured(query: Question) -> Release:
         assert isinstance(query, ModelQuery)
         attack(query, np.random.default_rng())
         return measure(GuardedQuery(query.model, query.params, query.space))

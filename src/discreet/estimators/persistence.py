@@ -116,7 +116,8 @@ def _value(name: str, value: Any) -> Any:
     if value is None:
         return None
     if name == "bounds":
-        return Space.from_dict(value)
+        by_name = isinstance(value, Mapping) and not isinstance(value.get("kind"), str)
+        return {str(key): tuple(pair) for key, pair in value.items()} if by_name else Space.from_dict(value)
     if name == "schema":
         return Schema.from_toml(value + "\n")  # text, and never a path
     if name in ("columns_", "categories_"):  # names, and not numbers

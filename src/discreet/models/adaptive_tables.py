@@ -21,7 +21,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.door import PublicSize, Query, Release
+from discreet.door import PublicSize, Question, Release
 from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee, Loss
 from discreet.models.adaptive import ROUNDS, Adaptive
@@ -145,7 +145,7 @@ class AdaptiveTables(Method[MixedComponents]):
         first = ALONE if self.single else FIRST
         return [first, *((1.0 - first) * share for share in self.numbers.shares)]
 
-    def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> list[tuple[Query, Loss]]:
+    def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> Sequence[tuple[Question, Loss]]:
         """Return sums, and the marginals."""
         return [*super().rehearsal(space, losses), (self._first(space), losses[0])]
 

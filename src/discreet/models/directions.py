@@ -264,7 +264,7 @@ class Directions(Method[Principal]):
         """Return bounded-range losses, ρ = ε²/8, and a Gaussian one, ρ = μ²/2, in these shares."""
         return _losses(tuple(self.shares), promise)
 
-    def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> list[tuple[Query, Loss]]:
+    def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> Sequence[tuple[Question, Loss]]:
         """Return a draw and a measurement."""
         every = np.eye(space.dimension)
         return [(self._scatter(space, every), losses[0]), (self._energies(space, every[: self.count]), losses[-1])]

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.door import Curator, Query, Release
+from discreet.door import Curator, Query, Question, Release
 from discreet.door.queries.grid import Grid
 from discreet.em import Step
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
@@ -156,7 +156,7 @@ class ProjectedKMeans(Method[Components]):
         """Return the clusters."""
         releases: list[Release] = []
 
-        def measured(query: Query) -> Release:
+        def measured(query: Question) -> Release:
             releases.append(next(measures)(query))
             return releases[-1]
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.door import Histogram, Query, Question, Release
+from discreet.door import Histogram, Question, Release
 from discreet.em import Step
 from discreet.guarantees import Guarantee, LaplaceLoss, Loss
 from discreet.mechanisms.scatter import Scatter
@@ -78,16 +78,16 @@ class XiClasses(Method[ClassGaussians]):
         scatter = Scatter(space, tuple(range(space.dimension)), (self.column, self.classes))
         return Histogram(self.classes, self.column), ClassSums(space, self.classes, self.column), scatter
 
-    def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> list[tuple[Query, Loss]]:
+    def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> Sequence[tuple[Question, Loss]]:
         """Return what will be measured."""
-        return list(zip(self._questions(space), losses, strict=True))  # type: ignore[arg-type]
+        return list(zip(self._questions(space), losses, strict=True))
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[ClassGaussians, list[Release]]:
         """Measure counts, sums and scatters, and repair what comes out."""
         questions = zip(measures, self._questions(space), strict=True)
-        counted, summed, scattered = (measure(question) for measure, question in questions)  # type: ignore[arg-type]
+        counted, summed, scattered = (measure(question) for measure, question in questions)
         d, k = space.dimension, self.classes
         rows = np.maximum(counted["counts"], 1.0)
         means = np.clip(summed["sums"] / rows[:, None], 0.0, 1.0)

@@ -1,0 +1,136 @@
+"""What ``LogisticRegression`` and ``LinearSVC`` share: linear scores of declared labels, by a private minimum."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.arguments import choice, integer, positive
+from discreet.door import Curator
+from discreet.estimators.labelled import LabelledEstimator, sorted_places
+from discreet.guarantees import Guarantee, Neighbors
+from discreet.models.linear_scores import LinearScores
+from discreet.models.margin_losses import MarginLoss
+from discreet.models.method import Method
+from discreet.models.objective import PrivateMinimum
+from discreet.models.row_coordinates import CONSTANT, Coordinates
+
+__all__ = ["COORDINATES", "LinearClassifier"]
+
+Array = NDArray[np.float64]
+
+COORDINATES = {"auto": None, "declared": False, "private": True}
+MOST_CLASSES = 100
+
+
+class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc]
+    """Linear scores, one for two classes and else one for each of them."""
+
+    method: str
+    C: float | None
+    fit_intercept: bool
+    coordinates: str
+
+    _takes_balls = True
+    _methods: ClassVar[tuple[str, ...]]
+
+    @property
+    @abstractmethod
+    def _margin_loss(self) -> MarginLoss:
+        """What is minimised."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the scores, at a cost of ``epsilon`` and ``delta``.
+
+        Parameters
+        ----------
+        X : array, data frame, Curator, StatisticalDatabase, Records, path, Table, or Dask data frame
+            All numeric columns are used. For an array or a data frame see ``discreet.estimators.base`` for what may be
+            raised; behind a curator nothing that is raised depends on a row.
+        y : array of labels, or str
+            The label of each row of an array or a data frame; or the name of the column that holds them. Behind a
+            curator that column is a declared category.
+
+        Returns
+        -------
+        self
+        """
+        choice("method", self.method, self._methods)
+        choice("coordinates", self.coordinates, COORDINATES)
+        if not isinstance(self.fit_intercept, bool | np.bool_):
+            raise ValueError(f"fit_intercept={self.fit_intercept!r}: expected True or False")
+        if self.C is not None:
+            positive("C", self.C)
+        curator, name, values = self._labelled(X, y)
+        integer("classes", len(values), least=2, most=MOST_CLASSES)
+        space = curator.space if self.bounds is None else self._declared().for_columns(curator.space.dimension)
+        found = self._fit(self._method(curator, len(values)), curator, space)
+        order = sorted_places(values)  # as scikit-learn's scores take them to be
+        self.categories_ = {name: tuple(values[place] for place in order)}
+        self.coef_, self.intercept_ = _ordered(found, order)
+        return self
+
+    def _method(self, curator: Curator, classes: int) -> Method[LinearScores]:
+        """Return the method that the parameters ask for."""
+        ridge = None if self.C is None else 1.0 / self.C
+        return PrivateMinimum(
+            self.method,
+            self._margin_loss,
+            classes,
+            self._promised(curator.neighbors),
+            self._coordinates(curator),
+            curator.setting.max_rows,
+            ridge,
+        )
+
+    def _coordinates(self, curator: Curator) -> Coordinates:
+        """Return how rows are seen. The noise of 2011 has no δ for finding their own coordinates."""
+        promise = super()._promised(curator.neighbors)
+        own = False if self.method == "objective-2011" else COORDINATES[self.coordinates]
+        constant = CONSTANT if self.fit_intercept else 0.0
+        counted = self.method in ("functional", "gradient")  # a minimum has no use for the number of rows
+        return Coordinates.for_data(curator.space.dimension, constant, promise, curator.size, own, counted)
+
+    def _promised(self, neighbors: Neighbors) -> Guarantee:
+        """Return what the fit shall cost, its arguments checked."""
+        promise = super()._promised(neighbors)
+        return Guarantee(promise.epsilon, 0.0, neighbors) if self.method == "objective-2011" else promise
+
+    _fitted = ("categories_", "coef_", "intercept_")
+
+    def _check_fitted(self) -> None:
+        """Raise where a file holds no linear classifier."""
+        super()._check_fitted()
+        scores = 1 if len(self._values) == 2 else len(self._values)
+        if self.coef_.shape != (scores, self.n_features_in_) or self.intercept_.shape != (scores,):
+            raise ValueError(f"coef_, intercept_: expected {scores} scores of {self.n_features_in_} columns")
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the score of each row, above 0 for the second of two classes; for more, one for each class."""
+        check_is_fitted(self)
+        scores = self._rows(X) @ self.coef_.T + self.intercept_
+        return np.asarray(scores[:, 0] if scores.shape[1] == 1 else scores)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of each row with the largest score."""
+        scores = self.decision_function(X)
+        places = (scores > 0.0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[places])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows whose class is predicted. Exact: for private rows it must not be published."""
+        return float(super().score(X, y, sample_weight))
+
+
+def _ordered(found: LinearScores, order: list[int]) -> tuple[Array, Array]:
+    """Return coefficients and intercepts of the classes in another order."""
+    if len(order) == 2:
+        sign = math.copysign(1.0, order[1] - order[0])
+        return sign * found.weights, sign * found.intercepts
+    return found.weights[order], found.intercepts[order]

@@ -1,0 +1,273 @@
+"""``LinearRegression``: least squares under differential privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Self
+
+import numpy as np
+from array_api_compat import array_namespace, device
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.arguments import choice
+from discreet.door import Curator
+from discreet.estimators.base import behind_a_door
+from discreet.estimators.targeted import TargetedEstimator, apart, declared_number, is_stored, listed, unlike
+from discreet.guarantees import Neighbors
+from discreet.models.method import Method
+from discreet.models.regression import AdaptiveMoments, UnitMoments
+from discreet.models.regression_line import adaptive_ridge, noise_aware
+from discreet.models.regression_moments import RegressionMoments
+from discreet.records import Box, Number, Records, Schema, as_records
+
+__all__ = ["LinearRegression"]
+
+Array = NDArray[np.float64]
+
+METHODS = ("adaptive", "adassp")
+
+
+class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
+    """Least squares under differential privacy: y ≈ X·coef + intercept.
+
+    Features and target are measured together; the line follows from released moments and costs nothing more. A ridge
+    that knows the noise keeps the line finite whatever the columns are: equal, constant, or more than there are rows.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The promise, for the whole fit.
+    bounds : Box, or mapping of str to (low, high)
+        Where the features are declared to lie, in their own units; rows outside are moved to the border. Never taken
+        from the data. With a mapping only these columns of a data frame or a file are used. None with a ``Curator`` or
+        ``Records``, which have their own.
+    target_bounds : (float, float)
+        The same of the target; None where the bounds are those of a curator.
+    method : str
+        ``"adaptive"`` (default): some rounds, each in the coordinates that the one before found, so that the noise is
+        relative to the residuals. ``"adassp"``: one release in the declared bounds with the ridge of Wang (2018), to
+        compare with.
+    fit_intercept : bool
+        Whether there is one; else the line goes through 0, in the data's own units.
+    neighbors : str, optional
+        ``"replace-one"`` (the default, and then the number of rows is public) or ``"add-remove"``.
+    random_state : int, optional
+        **Not private**: a seed makes the noise reproducible, and whoever knows it can take the noise off again. For
+        tests; it warns. None draws from the system's own generator.
+    verbose : bool
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    coef_ : array of shape (d,)
+    intercept_ : float
+    noise_ : array of shape (d,)
+        Standard deviations of the noise in ``coef_``, by the laws of the releases, to first order. What the rows
+        themselves leave open is not in it.
+    ridge_ : float
+        What was added to the variances, relative to those of the coordinates in which the rows were measured last.
+    guarantee_ : Guarantee or None
+        What holds for everything that can be read off this object; None where a seed made it void.
+    unit_ : str
+        For whom it holds: ``"row"``, or ``"each patient"``, say.
+    losses_ : tuple of Loss
+        What each release cost.
+    releases_ : tuple of Release
+        Every noisy statistic that was measured, with its noise law.
+    n_features_in_, feature_names_in_
+        As scikit-learn's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import discreet as dp
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20_000, 2))
+    >>> y = X @ [3.0, -2.0] + 5.0 + rng.normal(size=20_000)
+    >>> model = dp.LinearRegression(epsilon=1.0, bounds=dp.Box(-6, 6), target_bounds=(-30, 40)).fit(X, y)
+    >>> print(model.coef_.round(), round(model.intercept_))
+    [ 3. -2.] 5
+    >>> print(model.guarantee_)
+    (ε=1, δ=1e-06) replace-one
+    """
+
+    _holds, _for_example = "target", "income"
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Box | Mapping[str, tuple[float, float]] | None = None,
+        target_bounds: tuple[float, float] | None = None,
+        method: str = "adaptive",
+        fit_intercept: bool = True,
+        neighbors: Neighbors | str | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.target_bounds = target_bounds
+        self.method = method
+        self.fit_intercept = fit_intercept
+        self.neighbors = neighbors
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the line, at a cost of ``epsilon`` and ``delta``.
+
+        Parameters
+        ----------
+        X : array, data frame, Curator, StatisticalDatabase, Records, path, Table, or Dask data frame
+            All numeric columns but the target's are features. For an array or a data frame see
+            ``discreet.estimators.base`` for what may be raised; behind a curator nothing that is raised depends on a
+            row.
+        y : array of numbers, or str
+            The target of each row of an array or a data frame; or the name of the column that holds it.
+
+        Returns
+        -------
+        self
+        """
+        choice("method", self.method, METHODS)
+        if not isinstance(self.fit_intercept, bool):
+            raise ValueError(f"fit_intercept={self.fit_intercept!r}: expected True or False")
+        curator, target = self._opened(X, y)
+        found = self._fit(self._chosen(curator), curator)
+        line = (noise_aware if self.method == "adaptive" else adaptive_ridge)(
+            found, target, intercept=self.fit_intercept
+        )
+        self.coef_, self.intercept_, self.noise_, self.ridge_ = line.weights, line.intercept, line.noise, line.ridge
+        return self
+
+    def _chosen(self, curator: Curator) -> Method[RegressionMoments]:
+        """Return the method that the parameters ask for."""
+        if self.method == "adassp":
+            return UnitMoments(curator.size)
+        promise = self._promised(curator.neighbors)
+        return AdaptiveMoments.for_data(curator.space.dimension, promise, curator.size)
+
+    def _opened(self, X: Any, y: Any) -> tuple[Curator, int]:
+        """Return rows behind a door and the place of the target among their columns."""
+        X = behind_a_door(X)
+        if isinstance(X, Curator | Records):
+            return self._held(X, self._name(y))
+        if is_stored(X):
+            schema = Schema(self._stored_columns(X, self._name(y)) | {y: self._target("drop")})
+            return self._held(as_records(X, schema=schema), y)
+        if isinstance(y, str):
+            X, y = apart(X, y, self._holds)
+        records, name, names = self._owned(X, y)
+        found = self._held(records, name)
+        if names is not None:
+            self.feature_names_in_ = names
+        return found
+
+    def _held(self, held: Curator | Records, name: str) -> tuple[Curator, int]:
+        """Return rows of which one column is the target, and note the others as scikit-learn does."""
+        curator = self._behind(held)
+        if self.neighbors is not None and Neighbors.of(self.neighbors) is not curator.neighbors:
+            raise ValueError(f"neighbors={self.neighbors!r}: expected None, or the curator's {curator.neighbors}")
+        if name not in curator.columns:
+            raise ValueError(f"y={name!r}: expected a numeric column, one of {listed(curator.columns)}")
+        curator = curator.only(curator.columns)
+        target, features = curator.columns.index(name), [column for column in curator.columns if column != name]
+        if not features:
+            raise ValueError(f"y={name!r}: expected another numeric column beside it, a feature; there is none")
+        self._agree(curator, target)
+        self.n_features_in_ = len(features)
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        if features != [f"x{j}" for j in range(len(features))]:
+            self.feature_names_in_ = np.array(features, dtype=object)
+        return curator, target
+
+    def _agree(self, curator: Curator, target: int) -> None:
+        """Raise where bounds were named that are not the curator's."""
+        space, names = curator.space, [name for i, name in enumerate(curator.columns) if i != target]
+        ends = (space.low, space.high) if isinstance(space, Box) else ((), ())
+        pairs = list(zip(*(np.atleast_1d(end).tolist() for end in ends), strict=True))
+        own = pairs[target] if pairs else None
+        if self.target_bounds is not None and self._pair() != own:
+            raise ValueError(f"target_bounds={self.target_bounds!r}: expected None, or the curator's {own!r}")
+        if self.bounds is not None:
+            declared, others = self._declared(), [pair for i, pair in enumerate(pairs) if i != target]
+            same = bool(others) and declared.for_columns(len(names)) == Box(*zip(*others, strict=True))
+            if not same or (isinstance(self.bounds, Mapping) and list(self.bounds) != names):
+                raise ValueError(
+                    f"bounds={self.bounds!r}: expected None, or the curator's of all columns but y, {listed(names)}"
+                )
+
+    def _pair(self) -> tuple[float, float]:
+        """Return the declared bounds of the target."""
+        pair = self.target_bounds
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ValueError(
+                f"target_bounds={pair!r}: expected (low, high) of the target, declared and never taken from the rows; "
+                "write for example target_bounds=(0, 120)"
+            )
+        try:
+            box = Box([pair[0]], [pair[1]])
+        except ValueError as error:
+            raise ValueError(f"target_bounds={pair!r}: {error}") from None
+        (low,), (high,) = np.atleast_1d(box.low), np.atleast_1d(box.high)
+        return float(low), float(high)
+
+    def _target(self, missing: str) -> Number:
+        return declared_number(*self._pair(), missing)
+
+    def _owned(self, X: Any, y: Any) -> tuple[Records, str, Any]:
+        """Return rows that their owner has handed over with their target, its column, and the others' names."""
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None; write fit(X, y) with a number a row")
+        target = self._target("fill")
+        rows = self._checked_rows(self._selected(X))
+        values = _numbers_of(y)
+        check_consistent_length(rows, values)
+        columns, names = self._owned_columns(rows)
+        name = unlike("target", columns)
+        xp = array_namespace(rows)
+        column = xp.asarray(values, dtype=rows.dtype, device=device(rows))
+        schema = Schema(columns | {name: target})
+        return as_records(xp.concat([rows, column[:, None]], axis=1), schema=schema), name, names
+
+    _fitted = ("coef_", "intercept_", "noise_", "ridge_")
+
+    def _check_fitted(self) -> None:
+        """Raise where a file holds no line."""
+        super()._check_fitted()
+        d = self.n_features_in_
+        if (self.coef_.shape, self.noise_.shape) != ((d,), (d,)) or not np.all(self.noise_ >= 0.0):
+            raise ValueError(f"coef_, noise_: expected {d} numbers each, and no negative deviation")
+        for name in ("intercept_", "ridge_"):
+            if not isinstance(getattr(self, name), float):
+                raise ValueError(f"{name}={getattr(self, name)!r}: expected a number")
+
+    def predict(self, X: Any) -> Array:
+        """Return X·coef + intercept for each row."""
+        check_is_fitted(self)
+        return np.asarray(self._rows(X) @ self.coef_ + self.intercept_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R², the share of the target's variance that is explained. Exact: for private rows not to publish."""
+        return float(super().score(X, y, sample_weight))
+
+
+def _numbers_of(y: Any) -> Array:
+    """Return the target as numbers. No error shows one of them."""
+    if getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
+        raise ValueError(f"y has {y.shape[1]} columns: expected one target; write a fit for each, with a part of ε")
+    values = column_or_1d(np.asarray(y), warn=True)
+    numbers: Array | None = None
+    with suppress(TypeError, ValueError):  # whose message would show a value
+        numbers = np.asarray(values, dtype=np.float64)
+    if numbers is None:
+        raise ValueError("y holds text: expected numbers")
+    assert_all_finite(numbers, input_name="y")
+    return numbers

@@ -1,0 +1,98 @@
+"""``LinearSVC``: a linear support vector machine under differential privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from discreet.estimators.linear_classifier import LinearClassifier
+from discreet.guarantees import Neighbors
+from discreet.models.margin_losses import HuberHinge, MarginLoss
+from discreet.records import Ball, Box
+
+__all__ = ["LinearSVC"]
+
+
+class LinearSVC(LinearClassifier):
+    """A linear support vector machine, fitted under differential privacy.
+
+    It minimises Σ h(y·score) + a ridge, with the hinge h rounded at its corner, since privacy needs a curvature
+    (Chaudhuri, Monteleoni and Sarwate 2011). Everything else is as in ``LogisticRegression``, but for probabilities,
+    which there are none of.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The promise. ``method="objective-2011"`` spends ε alone.
+    bounds : Box, Ball, or mapping of str to (low, high)
+        Where rows are declared to lie, in their own units. Never taken from the data. None with a ``Curator`` or
+        ``Records``, which have their own.
+    classes : sequence of str, int or bool, or "public"
+        The labels that there can be; see ``LogisticRegression``.
+    method : str
+        ``"objective"`` (default), ``"objective-2011"`` or ``"output"``.
+    width : float
+        h of the rounded corner: it is within h of the margin 1. A narrow one needs a larger ridge.
+    C : float, optional
+        The inverse of the ridge, in coordinates in which rows have norm at most 1. None: chosen from public numbers.
+    fit_intercept : bool
+    coordinates : str
+        ``"auto"``, ``"declared"`` or ``"private"``; see ``LogisticRegression``.
+    neighbors : str, optional
+        ``"replace-one"`` (the default, and then the number of rows is public) or ``"add-remove"``.
+    random_state : int, optional
+        **Not private**: for tests; it warns.
+    verbose : bool
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    classes_, categories_, coef_, intercept_, guarantee_, unit_, losses_, releases_, n_features_in_, feature_names_in_
+        As in ``LogisticRegression``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import discreet as dp
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 10_000)
+    >>> X = rng.normal(size=(10_000, 2)) + 3.0 * y[:, None]
+    >>> model = dp.LinearSVC(epsilon=1.0, bounds=dp.Box(-5, 8), classes=[0, 1]).fit(X, y)
+    >>> model.predict([[0.0, 0.0], [3.0, 3.0]]).tolist()
+    [0, 1]
+    """
+
+    _methods = ("objective", "objective-2011", "output")
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Box | Ball | Mapping[str, tuple[float, float]] | None = None,
+        classes: Sequence[str | int | bool] | str | None = None,
+        method: str = "objective",
+        width: float = 0.5,
+        C: float | None = None,
+        fit_intercept: bool = True,
+        coordinates: str = "auto",
+        neighbors: Neighbors | str | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.classes = classes
+        self.method = method
+        self.width = width
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.coordinates = coordinates
+        self.neighbors = neighbors
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def _margin_loss(self) -> MarginLoss:
+        return HuberHinge(self.width)

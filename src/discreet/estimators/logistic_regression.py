@@ -1,0 +1,174 @@
+"""``LogisticRegression``: logistic regression under differential privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit, log_softmax, logsumexp
+
+from discreet.arguments import integer
+from discreet.door import Curator
+from discreet.estimators.linear_classifier import LinearClassifier
+from discreet.guarantees import Neighbors
+from discreet.models.functional import Functional
+from discreet.models.gradient_descent import NoisyGradient
+from discreet.models.linear_scores import LinearScores
+from discreet.models.margin_losses import Logistic, MarginLoss
+from discreet.models.method import Method
+from discreet.records import Ball, Box
+
+__all__ = ["LogisticRegression"]
+
+Array = NDArray[np.float64]
+
+
+class LogisticRegression(LinearClassifier):
+    """Logistic regression with a ridge, fitted under differential privacy.
+
+    The promise (``epsilon``, ``delta``) is for the whole fit, the intercept and the choice of coordinates included.
+    Predictions and probabilities follow from what was released and cost nothing more. The solver goes on until a
+    tolerance is proved that was fixed beforehand, on every data set; nothing is said about how it went, since that
+    would depend on the rows.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The promise. ``method="objective-2011"`` spends ε alone: its promise has δ = 0, whatever ``delta`` is.
+    bounds : Box, Ball, or mapping of str to (low, high)
+        Where rows are declared to lie, in their own units: each column between two numbers, or all of them together
+        within a radius. Rows outside are moved to the border for the fit. Never taken from the data. With a mapping
+        only these columns of a data frame or a file are used. None with a ``Curator`` or ``Records``, which have their
+        own.
+    classes : sequence of str, int or bool, or "public"
+        The labels that there can be. A row with another label, or none, is dropped, as one with a missing category is.
+        ``"public"``: the owner's statement that it is no secret which labels occur in ``y``; they are then read from
+        it, sorted. None with a ``Curator`` or ``Records``, where the label's column has declared values.
+    method : str
+        ``"objective"`` (default): Gaussian noise in the objective, accounted for tightly, and the minimum that this
+        moves. ``"objective-2011"``: as published by Chaudhuri, Monteleoni and Sarwate (2011), with all of its terms.
+        ``"output"``: noise on the minimum. ``"functional"``: noise on the moments that a quadratic approximation of the
+        loss is made of (Zhang et al. 2012), in one release. ``"gradient"``: descent along noisy gradients, each of
+        which stays in ``releases_``.
+        With more than two classes each is fitted against the others, at a cost that is accounted for together;
+        ``"gradient"`` takes the softmax.
+    C : float, optional
+        The inverse of the ridge, in coordinates in which rows have norm at most 1, for the first three methods. None:
+        chosen from public numbers, for the noise that there is.
+    fit_intercept : bool
+        Whether there is an intercept. It is a coefficient of a constant column, so the ridge holds it and noise covers
+        it.
+    coordinates : str
+        ``"declared"``: rows are seen within their bounds. ``"private"``: a part of the budget first finds where rows
+        really are and how they spread, and they are seen in coordinates of their own. ``"auto"`` (default): the second
+        where there are rows enough.
+    max_iter : int, optional
+        How many gradients ``"gradient"`` releases. None: chosen from public numbers.
+    neighbors : str, optional
+        ``"replace-one"`` (the default, and then the number of rows is public) or ``"add-remove"``.
+    random_state : int, optional
+        **Not private**: a seed makes the noise reproducible, and whoever knows it can take the noise off again. For
+        tests; it warns. None draws from the system's own generator.
+    verbose : bool
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+        The labels, sorted, as scikit-learn's are.
+    coef_ : array of shape (1, d) for two classes, else (K, d)
+        In the data's own units.
+    intercept_ : array of shape (1,) or (K,)
+    categories_ : dict of str to tuple
+        The label's column, and its declared values.
+    guarantee_ : Guarantee or None
+        What holds for everything that can be read off this object; None where a seed made it void.
+    unit_ : str
+        For whom it holds: ``"row"``, or ``"each patient"``, say.
+    losses_ : tuple of Loss
+        What each release cost.
+    releases_ : tuple of Release
+        All that was measured.
+    n_features_in_, feature_names_in_
+        As scikit-learn's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import discreet as dp
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 10_000)
+    >>> X = rng.normal(size=(10_000, 2)) + 3.0 * y[:, None]
+    >>> model = dp.LogisticRegression(epsilon=1.0, bounds=dp.Box(-5, 8), classes=[0, 1]).fit(X, y)
+    >>> model.predict([[0.0, 0.0], [3.0, 3.0]]).tolist()
+    [0, 1]
+    >>> print(model.guarantee_)
+    (ε=1, δ=1e-06) replace-one
+    """
+
+    _methods = ("objective", "objective-2011", "output", "functional", "gradient")
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Box | Ball | Mapping[str, tuple[float, float]] | None = None,
+        classes: Sequence[str | int | bool] | str | None = None,
+        method: str = "objective",
+        C: float | None = None,
+        fit_intercept: bool = True,
+        coordinates: str = "auto",
+        max_iter: int | None = None,
+        neighbors: Neighbors | str | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.classes = classes
+        self.method = method
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.coordinates = coordinates
+        self.max_iter = max_iter
+        self.neighbors = neighbors
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def _margin_loss(self) -> MarginLoss:
+        return Logistic()
+
+    def _method(self, curator: Curator, classes: int) -> Method[LinearScores]:
+        """Return the method that the parameters ask for."""
+        if self.method == "functional":
+            return Functional(classes, self._coordinates(curator))
+        if self.method == "gradient":
+            steps = None if self.max_iter is None else integer("max_iter", self.max_iter, least=1, most=10_000)
+            return NoisyGradient.for_data(classes, self._margin_loss, self._coordinates(curator), steps=steps)
+        return super()._method(curator, classes)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithm of the probability of each class for each row."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([log_expit(-scores), log_expit(scores)])
+        if self.method == "gradient":
+            return np.asarray(log_softmax(scores, axis=1))
+        each = log_expit(scores)
+        return np.asarray(each - logsumexp(each, axis=1, keepdims=True))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class for each row.
+
+        With several classes each has its own probability against the others, and they are scaled to sum to 1;
+        ``"gradient"`` has those of the softmax.
+        """
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        return np.asarray(np.exp(self.predict_log_proba(X)))

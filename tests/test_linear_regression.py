@@ -1,0 +1,321 @@
+"""Private linear regression: scikit-learn's contract, what it promises and pays, how near it comes, what it refuses."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression as Exact
+from sklearn.utils.estimator_checks import check_dataframe_column_names_consistency, parametrize_with_checks
+
+import discreet as dp
+from discreet.models.regression import AdaptiveMoments
+from discreet.models.regression_line import adaptive_ridge, noise_aware
+from discreet.models.regression_moments import RegressionMoments
+from discreet.noise import NotPrivateWarning
+from discreet.records import as_records
+
+seeds_are_fine = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
+
+METHODS = ("adaptive", "adassp")
+BOX, TARGET = dp.Box(-8.0, 8.0), (-30.0, 40.0)
+COEF = np.array([3.0, -2.0, 0.0])
+
+
+def rows(n=5000, seed=0, noise=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 3)) @ [[1.0, 0.5, 0.0], [0.0, 1.0, 0.3], [0.0, 0.0, 0.5]]
+    return X, X @ COEF + 5.0 + noise * rng.standard_normal(n)
+
+
+X, Y = rows()
+FRAME = pd.DataFrame({"age": X[:, 0], "income": Y, "dose": X[:, 1], "rate": X[:, 2]})
+NUMBERS = {name: dp.Number(*((-30, 40) if name == "income" else (-8, 8))) for name in FRAME.columns}
+SCHEMA = dp.Schema(NUMBERS)
+
+
+def fitted(X=X, y=Y, **parameters):
+    given = {"bounds": BOX, "target_bounds": TARGET, "random_state": 0} | parameters
+    return dp.LinearRegression(**given).fit(X, y)
+
+
+@seeds_are_fine
+@parametrize_with_checks(
+    [
+        dp.LinearRegression(epsilon=1e9, bounds=dp.Box(-20, 20), target_bounds=(-1e3, 1e3), random_state=0),
+        dp.LinearRegression(
+            epsilon=1e9, bounds=dp.Box(-20, 20), target_bounds=(-1e3, 1e3), random_state=0, method="adassp"
+        ),
+    ]
+)
+def test_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@seeds_are_fine
+def test_columns_keep_their_names():
+    model = dp.LinearRegression(epsilon=1e3, bounds=BOX, target_bounds=TARGET)
+    check_dataframe_column_names_consistency("LinearRegression", model)
+    model = fitted(FRAME, "income")
+    assert model.feature_names_in_.tolist() == ["age", "dose", "rate"]
+    assert not hasattr(model.fit(X, Y), "feature_names_in_")
+
+
+class TestPrivacy:
+    @pytest.mark.parametrize("method", METHODS)
+    def test_without_a_seed_it_is_private_and_says_so(self, method):
+        model = fitted(method=method, random_state=None)
+        assert model.guarantee_ == dp.Guarantee(1.0, 1e-6, "replace-one")
+        assert {release.provenance for release in model.releases_} == {"measured"}
+        assert "NOT RECORDED" in repr(model)
+        assert not np.array_equal(model.coef_, fitted(method=method, random_state=None).coef_)
+        with pytest.warns(NotPrivateWarning):
+            assert fitted(method=method).guarantee_ is None
+
+    @seeds_are_fine
+    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+    @pytest.mark.parametrize(("epsilon", "delta"), [(0.01, 1e-6), (20.0, 1e-3)])
+    def test_the_losses_are_the_promise_and_all_of_it(self, method, neighbors, epsilon, delta):
+        model = fitted(method=method, neighbors=neighbors, epsilon=epsilon, delta=delta)
+        assert all(loss.neighbors is dp.Neighbors.of(neighbors) for loss in model.losses_)
+        assert [release.loss for release in model.releases_] == list(model.losses_)
+        assert epsilon * (1 - 1e-6) < dp.compose(model.losses_).epsilon(delta) <= epsilon * (1 + 1e-9)
+
+    def test_a_ledger_is_charged_once_and_then_refuses(self, tmp_path):
+        promise = dp.Guarantee(1.0, 1e-6)
+        curator = dp.Curator(FRAME, schema=SCHEMA, name="rows", ledger=tmp_path / "l.db", budget=promise)
+        model = dp.LinearRegression().fit(curator, "income")
+        assert all(release.recorded for release in model.releases_)
+        assert [entry.kind for entry in curator.ledger.history()] == ["limit", "reserve"]
+        with pytest.raises(dp.BudgetExceeded):
+            dp.LinearRegression(epsilon=0.1).fit(curator, "income")
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"bounds": dp.Box(-9.0, 9.0)},
+            {"bounds": dp.Ball(9.0)},
+            {"bounds": {"age": (-8, 8)}},
+            {"target_bounds": (0.0, 1.0)},
+            {"neighbors": "add-remove"},
+            {"random_state": 3},
+            {"epsilon": 0.0},
+            {"epsilon": 1e300},
+            {"delta": 0.0},
+            {"method": "magic"},
+            {"fit_intercept": "yes"},
+        ],
+        ids=str,
+    )
+    def test_refusals_come_before_anything_is_spent(self, wrong, tmp_path):
+        curator = dp.Curator(FRAME, schema=SCHEMA, name="rows", ledger=tmp_path / "l.db")
+        with pytest.raises(ValueError, match=r"expected|fit one grid"):
+            dp.LinearRegression(**wrong).fit(curator, "income")
+        for y in (None, Y, "nobody"):
+            with pytest.raises(ValueError, match="expected"):
+                dp.LinearRegression().fit(curator, y)
+        assert not curator.ledger.history()
+
+    def test_nothing_exact_is_kept(self):
+        public = {"coef_", "intercept_", "noise_", "ridge_", "n_features_in_"}
+        public |= {"unit_", "guarantee_", "losses_", "releases_"}
+        assert {name for name in vars(fitted(random_state=None)) if name.endswith("_")} == public
+
+
+@seeds_are_fine
+class TestSources:
+    def test_the_same_rows_from_anywhere_give_the_same_fit(self, tmp_path):
+        import dask.dataframe as dd
+
+        FRAME.to_parquet(tmp_path / "rows.parquet")
+        last = FRAME[["age", "dose", "rate", "income"]]
+        curator = dp.Curator(FRAME, schema=SCHEMA)
+        seeded = dp.LinearRegression(random_state=0)
+        declared = [
+            seeded.fit(curator, "income"),
+            clone(seeded).fit(SimpleNamespace(curator=curator), "income"),
+            clone(seeded).fit(as_records(FRAME, schema=SCHEMA), "income"),
+        ]
+        others = [
+            fitted(tmp_path / "rows.parquet", "income"),
+            fitted(dd.from_pandas(last, npartitions=3), "income"),
+            fitted(X, Y),
+            fitted(FRAME, "income"),
+            fitted(pl.from_pandas(FRAME), "income"),
+            fitted(FRAME, "income", bounds={"age": (-8, 8), "dose": (-8, 8), "rate": (-8, 8)}),
+        ]
+        for model in declared:
+            np.testing.assert_allclose(model.coef_, declared[0].coef_, rtol=0, atol=1e-9)
+        for model in [*declared, *others]:  # another order of the columns has other noise
+            np.testing.assert_allclose(model.coef_, COEF, atol=0.3)
+            assert model.intercept_ == pytest.approx(5.0, abs=0.3)
+        for model in others[2:]:
+            np.testing.assert_allclose(model.coef_, others[2].coef_, rtol=0, atol=1e-9)
+
+    def test_bounds_by_name_choose_the_columns(self):
+        model = fitted(FRAME, "income", bounds={"rate": (-8, 8), "age": (-8, 8)})
+        assert model.feature_names_in_.tolist() == ["rate", "age"]
+        again = dp.LinearRegression.from_json(fitted(FRAME, "income").to_json())
+        assert again.feature_names_in_.tolist() == ["age", "dose", "rate"]
+
+    def test_a_target_outside_of_its_bounds_is_moved_to_the_border(self):
+        far = np.where(np.arange(len(Y)) % 10 == 0, 1e6, Y)
+        np.testing.assert_array_equal(fitted(y=far).coef_, fitted(y=np.clip(far, *TARGET)).coef_)
+
+    def test_gaps_behind_a_curator_are_no_error(self):
+        gaps = FRAME.assign(income=FRAME["income"].where(np.arange(len(FRAME)) % 7 > 0))
+        model = dp.LinearRegression(random_state=0).fit(dp.Curator(gaps, schema=SCHEMA), "income")
+        np.testing.assert_allclose(model.coef_, COEF, atol=0.4)
+
+    def test_a_category_is_no_feature(self):
+        schema = dp.Schema(NUMBERS | {"ward": dp.Category(["a"])})
+        model = dp.LinearRegression(random_state=0).fit(dp.Curator(FRAME.assign(ward=None), schema=schema), "income")
+        assert model.feature_names_in_.tolist() == ["age", "dose", "rate"]
+        with pytest.raises(ValueError, match="numeric column"):
+            dp.LinearRegression().fit(dp.Curator(FRAME.assign(ward="a"), schema=schema), "ward")
+
+    def test_units_are_the_datas_own(self):
+        scale, offset = np.array([1e-3, 1e4, 1.0]), np.array([5.0, -1e6, 0.0])
+        moved = dp.Box((-8.0 * scale + offset).tolist(), (8.0 * scale + offset).tolist())
+        plain, far = fitted(), fitted(X * scale + offset, 10.0 * Y, bounds=moved, target_bounds=(-300, 400))
+        np.testing.assert_allclose(far.coef_ * scale / 10.0, plain.coef_, atol=1e-4)
+        np.testing.assert_allclose(far.noise_ * scale / 10.0, plain.noise_, rtol=1e-3)
+        assert far.predict(X[:1] * scale + offset)[0] == pytest.approx(10.0 * plain.predict(X[:1])[0], rel=1e-3)
+
+    @pytest.mark.parametrize(
+        ("wrong", "y", "message"),
+        [
+            ({"target_bounds": None}, Y, "target_bounds=None: expected"),
+            ({"target_bounds": (3.0, 1.0)}, Y, "target_bounds=.3.0, 1.0."),
+            ({"target_bounds": 5.0}, Y, "target_bounds=5.0"),
+            ({"bounds": None}, Y, "declared bounds"),
+            ({"bounds": dp.Ball(9.0)}, Y, "bounds of each column"),
+            ({"bounds": {"age": (0, 1)}}, Y, "have no names"),
+            ({}, None, "requires y"),
+            ({}, Y[:-1], "inconsistent numbers"),
+            ({}, np.column_stack([Y, Y]), "y has 2 columns: expected one target"),
+            ({}, "income", "data frame"),
+            ({}, np.array(["secret"] * len(Y), dtype=object), "y holds text"),
+            ({}, np.where(np.arange(len(Y)) == 3, np.nan, Y), "NaN"),
+        ],
+        ids=str,
+    )
+    def test_what_is_refused(self, wrong, y, message):
+        with pytest.raises(ValueError, match=message) as error:
+            fitted(y=y, **wrong)
+        assert "secret" not in str(error.value)
+
+
+@seeds_are_fine
+class TestAccuracy:
+    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize("fit_intercept", [True, False])
+    @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+    def test_with_hardly_any_noise_it_is_least_squares(self, method, fit_intercept, neighbors):
+        model = fitted(method=method, fit_intercept=fit_intercept, neighbors=neighbors, epsilon=1e8)
+        exact = Exact(fit_intercept=fit_intercept).fit(X, Y)
+        np.testing.assert_allclose(model.coef_, exact.coef_, atol=2e-3)
+        assert model.intercept_ == pytest.approx(exact.intercept_, abs=2e-3)
+        np.testing.assert_allclose(model.predict(X[:5]), exact.predict(X[:5]), atol=5e-3)
+
+    def test_rounds_find_rows_in_wide_bounds_and_one_release_does_not(self):
+        wide = {"bounds": dp.Box(-100, 100), "target_bounds": (-500, 500)}
+        X, Y = rows(20_000)
+        exact = Exact().fit(X, Y).score(X, Y)
+        assert fitted(X, Y, **wide).score(X, Y) > exact - 0.01
+        assert fitted(X, Y, **wide, method="adassp").score(X, Y) < 0.5
+        assert fitted(X, Y, epsilon=0.1).score(X, Y) > exact - 0.01
+
+    def test_heavy_tails_do_not_bend_the_line(self):
+        """Rows of t with three degrees of freedom, some far outside of what a Gaussian would have."""
+        rng = np.random.default_rng(0)
+        X = rng.standard_t(3, size=(20_000, 3))
+        Y = X @ COEF + rng.standard_t(3, size=20_000)
+        model = fitted(X, Y, bounds=dp.Box(-50, 50), target_bounds=(-200, 200))
+        np.testing.assert_allclose(model.coef_, COEF, atol=0.1)
+
+    @pytest.mark.parametrize("method", METHODS)
+    def test_its_noise_is_what_it_says(self, method):
+        """Coefficients of 25 fits vary as ``noise_`` says, to a factor of 2.
+
+        75 numbers: their mean square is off by a factor of 4 with probability below 1e-9.
+        """
+        some, target = X[:1000], Y[:1000]
+        fits = [fitted(some, target, method=method, epsilon=10.0, random_state=seed) for seed in range(25)]
+        found = np.array([fit.coef_ for fit in fits]).std(axis=0)
+        said = np.sqrt(np.mean([fit.noise_**2 for fit in fits], axis=0))
+        assert 0.5 < math.sqrt(np.mean((found / said) ** 2)) < 2.0
+
+    def test_clipping_vanishes_with_the_noise(self):
+        promise, size = dp.Guarantee(1.0, 1e-6), dp.Curator(X, space=BOX).size
+        method = AdaptiveMoments.for_data(4, promise, size)
+        radii = [method.clipping(n, 1.0, 0.1).squared for n in (10.0, 1e4, 1e6, 1e8)]
+        assert radii == sorted(radii)
+        assert radii[0] < 10.0 < 1e3 < radii[-1]
+
+
+@seeds_are_fine
+class TestRobustness:
+    @pytest.mark.parametrize("epsilon", [0.001, 1.0, 1e6])
+    @pytest.mark.parametrize("method", METHODS)
+    def test_finite_whatever_the_rows(self, epsilon, method):
+        rng = np.random.default_rng(0)
+        one = rng.standard_normal((300, 1))
+        sets = [
+            np.repeat(one, 2, axis=1),
+            np.column_stack([one, np.full(300, 7.0)]),
+            np.zeros((50, 1)),
+            np.ones((1, 3)),
+            rng.standard_normal((10, 25)),
+            1e300 * rng.standard_normal((50, 2)),
+        ]
+        for some in sets:
+            y = np.clip(some, -8.0, 8.0).sum(axis=1)
+            for intercept in (True, False):
+                model = fitted(some, y, epsilon=epsilon, method=method, fit_intercept=intercept)
+                numbers = [*model.coef_, model.intercept_, *model.noise_, model.ridge_]
+                assert np.all(np.isfinite(numbers))
+
+    def test_two_equal_columns_share_a_coefficient_and_a_constant_one_has_none(self):
+        rng = np.random.default_rng(0)
+        one = rng.standard_normal((5000, 1))
+        model = fitted(np.hstack([one, one, np.full_like(one, 7.0)]), one[:, 0] * 2.0, epsilon=1e4)
+        assert model.coef_[:2].sum() == pytest.approx(2.0, abs=0.05)
+        assert np.abs(model.coef_).max() < 3.0
+        assert model.intercept_ + 7.0 * model.coef_[2] == pytest.approx(0.0, abs=0.05)
+
+    @pytest.mark.parametrize("line", [noise_aware, adaptive_ridge])
+    @pytest.mark.parametrize("noise", [1e-30, 1e-4, 1e6])
+    @pytest.mark.parametrize("covariance", [np.zeros((3, 3)), -np.eye(3), 1e9 * np.ones((3, 3)), np.eye(3)], ids=str)
+    def test_whatever_was_released_a_line_comes_out(self, line, noise, covariance):
+        moments = RegressionMoments(np.array([1.0, -1.0, 0.5]), covariance, noise, noise, np.eye(3))
+        for intercept in (True, False):
+            found = line(moments, 1, intercept=intercept)
+            assert np.all(np.isfinite([*found.weights, found.intercept, *found.noise, found.ridge]))
+
+
+@seeds_are_fine
+class TestPersistence:
+    def test_there_and_back(self):
+        model = fitted(random_state=None)
+        again = dp.LinearRegression.from_json(model.to_json())
+        np.testing.assert_array_equal(again.predict(X[:9]), model.predict(X[:9]))
+        assert again.guarantee_ == model.guarantee_
+        assert {release.provenance for release in again.releases_} == {"loaded"}
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).coef_, model.coef_)
+
+    @pytest.mark.parametrize(
+        ("name", "value"), [("coef_", [1.0]), ("noise_", [-1.0, 1.0, 1.0]), ("intercept_", "x"), ("ridge_", None)]
+    )
+    def test_what_cannot_be(self, name, value):
+        values = fitted(random_state=None).to_dict()
+        values["fitted"][name] = value
+        with pytest.raises(ValueError, match=name):
+            dp.LinearRegression.from_dict(values)
