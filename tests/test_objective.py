@@ -24,6 +24,7 @@ from discreet import (
 )
 from discreet.guarantees import ObjectiveLoss
 from discreet.guarantees.normal import normal_delta
+from discreet.guarantees.objective import _corners
 from discreet.models.features import Features
 from discreet.models.margin_losses import HuberHinge, Logistic
 from discreet.models.margin_minimum import GaussianObjective, Minimum, NoisyMinimum, PureObjective
@@ -209,7 +210,7 @@ def longer(problem, block, theta, b):
     y = np.where(block.codes[:, 0] == problem.positive, 1.0, -1.0).astype(np.longdouble)
     margin = y * (u @ theta.astype(np.longdouble))
     if isinstance(problem.loss, Logistic):
-        slope = -1.0 / (1.0 + np.exp(margin))
+        slope = -1.0 / (1.0 + np.exp(np.clip(margin, -700.0, 700.0)))
     else:
         slope = -np.clip((1.0 + problem.loss.width - margin) / (2.0 * problem.loss.width), 0.0, 1.0)
     return float(np.linalg.norm((y * slope) @ u + problem.ridge * theta + b))
@@ -316,6 +317,54 @@ def test_the_noise_of_2011_is_that_of_the_paper():
     raised = PureObjective.ridge(question, 0.05, 1)
     assert raised == pytest.approx(0.25 / math.expm1(0.05 / 4.0))
     assert 0.05 - 2 * math.log1p(0.25 / raised) == pytest.approx(0.025)
+
+
+def test_a_hessian_that_floats_cannot_tell_from_singular_is_no_error():
+    """Cholesky would fail on one of two neighbours, and tell them apart."""
+    block = Block(np.full((100, 2), 0.9), np.arange(100)[:, None] % 2)
+    problem = MarginProblem(Features(Box([-1.0] * 2, [1.0] * 2), 0.5), Logistic(), 1e-10, 0, 1, 100, 1e-13)
+    wrong = MarginProblem(Features(Box([-1.0] * 2, [1.0] * 2), 0.5), Logistic(), 1e-12, 0, 1, 100, 1e-13)
+    with pytest.raises(ValueError, match=r"ridge=1e-12: expected at least 2\.5e-11 for so many rows"):
+        tolerance(wrong, 0.0)
+    tau = tolerance(problem, 0.0)
+    for last in ([0.9, 0.9], [0.3, -0.8]):
+        block.x[-1] = last
+        theta = problem.minimum(lambda kernel, size: np.asarray(kernel(block)), np.zeros(3), tau)
+        assert longer(problem, block, theta, np.zeros(3)) <= tau
+
+
+def test_a_ridge_that_leaves_nothing_for_noise_is_refused_at_once():
+    rows = curator()
+    promise = Guarantee(1.0, 1e-6)
+    weak = PrivateMinimum("objective", Logistic(), 2, promise, seen(rows), ridge=0.1)
+    with pytest.raises(ValueError, match=r"C=10: expected at most 5\.838 at ε=1, or None"):
+        weak.losses(promise)
+
+
+@pytest.mark.parametrize(("pushes", "problems"), [(2, 1), (6, 3), (40, 20), (2000, 3)])
+def test_corners_that_are_counted_together_are_counted_up(pushes, problems):
+    """No corner is lost, none has less weight than it has, and there are never too many of them."""
+    squares, logs = _corners(pushes, problems)
+    assert len(squares) <= 200
+    assert squares[-1] == problems * pushes**2
+    assert np.logaddexp.reduce(logs) == pytest.approx(pushes * problems * math.log(2.0), rel=1e-9)
+    mean = pushes * (pushes + 1) / 4.0 * problems  # of Σj², over all corners
+    assert np.exp(logs - np.logaddexp.reduce(logs)) @ squares >= mean * (1 - 1e-9)
+
+
+def test_a_tiny_shift_keeps_its_digits_below_t():
+    loss = ObjectiveLoss(1e-12, 1e-15, 1e-3, 1, neighbors="add-remove")
+    assert float(loss.delta_at(0.001 - 1e-13)) == pytest.approx(1e-13 + 1e-12 / math.sqrt(2 * math.pi), rel=1e-2)
+
+
+def test_small_promises_are_kept_too():
+    for epsilon in (1e-6, 3e-3, 5000.0):
+        promise = Guarantee(epsilon, 1e-6)
+        rows = curator()
+        own = Coordinates.for_data(2, CONSTANT, promise, rows.size, False, counted=False)
+        found = PrivateMinimum("objective", Logistic(), 2, promise, own)
+        losses = found.losses(promise)
+        assert rows.plan(found.rehearsal(rows.space, losses)[-1][0], losses[-1]).loss == losses[-1]
 
 
 def method(rows, way="objective", **more):

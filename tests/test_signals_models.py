@@ -17,10 +17,12 @@ from discreet.door.search import worst_neighbours
 from discreet.guarantees import BoundedRangeLoss, Guarantee, Neighbors, compose
 from discreet.records import Block, Box
 from discreet.signals import Controller, Fourier, Identity, StateSpace, Toeplitz
+from discreet.signals.beliefs import believed
 from discreet.signals.column_sums import ColumnSums
 from discreet.signals.fourier_choice import Kept
 from discreet.signals.kalman import steady_filter
-from discreet.signals.state_space import believed, fitted, local_level, local_linear_trend
+from discreet.signals.likelihood import fitted
+from discreet.signals.state_space import local_level, local_linear_trend
 from discreet.signals.step_sums import StepSums
 from discreet.signals.wave_sums import WaveSums
 

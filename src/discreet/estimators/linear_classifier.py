@@ -67,6 +67,8 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
             raise ValueError(f"fit_intercept={self.fit_intercept!r}: expected True or False")
         if self.C is not None:
             positive("C", self.C)
+        if self.method == "objective-2011" and self.coordinates == "private":
+            raise ValueError("coordinates='private': expected 'declared' or 'auto', since this method has no δ for it")
         curator, name, values = self._labelled(X, y)
         integer("classes", len(values), least=2, most=MOST_CLASSES)
         space = curator.space if self.bounds is None else self._declared().for_columns(curator.space.dimension)
@@ -107,6 +109,8 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
     def _check_fitted(self) -> None:
         """Raise where a file holds no linear classifier."""
         super()._check_fitted()
+        if len(self._values) < 2:
+            raise ValueError("categories_: expected two labels or more")
         scores = 1 if len(self._values) == 2 else len(self._values)
         if self.coef_.shape != (scores, self.n_features_in_) or self.intercept_.shape != (scores,):
             raise ValueError(f"coef_, intercept_: expected {scores} scores of {self.n_features_in_} columns")

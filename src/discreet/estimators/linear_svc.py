@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from discreet.arguments import positive
 from discreet.estimators.linear_classifier import LinearClassifier
 from discreet.guarantees import Neighbors
 from discreet.models.margin_losses import HuberHinge, MarginLoss
 from discreet.records import Ball, Box
 
 __all__ = ["LinearSVC"]
+
+LEAST_WIDTH, MOST_WIDTH = 0.01, 100.0
 
 
 class LinearSVC(LinearClassifier):
@@ -95,4 +98,7 @@ class LinearSVC(LinearClassifier):
 
     @property
     def _margin_loss(self) -> MarginLoss:
-        return HuberHinge(self.width)
+        width = positive("width", self.width)
+        if not LEAST_WIDTH <= width <= MOST_WIDTH:
+            raise ValueError(f"width={self.width!r}: expected a number from {LEAST_WIDTH:g} to {MOST_WIDTH:g}")
+        return HuberHinge(width)

@@ -16,6 +16,7 @@ from discreet.guarantees import Neighbors
 from discreet.models.functional import Functional
 from discreet.models.gradient_descent import NoisyGradient
 from discreet.models.linear_scores import LinearScores
+from discreet.models.margin_gradients import MarginGradient
 from discreet.models.margin_losses import Logistic, MarginLoss
 from discreet.models.method import Method
 from discreet.records import Ball, Box
@@ -91,6 +92,8 @@ class LogisticRegression(LinearClassifier):
         What each release cost.
     releases_ : tuple of Release
         All that was measured.
+    n_iter_ : int
+        How many gradients were released; 1 for the other methods.
     n_features_in_, feature_names_in_
         As scikit-learn's.
 
@@ -151,6 +154,11 @@ class LogisticRegression(LinearClassifier):
             steps = None if self.max_iter is None else integer("max_iter", self.max_iter, least=1, most=10_000)
             return NoisyGradient.for_data(classes, self._margin_loss, self._coordinates(curator), steps=steps)
         return super()._method(curator, classes)
+
+    @property
+    def n_iter_(self) -> int:
+        """How many gradients were released; 1 for the other methods. How long a solver took is told nowhere."""
+        return max(1, sum(release.query == MarginGradient.name for release in self.releases_))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithm of the probability of each class for each row."""

@@ -1,6 +1,6 @@
 """The tightest composition that is known for a list of losses.
 
-Five routes, each of them valid by itself; the answer is the best of those that apply.
+Six routes, each of them valid by itself; the answer is the best of those that apply.
 
 - ``gaussian``: all mechanisms are Gaussian. Their composition is exactly one Gaussian with μ² = Σμ_i², so the answer
   is exact in both directions and takes microseconds.
@@ -10,6 +10,7 @@ Five routes, each of them valid by itself; the answer is the best of those that 
 - ``renyi``: divergences of every order add up. The only route once a zCDP loss is there; the better one for many
   bounded-range losses, and for a δ so small, or a list so long, that the convolution's rounding would show.
 - ``pure``: Σε_i with the mechanisms' own failures; the only route at δ = 0.
+- ``dominated``: a loss that a Gaussian is known to dominate (``Loss.dominating``) is taken for that one.
 - ``one``: a loss that has a closed form for itself and the Gaussians beside it (``Loss.beside``) has it.
 
 A mechanism that may fail with probability δ_i is the mixture of a failure and of one that does not, so failures
@@ -19,8 +20,10 @@ compose to 1 − Π(1 − δ_i) beside everything else.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from functools import cached_property
 
+from discreet.guarantees.additive import GaussianLoss
 from discreet.guarantees.composition import Composition, Losses
 from discreet.guarantees.loss import Loss
 from discreet.guarantees.normal import normal_delta, normal_epsilon
@@ -64,6 +67,8 @@ class Exact(Composition):
         if delta < self._failure:
             return math.inf
         answers = [self._pure]
+        if self._dominated is not None:
+            answers.append(self._dominated.epsilon(delta))
         tail = (delta - self._failure) / max(1.0 - self._failure, 1e-300)
         if tail > 0.0:
             answers.append(renyi_epsilon(self._divergence, tail))
@@ -81,7 +86,19 @@ class Exact(Composition):
         answers = [self._failure + (1.0 - self._failure) * renyi_delta(self._divergence, epsilon)]
         if self._distribution:
             answers.append(max(self._distribution.delta(epsilon), self._failure))
+        if self._dominated is not None:
+            answers.append(self._dominated.delta(epsilon))
         return min(answers)
+
+    @cached_property
+    def _dominated(self) -> Exact | None:
+        """The composition with a Gaussian in place of each loss that one is known to dominate."""
+        if all(loss.dominating is None for loss, _ in self._others):
+            return None
+        counts = Counter[Loss]()
+        for loss, count in self.counts.items():
+            counts[loss if loss.dominating is None else GaussianLoss(loss.dominating, loss.neighbors)] += count
+        return Exact(counts)
 
     @cached_property
     def _pure(self) -> float:

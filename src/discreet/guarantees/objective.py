@@ -48,6 +48,7 @@ from functools import lru_cache
 from typing import Self
 
 import numpy as np
+from scipy.special import gammaln
 
 from discreet.arguments import integer
 from discreet.guarantees.loss import Array, Loss
@@ -59,6 +60,7 @@ __all__ = ["ObjectiveLoss"]
 
 GRID = 1000  # points at which a Gaussian's curve is compared with this one
 FAINT = 1e-290  # where a curve ends
+MOST_CORNERS = 200
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ class ObjectiveLoss(Loss):
         e = np.asarray(epsilon, dtype=np.float64)
         beyond = np.abs(e) - self.determinant
         above = self._above(np.maximum(beyond, 0.0))
-        above = np.where(beyond < 0.0, 1.0 - np.exp(np.minimum(beyond, 0.0)) * (1.0 - above), above)
+        above = _below(beyond, above)
         return reflected(e, np.minimum(above, normal_delta(self.dominating, np.abs(e))))
 
     def renyi(self, order: float) -> float:
@@ -150,6 +152,12 @@ class ObjectiveLoss(Loss):
         return replace(self, pushes=2 * self.pushes)  # the rows that go and those that come; t is theirs that P has
 
 
+def _below(beyond: Array, above: Array) -> Array:
+    """Return the curve below t as well, 1 − e^(ε−t)(1 − δ(t)), from its values at ε − t ≥ 0; all digits kept."""
+    short = np.minimum(beyond, 0.0)
+    return np.where(beyond < 0.0, -np.expm1(short) + np.exp(short) * above, above)
+
+
 @lru_cache(maxsize=256)
 def _one_row(shift: float, determinant: float) -> float:
     """Return about the least μ whose Gaussian curve is nowhere below that of one row and one corner.
@@ -160,8 +168,7 @@ def _one_row(shift: float, determinant: float) -> float:
 
     def curve(epsilon: Array) -> Array:
         beyond = epsilon - determinant
-        above = normal_delta(shift, np.maximum(beyond, 0.0))
-        return np.where(beyond < 0.0, 1.0 - np.exp(np.minimum(beyond, 0.0)) * (1.0 - above), above)
+        return _below(beyond, normal_delta(shift, np.maximum(beyond, 0.0)))
 
     end = least_on_half_line(lambda e: float(curve(np.array(e))), FAINT, determinant + 30.0 * shift)
     points = end * np.linspace(0.0, 1.0, GRID + 1) ** 2
@@ -176,14 +183,26 @@ def _one_row(shift: float, determinant: float) -> float:
 
 @lru_cache(maxsize=64)
 def _corners(pushes: int, problems: int) -> tuple[Array, Array]:
-    """Return Σj_k² and the logarithm of the number of corners that have it."""
-    one = {j * j: math.lgamma(pushes + 1) - math.lgamma(j + 1) - math.lgamma(pushes - j + 1) for j in range(pushes + 1)}
-    total = {0: 0.0}
+    """Return Σj_k² and the logarithm of the number of corners that have it, or less.
+
+    Where there are many, neighbouring ones are counted with the largest of them: a curve grows with its μ.
+    """
+    j = np.arange(pushes + 1.0)
+    one = _binned(j * j, gammaln(pushes + 1.0) - gammaln(j + 1.0) - gammaln(pushes - j + 1.0))
+    squares, logs = np.zeros(1), np.zeros(1)
     for _ in range(problems):
-        added: dict[int, list[float]] = {}
-        for square, log_count in total.items():
-            for more, log_more in one.items():
-                added.setdefault(square + more, []).append(log_count + log_more)
-        total = {square: float(np.logaddexp.reduce(logs)) for square, logs in added.items()}
-    squares = sorted(total)
-    return np.array(squares, dtype=np.float64), np.array([total[square] for square in squares])
+        squares, logs = _binned(np.add.outer(squares, one[0]).ravel(), np.add.outer(logs, one[1]).ravel())
+    return squares, logs
+
+
+def _binned(squares: Array, logs: Array) -> tuple[Array, Array]:
+    """Return each square once with the logarithm of its count; at most ``MOST_CORNERS`` of them, moved up."""
+    values = np.unique(squares)
+    if len(values) > MOST_CORNERS:
+        places = np.searchsorted(values, np.linspace(0.0, values[-1], MOST_CORNERS))
+        values = values[np.unique(places)]
+    bins = np.searchsorted(values, squares)
+    most = float(logs.max())
+    counts = np.bincount(bins, weights=np.exp(logs - most), minlength=len(values))
+    with np.errstate(divide="ignore"):
+        return values, np.log(counts) + most

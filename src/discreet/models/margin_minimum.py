@@ -42,13 +42,14 @@ from discreet.models.features import Features
 from discreet.models.margin_losses import MarginLoss
 from discreet.models.margin_solver import MarginProblem, Sums, longest, tolerance
 from discreet.noise import Bits, EuclideanNoise, GaussianNoise
-from discreet.records import Records, Space
+from discreet.records import Ball, Box, Records, Space
 
 __all__ = ["GaussianObjective", "Minimum", "MinimumPassage", "NoisyMinimum", "PureObjective", "pushes_of"]
 
 Array = NDArray[np.float64]
 
 FINENESS = 40  # of the grid of b
+COARSE = 2.0**-43  # of ‖θ*‖ at most, and √(KD): what the solver may leave, so that the noise over it has a fine grid
 SOLVED = 0.01  # of a pure ε, for what the solver leaves
 
 
@@ -100,10 +101,14 @@ class Minimum(Question):
         """K: how many minima there are."""
         return 1 if self.classes == 2 else self.classes
 
+    @property
+    def space(self) -> Box | Ball:
+        """The curator's, or the ball in it."""
+        return self.features.space
+
     def check(self, space: Space | None, categories: Sequence[Sequence[Any]]) -> None:
         """Raise where the space is another one, or the column has another number of labels."""
-        if self.features.space != space:
-            raise ValueError(f"query={self.name!r}: expected the space of the curator, {space!r}")
+        super().check(space, categories)
         have = [len(values) for values in categories]
         if self.column >= len(have) or have[self.column] != self.classes:
             raise ValueError(f"column={self.column}: expected a column of {self.classes} categories; they have {have}")
@@ -171,6 +176,7 @@ class GaussianObjective(MinimumPassage):
         law = GaussianNoise(1.0 / loss.shift, FINENESS)
         problem = query.problem(setting, 1)
         tau, most = tolerance(problem, law.scale), longest(problem, law.scale)
+        tau = max(tau, COARSE * math.sqrt(problems * size) * most * query.ridge)
         left = math.sqrt(problems) * (tau + math.sqrt(size) * law.grid / 2.0) / query.ridge
         cover = GaussianNoise.for_query(mu=loss.solver, sensitivity=2.0 * left, largest=most, size=problems * size)
 
@@ -197,7 +203,8 @@ class PureObjective(MinimumPassage):
         spent -= 2.0 * setting.max_rows * math.log1p(query.loss.most_curvature / ridge)
         law = EuclideanNoise(pushes_of(setting.neighbors, setting.max_rows) / spent, size)
         asked = Minimum(query.features, query.loss, ridge, query.classes, self, query.column)
-        tau = tolerance(asked.problem(setting, 1), law.scale * size)
+        tail = size + 12.0 * math.sqrt(size) + 70.0  # ‖b‖/scale is above it with a probability below 10⁻²⁹
+        tau = tolerance(asked.problem(setting, 1), law.scale * tail / (math.sqrt(size) + 12.0))
         cover = EuclideanNoise(2.0 * tau / ridge / solved, size)
 
         def draw(sums: Sums, bits: Bits | None) -> Array:
@@ -212,7 +219,7 @@ class PureObjective(MinimumPassage):
         curvature = query.loss.most_curvature
         if 2.0 * max_rows * math.log1p(curvature / query.ridge) < epsilon:
             return query.ridge
-        return curvature / math.expm1(epsilon / (4.0 * max_rows))
+        return curvature / math.expm1(min(epsilon / (4.0 * max_rows), 700.0))
 
 
 @dataclass(frozen=True)

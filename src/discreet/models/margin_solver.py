@@ -33,7 +33,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 
 from discreet.models.features import Features
 from discreet.models.margin_losses import MarginLoss
@@ -46,6 +45,7 @@ Array = NDArray[np.float64]
 Sums = Callable[[Callable[[Block], Any], int], Array]
 
 POINTS = 32  # of a line that one pass looks at
+STEEPEST = 1e12  # Λ/λ, at most
 SLACK = 4.0  # τ over the float error at the minimum
 
 
@@ -124,7 +124,7 @@ class MarginProblem:
             length = float(np.linalg.norm(here.gradient))
             if length + self.float_error(float(np.linalg.norm(theta)), noise) <= tau:
                 return theta
-            step = -cho_solve(cho_factor(here.hessian), here.gradient)
+            step = self._newton(here)
             there = self._slopes(sums, theta + step, b)
             if float(np.linalg.norm(there.gradient)) <= 0.5 * shortest:
                 share, here, shortest = 1.0, there, float(np.linalg.norm(there.gradient))
@@ -132,6 +132,12 @@ class MarginProblem:
                 share = self._on_line(sums, theta, step, b)
                 here = self._slopes(sums, theta + share * step, b)
             theta = theta + share * step
+
+    def _newton(self, here: Slopes) -> Array:
+        """Return −H⁻¹∇J, with no eigenvalue of H below λ or what floats can tell from 0; total."""
+        values, vectors = np.linalg.eigh(here.hessian)
+        least = max(self.ridge, len(values) * UNIT_ROUNDOFF * float(values[-1]))
+        return np.asarray(-vectors @ ((vectors.T @ here.gradient) / np.maximum(values, least)))
 
     def _on_line(self, sums: Sums, theta: Array, step: Array, b: Array) -> float:
         """Return t with ½φ'(0) ≤ φ'(t) ≤ 0, from φ' at many t a pass."""
@@ -170,6 +176,12 @@ class MarginProblem:
 
 def tolerance(problem: MarginProblem, deviation: float) -> float:
     """Return τ for noise of this deviation in each coordinate of the objective; from public numbers only."""
+    steepest = problem.loss.most_curvature * problem.rows + problem.ridge
+    if not steepest < STEEPEST * problem.ridge:
+        raise ValueError(
+            f"ridge={problem.ridge:.3g}: expected at least {steepest / STEEPEST:.3g} for so many rows, or floats could "
+            "not tell the minimum; write a smaller C"
+        )
     noise = deviation * (math.sqrt(problem.features.size) + 12.0)
     return SLACK * problem.float_error(longest(problem, deviation), noise)
 

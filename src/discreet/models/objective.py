@@ -43,7 +43,8 @@ WAYS: dict[str, MinimumPassage] = {
 }
 
 EXPECTED = 1.0  # w: of a coefficient, in deviations of the rows
-DETERMINANT = 0.15  # of ε, at most
+DETERMINANT, MOST_DETERMINANT = 0.15, 0.9  # of ε: what determinants may cost by choice, and at all
+WEAK = 0.01  # λw² without noise: coefficients of ten times the expected size are as good as free
 SOLVER = 0.03  # μ of what covers the solver's error, over that of the rest
 
 
@@ -104,8 +105,12 @@ class PrivateMinimum(Method[LinearScores]):
         if self.way == "output":
             curvature = self.loss.most_curvature * variance * self.coordinates.rows
             return math.sqrt(self._deviation * curvature / expected)
-        most = DETERMINANT * self.promise.epsilon / (self._problems * self.max_rows)
-        return max((self._deviation / expected) ** 2, self.loss.most_curvature / math.expm1(most))
+        return max((self._deviation**2 + WEAK) / expected**2, self._least_ridge(DETERMINANT))
+
+    def _least_ridge(self, share: float) -> float:
+        """Return the λ at which determinants cost this share of ε."""
+        most = share * self.promise.epsilon / (self._problems * self.max_rows)
+        return self.loss.most_curvature / math.expm1(min(most, 700.0))
 
     def losses(self, promise: Guarantee) -> tuple[Loss, ...]:
         """Return Gaussian losses for the coordinates, and that of the minimum."""
@@ -114,6 +119,11 @@ class PrivateMinimum(Method[LinearScores]):
         *first, last = (math.sqrt(share) for share in self.shares)
         if self.way == "output":
             return super().losses(promise)
+        if self._ridge < self._least_ridge(MOST_DETERMINANT):
+            raise ValueError(
+                f"C={1.0 / self._ridge:.4g}: expected at most {1.0 / self._least_ridge(MOST_DETERMINANT):.4g} at ε="
+                f"{promise.epsilon:g}, or None; a smaller ridge leaves nothing of ε for the noise"
+            )
         determinant = self._problems * self.max_rows * math.log1p(self.loss.most_curvature / self._ridge)
         pushes = pushes_of(promise.neighbors, self.max_rows)
         shift = last / (pushes * math.sqrt(self._problems))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from discreet.arguments import choice
 from discreet.door import Query
 from discreet.guarantees import LaplaceLoss, Loss
+from discreet.noise import Law
 from discreet.signals.series import Series
 
 __all__ = ["promised_delta", "quietest"]
@@ -26,11 +27,17 @@ def promised_delta(argument: str, noise: str | None, delta: float) -> float:
     return delta
 
 
-def quietest(series: Series, query: Query, noise: str | None) -> Loss:
-    """Return the loss of one release at the whole promise: of the noise that was asked for, or of the lesser one."""
-    usual = series.loss()
-    if noise is not None or not series.promise.delta:
-        return usual
-    pure = LaplaceLoss(series.promise.epsilon, series.promise.neighbors)
-    laws = [(series.curator.plan(query, loss, bits=series.bits).law, loss) for loss in (usual, pure)]
-    return min(laws, key=lambda pair: float("inf") if pair[0] is None else pair[0].variance)[1]
+def quietest(series: Series, query: Query, noise: str | None) -> tuple[Loss, Law]:
+    """Return the loss of one release at the whole promise and its noise: what was asked for, or the lesser one."""
+    losses: list[Loss] = [series.loss()]
+    if noise is None and series.promise.delta:
+        losses.append(LaplaceLoss(series.promise.epsilon, series.promise.neighbors))
+    found, refusals = [], []
+    for loss in losses:
+        try:
+            found.append((loss, series.law(query, loss)))
+        except ValueError as refusal:  # of a noise that does not fit, where the other one may
+            refusals.append(refusal)
+    if not found:
+        raise refusals[0]
+    return min(found, key=lambda pair: pair[1].variance)

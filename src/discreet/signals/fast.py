@@ -32,8 +32,9 @@ from numpy.typing import NDArray
 from discreet.arguments import integer, nonnegative, positive
 from discreet.door import Declarations, Release
 from discreet.guarantees import GaussianLoss, LaplaceLoss, Loss, calibrate
-from discreet.noise import Bits
+from discreet.noise import Bits, Law
 from discreet.signals.additive import promised_delta, quietest
+from discreet.signals.beliefs import LIMIT
 from discreet.signals.kalman import Filtered, Places, measured_steps
 from discreet.signals.operators import Identity, Picked
 from discreet.signals.series import Series, Steps
@@ -45,7 +46,6 @@ Array = NDArray[np.float64]
 Look = Callable[[int], tuple[float, float]]  # of a step: what was measured, and the variance of its noise
 
 SHARE = 4  # a look for so many steps, where looks are dear
-LEAST = 1e-3  # of the noise's variance: the least movement that is taken for possible
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,8 @@ def fast(
         start; those that the controller leaves over are not refunded.
     process : float or None
         Q: the variance of the series' movement from one step to the next; None learns it as it goes, from what was
-        released up to then.
+        released up to then. The limits of ``interval`` take what was learnt for true, so with few looks they are
+        optimistic.
     controller : Controller or None
         When to look; None for the published gains. Not asked where all steps are looked at.
     missing : array of bool of shape (T,), list of int, or None
@@ -183,7 +184,10 @@ def fast(
     chooser = None if most == len(open_) else controller or Controller()
     releases: list[Release] = []
     at_once = chooser is None or series.layout == "long"
-    look = _released(series, open_, method, releases) if at_once else _one_by_one(series, open_, most, releases)
+    if at_once:
+        look = _released(series, open_, method, moves, releases)
+    else:
+        look = _one_by_one(series, open_, most, moves, releases)
     values, variances, sampled, found = _watch(series.count, open_, most, chooser, moves, look)
     facts = {"model": local_level(found), "target": "totals", "states": values[:, None], "sampled": sampled}
     return Watched.of(
@@ -198,19 +202,31 @@ def fast(
     )
 
 
-def _released(series: Series, places: Places, method: str | None, releases: list[Release]) -> Look:
+def _checked(process: float | None, law: Law) -> float:
+    """Return the variance of the noise; refuse a movement that it would be lost in."""
+    if process is not None and not process <= LIMIT * law.variance:
+        raise ValueError(
+            f"process={process!r}: expected at most {LIMIT:.0e} times the noise's variance, which is "
+            f"{law.variance:.3g}; beyond that floats do not hold both"
+        )
+    return law.variance
+
+
+def _released(
+    series: Series, places: Places, method: str | None, process: float | None, releases: list[Release]
+) -> Look:
     """Release all steps, and return how to look at one of them."""
     whole = len(places) == series.count
     operator = Identity(series.count) if whole else Picked(series.count, tuple(places.tolist()))
-    release = series.measure(operator, quietest(series, series.query(operator), method))
-    assert release.law is not None
+    loss, law = quietest(series, series.query(operator), method)
+    variance = _checked(process, law)
+    release = series.measure(operator, loss)
     releases.append(release)
     found = dict(zip(places.tolist(), series.totals_of(release, operator).tolist(), strict=True))
-    variance = release.law.variance
     return lambda step: (found[step], variance)
 
 
-def _one_by_one(series: Series, places: Places, most: int, releases: list[Release]) -> Look:
+def _one_by_one(series: Series, places: Places, most: int, process: float | None, releases: list[Release]) -> Look:
     """Pay for all looks, and return how to take one."""
     promise = series.promise
     if promise.delta:
@@ -218,7 +234,7 @@ def _one_by_one(series: Series, places: Places, most: int, releases: list[Releas
     else:
         losses = [LaplaceLoss(promise.epsilon / most, promise.neighbors)] * most
     for step in places.tolist():
-        series.curator.plan(series.query(Picked(series.count, (step,))), losses[0], bits=series.bits)
+        _checked(process, series.law(series.query(Picked(series.count, (step,))), losses[0]))
     schedule = series.curator.reserve(losses, query="fast")
 
     def look(step: int) -> tuple[float, float]:
@@ -238,8 +254,9 @@ def _watch(
 
     The first open step is always looked at. The steps before it have its estimate and grow uncertain backwards. The
     movement is learnt from successive looks z, z' with g steps between them and noise of variances r, r': the
-    expectation of (z − z')² is g·Q + r + r', so Q is Σ((z − z')² − r − r')/Σg, with one more step that moved as much as
-    the noise to start with, and never less than a small part of the noise.
+    expectation of (z − z')² is g·Q + r + r', so Q is near Σ((z − z')² − r − r')/Σg, with one more step that moved as
+    much as the noise to start with. That is uncertain by some r/√Σg, which is added: a movement that is taken for too
+    small shuts the filter, and its deviations then claim too much; one that is too large costs little.
     """
     open_ = np.isin(np.arange(count), places)
     values, variances, sampled = np.zeros(count), np.zeros(count), np.zeros(count, dtype=bool)
@@ -257,7 +274,7 @@ def _watch(
         if looks and process is None:
             spare += (seen - before[0]) ** 2 - before[1] - noise
             gaps += step - looked[-1]
-            moves = max(spare / gaps, LEAST * noise)
+            moves = max(spare / gaps, 0.0) + noise / math.sqrt(gaps)
         variance += moves
         if looks:
             predicted = value
@@ -269,6 +286,7 @@ def _watch(
             if controller is not None:
                 even = (count - step) / max(most - len(looked), 1)
                 interval = max(controller.next_interval(interval, errors, looked), controller.pace * even)
+                interval = min(interval, float(count))
         values[step], variances[step] = value, variance
     variances[:first] = variances[first] + moves * np.arange(first, 0, -1)
     return values, variances, sampled, moves

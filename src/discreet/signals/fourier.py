@@ -10,6 +10,7 @@ which are 2k real numbers, so that √(2k)·Δ₂/ε is needed. Here k counts re
 **How many.** For events it is chosen by the exponential mechanism (``fourier_choice``). If the noise on a coefficient
 does not depend on k (persons, Gaussian noise) nothing has to be chosen beforehand: all are released, and those are kept
 that an unbiased estimate of the error keeps, Σ_{i>k} (c_i² − σ²) + k·σ². After a choice it may still leave some out.
+Where ε is above 1000, far beyond what protects anyone, the noise is small and all are released as well.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ __all__ = ["Waves", "fourier"]
 Array = NDArray[np.float64]
 
 CHOOSING = 0.1  # of the budget: how many coefficients
+AMPLE = 1000.0  # ε beyond which all are released: their noise is small, and the composed cost slow to compute
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,17 +121,17 @@ def fourier(
     if coefficients is not None or T == 1:
         operator = Fourier(T, 1 if coefficients is None else coefficients)
         query = _query(series, operator)
-        release = series.curator.measure(query, quietest(series, query, method), bits=bits)
+        release = series.curator.measure(query, quietest(series, query, method)[0], bits=bits)
         return _answered(series, operator, [release])
     norm = "l2" if series.promise.delta else "l1"
     fewest, all_ = (series.curator.setting.sensitivity(_query(series, Fourier(T, k)), norm) for k in (1, T))
-    if all_ <= (1.0 + 1e-6) * fewest:
+    if all_ <= (1.0 + 1e-6) * fewest or series.promise.epsilon > AMPLE:
+        series.law(series.query(Identity(T)), series.loss())
         return _answered(series, Fourier(T, T), [series.measure(Identity(T))], trim=True)
     choosing, measuring = _losses(CHOOSING, series.promise)
     candidates = _candidates(T)
     queries = [_query(series, Fourier(T, k)) for k in candidates]
-    laws = [series.curator.plan(query, measuring, bits=bits).law for query in queries]
-    energies = tuple(k * law.variance for k, law in zip(candidates, laws, strict=True) if law is not None)
+    energies = tuple(k * series.law(query, measuring).variance for k, query in zip(candidates, queries, strict=True))
     kept = Kept(series.query(Identity(T)), candidates, energies)
     series.curator.plan(kept, choosing, bits=bits)
     schedule = series.curator.reserve([choosing, measuring], query="fourier")

@@ -27,16 +27,17 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, solve_discrete_are
-from scipy.special import ndtri
 
-from discreet.arguments import choice, probability
+from discreet.arguments import choice
 from discreet.door import Declarations
 from discreet.noise import Bits
 from discreet.signals.additive import promised_delta, quietest
+from discreet.signals.beliefs import LIMIT, Prepared, need_statsmodels
+from discreet.signals.likelihood import fitted
 from discreet.signals.operators import Identity, Operator, Picked
 from discreet.signals.series import Series, Steps
 from discreet.signals.signal import Signal
-from discreet.signals.state_space import NAMED, StateSpace, believed, fitted, need_statsmodels
+from discreet.signals.state_space import NAMED, StateSpace
 from discreet.signals.toeplitz import Toeplitz
 
 __all__ = ["Filtered", "Places", "kalman", "measured_steps", "steady_filter"]
@@ -57,7 +58,8 @@ class Filtered(Signal):
         What is expected of each step's total (or level) given all that was released.
     deviation : array of shape (T,)
         The standard deviation of what is not known about it, if the model holds: the noise and the movement of the
-        series together. For a series that the model does not describe it can be too small.
+        series together. For a series that the model does not describe it can be too small, and so can the limits of
+        ``interval``, which rest on it.
     model : StateSpace
         The model, with its variances where they were learnt.
     target : str
@@ -69,11 +71,6 @@ class Filtered(Signal):
     model: StateSpace | None = None
     target: str = "totals"
     states: Array | None = None
-
-    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
-        """Return limits that hold each step with this probability, each alone, if the model holds."""
-        half = -float(ndtri((1.0 - probability("level", level)) / 2.0)) * self.deviation
-        return self.value - half, self.value + half
 
 
 def measured_steps(missing: Any, count: int) -> Places | None:
@@ -127,6 +124,11 @@ def steady_filter(model: StateSpace, count: int) -> tuple[Array, Array, float]:
             )
     try:
         P = solve_discrete_are(A.T, C.T, model.process, np.array([[model.measurement]]))
+        if not float((C @ P @ C.T)[0, 0]) <= LIMIT * model.measurement:
+            raise ValueError(
+                f"model: expected forecasts of a variance of at most {LIMIT:.0e} times the measurement's; beyond that "
+                "the filter hands the totals on as they are: write method='input'"
+            )
         gain = (P @ C.T) / (C @ P @ C.T + model.measurement)
         step = (np.eye(s) - gain @ C) @ A
         settled = bool(np.abs(np.linalg.eigvals(step)).max() < INSIDE) and bool(np.any(gain != 0.0))
@@ -185,7 +187,7 @@ def kalman(
         for zeros, and rows that fall into them count nothing. Irregular times fall into their step of the grid.
     noise : {"gaussian", "laplace"} or None
         None: the one of lower variance, which for single events is often Laplace's. Laplace noise spends no δ, and with
-        it the filter is the best linear one.
+        it the filter is the best linear one, and the limits of ``interval`` are a little wide.
     epsilon, delta : float
     bits : Bits
         Seeded bits, for a test.
@@ -211,6 +213,8 @@ def kalman(
         choice("model", model, NAMED)
     elif model is not None and not isinstance(model, StateSpace):
         raise ValueError(f"model={model!r}: expected a StateSpace, None, or one of {', '.join(map(repr, NAMED))}")
+    if smooth is not None and not isinstance(smooth, bool | np.bool_):
+        raise ValueError(f"smooth={smooth!r}: expected True, False, or None for what the method can")
     spent = promised_delta("noise", noise, delta)
     series = Series.of(
         data, time=time, value=value, steps=steps, epsilon=epsilon, delta=spent, bits=bits, declared=declared
@@ -219,7 +223,7 @@ def kalman(
     if method == "output":
         return _output(series, model, smooth, target, there, noise)
     chosen = choice("target", "totals" if target is None else target, ("totals", "level"))
-    return _input(series, NAMED[0] if model is None else model, smooth is not False, chosen, there, noise)
+    return _input(series, NAMED[0] if model is None else model, smooth is None or bool(smooth), chosen, there, noise)
 
 
 def _check_states(model: StateSpace | str, series: Series, there: Places, smooth: bool) -> None:
@@ -231,7 +235,7 @@ def _check_states(model: StateSpace | str, series: Series, there: Places, smooth
         return
     if len(there) < states:
         raise ValueError(f"missing: expected at least {states} measured steps, as many as the model has states")
-    if not smooth and there[states - 1] >= states:
+    if isinstance(model, str) and not smooth and there[states - 1] >= states:
         raise ValueError(
             f"missing: expected the first {states} steps measured, since a filter that starts without knowing "
             "anything learns its states from them; write smooth=True, or a StateSpace with an initial_covariance"
@@ -246,14 +250,19 @@ def _input(
     places = np.arange(T, dtype=np.int64) if there is None else there
     _check_states(model, series, places, smooth)
     operator: Operator = Identity(T) if there is None else Picked(T, tuple(places.tolist()))
-    release = series.measure(operator, quietest(series, series.query(operator), noise))
-    assert release.law is not None
+    loss, law = quietest(series, series.query(operator), noise)
+    variances, measured = np.full(T, law.variance), np.isin(np.arange(T), places)
+    if isinstance(model, StateSpace):
+        ready = Prepared(model, variances, measured, smooth=smooth, target=target)
+        ready.check()
+    release = series.measure(operator, loss)
     released = np.full(T, np.nan)
     released[places] = series.totals_of(release, operator)
-    variances = np.full(T, release.law.variance)
-    found = fitted(model, released, variances) if isinstance(model, str) else model
-    belief = believed(found, released, variances, smooth=smooth, target=target)
-    facts = {"deviation": np.sqrt(belief.variance), "model": found, "target": target, "states": belief.states}
+    if isinstance(model, str):
+        model = fitted(model, released, variances)
+        ready = Prepared(model, variances, measured, smooth=smooth, target=target)
+    belief = ready.belief(released)
+    facts = {"deviation": np.sqrt(belief.variance), "model": model, "target": target, "states": belief.states}
     times, level = series.steps.starts, series.level
     return Filtered.of(belief.mean, series.curator, series.promise, [release], times=times, level=level, **facts)
 
@@ -277,10 +286,12 @@ def _output(
     _check_states(model, series, np.arange(series.count, dtype=np.int64), False)
     response, start, variance = steady_filter(model, series.count)
     operator = Toeplitz(response)
-    release = series.measure(operator, quietest(series, series.query(operator), noise))
-    assert release.law is not None
+    loss, law = quietest(series, series.query(operator), noise)
+    deviation = np.full(series.count, math.sqrt(law.variance + variance))
+    if not float(np.abs(start).max()) <= LIMIT * deviation[0]:
+        raise ValueError(f"initial_mean: expected one of at most {LIMIT:.0e} times the noise")
+    release = series.measure(operator, loss)
     values = series.totals_of(release, operator) + start
-    deviation = np.full(series.count, math.sqrt(release.law.variance + variance))
     facts = {"deviation": deviation, "model": model, "target": "level"}
     times, level = series.steps.starts, series.level
     return Filtered.of(values, series.curator, series.promise, [release], times=times, level=level, **facts)

@@ -168,7 +168,11 @@ class Picked(Operator):
 
     def __post_init__(self) -> None:
         integer("count", self.count, least=1, most=MOST_STEPS)
-        places = tuple(integer("places", place, least=0, most=self.count - 1) for place in self.places)
+        try:
+            given = tuple(self.places)
+        except TypeError:
+            given = ()
+        places = tuple(integer("places", place, least=0, most=self.count - 1) for place in given)
         if not places or len(set(places)) < len(places):
             raise ValueError(f"places: expected at least one step, each once, from 0 to {self.count - 1}")
         object.__setattr__(self, "places", places)

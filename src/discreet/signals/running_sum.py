@@ -13,7 +13,7 @@ from discreet.door import Declarations
 from discreet.noise import Bits
 from discreet.signals.blt import streaming
 from discreet.signals.factorization import Blocks, Doubling, Factorization, square_root
-from discreet.signals.series import Series, Steps
+from discreet.signals.series import SMALLEST, Series, Steps
 from discreet.signals.signal import Signal
 from discreet.signals.tree import Tree, TreeSums
 
@@ -106,11 +106,15 @@ def running_sum(
 
 def answered(series: Series, factors: Factorization, *, monotone: bool = False) -> Signal:
     """Measure C·S, and return B times what came out, about zero."""
+    law = series.law(series.query(factors.operator), series.loss())
+    deviation = np.sqrt(law.variance) * factors.weights
+    if not float(deviation.max()) < 1.0 / SMALLEST:
+        raise ValueError(
+            f"bounds, epsilon: expected noise of a deviation of at most {1.0 / SMALLEST:.0e}; it would be "
+            f"{deviation.max():.1e}. Write the values, or the filter, in another unit"
+        )
     release = series.measure(factors.operator)
     value = factors.decode(series.totals_of(release, factors.operator))
-    law = release.law
-    assert law is not None  # every sum over rows has additive noise
-    deviation = np.sqrt(law.variance) * factors.weights
     if monotone:
         value = _increasing(value, deviation)
     return Signal.of(

@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import integer, positive, probability
-from discreet.door import Curator, Release, open_rows
+from discreet.door import Curator, Query, Release, open_rows
 from discreet.door.question import additive_loss
 from discreet.guarantees import Guarantee, Loss
-from discreet.noise import Bits
+from discreet.noise import Bits, Law
 from discreet.records import Box
 from discreet.signals.column_sums import ColumnSums
 from discreet.signals.operators import MOST_STEPS, Identity, Operator
@@ -37,6 +37,8 @@ from discreet.statistics.columns import check_limits, limits_of, place_of
 __all__ = ["Series", "Steps"]
 
 Array = NDArray[np.float64]
+
+SMALLEST = 1e-130  # scale of noise; its square, and that of what a filter makes of it, are still floats
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Steps:
             start, stop = float(self.start), float(self.stop)
         except (TypeError, ValueError):
             start = stop = np.nan
-        if not (max(abs(start), abs(stop)) <= 1e100 and stop - start >= 1e-8 * max(abs(start), abs(stop))):
+        if not (max(abs(start), abs(stop)) <= 1e100 and 0.0 < stop - start >= 1e-8 * max(abs(start), abs(stop))):
             raise ValueError(
                 f"start={self.start!r}, stop={self.stop!r}: expected two numbers of at most 1e100 in size, apart "
                 "by 1e-8 of their size or more; write for example Steps(0, 24, count=24)"
@@ -184,6 +186,17 @@ class Series:
     def loss(self) -> Loss:
         """Return the loss of one release that spends the whole promise: Gaussian, or Laplace at δ = 0."""
         return additive_loss(self.promise)
+
+    def law(self, query: Query, loss: Loss) -> Law:
+        """Return the noise that measuring would add, of a variance that floats hold; nothing is spent."""
+        law = self.curator.plan(query, loss, bits=self.bits).law
+        assert law is not None  # every sum over rows has additive noise
+        if not SMALLEST < law.scale < 1.0 / SMALLEST:
+            raise ValueError(
+                f"bounds, epsilon: expected noise of a scale from {SMALLEST:.0e} to {1.0 / SMALLEST:.0e}, so that floats "
+                f"hold its variance; it would be {law.scale:.1e}. Write the values in another unit"
+            )
+        return law
 
     def measure(self, operator: Operator, loss: Loss | None = None) -> Release:
         """Return O·S with noise, through the door, at the whole promise or at a loss; ``totals_of`` reads it."""

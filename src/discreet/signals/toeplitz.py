@@ -85,9 +85,12 @@ class Toeplitz(Operator):
     name = "convolution"
 
     def __post_init__(self) -> None:
-        own = np.array(self.coefficients, dtype=np.float64)
+        try:
+            own = np.array(self.coefficients, dtype=None if np.iscomplexobj(self.coefficients) else np.float64)
+        except (TypeError, ValueError):
+            own = np.zeros((1, 1))
         integer("count", own.size, least=1, most=MOST_STEPS)
-        if own.ndim != 1 or not np.isfinite(own).all() or not np.any(own):
+        if np.iscomplexobj(own) or own.ndim != 1 or not np.isfinite(own).all() or not np.any(own):
             raise ValueError("coefficients: expected one finite number for each step, not all 0")
         own.flags.writeable = False
         object.__setattr__(self, "coefficients", own)
