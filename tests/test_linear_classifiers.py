@@ -40,7 +40,7 @@ def named(value):
 
 
 every_way = pytest.mark.parametrize(("kind", "method"), WAYS, ids=named)
-both_relations = pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+every_method = pytest.mark.parametrize(("kind", "method"), WAYS[:5], ids=named)
 
 
 def rows(n=1000, classes=2, seed=0):
@@ -74,7 +74,7 @@ CONTRACT = {"classes": "public", "epsilon": 1e6, "bounds": dp.Box(-20, 20), "ran
 @parametrize_with_checks(
     [
         dp.LogisticRegression(**CONTRACT),
-        dp.LogisticRegression(method="gradient", max_iter=6, **CONTRACT),
+        dp.LogisticRegression(method="gradient", max_iter=3, **CONTRACT),
         dp.LinearSVC(**CONTRACT),
     ]
 )
@@ -114,19 +114,18 @@ class TestPromise:
 
     @seeds_are_fine
     @every_way
-    @both_relations
-    @pytest.mark.parametrize("classes", [2, 3])
+    @pytest.mark.parametrize(("neighbors", "classes"), [("replace-one", 3), ("add-remove", 2)])
     def test_the_losses_are_the_promise_and_all_of_it(self, kind, method, neighbors, classes):
-        promise = {"epsilon": 0.5, "delta": 1e-5, "neighbors": neighbors, "classes": range(classes)}
+        promise = {"epsilon": 1.0, "delta": 1e-6, "neighbors": neighbors, "classes": range(classes)}
         found = fitted(kind=kind, method=method, **promise)
         assert [release.loss for release in found.releases_] == list(found.losses_)
         assert all(loss.neighbors is dp.Neighbors.of(neighbors) for loss in found.losses_)
         if method == "objective-2011":
-            assert [(loss.kind, loss.epsilon) for loss in map(facts, found.losses_)] == [("PureLoss", 0.5)]
+            assert [(loss.kind, loss.epsilon) for loss in map(facts, found.losses_)] == [("PureLoss", 1.0)]
         else:
-            assert 0.99e-5 <= dp.compose(found.losses_).delta(0.5) <= 1e-5 * (1 + 1e-9)
+            assert 0.99e-6 <= dp.compose(found.losses_).delta(1.0) <= 1e-6 * (1 + 1e-9)
 
-    @every_way
+    @pytest.mark.parametrize(("kind", "method"), WAYS[:6], ids=named)
     def test_a_ledger_of_that_size_takes_one_fit(self, kind, method, tmp_path):
         promise = dp.Guarantee(1.0, 0.0 if method == "objective-2011" else 1e-6)
         curator = dp.Curator(FRAME, schema=SCHEMA, name="rows", ledger=tmp_path / "l.db", budget=promise)
@@ -265,7 +264,7 @@ def facts(loss):
 
 @seeds_are_fine
 class TestSources:
-    @pytest.mark.parametrize(("kind", "method"), [WAYS[0], WAYS[1], WAYS[3], WAYS[4], WAYS[7]], ids=named)
+    @pytest.mark.parametrize(("kind", "method"), [WAYS[0], WAYS[3], WAYS[6]], ids=named)
     def test_the_same_rows_from_anywhere_give_the_same_fit(self, kind, method, tmp_path):
         import dask.dataframe as dd
 
@@ -316,31 +315,29 @@ class TestSources:
         assert again.predict(FRAME[["income"]]).tolist() == found.predict(FRAME[["income"]]).tolist()
 
     @every_way
-    @both_relations
-    def test_rows_of_any_norm_cost_the_same(self, kind, method, neighbors):
+    def test_rows_of_any_norm_cost_the_same(self, kind, method):
         """With rows of norm R curvatures are R² times as large; in the ball's own units nothing changes."""
-        given = {"kind": kind, "method": method, "neighbors": neighbors}
+        given = {"kind": kind, "method": method}
         plain, far = (fitted(X * R, bounds=dp.Ball(7.0 * R), **given) for R in (1.0, 300.0))
         np.testing.assert_allclose(far.coef_ * 300.0, plain.coef_, rtol=1e-6)
         np.testing.assert_allclose(far.intercept_, plain.intercept_, rtol=1e-6, atol=1e-9)
         assert far.losses_ == plain.losses_
 
-    @every_way
+    @every_method
     def test_rows_outside_of_a_ball_are_moved_to_its_border(self, kind, method):
         ball = dp.Ball(2.0, center=[1.0, 0.5])
         given = {"kind": kind, "method": method, "bounds": ball}
         inside = ball.clip(dp.Box.holding(ball).clip(X))
         np.testing.assert_allclose(fitted(**given).coef_, fitted(inside, **given).coef_, rtol=1e-6)
 
-    @every_way
+    @every_method
     def test_rows_outside_of_a_box_are_moved_to_its_border(self, kind, method):
         given = {"kind": kind, "method": method, "bounds": dp.Box([-1.0, 0.0], [1.5, 1.0])}
         clipped = np.clip(X, [-1.0, 0.0], [1.5, 1.0])
-        np.testing.assert_array_equal(fitted(**given).coef_, fitted(clipped, **given).coef_)
-        wild = np.where(clipped == X, X, np.sign(X) * 1e300)
-        np.testing.assert_array_equal(fitted(**given).coef_, fitted(wild, **given).coef_)
+        wild = np.where(clipped == X, X, np.sign(X - clipped) * 1e300)
+        np.testing.assert_array_equal(fitted(wild, **given).coef_, fitted(clipped, **given).coef_)
 
-    @every_way
+    @every_method
     def test_units_are_the_datas_own(self, kind, method):
         """Moving and stretching the rows with their box moves and stretches the coefficients."""
         scale, offset = np.array([1e-9, 1e9]), np.array([1e-8, -1e10])
@@ -368,13 +365,12 @@ class TestLabels:
         X, y = rows(1500, 3)
         names = np.array(["low", "middle", "high"])
         exact = Exact().fit(X, y).score(X, y)
-        for classes in (names.tolist(), ["high", "low", "middle"]):
-            found = fitted(X, names[y], kind, method, classes=classes, epsilon=100.0)
-            assert found.classes_.tolist() == ["high", "low", "middle"]
-            assert found.coef_.shape == (3, 2)
-            assert found.coef_[0, 1] > 0.0 > found.coef_[1, 1]  # high against the others, and low
-            assert found.score(X, names[y]) > exact - 0.05
-            np.testing.assert_array_equal(found.predict(X), found.classes_[found.decision_function(X).argmax(axis=1)])
+        found = fitted(X, names[y], kind, method, classes=names.tolist(), epsilon=100.0)
+        assert found.classes_.tolist() == ["high", "low", "middle"]
+        assert found.coef_.shape == (3, 2)
+        assert found.coef_[0, 1] > 0.0 > found.coef_[1, 1]  # high against the others, and low
+        assert found.score(X, names[y]) > exact - 0.05
+        np.testing.assert_array_equal(found.predict(X), found.classes_[found.decision_function(X).argmax(axis=1)])
 
     @pytest.mark.parametrize(
         ("classes", "labels"),
@@ -385,7 +381,7 @@ class TestLabels:
         found = fitted(y=labels, classes=classes)
         assert found.score(X, np.array(found.classes_)[Y]) > 0.85
 
-    @every_way
+    @every_method
     def test_a_row_without_a_declared_label_is_dropped(self, kind, method):
         """As if it were not there: under add-remove to the last digits."""
         given = {"kind": kind, "method": method, "neighbors": "add-remove"}
@@ -397,15 +393,13 @@ class TestLabels:
             np.testing.assert_allclose(fitted(y=y, **given).coef_, without.coef_, rtol=1e-6)
 
     @every_way
-    @both_relations
-    def test_one_class_alone_or_no_row_at_all(self, kind, method, neighbors):
-        given = {"kind": kind, "method": method, "neighbors": neighbors}
-        alone = fitted(y=np.ones_like(Y), epsilon=100.0, **given)
+    def test_one_class_alone_or_no_row_at_all(self, kind, method):
+        alone = fitted(y=np.ones_like(Y), kind=kind, method=method, epsilon=100.0)
         assert np.mean(alone.predict(X)) > 0.95
-        for count in (2, 3):
-            none = fitted(y=Y + 7, classes=range(count), **given)
-            assert np.all(np.isfinite(none.coef_))
-            assert set(none.predict(X)) <= set(range(count))
+        schema = dp.Schema(dict(SCHEMA.columns) | {"ill": dp.Category(["a", "b", "c"])})
+        none = model(kind, method, bounds=None, classes=None).fit(dp.Curator(FRAME, schema=schema), "ill")
+        assert np.all(np.isfinite(none.coef_))
+        assert set(none.predict(FRAME[["age", "income"]])) <= {"a", "b", "c"}
 
     def test_behind_a_curator_no_row_is_an_error(self):
         odd = FRAME.assign(ill=FRAME["ill"].where(np.arange(len(FRAME)) % 5 > 0, "who knows"))
@@ -445,10 +439,10 @@ class TestAccuracy:
         np.testing.assert_allclose(found.coef_[0], exact[:2] * back, rtol=1e-2)
 
     def test_a_long_descent_ends_where_scikit_learn_does(self):
-        found = fitted(method="gradient", epsilon=1e4, max_iter=60)
+        found = fitted(method="gradient", epsilon=1e4, max_iter=40)
         exact = Exact(C=np.inf).fit(X, Y)
         np.testing.assert_allclose(found.coef_, exact.coef_, rtol=0.03)
-        assert found.n_iter_ == 60
+        assert found.n_iter_ == 40
         assert fitted(method="functional").n_iter_ == 1
 
     @pytest.mark.parametrize(
@@ -475,21 +469,16 @@ def unit_features(constant):
 @seeds_are_fine
 class TestRobustness:
     @every_way
-    @pytest.mark.parametrize("epsilon", [0.01, 1e3])
-    def test_finite_whatever_the_rows(self, kind, method, epsilon):
+    def test_finite_whatever_the_rows(self, kind, method):
         rng = np.random.default_rng(0)
         one = rng.standard_normal((60, 1))
         for some in (
-            np.repeat(one, 2, axis=1),
-            np.column_stack([one, np.full(60, 7.0)]),
-            np.zeros((20, 1)),
-            np.ones((1, 3)),
+            np.column_stack([one, one, np.full(60, 7.0), 1e300 * one]),
             rng.standard_normal((5, 12)),
-            1e300 * rng.standard_normal((30, 2)),
         ):
             y = np.arange(len(some)) % 2
-            for given in ({}, {"classes": range(3), "fit_intercept": False}):
-                found = fitted(some, y, kind, method, epsilon=epsilon, **given)
+            for given in ({"epsilon": 0.01}, {"epsilon": 1e3, "classes": range(3), "fit_intercept": False}):
+                found = fitted(some, y, kind, method, **given)
                 assert np.all(np.isfinite(found.coef_))
                 assert np.all(np.isfinite(found.intercept_))
                 assert np.all(np.isfinite(found.decision_function(some)))
@@ -497,6 +486,14 @@ class TestRobustness:
     @every_way
     def test_a_huge_epsilon(self, kind, method):
         assert fitted(kind=kind, method=method, epsilon=1e6).score(X, Y) > 0.85
+
+    @every_way
+    def test_under_add_remove_more_budget_is_no_worse(self, kind, method):
+        """Noise over the solver's error grows with the bound on the number of rows; without noise 0.863 is right."""
+        for at_most, epsilon in ((2000, 300.0), (2**27, 10.0)):
+            curator = dp.Curator(FRAME, schema=SCHEMA, neighbors="add-remove", at_most=at_most)
+            found = model(kind, method, bounds=None, classes=None, epsilon=epsilon).fit(curator, "ill")
+            assert found.score(FRAME[["age", "income"]], LABELS) > 0.84
 
     @pytest.mark.parametrize("method", ["objective", "functional", "gradient"])
     @pytest.mark.parametrize("classes", [2, 3])
@@ -573,7 +570,6 @@ class TestPersistence:
         for classes in (["below", "above"], ["above", "below"]):
             one = kind(epsilon=20.0, bounds=BOX, classes=classes, random_state=0)
             assert cross_val_score(one, X, labels, cv=2, scoring="roc_auc").min() > 0.9
-            assert cross_val_score(one, X, labels, cv=2).min() > 0.8
 
     @seeds_are_fine
     def test_progress_is_shown_when_asked_for(self, capsys):

@@ -110,6 +110,10 @@ class LabelledEstimator(TargetedEstimator):
         rows = self._checked_rows(self._selected(X))
         values, codes = self._codes(column_or_1d(y, warn=True))
         check_consistent_length(rows, codes)
+        if len(codes) and codes.max() < 0:  # the owner's own path: see ``discreet.estimators.base``
+            raise ValueError(
+                f"y: expected labels of which some are declared, {listed(values)}; none is, as written there"
+            )
         columns, names = self._owned_columns(rows)
         label = unlike("label", columns)
         declared: dict[str, Number | Category] = dict(columns)

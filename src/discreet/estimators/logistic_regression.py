@@ -165,7 +165,7 @@ class LogisticRegression(LinearClassifier):
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([log_expit(-scores), log_expit(scores)])
-        if self.method == "gradient":
+        if self.releases_[-1].query == MarginGradient.name:
             return np.asarray(log_softmax(scores, axis=1))
         each = log_expit(scores)
         return np.asarray(each - logsumexp(each, axis=1, keepdims=True))

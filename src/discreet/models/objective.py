@@ -43,8 +43,8 @@ WAYS: dict[str, MinimumPassage] = {
 }
 
 EXPECTED = 1.0  # w: of a coefficient, in deviations of the rows
-DETERMINANT, MOST_DETERMINANT = 0.15, 0.9  # of ε: what determinants may cost by choice, and at all
-WEAK = 0.01  # λw² without noise: coefficients of ten times the expected size are as good as free
+DETERMINANT, MOST_DETERMINANT = 0.02, 0.9  # of ε: what determinants may cost by choice, and at all
+GENEROUS = 10.0  # ε from which on the ridge falls no more: floats would blur a minimum that hardly anything holds
 SOLVER = 0.03  # μ of what covers the solver's error, over that of the rest
 
 
@@ -105,7 +105,10 @@ class PrivateMinimum(Method[LinearScores]):
         if self.way == "output":
             curvature = self.loss.most_curvature * variance * self.coordinates.rows
             return math.sqrt(self._deviation * curvature / expected)
-        return max((self._deviation**2 + WEAK) / expected**2, self._least_ridge(DETERMINANT))
+        return max(
+            (self._deviation / expected) ** 2,
+            self._least_ridge(DETERMINANT * min(1.0, GENEROUS / self.promise.epsilon)),
+        )
 
     def _least_ridge(self, share: float) -> float:
         """Return the λ at which determinants cost this share of ε."""

@@ -7,6 +7,7 @@ it learns that some row holds a NaN, an infinity or text. It is meant for a pers
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Iterator, Sequence
 from numbers import Real
@@ -16,9 +17,11 @@ import narwhals as nw
 import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj
 
-from discreet.records.table_source import unique_names
+from discreet.records.table_source import DAYS, unique_names
 
 __all__ = ["check_finite"]
+
+DATES = "dates or times"
 
 
 def check_finite(data: Any, columns: Sequence[str] | None = None) -> None:
@@ -43,6 +46,8 @@ def check_finite(data: Any, columns: Sequence[str] | None = None) -> None:
     """
     for name, cells in _columns(data, columns):
         if found := _trouble(cells):
+            if found is DATES:
+                raise ValueError(f"the column {name!r} holds {found}: expected numbers; {DAYS}")
             raise ValueError(
                 f"the column {name!r} holds {found}: expected complete rows of numbers. Declare what becomes of others "
                 "in a schema, for Curator(rows, schema=…); how many rows you drop by hand may itself tell of somebody"
@@ -79,6 +84,8 @@ def _trouble(cells: Any) -> str | None:
         if isinstance(cell, bool | np.bool_):
             continue
         if not isinstance(cell, Real):
+            if isinstance(cell, datetime.date | datetime.time | datetime.timedelta) and not _is_missing(cell):
+                return DATES
             return "NaN or missing values" if _is_missing(cell) else "values that are not numbers"
         if not math.isfinite(cell):
             return "NaN or missing values" if math.isnan(cell) else "infinity"

@@ -28,6 +28,9 @@ def unique_names(names: Iterable[Any]) -> list[str]:
     return found
 
 
+DAYS = "write (table.when - start) / pandas.Timedelta('1D'), say, for days since a start that you name"
+
+
 def check_types(frame: nw.DataFrame[Any], reading: Reading) -> None:
     """Check the types of the columns that are read, the unit's too."""
     for series in frame.iter_columns():
@@ -44,7 +47,8 @@ def check_type(name: str, series: nw.Series[Any], wanted: str) -> None:
         found, native = series.dtype, series.to_native()
         if isinstance(found, nw.Unknown):
             found = native.type if hasattr(native, "type") else native.dtype
-        raise ValueError(f"the column {name!r} has the type {found}: expected {wanted}; convert it first")
+        how = DAYS if wanted is NUMBERS and series.dtype.is_temporal() else "convert it first"
+        raise ValueError(f"the column {name!r} has the type {found}: expected {wanted}; {how}")
 
 
 class TableSource(LocalSource):
