@@ -12,7 +12,7 @@ import discreet as dp
 from conftest import FALSE_ALARM
 from discreet.door import Curator
 from discreet.signals import lti_filter
-from discreet.signals.filters import METHODS, factored, impulse_response, placed
+from discreet.signals.filters import METHODS, _stable, factored, impulse_response, placed
 
 FILTERS = {
     "moving average": (np.ones(8) / 8.0, [1.0]),
@@ -99,6 +99,27 @@ def test_sections_are_the_same_filter():
     np.testing.assert_allclose(found, impulse_response(*signal.butter(4, 0.2), None, 50), atol=1e-12)
 
 
+def test_stability_is_that_of_the_roots_and_quickly_found():
+    rng = np.random.default_rng(0)
+    for order in (1, 2, 3, 8, 8, 8, 8, 8):
+        roots = rng.uniform(0.1, 0.99, order) * np.exp(1j * rng.uniform(0.0, np.pi, order))
+        for largest in (0.9, 0.999, 1.0, 1.001, 3.0):
+            roots[0] = largest * np.exp(0.7j)
+            bottom = np.poly(np.concatenate([roots, roots.conj()])).real * -3.0
+            assert _stable(bottom) == (largest < 1.0)
+    assert _stable(np.append([1.0], 0.5 * np.eye(1, 999, 998)))
+
+
+def test_a_filter_too_large_for_floats_is_refused(monkeypatch):
+    monkeypatch.setattr(Curator, "_let_out", lambda *_: pytest.fail("rows were read"))
+    for method in ("best", *METHODS):
+        with pytest.raises(ValueError, match="in another unit"):
+            lti_filter(
+                np.ones((3, 2)), [1e99], time=0, value=1, steps=4, epsilon=1.0, bounds=dp.Box([0, 0], [2, 1e99]),
+                method=method,
+            )  # fmt: skip
+
+
 FRAME = pd.DataFrame({"day": [1.0, 2.0]})
 
 
@@ -131,6 +152,11 @@ def test_what_cannot_be_filtered_is_refused_before_anything_is_spent(arguments, 
     given = {"time": "day", "steps": 7, "epsilon": 1.0, "bounds": {"day": (0, 7)}} | arguments
     with pytest.raises(ValueError, match=message):
         lti_filter(FRAME, **given)
+
+
+def test_long_denominators_are_refused():
+    with pytest.raises(ValueError, match="a: expected at most 1000 coefficients, got 1001"):
+        impulse_response([1.0], np.append([1.0], np.zeros(1000)), None, 2000)
 
 
 def test_the_signals_are_found_from_the_front():

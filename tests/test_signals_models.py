@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import sys
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from discreet.signals.state_space import local_level, local_linear_trend
 from discreet.signals.step_sums import StepSums
 from discreet.signals.wave_sums import WaveSums
 
+WATCH = importlib.import_module("discreet.signals.fast")._watch  # the name of the module is that of the function
 FUNCTIONS = {"fourier": signals.fourier, "fast": signals.fast, "kalman": signals.kalman}
 TREND = StateSpace([[1.0, 1.0], [0.0, 0.9]], [1.0, 0.0], np.diag([2.0, 1.0]), 3.0, [5.0, 1.0], [[4.0, 1.0], [1.0, 2.0]])
 WALK = StateSpace([[1.0]], [[1.0]], [[4.0]], 9.0, [30.0])
@@ -304,6 +306,24 @@ def test_smoother_and_filter_are_the_conditional_normal(model, target):
         np.testing.assert_allclose([causal.mean[t], causal.variance[t]], [mean[t], variance[t]], **close)
 
 
+@pytest.mark.parametrize("shrinks", [0.06, 0.5, 1.3])
+def test_steps_before_the_first_look_are_as_uncertain_as_they_are(shrinks):
+    model, released = StateSpace([[shrinks]], [1.0], [[1.0]], 0.0), np.array([np.nan, np.nan, np.nan, 3.0, -1.0, 2.0])
+    found, exact = believed(model, released, np.ones(6)), conditioned(model, released, np.ones(6), "totals")
+    np.testing.assert_allclose(found.variance, exact[1], rtol=1e-9)
+    np.testing.assert_allclose(found.mean, exact[0], rtol=1e-9)
+    assert shrinks > 0.1 or found.variance[0] > 1e7
+
+
+def test_a_diffuse_week_needs_each_of_its_days_once():
+    there = np.ones(21, dtype=bool)
+    there[[6, 20]] = False  # two of three Sundays
+    released = np.where(there, np.arange(21.0), np.nan)
+    found, exact = believed(WEEK, released, np.ones(21)), conditioned(WEEK, released, np.ones(21), "totals")
+    np.testing.assert_allclose(found.variance, exact[1], rtol=1e-9)
+    np.testing.assert_allclose(found.mean, exact[0], rtol=1e-9)
+
+
 def test_learnt_variances_are_near_the_true_ones_and_any_series_has_some():
     rng = np.random.default_rng(3)
     T, noise = 600, np.full(600, 4.0)
@@ -398,6 +418,44 @@ def test_a_series_of_one_step(seeded):
         assert abs(function(days(1000), **facts).value[0] - 1000.0) < 10.0, name
 
 
+def test_limits_under_laplace_noise_are_no_narrower_than_those_of_one_draw(seeded):
+    """The smoother of a walk that moves 1000 a step hands every draw on nearly as it is."""
+    facts = {"time": 0, "steps": 9, "bounds": (0, 9), "epsilon": 1.0, "model": local_level(1e6), "bits": seeded(0)}
+    found = signals.kalman(days(*[20] * 9), **facts)
+    for level in (0.9, 0.95, 0.99, 0.999):
+        low, high = found.interval(level)
+        assert np.all((high - low) / 2.0 > -math.log(1.0 - level) / math.sqrt(2.0) * found.deviation)
+    known = StateSpace([[1.0]], [1.0], [[0.0]], 0.0, [20.0], [[0.0]])
+    low, high = signals.kalman(days(*[20] * 9), **facts | {"model": known}).interval()
+    assert np.all((low <= 20.0) & (high + 1e-12 >= 20.0))
+
+
+def test_whether_to_smooth_may_be_a_numpy_boolean(seeded):
+    facts = {"time": 0, "steps": 9, "bounds": (0, 9), "epsilon": 1.0, "model": WALK}
+    first, *rest = (
+        signals.kalman(days(*[20] * 9), smooth=smooth, bits=seeded(0), **facts).value
+        for smooth in (False, np.False_, True, np.True_, None)
+    )
+    assert [np.array_equal(first, one) for one in rest] == [True, False, False, False]
+
+
+def test_the_noise_that_does_not_fit_is_no_reason_to_refuse(seeded):
+    facts = {"time": 0, "steps": 9, "bounds": (0, 9), "model": local_level(1e-6)}
+    with pytest.raises(ValueError, match="do not fit one grid"):
+        signals.kalman(days(*[3] * 9), epsilon=1e13, noise="laplace", **facts)
+    found = signals.kalman(days(*[3] * 9), epsilon=1e13, bits=seeded(0), **facts)
+    assert type(found.release.law).__name__ == "GaussianNoise"
+    with pytest.raises(ValueError, match="do not fit one grid"):
+        signals.kalman(days(*[3] * 9), epsilon=1e40, **facts)
+
+
+def test_a_budget_beyond_all_measure_keeps_all_coefficients_at_once(seeded):
+    found = signals.fourier(days(*WAVES), time=0, steps=24, bounds=(0, 24), epsilon=1e6, bits=seeded(0))
+    assert len(found.releases) == 1
+    # 24 steps of a deviation of 1e-3 times the root of the share that is kept: beyond 7 of it with probability 1e-10.
+    assert np.abs(found.value - WAVES).max() < 7.0 * math.sqrt(found.release.law.variance)
+
+
 # --- fast -------------------------------------------------------------------------------------------------------------
 
 
@@ -420,6 +478,29 @@ def test_events_are_measured_in_one_release_whatever_is_looked_at(seeded):
     assert 1 <= some.sampled.sum() <= 6
 
 
+@pytest.mark.parametrize(("walk", "every"), [(1.0, 1), (3.0, 1), (10.0, 4)])
+def test_a_learnt_movement_claims_no_more_than_is_known(walk, every):
+    """Noise of deviation 3. A movement that is taken for too small has these limits hold 80, 83 and 85 %."""
+    rng, runs, T, held = np.random.default_rng(0), 1000, 37, []
+    places = np.arange(0, T, every)
+    for _ in range(runs):
+        truth = np.cumsum(rng.normal(0.0, walk, T))
+        seen = truth + rng.normal(0.0, 3.0, T)
+        values, variances, *_ = WATCH(T, places, len(places), None, None, lambda step, seen=seen: (seen[step], 9.0))
+        held.append(np.mean(np.abs(values - truth) < 1.96 * np.sqrt(variances)))
+    # Over 1500 runs of another seed the shares had means of 0.937 and more, and variances below 0.02. By Bernstein the
+    # mean of 1000 is below 0.93 − 0.037 with a probability of at most exp(−1000·0.037²/(2·0.02 + 2·0.037/3)) = 1e-9.
+    assert np.mean(held) > 0.93 - 0.037
+
+
+def test_a_controller_of_any_gains_ends_within_its_looks(seeded):
+    rows = np.random.default_rng(0).uniform(0.0, 1.0, (50, 20))
+    for controller in (Controller(pace=1e308), Controller(growth=1e308, target=1e-300), Controller(derivative=1e308)):
+        found = signals.fast(rows, epsilon=1.0, delta=0.0, bounds=(0, 1), controller=controller, bits=seeded(0))
+        assert found.sampled.sum() <= 5
+        assert np.isfinite(found.deviation).all()
+
+
 def test_the_controller_looks_more_often_at_what_moves():
     controller = Controller(derivative=0.1)
     calm, moved = (controller.next_interval(5.0, [0.05, error], [0, 5]) for error in (0.01, 0.3))
@@ -430,6 +511,8 @@ def test_the_controller_looks_more_often_at_what_moves():
 
 # --- refusals ---------------------------------------------------------------------------------------------------------
 
+WEEK = StateSpace(np.roll(np.eye(7), -1, 0), np.eye(1, 7), np.eye(7), 1.0)
+TURN = StateSpace([[0.0, 1.0], [-1.0, 0.0]], [1.0, 0.0], np.zeros((2, 2)), 0.0)
 HIDDEN = StateSpace(np.eye(2), [1.0, 0.0], np.eye(2), 1.0, initial_covariance=np.eye(2))
 REFUSED = [
     ("fourier", {"coefficients": 4}, "coefficients=4: expected an odd number"),
@@ -444,6 +527,19 @@ REFUSED = [
     ("fast", {"missing": [12]}, "missing: expected a mask of 12"),
     ("kalman", {"missing": list(range(12))}, "missing: expected at least one step"),
     ("kalman", {"missing": [0], "smooth": False}, "missing: expected the first 1 steps"),
+    ("kalman", {"smooth": 0}, "smooth=0: expected True, False"),
+    ("kalman", {"smooth": "no"}, "smooth='no': expected True, False"),
+    ("kalman", {"model": WEEK, "missing": [6]}, "show every state.*initial_covariance"),
+    ("kalman", {"model": TURN, "missing": [1, 3, 5, 7, 9, 11]}, "show every state"),
+    ("kalman", {"model": TURN, "missing": [1], "smooth": False}, "show every state.*smooth=True"),
+    ("kalman", {"model": StateSpace([[1e10]], [1.0], [[1.0]], 1.0)}, "in the unit of the noise"),
+    ("kalman", {"model": StateSpace([[1.0]], [1e200], [[1.0]], 1.0)}, "in the unit of the noise"),
+    ("kalman", {"model": local_level(1e17), "smooth": False}, "in the unit of the noise"),
+    ("kalman", {"model": local_level(1.0, 1e270)}, "in the unit of the noise"),
+    ("kalman", {"model": StateSpace([[1.0]], [1.0], [[1.0]], 1.0, [1e250], [[1.0]])}, "in the unit of the noise"),
+    ("kalman", {"model": local_level(1e250, 1.0), "method": "output"}, "times the measurement's"),
+    ("kalman", {"model": StateSpace([[1.0]], [1.0], [[1.0]], 1.0, [1e250]), "method": "output"}, "initial_mean"),
+    ("fast", {"process": 1e308}, "times the noise's variance"),
     ("kalman", {"model": "arima"}, "model='arima'"),
     ("kalman", {"model": 3}, "model=3"),
     ("kalman", {"method": "both"}, "method='both'"),
@@ -471,6 +567,9 @@ def test_what_is_refused_is_refused_before_anything_is_spent(name, arguments, me
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ((1.0, 1.0, 1.0, 1.0), "transition has shape"),
+        (([[1j]], [1.0], [[1.0]], 1.0), "transition: expected an array of numbers"),
+        ((np.eye(1), [1.0], [[1.0]], 1e300), "measurement: expected finite"),
         ((np.eye(2), [1.0], np.eye(2), 1.0), "observation has shape"),
         ((np.ones((2, 3)), [1.0, 1.0], np.eye(2), 1.0), "transition has shape"),
         ((np.eye(1), [1.0], [[-1.0]], 1.0), "process: expected a covariance"),

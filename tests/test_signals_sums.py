@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+import signal
+import time
+from decimal import Decimal
 from itertools import product
 
 import numpy as np
@@ -358,7 +362,8 @@ def test_what_cannot_be_answered_is_refused_before_anything_is_spent(arguments, 
 
 
 @pytest.mark.parametrize(
-    "ends", [(1.0, 1.0), (1e9, 1e9 + 1.0), (2.0, 1.0), (0.0, np.inf), (np.nan, 1.0), ("a", 1.0), (None, 1.0)]
+    "ends",
+    [(0.0, 0.0), (1.0, 1.0), (1e9, 1e9 + 1.0), (2.0, 1.0), (0.0, np.inf), (np.nan, 1.0), ("a", 1.0), (None, 1.0)],
 )
 def test_grids_that_are_none(ends):
     with pytest.raises(ValueError, match="expected two numbers"):
@@ -456,7 +461,7 @@ def test_a_stream_is_paid_for_once_at_the_beginning(tmp_path, seeded):
         assert stream.release.recorded
     assert dp.Ledger(place).spent("visits") == paid
     assert sum(paid.values()) == 1
-    with pytest.raises(ValueError, match="are drawn; pay for another"):
+    with pytest.raises(ValueError, match="horizon=3: all steps of the stream are over"):
         stream.add([1])
     assert stream.steps == 3
     with pytest.raises(ValueError, match="bits: expected None"):
@@ -498,11 +503,82 @@ def test_streams_that_cannot_be_opened(arguments, message):
 
 def test_what_cannot_be_added_is_refused_and_costs_no_step():
     stream = Stream(bounds=(0, 1), horizon=2, epsilon=1.0, at_most=3)
-    for rows in ("ab", ["x"], [[1.0], [2.0]], None, [0.1] * 4):
+    for rows in ("ab", 7, None, np.ones((2, 1)), np.array(5.0), [0.1] * 4):
         with pytest.raises(ValueError, match="expected"):
             stream.add(rows)
     assert stream.steps == 0
     stream.add([])
     assert stream.interval(0.5)[0] < stream.value < stream.interval(0.5)[1]
-    with pytest.raises(ValueError, match="rows: expected"):
-        Stream(epsilon=1.0).add(7)
+    for rows in (7, np.array(5.0), "ab"):
+        with pytest.raises(ValueError, match="rows: expected"):
+            Stream(epsilon=1.0).add(rows)
+
+
+STRANGE = [None, "3", 2**70, 10**400, 1j, [2.0], {}, np.nan, -np.inf, True, Decimal("1.5"), Decimal("sNaN"), pd.NA]
+COUNTED = [0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.5, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("kind", [list, tuple, lambda rows: pd.Series(rows, dtype=object)])
+def test_no_row_of_a_stream_raises_and_each_counts_for_itself(kind):
+    stream = Stream(bounds=(-1, 2), horizon=1, epsilon=1.0)
+    for row, counted in zip(STRANGE, COUNTED, strict=True):
+        assert stream._summed(kind([0.25, row, 7])) == (3, 2.25 + counted)
+
+
+def test_arrays_of_numbers_are_added_as_their_numbers_would_be():
+    stream = Stream(bounds=(-1, 2), horizon=1, epsilon=1.0)
+    kept = [True, True, False]
+    for rows in (
+        np.array([0.1, 1.7, np.inf], dtype=np.float16),
+        np.array([0.1, -0.3, np.longdouble("1e4000")]),
+        np.array(kept),
+        np.array([1, 5, -7], dtype=np.int8),
+        pd.Series([1, 2, pd.NA], dtype="Int64"),
+    ):
+        assert stream._summed(rows) == stream._summed(list(rows))
+    assert stream._summed(np.array(["1", "2"])) == (2, 0.0)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_of_a_process_in_the_middle_of_a_step_is_refused_at_once():
+    stream = Stream(horizon=3, epsilon=1.0)
+    with stream._lock, stream._standing._lock:
+        child = os.fork()
+        if not child:
+            refused = 0
+            for ask in (lambda: stream.add([1]), lambda: stream._standing.draw(1.0)):
+                try:
+                    ask()
+                except RuntimeError:
+                    refused += 1
+            os._exit(refused)
+        deadline = time.monotonic() + 30.0
+        ended = (0, 0)
+        while not ended[0] and time.monotonic() < deadline:
+            time.sleep(0.01)
+            ended = os.waitpid(child, os.WNOHANG)
+        if not ended[0]:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+    assert ended[0] == child
+    assert os.waitstatus_to_exitcode(ended[1]) == 2
+
+
+def test_what_is_no_number_is_not_drawn():
+    standing = Stream(horizon=3, epsilon=1.0)._standing
+    for value in (None, "1", 1j, np.ones(1)):
+        with pytest.raises(ValueError, match="value: expected a number"):
+            standing.draw(value)
+    assert standing.left == 3
+
+
+@pytest.mark.parametrize("places", [3, None, (), (0, 0), (9,), (1.5,)])
+def test_steps_that_cannot_be_picked(places):
+    with pytest.raises(ValueError, match="places"):
+        Picked(4, places)
+
+
+@pytest.mark.parametrize("coefficients", [[1j], "x", None, [], [[1.0]], [np.nan], [0.0], [1.0, [2.0]]])
+def test_coefficients_that_are_none(coefficients):
+    with pytest.raises(ValueError, match=r"coefficients|count"):
+        Toeplitz(coefficients)

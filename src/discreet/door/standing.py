@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import threading
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,10 @@ class Standing:
 
     def draw(self, value: float) -> Release:
         """Return the next number with noise. Its ``loss`` is that of all of them together."""
+        given: Any = value
+        if not isinstance(given, Real):
+            raise ValueError("value: expected a number; nothing was drawn")
+        self.check()  # a lock that another process held would never open
         with self._lock:
             self.check()
             self._left -= 1

@@ -2,7 +2,8 @@
 
 Pure ε is more than (ε, δ) asks for, so either keeps the promise. One event that moves one step has the same norm in
 L1 as in L2, and Laplace noise is then the smaller one at a small δ; a person who moves every step has an L1 norm √T
-times the L2 norm. Which of the two has the lower variance follows from public numbers.
+times the L2 norm. Which of the two has the lower variance follows from public numbers. Where a ledger records, Gaussian
+noise is taken: a pure ε is dear beside Gaussian losses, and what comes after it would pay.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def promised_delta(argument: str, noise: str | None, delta: float) -> float:
 def quietest(series: Series, query: Query, noise: str | None) -> tuple[Loss, Law]:
     """Return the loss of one release at the whole promise and its noise: what was asked for, or the lesser one."""
     losses: list[Loss] = [series.loss()]
-    if noise is None and series.promise.delta:
+    if noise is None and series.promise.delta and series.curator.ledger is None:
         losses.append(LaplaceLoss(series.promise.epsilon, series.promise.neighbors))
     found, refusals = [], []
     for loss in losses:

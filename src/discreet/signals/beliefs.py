@@ -108,13 +108,10 @@ class Prepared:
             self._forecast = np.where(self.there, runs[0].forecast_variances, np.inf)  # F
             self._errors = np.stack([run.errors for run in runs], axis=1)  # W, or e for a known start
             self._moves = np.stack([run.means for run in runs], axis=2)  # H: shape (T, s, number of starts)
+            parts = (self.variance, self._errors, self._moves, self._forecast[self.there])
+            self._finite = all(bool(np.isfinite(part).all()) for part in parts)
             if model.diffuse and self._finite:
                 self._learn_start()
-
-    @property
-    def _finite(self) -> bool:
-        parts = (self.variance, self._errors, self._moves, self._forecast[self.there])
-        return all(bool(np.isfinite(part).all()) for part in parts)
 
     def _run(self, series: Array, start: Array) -> _Run:
         """Filter or smooth a series in the unit of the noise for a given mean of the first state."""

@@ -29,74 +29,24 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import integer, nonnegative, positive
+from discreet.arguments import integer, nonnegative
 from discreet.door import Declarations, Release
 from discreet.guarantees import GaussianLoss, LaplaceLoss, Loss, calibrate
 from discreet.noise import Bits, Law
 from discreet.signals.additive import promised_delta, quietest
 from discreet.signals.beliefs import LIMIT
+from discreet.signals.controller import Controller
 from discreet.signals.kalman import Filtered, Places, measured_steps
 from discreet.signals.operators import Identity, Picked
 from discreet.signals.series import Series, Steps
 from discreet.signals.state_space import local_level
 
-__all__ = ["Controller", "Watched", "fast"]
+__all__ = ["Watched", "fast"]
 
 Array = NDArray[np.float64]
 Look = Callable[[int], tuple[float, float]]  # of a step: what was measured, and the variance of its noise
 
 SHARE = 4  # a look for so many steps, where looks are dear
-
-
-@dataclass(frozen=True)
-class Controller:
-    """A PID controller of the sampling interval, with the defaults of Fan and Xiong.
-
-    Parameters
-    ----------
-    proportional, integral, derivative : float
-        The gains C_p, C_i, C_d.
-    window : int
-        Over how many errors the integral is taken.
-    growth : float
-        θ: by how many steps the interval grows, at most, at a time.
-    target : float
-        ξ: the feedback error at which the interval stays as it is.
-    pace : float
-        An interval is never shorter than this part of the even spacing of the looks that are left; 0 for the paper's,
-        which may spend all of them on the first steps.
-
-    Examples
-    --------
-    >>> controller = Controller()
-    >>> controller.next_interval(4.0, [0.1], [0]) , round(controller.next_interval(4.0, [0.0], [0]), 3)
-    (4.0, 10.321)
-    """
-
-    proportional: float = 0.9
-    integral: float = 0.1
-    derivative: float = 0.0
-    window: int = 5
-    growth: float = 10.0
-    target: float = 0.1
-    pace: float = 0.5
-
-    def __post_init__(self) -> None:
-        for name in ("proportional", "integral", "derivative"):
-            nonnegative(name, getattr(self, name))
-        integer("window", self.window, least=1)
-        positive("growth", self.growth)
-        positive("target", self.target)
-        nonnegative("pace", self.pace)
-
-    def next_interval(self, interval: float, errors: Sequence[float], places: Sequence[int]) -> float:
-        """Return max(1, I + θ·(1 − e^((Δ − ξ)/ξ))), Δ the PID error after these feedback errors at these steps."""
-        recent = errors[-self.window :]
-        error = self.proportional * errors[-1] + self.integral * sum(recent) / len(recent)
-        if len(errors) > 1:
-            error += self.derivative * (errors[-1] - errors[-2]) / (places[-1] - places[-2])
-        excess = min((error - self.target) / self.target, 50.0)
-        return max(1.0, interval + self.growth * -math.expm1(excess))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,7 +90,7 @@ def fast(
         start; those that the controller leaves over are not refunded.
     process : float or None
         Q: the variance of the series' movement from one step to the next; None learns it as it goes, from what was
-        released up to then. The limits of ``interval`` take what was learnt for true, so with few looks they are
+        released up to then. ``deviation`` takes what was learnt in the end for true, so after few looks it is
         optimistic.
     controller : Controller or None
         When to look; None for the published gains. Not asked where all steps are looked at.
@@ -218,9 +168,10 @@ def _released(
     """Release all steps, and return how to look at one of them."""
     whole = len(places) == series.count
     operator = Identity(series.count) if whole else Picked(series.count, tuple(places.tolist()))
-    loss, law = quietest(series, series.query(operator), method)
+    query = series.query(operator)
+    loss, law = quietest(series, query, method)
     variance = _checked(process, law)
-    release = series.measure(operator, loss)
+    release = series.release(query, loss)
     releases.append(release)
     found = dict(zip(places.tolist(), series.totals_of(release, operator).tolist(), strict=True))
     return lambda step: (found[step], variance)
@@ -256,13 +207,16 @@ def _watch(
     movement is learnt from successive looks z, z' with g steps between them and noise of variances r, r': the
     expectation of (z − z')² is g·Q + r + r', so Q is near Σ((z − z')² − r − r')/Σg, with one more step that moved as
     much as the noise to start with. That is uncertain by some r/√Σg, which is added: a movement that is taken for too
-    small shuts the filter, and its deviations then claim too much; one that is too large costs little.
+    small shuts the filter, and one that is too large costs little.
+
+    The gains K are those of what was known at each step. How far off the estimates are is said with the movement that
+    was learnt in the end: from v, v + Q a step, and (1 − K)²·v + K²·r where it was looked at, which holds for any K.
     """
     open_ = np.isin(np.arange(count), places)
-    values, variances, sampled = np.zeros(count), np.zeros(count), np.zeros(count, dtype=bool)
+    values, gains, noises = np.zeros(count), np.zeros(count), np.zeros(count)
     first = int(places[0])
     value, variance = look(first)
-    values[: first + 1], variances[first], sampled[first] = value, variance, True
+    values[: first + 1], gains[first], noises[first] = value, 1.0, variance
     before, errors, looked = (value, variance), [0.0], [first]
     interval = max(1.0, len(places) / most)
     spare, gaps = variance, 1
@@ -270,23 +224,29 @@ def _watch(
     for step in range(first + 1, count):
         due = controller is None or step >= looked[-1] + round(interval)
         looks = due and open_[step] and len(looked) < most
-        seen, noise = look(step) if looks else (value, math.inf)
-        if looks and process is None:
-            spare += (seen - before[0]) ** 2 - before[1] - noise
-            gaps += step - looked[-1]
-            moves = max(spare / gaps, 0.0) + noise / math.sqrt(gaps)
-        variance += moves
         if looks:
-            predicted = value
-            value += variance / (variance + noise) * (seen - value)
+            seen, noise = look(step)
+            if process is None:
+                spare += (seen - before[0]) ** 2 - before[1] - noise
+                gaps += step - looked[-1]
+                moves = max(spare / gaps, 0.0) + noise / math.sqrt(gaps)
+            variance += moves
+            predicted, gain = value, variance / (variance + noise)
+            value += gain * (seen - value)
             variance *= noise / (variance + noise)
             errors.append(abs(value - predicted) / max(abs(value), math.sqrt(noise)))
             looked.append(step)
-            before, sampled[step] = (seen, noise), True
+            before, gains[step], noises[step] = (seen, noise), gain, noise
             if controller is not None:
                 even = (count - step) / max(most - len(looked), 1)
                 interval = max(controller.next_interval(interval, errors, looked), controller.pace * even)
                 interval = min(interval, float(count))
-        values[step], variances[step] = value, variance
+        else:
+            variance += moves
+        values[step] = value
+    variances, variance = np.zeros(count), 0.0
+    for step in range(first, count):
+        variance = (1.0 - gains[step]) ** 2 * (variance + moves) + gains[step] ** 2 * noises[step]
+        variances[step] = variance
     variances[:first] = variances[first] + moves * np.arange(first, 0, -1)
-    return values, variances, sampled, moves
+    return values, variances, np.isin(np.arange(count), looked), moves

@@ -121,13 +121,14 @@ def fourier(
     if coefficients is not None or T == 1:
         operator = Fourier(T, 1 if coefficients is None else coefficients)
         query = _query(series, operator)
-        release = series.curator.measure(query, quietest(series, query, method)[0], bits=bits)
+        release = series.release(query, quietest(series, query, method)[0])
         return _answered(series, operator, [release])
     norm = "l2" if series.promise.delta else "l1"
     fewest, all_ = (series.curator.setting.sensitivity(_query(series, Fourier(T, k)), norm) for k in (1, T))
     if all_ <= (1.0 + 1e-6) * fewest or series.promise.epsilon > AMPLE:
-        series.law(series.query(Identity(T)), series.loss())
-        return _answered(series, Fourier(T, T), [series.measure(Identity(T))], trim=True)
+        query, loss = series.query(Identity(T)), series.loss()
+        series.law(query, loss)
+        return _answered(series, Fourier(T, T), [series.release(query, loss)], trim=True)
     choosing, measuring = _losses(CHOOSING, series.promise)
     candidates = _candidates(T)
     queries = [_query(series, Fourier(T, k)) for k in candidates]

@@ -123,21 +123,22 @@ def steady_filter(model: StateSpace, count: int) -> tuple[Array, Array, float]:
                 "out the states that the observation does not see, or write method='input'"
             )
     try:
-        P = solve_discrete_are(A.T, C.T, model.process, np.array([[model.measurement]]))
-        if not float((C @ P @ C.T)[0, 0]) <= LIMIT * model.measurement:
-            raise ValueError(
-                f"model: expected forecasts of a variance of at most {LIMIT:.0e} times the measurement's; beyond that "
-                "the filter hands the totals on as they are: write method='input'"
-            )
-        gain = (P @ C.T) / (C @ P @ C.T + model.measurement)
-        step = (np.eye(s) - gain @ C) @ A
-        settled = bool(np.abs(np.linalg.eigvals(step)).max() < INSIDE) and bool(np.any(gain != 0.0))
+        with np.errstate(all="ignore"):
+            P = solve_discrete_are(A.T, C.T, model.process, np.array([[model.measurement]]))
+            gain = (P @ C.T) / (C @ P @ C.T + model.measurement)
+            step = (np.eye(s) - gain @ C) @ A
+            settled = bool(np.abs(np.linalg.eigvals(step)).max() < INSIDE) and bool(np.any(gain != 0.0))
     except LinAlgError:
         settled = False
     if not settled:
         raise ValueError(
             "model: expected one whose filter settles and forgets its start; give every state that does not fade away "
             "some process variance, or write method='input'"
+        )
+    if not float((C @ P @ C.T)[0, 0]) <= LIMIT * model.measurement:
+        raise ValueError(
+            f"model: expected forecasts of a variance of at most {LIMIT:.0e} times the measurement's; beyond that the "
+            "filter hands the totals on as they are: write method='input'"
         )
     left = np.eye(s) - gain @ C
     columns, power = np.hstack([gain, (left @ np.asarray(model.initial_mean))[:, None]])[:, :, None], step
@@ -250,12 +251,13 @@ def _input(
     places = np.arange(T, dtype=np.int64) if there is None else there
     _check_states(model, series, places, smooth)
     operator: Operator = Identity(T) if there is None else Picked(T, tuple(places.tolist()))
-    loss, law = quietest(series, series.query(operator), noise)
+    query = series.query(operator)
+    loss, law = quietest(series, query, noise)
     variances, measured = np.full(T, law.variance), np.isin(np.arange(T), places)
     if isinstance(model, StateSpace):
         ready = Prepared(model, variances, measured, smooth=smooth, target=target)
         ready.check()
-    release = series.measure(operator, loss)
+    release = series.release(query, loss)
     released = np.full(T, np.nan)
     released[places] = series.totals_of(release, operator)
     if isinstance(model, str):
@@ -286,11 +288,12 @@ def _output(
     _check_states(model, series, np.arange(series.count, dtype=np.int64), False)
     response, start, variance = steady_filter(model, series.count)
     operator = Toeplitz(response)
-    loss, law = quietest(series, series.query(operator), noise)
+    query = series.query(operator)
+    loss, law = quietest(series, query, noise)
     deviation = np.full(series.count, math.sqrt(law.variance + variance))
     if not float(np.abs(start).max()) <= LIMIT * deviation[0]:
         raise ValueError(f"initial_mean: expected one of at most {LIMIT:.0e} times the noise")
-    release = series.measure(operator, loss)
+    release = series.release(query, loss)
     values = series.totals_of(release, operator) + start
     facts = {"deviation": deviation, "model": model, "target": "level"}
     times, level = series.steps.starts, series.level

@@ -106,14 +106,16 @@ def running_sum(
 
 def answered(series: Series, factors: Factorization, *, monotone: bool = False) -> Signal:
     """Measure C·S, and return B times what came out, about zero."""
-    law = series.law(series.query(factors.operator), series.loss())
-    deviation = np.sqrt(law.variance) * factors.weights
+    query, loss = series.query(factors.operator), series.loss()
+    law = series.law(query, loss)
+    with np.errstate(all="ignore"):
+        deviation = np.sqrt(law.variance) * factors.weights
     if not float(deviation.max()) < 1.0 / SMALLEST:
         raise ValueError(
             f"bounds, epsilon: expected noise of a deviation of at most {1.0 / SMALLEST:.0e}; it would be "
             f"{deviation.max():.1e}. Write the values, or the filter, in another unit"
         )
-    release = series.measure(factors.operator)
+    release = series.release(query, loss)
     value = factors.decode(series.totals_of(release, factors.operator))
     if monotone:
         value = _increasing(value, deviation)

@@ -193,14 +193,18 @@ class Series:
         assert law is not None  # every sum over rows has additive noise
         if not SMALLEST < law.scale < 1.0 / SMALLEST:
             raise ValueError(
-                f"bounds, epsilon: expected noise of a scale from {SMALLEST:.0e} to {1.0 / SMALLEST:.0e}, so that floats "
-                f"hold its variance; it would be {law.scale:.1e}. Write the values in another unit"
+                f"bounds, epsilon: expected noise of a scale from {SMALLEST:.0e} to {1.0 / SMALLEST:.0e}, so that "
+                f"floats hold its variance; it would be {law.scale:.1e}. Write the values in another unit"
             )
         return law
 
-    def measure(self, operator: Operator, loss: Loss | None = None) -> Release:
-        """Return O·S with noise, through the door, at the whole promise or at a loss; ``totals_of`` reads it."""
-        return self.curator.measure(self.query(operator), loss or self.loss(), bits=self.bits)
+    def release(self, query: Query, loss: Loss) -> Release:
+        """Return what is asked of these rows with noise, through the door."""
+        return self.curator.measure(query, loss, bits=self.bits)
+
+    def measure(self, operator: Operator) -> Release:
+        """Return O·S with noise at the whole promise; ``totals_of`` reads it."""
+        return self.release(self.query(operator), self.loss())
 
     def totals_of(self, release: Release, operator: Operator) -> Array:
         """Return the released O·S about zero: for wide rows of a public number n, n·O·a is put back."""

@@ -45,12 +45,15 @@ class Signal(Answer):
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """Return limits that hold each step of the series with this probability, each alone.
 
-        They speak of the noise: not of clipping, nor of how these people were sampled, nor of what ``monotone`` or a
-        smoother did afterwards. With Gaussian noise they are exact. With Laplace noise they are a little wide, the
-        narrower of two that both hold. A sum of symmetric unimodal draws is unimodal, so that with its deviation σ
+        They speak of the noise: not of clipping, nor of how these people were sampled, nor of what ``monotone`` did
+        afterwards; for a series that a model has filtered (``kalman``, ``fast``) also of the movement that the model
+        has, if it holds. With Gaussian noise they are exact. With Laplace noise they are a little wide, the narrower of
+        two that both hold. A sum of symmetric unimodal draws is unimodal, so that with its deviation σ
         P(|noise| > kσ) ≤ 4/(9k²), or 4/(3k²) − 1/3 where that is above 1/6 (Vysochanskij and Petunin 1980). And with
         b_i the scales of the draws, σ² = 2Σb_i² and b = max b_i, Chernoff's bound is 2·e^(−λx)·Π 1/(1 − λ²b_i²) for λ <
-        1/b, in which −ln(1 − λ²b_i²) ≤ −(b_i/b)²·ln(1 − λ²b²), as −ln(1 − s) is convex.
+        1/b, in which −ln(1 − λ²b_i²) ≤ −(b_i/b)²·ln(1 − λ²b²), as −ln(1 − s) is convex. Where a model's normal movement
+        is among the draws both still hold: it is symmetric and unimodal, and a normal of variance 2b_i² has e^(λ²b_i²)
+        ≤ 1/(1 − λ²b_i²). There b is not known, and σ/√2, which no b exceeds, is taken.
         """
         outside = 1.0 - probability("level", level)
         if isinstance(self.release.law, LaplaceNoise):
@@ -61,7 +64,7 @@ class Signal(Answer):
 
     def _chernoff(self, outside: float) -> Array:
         single = self.deviation / math.sqrt(2.0)
-        peak = single if self.peak is None else np.maximum(self.peak, 1e-300)
+        peak = np.maximum(single if self.peak is None else self.peak, 1e-300)
         draws = (single / peak) ** 2
         share = np.linspace(0.001, 0.999, 999)[:, None]  # λb
         found, widths = np.unique(draws, return_inverse=True)
@@ -93,11 +96,13 @@ class Signal(Answer):
         ax.step(self.times, self.value, where="post", label=f"private, {self.level}-level")
         if truth is not None:
             ax.step(self.times, np.asarray(truth), where="post", color="black", linewidth=0.8, label="truth")
+        ax.set_xlabel("time")
         ax.legend()
         return ax
 
     def _shown(self) -> str:
-        return f"Signal of {len(self.value)} steps, {self.level}-level"
+        steps = "step" if len(self.value) == 1 else "steps"
+        return f"Signal of {len(self.value)} {steps}, {self.level}-level"
 
 
 def _unimodal(outside: float) -> float:

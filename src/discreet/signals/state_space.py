@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 NAMED = ("local level", "local linear trend")
 ALMOST = 1e-9
-LARGEST = 1e100
+LARGEST = 1e280
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class StateSpace:
             "observation", _shaped("observation", np.atleast_2d(_matrix("observation", self.observation)), (1, s))
         )
         self._set("process", _covariance("process", self.process, s))
-        self._set("measurement", nonnegative("measurement", self.measurement))
+        self._set("measurement", float(_matrix("measurement", nonnegative("measurement", self.measurement))))
         mean = np.zeros(s) if self.initial_mean is None else np.atleast_1d(_matrix("initial_mean", self.initial_mean))
         self._set("initial_mean", _shaped("initial_mean", mean, (s,)))
         if self.initial_covariance is not None:

@@ -136,7 +136,7 @@ class StepSums(OfSeries):
         found = {"l2": rows, "l1": rows, "replace_l2": pairs, "replace_l1": pairs}
         orders = {name: 1 if name.endswith("l1") else 2 for name in bounds}
         return {
-            name: min(float(np.linalg.norm(found[name], ord=orders[name], axis=-1).max()) / bounds[name], 1.0)
+            name: min(float(np.linalg.norm(found[name] / bounds[name], ord=orders[name], axis=-1).max()), 1.0)
             for name in bounds
         }
 

@@ -25,9 +25,12 @@ from __future__ import annotations
 
 import math
 import threading
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
+from array_api_compat import is_torch_array
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
@@ -158,13 +161,19 @@ class Stream:
         Parameters
         ----------
         rows : sequence of numbers
-            Perhaps none. Numbers outside of the bounds are moved to them; NaN and infinities count nothing. Without
-            bounds anything that has a length: each element counts 1.
+            Perhaps none. Numbers outside of the bounds are moved to them; NaN, infinities and what is no number count
+            nothing. Without bounds anything that has a length: each element counts 1.
 
         Returns
         -------
         float
         """
+        if self._steps == self._horizon:
+            raise ValueError(
+                f"horizon={self._horizon}: all steps of the stream are over; open another stream, with a longer "
+                "horizon or with none"
+            )
+        self._standing.check()  # a lock that another process held would never open
         with self._lock:
             self._standing.check()
             count, number = self._summed(rows)
@@ -183,17 +192,17 @@ class Stream:
             return self._value
 
     def _summed(self, rows: Any) -> tuple[int, float]:
-        """Return how many rows a step has, and the sum of their values."""
+        """Return how many rows a step has, and the sum of their values; what is raised depends on no row."""
+        try:
+            count = len(rows) if not isinstance(rows, str | bytes) else None
+        except TypeError:
+            count = None
+        if count is None or (self._limits is not None and getattr(rows, "ndim", 1) != 1):
+            raise ValueError("rows: expected the rows of one step in a list, perhaps none; write add([]) for none")
         if self._limits is None:
-            if not hasattr(rows, "__len__") or isinstance(rows, str | bytes):
-                raise ValueError("rows: expected the rows of one step, perhaps none; write add([]) for none")
-            return len(rows), float(len(rows))
-        values = np.asarray(rows)
-        if values.size and (values.dtype.kind not in "biuf" or values.ndim != 1):
-            raise ValueError("rows: expected the numbers of one step in a list; write add([]) for none")
-        values = values.astype(np.float64)
-        values = np.clip(values[np.isfinite(values)], *self._limits)
-        return int(values.size), math.fsum(values.tolist())
+            return count, float(count)
+        values = _numbers(rows)
+        return count, math.fsum(np.clip(values[np.isfinite(values)], *self._limits).tolist())
 
     @property
     def steps(self) -> int:
@@ -247,6 +256,34 @@ class Stream:
 
     def __reduce__(self) -> str:
         raise TypeError("a stream cannot be pickled: it holds private sums; open another one")
+
+
+def _numbers(rows: Any) -> Array:
+    """Return a number for each row, NaN for what is none.
+
+    What a row counts depends on that row alone: an array of numbers is converted as a whole, but each to the same float
+    as one by one.
+
+    >>> _numbers([1, 2.5, None, "3", 2**70, [4.0]]).tolist()
+    [1.0, 2.5, nan, nan, 1.1805916207174113e+21, nan]
+    """
+    if hasattr(rows, "dtype"):
+        own = np.asarray(rows.cpu() if is_torch_array(rows) else rows)
+        if own.dtype.kind in "biuf":
+            with np.errstate(all="ignore"):
+                return own.astype(np.float64)
+        rows = own.tolist() if own.dtype.kind == "O" else [None] * len(own)
+    return np.array([_number(row) for row in rows], dtype=np.float64)
+
+
+def _number(row: Any) -> float:
+    if not isinstance(row, Real | Decimal | np.bool_):
+        return math.nan
+    try:
+        with np.errstate(all="ignore"):
+            return float(row)
+    except Exception:  # whatever a row does: nothing may be raised that depends on it
+        return math.nan
 
 
 def _limits(bounds: Any) -> tuple[float, float]:

@@ -86,11 +86,12 @@ class Toeplitz(Operator):
 
     def __post_init__(self) -> None:
         try:
-            own = np.array(self.coefficients, dtype=None if np.iscomplexobj(self.coefficients) else np.float64)
-        except (TypeError, ValueError):
-            own = np.zeros((1, 1))
+            given = np.asarray(self.coefficients)
+        except ValueError:
+            given = np.asarray(None)
+        own = np.array(given, dtype=np.float64) if given.dtype.kind in "biuf" else np.full(1, np.nan)
         integer("count", own.size, least=1, most=MOST_STEPS)
-        if np.iscomplexobj(own) or own.ndim != 1 or not np.isfinite(own).all() or not np.any(own):
+        if own.ndim != 1 or not np.isfinite(own).all() or not np.any(own):
             raise ValueError("coefficients: expected one finite number for each step, not all 0")
         own.flags.writeable = False
         object.__setattr__(self, "coefficients", own)
