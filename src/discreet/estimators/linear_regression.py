@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Self
@@ -29,6 +30,7 @@ __all__ = ["LinearRegression"]
 Array = NDArray[np.float64]
 
 METHODS = ("adaptive", "adassp")
+NOTHING = 0.01  # directions: no line
 
 
 class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
@@ -36,6 +38,8 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
 
     Features and target are measured together; the line follows from released moments and costs nothing more. A ridge
     that knows the noise keeps the line finite whatever the columns are: equal, constant, or more than there are rows.
+    Of all lines that agree on what was seen it is the shortest, in units of the bounds: equal columns with the same
+    bounds share a coefficient, and a constant one has none.
 
     Parameters
     ----------
@@ -67,9 +71,14 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
     intercept_ : float
     noise_ : array of shape (d,)
         Standard deviations of the noise in ``coef_``, by the laws of the releases, to first order. What the rows
-        themselves leave open is not in it.
+        themselves leave open is not in it; nor how the line goes on along a direction of which nothing was seen, where
+        ``coef_`` is that of the shortest line (then ``directions_`` is below d).
     ridge_ : float
         What was added to the variances, relative to those of the coordinates in which the rows were measured last.
+    directions_ : float
+        How much of a line there is: the sum over the d directions of the features of the share of it that is not drawn
+        back to 0. d where noise is small, less where columns are collinear; near 0 the releases say nothing, and
+        ``fit`` warns.
     guarantee_ : Guarantee or None
         What holds for everything that can be read off this object; None where a seed made it void.
     unit_ : str
@@ -145,6 +154,13 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
             found, target, intercept=self.fit_intercept
         )
         self.coef_, self.intercept_, self.noise_, self.ridge_ = line.weights, line.intercept, line.noise, line.ridge
+        self.directions_ = line.directions
+        if line.directions < NOTHING:
+            warnings.warn(
+                f"the releases say nothing of a line: the noise of epsilon={self.epsilon!r} hides it, or no feature "
+                "varies within its bounds; coef_ is about 0. Write a larger epsilon, other bounds or fewer columns",
+                stacklevel=2,
+            )
         return self
 
     def _chosen(self, curator: Curator) -> Method[RegressionMoments]:
@@ -237,7 +253,7 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         schema = Schema(columns | {name: target})
         return as_records(xp.concat([rows, column[:, None]], axis=1), schema=schema), name, names
 
-    _fitted = ("coef_", "intercept_", "noise_", "ridge_")
+    _fitted = ("coef_", "intercept_", "noise_", "ridge_", "directions_")
 
     def _check_fitted(self) -> None:
         """Raise where a file holds no line."""
@@ -245,7 +261,7 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         d = self.n_features_in_
         if (self.coef_.shape, self.noise_.shape) != ((d,), (d,)) or not np.all(self.noise_ >= 0.0):
             raise ValueError(f"coef_, noise_: expected {d} numbers each, and no negative deviation")
-        for name in ("intercept_", "ridge_"):
+        for name in ("intercept_", "ridge_", "directions_"):
             if not isinstance(getattr(self, name), float):
                 raise ValueError(f"{name}={getattr(self, name)!r}: expected a number")
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from itertools import islice
 
 import numpy as np
@@ -33,7 +34,7 @@ from discreet.models.clipping import Clipping
 from discreet.models.method import Method
 from discreet.models.one_gaussian import OneGaussian
 from discreet.models.one_release import OneRelease
-from discreet.models.regression_moments import RegressionMoments, estimates_of
+from discreet.models.regression_moments import RegressionMoments, estimates_of, pooled
 from discreet.models.released import released_rows
 from discreet.models.shapes import Shape
 from discreet.records import Ball, Box
@@ -113,13 +114,11 @@ class AdaptiveMoments(Method[RegressionMoments]):
             releases += more
         clipping = self.clipping(released_rows(releases[-1]), 1.0, SPREAD)
         wide = OneGaussian(shape, clipping, self.neighbors, counted)
-        found: ClassEstimates | None = None
+        found: list[ClassEstimates] = []
         for measure in measures:
             releases.append(measure(ModelQuery(wide, gaussian, space)))
-            new = estimates_of(releases[-1], gaussian, clipping)
-            found = new if found is None else found.pooled(new, shape)
-            gaussian = believed(found, shape)
-        assert found is not None  # there is a round
+            found.append(estimates_of(releases[-1], gaussian, clipping))
+            gaussian = believed(reduce(pooled, found), shape)
         return RegressionMoments.of(found, space), releases
 
 
@@ -139,4 +138,4 @@ class UnitMoments(Method[RegressionMoments]):
     ) -> tuple[RegressionMoments, list[Release]]:
         """Measure the moments."""
         release = next(measures)(OneRelease(self.size).query(space))
-        return RegressionMoments.of(estimates_of(release, None, None), space), [release]
+        return RegressionMoments.of([estimates_of(release, None, None)], space), [release]

@@ -1,20 +1,21 @@
 """From noisy moments of features and target to a line: what of it to believe.
 
 **Coordinates.** The frame LLᵀ has the target in its last place, so that z = L⁻¹(y − m) has whitened features z_x, and
-in its last place what is left of the target after the frame's own line, t = ℓ·z_x + s·z_t. The covariance C of z is
-released with white noise: variance v off the diagonal. In coordinates along the eigenvectors of C_xx, with variances g,
-the line is a_i = ℓ_i + s·b_i, b_i = c_i/g_i with c the covariance of z_t and z_x: what the frame's line has missed.
+in its last place what is left of the target after the frame's own line, t = ℓ·z_x + s·z_t. In coordinates along the
+eigenvectors of C_xx, C the released covariance of z, with variances g, the line is a_i = ℓ_i + s·b_i, b_i = c_i/g_i
+with c the covariance of z_t and z_x: what the frame's line has missed.
 
-**The noise of b.** To first order it is C_xx⁻¹(δC_xz − δC_xx·b), and δC·w has the covariance v(‖w‖²I + wwᵀ): so with
-w = (−b, 1) that of b is v·C_xx⁻¹(‖w‖²I + bbᵀ)C_xx⁻¹. To a prediction the direction i adds the variance
-s²v‖w‖²/g_i, about.
+**The noise of b.** Rounds k each had white noise in coordinates of their own: in those of z it is that of L_kEL_kᵀ with
+E of variance v_k off the diagonal, so that δC·w has the covariance Σ v_k((wᵀW_k w)W_k + W_k wwᵀW_k), W_k = L_kL_kᵀ. To
+first order the noise of b is C_xx⁻¹(δC_xz − δC_xx·b), which is C_xx⁻¹ times the features' part of δC·w at w = (−b, 1).
+Write s²n_i for the variance of that part along the direction i. To a prediction the direction adds s²n_i/g_i.
 
 **The noise-aware ridge.** Let each direction explain about ω² of the target's variance: g_i·a_i² has the mean ω². Then
-the posterior mean of a_i is a_i·ω²/(ω² + s²v‖w‖²/g_i) = a_i·g_i/(g_i + λ) with λ = s²v‖w‖²/ω², a ridge in the
+the posterior mean of a_i is a_i·ω²/(ω² + s²n_i/g_i) = a_i·g_i/(g_i + λ_i) with λ_i = s²n_i/ω², a ridge in the
 coordinates of the rows' own spread. ω² is what all directions explain together, less what noise explains of it.
 Variances g are those that ``spectrum`` believes, and none is below what noise could hide, so that the line is finite
 whatever was released. Of a direction whose variance is within the noise (of two equal columns their difference, or a
-column that does not vary) nothing is known, and the line does not go along it: its share falls to 0 with g.
+column that does not vary) nothing is known: ``regression_unseen`` says how the line goes on along it.
 
 **The ridge of AdaSSP** (Wang 2018, algorithm 2). In the coordinates of the unit ball (s = 1, ℓ = 0) the line is
 (C_xx + λI)⁻¹c with λ = max(0, η − λ₋). With probability 1 − ρ noise has an operator norm below η = √(v·d·ln(2d²/ρ)),
@@ -25,12 +26,14 @@ released matrix, which costs nothing more.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.models.regression_moments import RegressionMoments
+from discreet.models.regression_unseen import Completion
+from discreet.models.shapes import Shape
 from discreet.models.spectrum import Spectrum
 
 __all__ = ["Line", "adaptive_ridge", "noise_aware"]
@@ -38,7 +41,7 @@ __all__ = ["Line", "adaptive_ridge", "noise_aware"]
 Array = NDArray[np.float64]
 
 HIDDEN = 0.65  # of how far noise alone spreads eigenvalues to either side: none is below
-SURE = 3.0  # deviations of noise, beside what it spreads eigenvalues by, above which a variance is surely no noise
+UNSEEN, SURE = 5.0, 7.5  # deviations of noise up to which a variance could be noise alone, and from which it is none
 LEAST = 1e-9  # of the frame's own variance
 RHO = 0.05
 WEAK = 1e-12  # of the target's variance: a direction that explains less explains nothing
@@ -55,72 +58,140 @@ class Line:
     noise : array of shape (d,)
         Deviations of the weights by noise, to first order.
     ridge : float
+    directions : float
+        The sum over the directions of the share of the line that was kept: d where noise is small, 0 where there is
+        nothing else.
     """
 
     weights: Array
     intercept: float
     noise: Array
     ridge: float
+    directions: float
 
 
 @dataclass(frozen=True, eq=False)
 class _Whitened:
-    """Moments in the coordinates of the module."""
+    """Moments in the coordinates of the module.
 
-    factor: Array
+    Attributes
+    ----------
+    back : array of shape (d, d)
+        A line on z_x in the data's own coordinates.
+    units : array of shape (d,)
+        What one step in the unit ball is in each feature.
+    offset : array of shape (d + 1,)
+    own, scale : array of shape (d,), float
+        ℓ and s.
+    covariance : array of shape (d + 1, d + 1)
+    noises, frames : arrays of shape (K,) and (K, d + 1, d + 1)
+        v_k and W_k.
+    """
+
+    back: Array
+    units: Array
     offset: Array
+    own: Array
+    scale: float
     covariance: Array
-    noise: float
+    noises: Array
+    frames: Array
 
     @classmethod
     def of(cls, moments: RegressionMoments, target: int, intercept: bool) -> _Whitened:
         order = np.append(np.delete(np.arange(len(moments.mean)), target), target)
-        mean, frame = moments.mean[order], moments.frame[np.ix_(order, order)]
+        square = np.ix_(order, order)
+        mean, frame = moments.mean[order], moments.frames[-1][square]
         factor = np.linalg.cholesky(frame if intercept else frame + np.outer(mean, mean))
         whiten = np.linalg.inv(factor)
-        own, noise = whiten @ moments.covariance[np.ix_(order, order)] @ whiten.T, moments.covariance_noise
-        if not intercept:  # about 0 in the data's own units; the wider frame makes no noise larger
-            shift = whiten @ mean
-            own = own + np.outer(shift, shift) - moments.mean_noise * np.eye(len(mean))
-            noise += 2.0 * moments.mean_noise * float(shift @ shift) / len(mean) + moments.mean_noise**2
-        return cls(factor, mean if intercept else np.zeros_like(mean), own, noise)
+        covariance = whiten @ moments.covariance[square] @ whiten.T
+        noises, frames = moments.noises, np.array([whiten @ each[square] @ whiten.T for each in moments.frames])
+        if not intercept:  # about 0 in the data's own units
+            shift, spread = whiten @ mean, moments.mean_noise
+            covariance = covariance + np.outer(shift, shift) - spread * np.eye(len(mean))
+            more = 2.0 * spread * float(shift @ shift) / len(mean) + spread**2
+            noises, frames = np.append(noises, more), np.concatenate([frames, np.eye(len(mean))[None]])
+        offset = mean if intercept else np.zeros_like(mean)
+        back, own = np.linalg.inv(factor[:-1, :-1]).T, factor[-1, :-1]
+        return cls(back, moments.units[order[:-1]], offset, own, float(factor[-1, -1]), covariance, noises, frames)
 
-    def line(self, basis: Array, along: Array, missed: Array, share: Array, values: Array, ridge: float) -> Line:
-        """Return the line of the weights along·share on a basis, in the data's own coordinates."""
-        scale = float(self.factor[-1, -1])
-        back = np.linalg.inv(self.factor[:-1, :-1]).T @ basis
-        weights = back @ (share * along)
-        spread = back * (scale * share / values)
-        squares = (1.0 + missed @ missed) * (spread**2).sum(axis=1) + (spread @ missed) ** 2
+    def along(self, vectors: Array) -> _Whitened:
+        """Return the same in the coordinates of other axes of the features."""
+        turn = np.eye(len(self.covariance))
+        turn[:-1, :-1] = vectors
+        return replace(
+            self,
+            back=self.back @ vectors,
+            own=vectors.T @ self.own,
+            covariance=turn.T @ self.covariance @ turn,
+            frames=turn.T @ self.frames @ turn,
+        )
+
+    @property
+    def noise(self) -> float:
+        """The variance of an entry off the diagonal of C, averaged over all directions."""
+        shape = Shape("full", len(self.covariance))
+        energies = np.array([shape.energy(frame) for frame in self.frames])
+        return float(self.noises @ energies) / shape.energy()
+
+    @property
+    def entries(self) -> Array:
+        """The variance of each entry of C_xx."""
+        frames = self.frames[:, :-1, :-1]
+        sizes = np.diagonal(frames, axis1=1, axis2=2)
+        return np.asarray(np.einsum("k,kij->ij", self.noises, sizes[:, :, None] * sizes[:, None, :] + frames**2))
+
+    def error(self, missed: Array) -> Array:
+        """Return the covariance of the features' part of δC·w at w = (−b, 1)."""
+        w = np.append(-missed, 1.0)
+        moved = self.frames @ w
+        frames, moves = self.frames[:, :-1, :-1], moved[:, :-1]
+        return np.asarray(np.einsum("k,kij->ij", self.noises * (moved @ w), frames) + (moves.T * self.noises) @ moves)
+
+    def line(self, completion: Completion, share: Array, values: Array, ridge: float) -> Line:
+        """Return a line of these axes in the data's own coordinates."""
+        weights = self.back @ completion.line
+        spread = self.back @ completion.response * (self.scale * completion.seen * share / values)
+        squares = np.einsum("ij,jk,ik->i", spread, self.error((completion.line - self.own) / self.scale), spread)
+        squares = np.maximum(squares, 0.0) + completion.unseen_noise(self.back, values, self.entries)
         intercept = float(self.offset[-1] - weights @ self.offset[:-1])
-        return Line(weights, intercept, np.sqrt(self.noise * squares), ridge)
+        return Line(weights, intercept, np.sqrt(squares), ridge, float(share @ completion.seen))
+
+
+def _seen(variances: Array, deviations: Array) -> tuple[Array, Array]:
+    """Return what is seen of directions, from 0 to 1, and its deviations by noise in their variances."""
+    ramp = np.maximum(deviations * (SURE - UNSEEN), LEAST)
+    step = np.clip((variances - UNSEEN * deviations) / ramp, 0.0, 1.0)
+    slope = 6.0 * step * (1.0 - step) / ramp
+    return np.asarray(step**2 * (3.0 - 2.0 * step)), np.asarray(slope * math.sqrt(2.0) * deviations)
 
 
 def noise_aware(moments: RegressionMoments, target: int, *, intercept: bool) -> Line:
     """Return the line with the noise-aware ridge."""
-    seen = _Whitened.of(moments, target, intercept)
-    d, scale = len(moments.mean) - 1, float(seen.factor[-1, -1])
-    spectrum = Spectrum.of(seen.covariance[:-1, :-1], math.sqrt(seen.noise))
-    deviation = math.sqrt(seen.noise)
-    values = np.maximum(spectrum.shrunk, max(HIDDEN * deviation * math.sqrt(d), LEAST))
-    missed = spectrum.vectors.T @ seen.covariance[:-1, -1] / values
-    along = spectrum.vectors.T @ seen.factor[-1, :-1] + scale * missed
-    noises = scale**2 * seen.noise * (1.0 + float(missed @ missed)) / values
-    explained = float((values * along**2 - noises).sum()) / d
-    least = WEAK * float((seen.factor[-1] ** 2).sum())
-    ridge = float(noises[0] * values[0]) / max(explained, least)
-    seen_at_all = np.clip(2.0 * spectrum.shrunk / max(deviation * (math.sqrt(d) + SURE), LEAST) - 1.0, 0.0, 1.0)
-    share = seen_at_all * values / (values + ridge)
-    return seen.line(spectrum.vectors, along, missed, share, values, ridge)
+    white = _Whitened.of(moments, target, intercept)
+    spectrum = Spectrum.of(white.covariance[:-1, :-1], math.sqrt(white.noise))
+    white = white.along(spectrum.vectors)
+    d, shrunk, deviations = len(white.own), spectrum.shrunk, np.sqrt(np.diag(white.entries) / 2.0)
+    values = np.maximum(shrunk, np.maximum(HIDDEN * math.sqrt(d) * deviations, LEAST))
+    seen, doubt = _seen(shrunk, deviations)
+    missed = seen * white.covariance[:-1, -1] / values
+    along, noises = white.own + white.scale * missed, white.scale**2 * np.diag(white.error(missed))
+    explained = float(seen @ (values * along**2 - noises / values)) / max(float(seen.sum()), 1.0)
+    ridges = noises / max(explained, WEAK * float(white.own @ white.own + white.scale**2))
+    share = values / (values + ridges)
+    gram = white.back.T @ (white.units[:, None] ** 2 * white.back)
+    completion = Completion.of(share * along, seen, gram, doubt * share * np.abs(along))
+    return white.line(completion, share, values, float(np.median(ridges)))
 
 
 def adaptive_ridge(moments: RegressionMoments, target: int, *, intercept: bool) -> Line:
     """Return the line of AdaSSP, of moments in the coordinates of the unit ball."""
-    seen = _Whitened.of(moments, target, intercept)
-    d, scale = len(moments.mean) - 1, float(seen.factor[-1, -1])
-    values, vectors = np.linalg.eigh(seen.covariance[:-1, :-1])
-    most = math.sqrt(seen.noise * d * math.log(2.0 * d * d / RHO))
+    white = _Whitened.of(moments, target, intercept)
+    values, vectors = np.linalg.eigh(white.covariance[:-1, :-1])
+    white, d = white.along(vectors), len(values)
+    most = math.sqrt(white.noise * d * math.log(2.0 * d * d / RHO))
     ridge = max(0.0, most - max(float(values[0]) - most, 0.0))
-    values = np.maximum(values + ridge, max(0.01 * most, LEAST))
-    missed = vectors.T @ seen.covariance[:-1, -1] / values
-    return seen.line(vectors, scale * missed, missed, np.ones(d), values, ridge)
+    kept = np.maximum(values + ridge, max(0.01 * most, LEAST))
+    found = Completion.all_seen(white.scale * white.covariance[:-1, -1] / kept)
+    line = white.line(found, np.ones(d), kept, ridge)
+    return replace(line, directions=float((np.clip(values, 0.0, kept) / kept).sum()))

@@ -1,12 +1,15 @@
 """A mean and a covariance of features and target together, as releases tell them, with what noise they have.
 
-Noise. A release has white noise in coordinates L⁻¹(y − m). So the covariance carries v of ``shapes``, the variance of
-an entry off the diagonal, and the mean the variance of a coordinate, both in the coordinates of the *frame* LLᵀ.
-Nothing here is shrunk or floored but what is divided by: ``regression_line`` says what of it to believe.
+Noise. A release has white noise in coordinates L⁻¹(y − m), and an average of releases that of each, by its weight. So
+the covariance carries for each round v of ``shapes``, the variance of an entry off the diagonal, in the coordinates of
+that round's *frame* LLᵀ. An earlier round looked less closely at directions in which rows hardly vary, and most of the
+noise along these is its own. The mean carries the variance of a coordinate in those of the last frame. Nothing here is
+shrunk or floored but what is divided by: ``regression_line`` says what of it to believe.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -21,7 +24,7 @@ from discreet.models.released import inside_ball, noise_of, released_rows
 from discreet.models.shapes import Shape
 from discreet.records import Ball, Box
 
-__all__ = ["RegressionMoments", "estimates_of"]
+__all__ = ["RegressionMoments", "estimates_of", "pooled"]
 
 Array = NDArray[np.float64]
 
@@ -34,35 +37,59 @@ class RegressionMoments:
     ----------
     mean : array of shape (p,)
     covariance : array of shape (p, p)
-    mean_noise, covariance_noise : float
-        In the coordinates of the frame.
-    frame : array of shape (p, p)
-        Positive definite.
+    mean_noise : float
+        In the coordinates of the last frame.
+    noises : array of shape (K,)
+        v of each round, by its weight in the covariance.
+    frames : array of shape (K, p, p)
+        In whose coordinates they are; positive definite.
+    units : array of shape (p,)
+        What one step in the unit ball is in each column.
     """
 
     mean: Array
     covariance: Array
     mean_noise: float
-    covariance_noise: float
-    frame: Array
+    noises: Array
+    frames: Array
+    units: Array
 
     @classmethod
-    def of(cls, found: ClassEstimates, space: Box | Ball) -> RegressionMoments:
-        """Return estimates of one class, all rows; their mean lies in the space."""
+    def of(cls, rounds: Sequence[ClassEstimates], space: Box | Ball) -> RegressionMoments:
+        """Return the average of estimates of one class, all rows; their mean lies in the space."""
+        found, noises = rounds[0], rounds[0].covariance_noise
+        for new in rounds[1:]:
+            before, found = found, pooled(found, new)
+            gain = _gain(before.covariances, new.covariances, found.covariances)
+            noises = np.append((1.0 - gain) ** 2 * noises, gain**2 * new.covariance_noise)
         mean = np.asarray(space.to_unit(space.from_unit(found.means)))[0]
-        noises = float(found.mean_noise[0]), float(found.covariance_noise[0])
-        return cls(mean, found.covariances[0], *noises, found.frames[0])
+        frames = np.concatenate([each.frames for each in rounds])
+        return cls(mean, found.covariances[0], float(found.mean_noise[0]), noises, frames, np.ones(len(mean)))
 
     def moved(self, offset: Array, scale: Array) -> Self:
         """Return the same in the coordinates offset + scale·y, column by column."""
+        units = self.units * scale
         grown = np.outer(scale, scale)
         return type(self)(
             offset + scale * self.mean,
             self.covariance * grown,
             self.mean_noise,
-            self.covariance_noise,
-            self.frame * grown,
+            self.noises,
+            self.frames * grown,
+            units,
         )
+
+
+def pooled(found: ClassEstimates, new: ClassEstimates) -> ClassEstimates:
+    """Return the average of one class's estimates with those of a later release."""
+    return found.pooled(new, Shape("full", found.means.shape[1]))
+
+
+def _gain(before: Array, new: Array, after: Array) -> float:
+    """Return the weight of what is new in an average."""
+    step = new - before
+    size = float((step * step).sum())
+    return min(max(float((step * (after - before)).sum()) / size, 0.0), 1.0) if size > 0.0 else 0.5
 
 
 def estimates_of(release: Release, gaussian: Components | None, clipping: Clipping | None) -> ClassEstimates:
