@@ -24,9 +24,9 @@ def load_uk_drivers() -> Dataset:
 
     Notes
     -----
-    Official figures, published by Harvey, A. C. and Durbin, J. (1986), The effects of seat belt legislation on British
-    road casualties, Journal of the Royal Statistical Society A 149(3), 187-227; R has them as UKDriverDeaths. Within a
-    month nothing is known of the days. Licence: none stated.
+    Licence: none stated; official figures. Cite Harvey, A. C. and Durbin, J. (1986), The effects of seat belt
+    legislation on British road casualties, Journal of the Royal Statistical Society A 149(3), 187-227. R has them as
+    UKDriverDeaths. Within a month nothing is known of the days.
 
     Examples
     --------
