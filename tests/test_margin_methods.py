@@ -233,11 +233,21 @@ class TestMethods:
         assert found.weights.shape == (4, 4)
         assert error_of(found, drawn) < 0.08
 
+    def test_every_number_of_classes_has_a_bound(self):
+        """The share that is attained is rounded, and at θ = 0 it is all of the bound."""
+        features = Features(dp.Box([-1.0] * 2, [1.0] * 2), 0.8)
+        for classes in range(2, 101):
+            theta = np.zeros((1 if classes == 2 else classes, 3))
+            query = MarginGradient(features, Logistic(), theta, classes)
+            assert 0.0 < query.bound.l2 <= 1.0
+            with pytest.raises(ValueError, match="read-only"):
+                query.theta[:] = 30.0
+
     def test_the_path_follows_from_the_releases(self, seeded):
         curator = hyperplane(dp.datasets.make_cm2(3000, random_state=0))
         _, method, releases = fitted(curator, "gradient", 3.0, seeded(0))
         loaded = [Release.from_json(release.to_json()) for release in releases]
-        path, queries = gradient_path(method, loaded), gradient_queries(method, releases)
+        path, queries = gradient_path(method, loaded, curator.space), gradient_queries(method, releases, curator.space)
         assert len(path) == method.steps > 3
         assert not path[0].any()
         exact = [curator._records.reduce(query.sum, query.size) for query in queries]

@@ -108,6 +108,8 @@ class LabelledEstimator(TargetedEstimator):
         if self.classes is None:
             self._category()  # raises
         rows = self._checked_rows(self._selected(X))
+        if getattr(np.asarray(y), "dtype", np.dtype(object)).kind == "c":
+            raise ValueError("y holds complex numbers: expected labels")  # scikit-learn's own error would show them
         values, codes = self._codes(column_or_1d(y, warn=True))
         check_consistent_length(rows, codes)
         if len(codes) and codes.max() < 0:  # the owner's own path: see ``discreet.estimators.base``

@@ -31,6 +31,7 @@ Array = NDArray[np.float64]
 
 METHODS = ("adaptive", "adassp")
 NOTHING = 0.01  # directions: no line
+NARROW, WIDE = 1e-100, 1e100  # of bounds: covariances are their squares
 
 
 class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
@@ -149,6 +150,11 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         if not isinstance(self.fit_intercept, bool):
             raise ValueError(f"fit_intercept={self.fit_intercept!r}: expected True or False")
         curator, target = self._opened(X, y)
+        widths = np.asarray(curator.space.scale)
+        if not (widths.min() > NARROW and widths.max() < WIDE):
+            raise ValueError(
+                f"bounds, target_bounds: expected widths between {NARROW:g} and {WIDE:g}; write them in other units"
+            )
         found = self._fit(self._chosen(curator), curator)
         line = (noise_aware if self.method == "adaptive" else adaptive_ridge)(
             found, target, intercept=self.fit_intercept
@@ -157,8 +163,9 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         self.directions_ = line.directions
         if line.directions < NOTHING:
             warnings.warn(
-                f"the releases say nothing of a line: the noise of epsilon={self.epsilon!r} hides it, or no feature "
-                "varies within its bounds; coef_ is about 0. Write a larger epsilon, other bounds or fewer columns",
+                f"the releases say nothing of a line: the noise of epsilon={self.epsilon!r} hides it, no feature "
+                "varies within its bounds, or they explain next to nothing of the target; coef_ is about 0. Write a "
+                "larger epsilon, other bounds or fewer columns",
                 stacklevel=2,
             )
         return self
@@ -279,11 +286,14 @@ def _numbers_of(y: Any) -> Array:
     """Return the target as numbers. No error shows one of them."""
     if getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
         raise ValueError(f"y has {y.shape[1]} columns: expected one target; write a fit for each, with a part of ε")
-    values = column_or_1d(np.asarray(y), warn=True)
+    given = np.asarray(y)
+    if given.dtype.kind not in "biufOSU":
+        raise ValueError(f"y has the type {given.dtype}: expected numbers")
+    values = column_or_1d(given, warn=True)
     numbers: Array | None = None
-    with suppress(TypeError, ValueError):  # whose message would show a value
+    with suppress(TypeError, ValueError, OverflowError):  # whose message would show a value
         numbers = np.asarray(values, dtype=np.float64)
     if numbers is None:
-        raise ValueError("y holds text: expected numbers")
+        raise ValueError("y holds text, or what is no number: expected numbers")
     assert_all_finite(numbers, input_name="y")
     return numbers

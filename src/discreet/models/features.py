@@ -7,9 +7,10 @@ the ball of radius R and divided by R. With a constant κ
 
 so the intercept κθ_D is a coefficient like any other: the ridge holds it, and noise covers it. Without one u = z.
 
-**Floats.** y − m and the product with P are off by at most e = (d + 3)u·‖P‖_F(1 + ‖m‖) in norm, with u = 2⁻⁵³. Moving
-into the ball is 1-Lipschitz; dividing by R makes e/R; the root, the division and the last product add (d/2 + 8)u. The
-norm itself is at most 1 + (d/2 + 8)u; what is charged for float error covers it.
+**Floats.** y is what ``to_unit`` makes of a row by itself, a float vector of norm at most 1, and is taken as it is. y −
+m and the product with P are off by at most e = (d + 3)u·‖P‖_F(1 + ‖m‖) in norm, with u = 2⁻⁵³. Moving into the ball is
+1-Lipschitz; dividing by R makes e/R; the root, the division and the last product add (d/2 + 8)u. The norm itself is at
+most 1 + (d/2 + 8)u; what is charged for float error covers it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
+from discreet.arguments import positive
 from discreet.models.components import Components
 from discreet.models.linear_scores import LinearScores
 from discreet.records import Ball, Block, Box
@@ -57,6 +59,7 @@ class Features:
     def __post_init__(self) -> None:
         if not 0.0 <= self.constant < 1.0:
             raise ValueError(f"constant={self.constant!r}: expected a number from 0 (no intercept) to below 1")
+        positive("radius", self.radius)
 
     @property
     def size(self) -> int:
@@ -71,7 +74,7 @@ class Features:
         if self.gaussian is not None:
             whiten, mean = self.gaussian.whitening[0], self.gaussian.means[0]
             seen = (d + 3.0) * float(np.linalg.norm(whiten)) * (1.0 + float(np.linalg.norm(mean))) / self.radius
-        return (seen + d / 2.0 + 24.0) * UNIT_ROUNDOFF  # and mapping into the unit ball
+        return (seen + d / 2.0 + 24.0) * UNIT_ROUNDOFF
 
     @cached_property
     def _share(self) -> float:

@@ -31,7 +31,7 @@ from discreet.models.method import Method
 from discreet.models.released import inside_ball, noise_of
 from discreet.models.row_coordinates import Coordinates, Seen
 from discreet.models.shrinkage import kept
-from discreet.records import Ball, Box, Space
+from discreet.records import Ball, Box
 
 __all__ = ["NoisyGradient", "gradient_path", "gradient_queries"]
 
@@ -53,7 +53,7 @@ def usual_steps(coordinates: Coordinates, classes: int) -> int:
     explained, ‖θ‖² is 2/variance.
     """
     noise = 8.0 * coordinates.size_of_features / (coordinates.budget * coordinates.rows**2 * coordinates.variance)
-    steps = (STEPS if classes == 2 else STEPS_OF_SEVERAL) / math.sqrt(noise)
+    steps = (STEPS if classes == 2 else STEPS_OF_SEVERAL) / math.sqrt(max(noise, 1e-300))
     return int(min(max(steps, 1.0), MOST_STEPS))
 
 
@@ -146,9 +146,7 @@ class NoisyGradient(Method[LinearScores]):
         return believed
 
 
-def gradient_queries(
-    method: NoisyGradient, releases: Sequence[Release], space: Box | Ball | None = None
-) -> list[MarginGradient]:
+def gradient_queries(method: NoisyGradient, releases: Sequence[Release], space: Box | Ball) -> list[MarginGradient]:
     """Return what each gradient among the releases of a fit was a release of: its θ and its features.
 
     Everything in them follows from earlier releases, so that the fit is run once more with what was released.
@@ -159,8 +157,8 @@ def gradient_queries(
         Of the fit.
     releases : sequence of Release
         All of them.
-    space : Box or Ball, optional
-        In whose coordinates the fit ran; by default the one that the releases declare.
+    space : Box or Ball
+        In whose coordinates the fit ran: the bounds that were declared. (A release names the box around a ball.)
     """
     asked: list[MarginGradient] = []
 
@@ -172,12 +170,10 @@ def gradient_queries(
 
         return measure
 
-    declared = Space.from_dict(releases[-1].declared["space"]) if space is None else space
-    assert isinstance(declared, Box | Ball)
-    method.run(declared, np.random.default_rng(0), map(again, releases))
+    method.run(space, np.random.default_rng(0), map(again, releases))
     return asked
 
 
-def gradient_path(method: NoisyGradient, releases: Sequence[Release], space: Box | Ball | None = None) -> list[Array]:
+def gradient_path(method: NoisyGradient, releases: Sequence[Release], space: Box | Ball) -> list[Array]:
     """Return the θ at which each gradient among the releases of a fit was taken, in their order."""
     return [query.theta for query in gradient_queries(method, releases, space)]

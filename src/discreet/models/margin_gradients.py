@@ -183,6 +183,7 @@ class MarginGradient(Query):
         theta = np.array(self.theta, dtype=np.float64)
         if self.classes < 2 or theta.shape != shape or not np.all(np.isfinite(theta)):
             raise ValueError(f"theta of shape {theta.shape}: expected {shape}, finite, for {self.classes} classes")
+        theta.flags.writeable = False  # the bound is that of this θ
         object.__setattr__(self, "theta", theta)
 
     def check(self, space: Any, categories: Sequence[Sequence[Any]]) -> None:
@@ -243,8 +244,8 @@ class MarginGradient(Query):
             l2=row,
             replace_l2=pair,
             attained={
-                "l2": 1.0 if ball else half / row * unit,
-                "replace_l2": 1.0 if tight else flipped / pair * unit,
+                "l2": 1.0 if ball else min(half / row, 1.0) * unit,
+                "replace_l2": 1.0 if tight else min(flipped / pair, 1.0) * unit,
             },
         )
 
@@ -264,7 +265,10 @@ class MarginGradient(Query):
         return Bound(
             l2=row,
             replace_l2=pair,
-            attained={"l2": math.sqrt(1.0 - 1.0 / k) / row * unit, "replace_l2": math.sqrt(2.0) / pair * unit},
+            attained={
+                "l2": min(math.sqrt(1.0 - 1.0 / k) / row, 1.0) * unit,
+                "replace_l2": min(math.sqrt(2.0) / pair, 1.0) * unit,
+            },
         )
 
     @property

@@ -44,6 +44,7 @@ HIDDEN = 0.65  # of how far noise alone spreads eigenvalues to either side: none
 UNSEEN, SURE = 5.0, 7.5  # deviations of noise up to which a variance could be noise alone, and from which it is none
 LEAST = 1e-9  # of the frame's own variance
 RHO = 0.05
+LEAST_FELT = 0.5  # of the noise that the line would have if it were not drawn back
 WEAK = 1e-12  # of the target's variance: a direction that explains less explains nothing
 
 
@@ -151,7 +152,8 @@ class _Whitened:
     def line(self, completion: Completion, share: Array, values: Array, ridge: float) -> Line:
         """Return a line of these axes in the data's own coordinates."""
         weights = self.back @ completion.line
-        spread = self.back @ completion.response * (self.scale * completion.seen * share / values)
+        felt = np.maximum(share, LEAST_FELT)  # noise also decides how much is drawn back
+        spread = self.back @ completion.response * (self.scale * completion.seen * felt / values)
         squares = np.einsum("ij,jk,ik->i", spread, self.error((completion.line - self.own) / self.scale), spread)
         squares = np.maximum(squares, 0.0) + completion.unseen_noise(self.back, values, self.entries)
         intercept = float(self.offset[-1] - weights @ self.offset[:-1])
