@@ -36,7 +36,7 @@ products and for weights that sum to 1 within 4u. The label is compared, which i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +48,7 @@ from discreet.door import Bound, Query
 from discreet.door.part import Part, packed_scale
 from discreet.door.registry import registered
 from discreet.models.components import Components
+from discreet.models.labelled_question import LabelledQuestion
 from discreet.models.released import inside_ball
 from discreet.records import Ball, Block, Box
 from discreet.records.space import UNIT_ROUNDOFF
@@ -82,7 +83,7 @@ def _instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
 
 @registered(_instances)
 @dataclass(frozen=True, eq=False)
-class ClassMoments(Query):
+class ClassMoments(LabelledQuestion, Query):
     """Counts, first and second moments of all classes, as one release.
 
     Parameters
@@ -114,25 +115,15 @@ class ClassMoments(Query):
         if abs(math.fsum(self.weights) - 1.0) > 4.0 * UNIT_ROUNDOFF or min(self.weights) <= 0.0:
             raise ValueError(f"weights={self.weights!r}: expected a², b², c² above 0 that sum to 1")
 
-    def check(self, space: Any, categories: Sequence[Sequence[Any]]) -> None:
-        """Raise where the column is not there, or has another number of labels."""
-        super().check(space, categories)
-        have = [len(values) for values in categories]
-        if self.column >= len(have) or have[self.column] != self.classes.count:
-            raise ValueError(
-                f"column={self.column}: expected a column of {self.classes.count} categories, the classes; they have "
-                f"{have}"
-            )
-
     @property
     def dimension(self) -> int:
         """The number of columns."""
         return self.space.dimension
 
     @property
-    def categories(self) -> tuple[int, ...]:
-        """How many categories each column of them has, as far as the query looks at them."""
-        return (1,) * self.column + (self.classes.count,)
+    def labels(self) -> int:
+        """The classes."""
+        return self.classes.count
 
     @property
     def parts(self) -> Mapping[str, Part]:

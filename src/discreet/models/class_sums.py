@@ -9,7 +9,7 @@ u = (1, …, 1), and at u' = 0 in the same class.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from discreet.arguments import integer
 from discreet.door import Bound, Query
 from discreet.door.part import Part
 from discreet.door.registry import registered
+from discreet.models.labelled_question import LabelledQuestion
 from discreet.models.mixed_moments import one_hot
 from discreet.records import Block, Box
 
@@ -34,7 +35,7 @@ def _instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
 
 @registered(_instances)
 @dataclass(frozen=True)
-class ClassSums(Query):
+class ClassSums(LabelledQuestion, Query):
     """Σ u over the rows of each class.
 
     Parameters
@@ -57,24 +58,15 @@ class ClassSums(Query):
         integer("classes", self.classes, least=1)
         integer("column", self.column, least=0)
 
-    def check(self, space: Any, categories: Sequence[Sequence[Any]]) -> None:
-        """Raise where the column is not there, or has another number of labels."""
-        super().check(space, categories)
-        have = [len(values) for values in categories]
-        if self.column >= len(have) or have[self.column] != self.classes:
-            raise ValueError(
-                f"column={self.column}: expected a column of {self.classes} categories, the classes; they have {have}"
-            )
-
     @property
     def dimension(self) -> int:
         """The number of columns."""
         return self.space.dimension
 
     @property
-    def categories(self) -> tuple[int, ...]:
-        """How many categories each column of them has, as far as the query looks at them."""
-        return (1,) * self.column + (self.classes,)
+    def labels(self) -> int:
+        """The classes."""
+        return self.classes
 
     @property
     def parts(self) -> Mapping[str, Part]:

@@ -44,6 +44,7 @@ from discreet.em import Step
 from discreet.guarantees import Loss
 from discreet.models.components import Components
 from discreet.models.features import Features
+from discreet.models.labelled_question import FeatureQuestion
 from discreet.models.linear_scores import LinearScores
 from discreet.models.margin_gradients import has_unit_rows
 from discreet.models.method import Method
@@ -82,7 +83,7 @@ def _instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
 
 @registered(_instances)
 @dataclass(frozen=True, eq=False)
-class CodedMoments(Query):
+class CodedMoments(FeatureQuestion, Query):
     """First moments by label, and the second moment of all rows, as one release.
 
     Parameters
@@ -105,30 +106,6 @@ class CodedMoments(Query):
     def __post_init__(self) -> None:
         if not 0.0 < probability("first", self.first) < 1.0 or self.classes < 2:
             raise ValueError(f"first={self.first!r}, classes={self.classes!r}: expected b² in (0, 1), and two or more")
-
-    def check(self, space: Any, categories: Sequence[Sequence[Any]]) -> None:
-        """Raise where the column is not there, or has another number of labels."""
-        super().check(space, categories)
-        have = [len(values) for values in categories]
-        if self.column >= len(have) or have[self.column] != self.classes:
-            raise ValueError(
-                f"column={self.column}: expected a column of {self.classes} categories, the classes; they have {have}"
-            )
-
-    @property
-    def space(self) -> Box | Ball:
-        """The curator's."""
-        return self.features.space
-
-    @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
-    def categories(self) -> tuple[int, ...]:
-        """How many categories each column of them has, as far as the query looks at them."""
-        return (1,) * self.column + (self.classes,)
 
     @property
     def amplitudes(self) -> tuple[float, float]:

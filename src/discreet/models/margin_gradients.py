@@ -44,7 +44,7 @@ largest curvature, or p by 2f; the exponential, the sums and the products add (2
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -58,6 +58,7 @@ from discreet.door.part import Part
 from discreet.door.registry import registered
 from discreet.models.components import Components
 from discreet.models.features import Features
+from discreet.models.labelled_question import FeatureQuestion
 from discreet.models.margin_losses import HuberHinge, Logistic, MarginLoss
 from discreet.models.mixed_moments import one_hot
 from discreet.records import Ball, Block, Box
@@ -155,7 +156,7 @@ def _instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
 
 @registered(_instances)
 @dataclass(frozen=True, eq=False)
-class MarginGradient(Query):
+class MarginGradient(FeatureQuestion, Query):
     """Σ of the rows' gradients at a θ.
 
     Parameters
@@ -185,30 +186,6 @@ class MarginGradient(Query):
             raise ValueError(f"theta of shape {theta.shape}: expected {shape}, finite, for {self.classes} classes")
         theta.flags.writeable = False  # the bound is that of this θ
         object.__setattr__(self, "theta", theta)
-
-    def check(self, space: Any, categories: Sequence[Sequence[Any]]) -> None:
-        """Raise where the column is not there, or has another number of labels."""
-        super().check(space, categories)
-        have = [len(values) for values in categories]
-        if self.column >= len(have) or have[self.column] != self.classes:
-            raise ValueError(
-                f"column={self.column}: expected a column of {self.classes} categories, the classes; they have {have}"
-            )
-
-    @property
-    def space(self) -> Box | Ball:
-        """The curator's."""
-        return self.features.space
-
-    @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
-    def categories(self) -> tuple[int, ...]:
-        """How many categories each column of them has, as far as the query looks at them."""
-        return (1,) * self.column + (self.classes,)
 
     @property
     def parts(self) -> Mapping[str, Part]:

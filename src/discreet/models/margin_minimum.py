@@ -26,9 +26,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +38,11 @@ from discreet.door.part import Part
 from discreet.door.passages import Plan, Setting
 from discreet.guarantees import Guarantee, Loss, Neighbors, ObjectiveLoss, PureLoss
 from discreet.models.features import Features
+from discreet.models.labelled_question import FeatureQuestion
 from discreet.models.margin_losses import MarginLoss
 from discreet.models.margin_solver import MarginProblem, Sums, longest, tolerance
 from discreet.noise import Bits, EuclideanNoise, GaussianNoise
-from discreet.records import Ball, Box, Records, Space
+from discreet.records import Records
 
 __all__ = ["GaussianObjective", "Minimum", "MinimumPassage", "NoisyMinimum", "PureObjective", "pushes_of"]
 
@@ -59,7 +59,7 @@ def pushes_of(neighbors: Neighbors, max_rows: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Minimum(Question):
+class Minimum(FeatureQuestion):
     """θ at the minimum, one row of it for two classes, else one for each class against the others.
 
     Parameters
@@ -92,26 +92,9 @@ class Minimum(Question):
         return self.way
 
     @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.features.space.dimension
-
-    @property
     def problems(self) -> int:
         """K: how many minima there are."""
         return 1 if self.classes == 2 else self.classes
-
-    @property
-    def space(self) -> Box | Ball:
-        """The curator's, or the ball in it."""
-        return self.features.space
-
-    def check(self, space: Space | None, categories: Sequence[Sequence[Any]]) -> None:
-        """Raise where the space is another one, or the column has another number of labels."""
-        super().check(space, categories)
-        have = [len(values) for values in categories]
-        if self.column >= len(have) or have[self.column] != self.classes:
-            raise ValueError(f"column={self.column}: expected a column of {self.classes} categories; they have {have}")
 
     def usual_loss(self, guarantee: Guarantee) -> Loss:
         """Return none: a minimum's loss depends on its ridge, so it is stated."""
