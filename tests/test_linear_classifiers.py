@@ -151,6 +151,8 @@ class TestPromise:
             *({"epsilon": value} for value in (0.0, -1.0, math.nan, math.inf, "1", None)),
             *({"delta": value} for value in (0.0, 1.0, math.nan)),
             *({"C": value} for value in (0.0, -1.0, math.nan, math.inf, "1", True)),
+            {"C": 100.0},
+            {"coordinates": "private", "method": "objective-2011"},
             {"classes": ["yes", "no"]},
             {"classes": ["no", "yes", "perhaps"]},
             {"classes": "public"},
@@ -159,10 +161,15 @@ class TestPromise:
             {"fit_intercept": "yes"},
             *(
                 [{"method": "gradient", "max_iter": value} for value in (0, 2.5, 10**6)]
+                + [{"method": method, "C": 1.0} for method in ("functional", "gradient")]
                 if "Log" in kind.__name__
                 else []
             ),
-            *([{"method": "gradient"}, {"width": 0.0}, {"width": math.nan}] if "SVC" in kind.__name__ else []),
+            *(
+                [{"method": "gradient"}, {"width": 0.0}, {"width": math.nan}, {"width": 1e-3}]
+                if "SVC" in kind.__name__
+                else []
+            ),
         ]
         for parameters in wrong:
             with pytest.raises(ValueError, match=r"expected|fit one grid"):

@@ -18,7 +18,7 @@ from discreet.guarantees import Guarantee, Neighbors
 from discreet.models.linear_scores import LinearScores
 from discreet.models.margin_losses import MarginLoss
 from discreet.models.method import Method
-from discreet.models.objective import PrivateMinimum
+from discreet.models.objective import WAYS, PrivateMinimum
 from discreet.models.row_coordinates import CONSTANT, Coordinates
 
 __all__ = ["COORDINATES", "LinearClassifier"]
@@ -67,6 +67,8 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
             raise ValueError(f"fit_intercept={self.fit_intercept!r}: expected True or False")
         if self.C is not None:
             positive("C", self.C)
+            if self.method not in WAYS:
+                raise ValueError(f"C={self.C!r}: expected None, since method={self.method!r} finds its own ridge")
         if self.method == "objective-2011" and self.coordinates == "private":
             raise ValueError("coordinates='private': expected 'declared' or 'auto', since this method has no δ for it")
         curator, name, values = self._labelled(X, y)
