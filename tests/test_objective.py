@@ -29,7 +29,7 @@ from discreet.models.features import Features
 from discreet.models.margin_losses import HuberHinge, Logistic
 from discreet.models.margin_minimum import GaussianObjective, Minimum, NoisyMinimum, PureObjective
 from discreet.models.margin_solver import MarginProblem, tolerance
-from discreet.models.objective import PrivateMinimum
+from discreet.models.private_minimum import PrivateMinimum
 from discreet.models.row_coordinates import CONSTANT, Coordinates
 from discreet.records import Block, as_records
 

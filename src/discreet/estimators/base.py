@@ -6,8 +6,9 @@
   curator's; an estimator that names others is refused before anything is spent;
 - ``Records``, a path, a ``Table`` or a Dask collection: read as declared, and nothing that is raised depends on
   a row;
-- an array or a data frame: the owner's own path. NaN, infinities and text are an error that names the column. That
-  error depends on the rows and is outside of the guarantee; it is there for whoever may see the data anyway.
+- an array or a data frame: the owner's own path. NaN, infinities and text are an error that names the column, and so
+  are labels of which none is declared. That error depends on the rows and is outside of the guarantee; it is there for
+  whoever may see the data anyway.
 
 This room may import everything above it, and scikit-learn.
 """

@@ -114,7 +114,8 @@ class LabelledEstimator(TargetedEstimator):
         check_consistent_length(rows, codes)
         if len(codes) and codes.max() < 0:  # the owner's own path: see ``discreet.estimators.base``
             raise ValueError(
-                f"y: expected labels of which some are declared, {listed(values)}; none is, as written there"
+                f"y: expected labels of which some are declared, {listed(values)}, and none is; write classes as the "
+                "labels are written in y, or classes='public' where no label is a secret"
             )
         columns, names = self._owned_columns(rows)
         label = unlike("label", columns)

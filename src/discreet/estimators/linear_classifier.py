@@ -18,7 +18,7 @@ from discreet.guarantees import Guarantee, Neighbors
 from discreet.models.linear_scores import LinearScores
 from discreet.models.margin_losses import MarginLoss
 from discreet.models.method import Method
-from discreet.models.objective import WAYS, PrivateMinimum
+from discreet.models.private_minimum import WAYS, PrivateMinimum
 from discreet.models.row_coordinates import CONSTANT, Coordinates
 
 __all__ = ["COORDINATES", "LinearClassifier"]

@@ -99,7 +99,7 @@ class Minimum(FeatureQuestion):
     def usual_loss(self, guarantee: Guarantee) -> Loss:
         """Return none: a minimum's loss depends on its ridge, so it is stated."""
         raise ValueError(
-            f"loss={guarantee}: expected the loss itself, which depends on the ridge; see models.objective"
+            f"loss={guarantee}: expected the loss itself, since it depends on the ridge; write an ObjectiveLoss"
         )
 
     def collect(self, records: Records, setting: Setting) -> Sums:

@@ -99,7 +99,7 @@ def fast(
     epsilon, delta : float
     method : {"gaussian", "laplace"} or None
         The noise. Laplace noise is the paper's, and spends no δ. None: Laplace where ``delta=0``; else the one of lower
-        variance where all is released at once, and Gaussian for single looks.
+        variance where all is released at once and no ledger records, and Gaussian for single looks.
     bits : Bits
         Seeded bits, for a test.
     **declared

@@ -93,7 +93,7 @@ def fourier(
     method : {"gaussian", "laplace"} or None
         The noise. Laplace noise spends no δ. It grows with the L1 norm and so faster with k; it is the one of Rastogi
         and Nath (2010). None: Laplace where ``delta=0``; else the one of lower variance where ``coefficients`` are
-        given, and Gaussian where they are chosen.
+        given and no ledger records, and Gaussian where they are chosen.
     bits : Bits
         Seeded bits, for a test.
     **declared

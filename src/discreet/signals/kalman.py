@@ -187,8 +187,8 @@ def kalman(
         Public: the steps in which nothing was recorded (the office was closed). They are filled by the model, not taken
         for zeros, and rows that fall into them count nothing. Irregular times fall into their step of the grid.
     noise : {"gaussian", "laplace"} or None
-        None: the one of lower variance, which for single events is often Laplace's. Laplace noise spends no δ, and with
-        it the filter is the best linear one, and the limits of ``interval`` are a little wide.
+        None: the one of lower variance, which for single events is often Laplace's, but Gaussian where a ledger
+        records. Laplace noise spends no δ; with it the filter is the best linear one, and ``interval`` a little wide.
     epsilon, delta : float
     bits : Bits
         Seeded bits, for a test.
