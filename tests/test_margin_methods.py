@@ -15,7 +15,7 @@ from discreet.door.search import worst_neighbours
 from discreet.models.components import Components
 from discreet.models.features import Features
 from discreet.models.functional import CodedMoments, Functional, coded_minimum
-from discreet.models.gradient_descent import NoisyGradient, gradient_path, gradient_queries
+from discreet.models.gradient_descent import NoisyGradient
 from discreet.models.margin_gradients import STEP, MarginGradient, replaced_gradients
 from discreet.models.margin_losses import HuberHinge, Logistic
 from discreet.models.row_coordinates import CONSTANT, Coordinates
@@ -247,7 +247,8 @@ class TestMethods:
         curator = hyperplane(dp.datasets.make_cm2(3000, random_state=0))
         _, method, releases = fitted(curator, "gradient", 3.0, seeded(0))
         loaded = [Release.from_json(release.to_json()) for release in releases]
-        path, queries = gradient_path(method, loaded, curator.space), gradient_queries(method, releases, curator.space)
+        queries = [release.question for release in loaded if isinstance(release.question, MarginGradient)]
+        path = [release.question.theta for release in releases if isinstance(release.question, MarginGradient)]
         assert len(path) == method.steps > 3
         assert not path[0].any()
         exact = [curator._records.reduce(query.sum, query.size) for query in queries]

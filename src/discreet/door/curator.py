@@ -19,6 +19,7 @@ from difflib import get_close_matches
 from typing import Any, Self
 
 from discreet.arguments import integer
+from discreet.door.asked import described
 from discreet.door.passages import Passage, Plan, Setting, passage_for
 from discreet.door.question import Question
 from discreet.door.release import PublicSize, Release, measured
@@ -447,6 +448,7 @@ class Curator:
             dataset=self.name,
             recorded=recorded,
             declared=self.declared,
+            asked=described(query),
             private=bits is None or bits.private,
         )
 

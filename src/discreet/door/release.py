@@ -18,13 +18,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.arguments import choice, integer
+from discreet.door.asked import asked
 from discreet.door.part import Part
+from discreet.door.question import Question
 from discreet.guarantees import Loss, Neighbors
 from discreet.noise import Law
 
 __all__ = ["FORMAT", "PublicSize", "Release", "measured", "simulate"]
 
-FORMAT = 1
+FORMAT = 2
 PASSAGES = ("additive", "selection", "sampled", "approximate")
 Array = NDArray[np.float64]
 
@@ -88,6 +90,8 @@ class Release:
         Whether a ledger holds the spend.
     declared : mapping
         What was declared of the rows: space, columns, categories, the unit and its rows. Enough to read the numbers.
+    asked : mapping or None
+        The question, as plain values, from which ``question`` makes it again; None for one that a user wrote.
     provenance : str
     """
 
@@ -102,6 +106,7 @@ class Release:
     dataset: str | None = None
     recorded: bool = False
     declared: Mapping[str, Any] = field(default_factory=dict)
+    asked: Mapping[str, Any] | None = None
     provenance: str = "simulated"
 
     def __post_init__(self) -> None:
@@ -115,6 +120,8 @@ class Release:
         object.__setattr__(self, "value", value)
         object.__setattr__(self, "parts", MappingProxyType(dict(self.parts)))
         object.__setattr__(self, "declared", MappingProxyType(deepcopy(dict(self.declared))))
+        if not isinstance(self.asked, Mapping | None):
+            raise ValueError(f"asked={self.asked!r}: expected what to_dict wrote, or None")
         if not isinstance(self.query, str) or not isinstance(self.dataset, str | None):
             raise ValueError(f"query={self.query!r}, dataset={self.dataset!r}: expected names")
         if not isinstance(self.exact, bool) or not isinstance(self.recorded, bool):
@@ -124,6 +131,11 @@ class Release:
     def neighbors(self) -> Neighbors:
         """The relation under which the loss holds."""
         return self.loss.neighbors
+
+    @property
+    def question(self) -> Question | None:
+        """What was asked of the rows, and so what each of them contributed; None for what a user wrote."""
+        return None if self.asked is None else asked(self.asked)
 
     @property
     def caveat(self) -> str | None:
@@ -169,6 +181,7 @@ class Release:
             "value": self.value.tolist(),
             "parts": {name: part.to_dict() for name, part in self.parts.items()},
             "declared": deepcopy(dict(self.declared)),
+            "asked": None if self.asked is None else deepcopy(dict(self.asked)),
             "passage": self.passage,
             "law": None if self.law is None else self.law.to_dict(),
             "exact": self.exact,

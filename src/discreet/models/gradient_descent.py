@@ -8,7 +8,7 @@ that all directions are found at the same pace. A gradient at θ = 0 costs half 
 The budget is shared evenly. With T steps the noise of one is √T times that of all the budget at once, and the average
 over the later iterates takes most of it out again. Gradients are taken ahead of the iterates, with momentum (Nesterov
 1983), so that margins that must grow large do so in few steps. Iterates stay within a ball, and all of it is a function
-of public numbers and of earlier releases: ``gradient_path`` says at which θ each gradient was taken.
+of public numbers and of earlier releases. A release knows its question, and so the θ at which it was taken.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from discreet.models.row_coordinates import Coordinates, Seen
 from discreet.models.shrinkage import kept
 from discreet.records import Ball, Box
 
-__all__ = ["NoisyGradient", "gradient_path", "gradient_queries"]
+__all__ = ["NoisyGradient"]
 
 Array = NDArray[np.float64]
 
@@ -144,36 +144,3 @@ class NoisyGradient(Method[LinearScores]):
             share = kept(squares, float((theta[:, part] ** 2).sum()), theta[:, part].size, 0.0)
             believed[:, part] *= max(share, LEAST_KEPT)
         return believed
-
-
-def gradient_queries(method: NoisyGradient, releases: Sequence[Release], space: Box | Ball) -> list[MarginGradient]:
-    """Return what each gradient among the releases of a fit was a release of: its θ and its features.
-
-    Everything in them follows from earlier releases, so that the fit is run once more with what was released.
-
-    Parameters
-    ----------
-    method : NoisyGradient
-        Of the fit.
-    releases : sequence of Release
-        All of them.
-    space : Box or Ball
-        In whose coordinates the fit ran: the bounds that were declared. (A release names the box around a ball.)
-    """
-    asked: list[MarginGradient] = []
-
-    def again(release: Release) -> Step:
-        def measure(query: Question) -> Release:
-            if isinstance(query, MarginGradient):
-                asked.append(query)
-            return release
-
-        return measure
-
-    method.run(space, np.random.default_rng(0), map(again, releases))
-    return asked
-
-
-def gradient_path(method: NoisyGradient, releases: Sequence[Release], space: Box | Ball) -> list[Array]:
-    """Return the θ at which each gradient among the releases of a fit was taken, in their order."""
-    return [query.theta for query in gradient_queries(method, releases, space)]

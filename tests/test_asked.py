@@ -1,0 +1,109 @@
+"""A release knows its question: written down, read back, and asking the same of every row."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+import pkgutil
+
+import numpy as np
+import pytest
+
+import discreet as dp
+from discreet.door.asked import asked, described
+from discreet.door.part import Part
+from discreet.door.query import Query
+from discreet.door.registry import QUERIES
+from discreet.records import Block
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.normal(0.0, 2.0, (40, 8))
+
+
+class Foreign(Query):
+    """A question of a user's own."""
+
+    name = "foreign"
+    dimension = 3
+    parts = {"sum": Part((3,))}  # noqa: RUF012
+    bound = dp.Sum(dp.Box([-9.0] * 3, [9.0] * 3)).bound
+
+    def contributions(self, block):
+        return block.x
+
+
+def questions():
+    """Return instances of every registered query that the library can write down."""
+    for module in pkgutil.walk_packages(dp.__path__, "discreet."):
+        if ".inference" not in module.name:
+            importlib.import_module(module.name)
+    for kind, make in QUERIES.items():
+        if kind.__module__.startswith("discreet."):
+            for query in make(np.random.default_rng(1), 3, 5.0):
+                yield query
+
+
+def test_every_question_of_the_library_comes_back_the_same():
+    seen, silent = set(), set()
+    codes = RNG.integers(0, 2, (len(ROWS), 12))
+    for query in questions():
+        description = described(query)
+        if description is None:
+            silent.add(type(query).__name__)
+            continue
+        again = asked(json.loads(json.dumps(description, allow_nan=False)))
+        assert described(again) == description
+        declared = getattr(query, "categories", ())
+        width = len(declared) if isinstance(declared, tuple) else 1
+        block = Block(ROWS[:, : query.dimension], codes[:, : max(width, 1)])
+        np.testing.assert_array_equal(again.contributions(block), query.contributions(block))
+        seen.add(type(query).__name__)
+    assert {"Sum", "Moments", "Histogram", "ModelQuery", "MarginGradient", "ClassMoments"} <= seen
+    # A user's function cannot be written down, nor can a passage that Scatter holds; everything else is
+    assert silent <= {"FactoredSum", "Scatter"}, silent
+
+
+def test_a_release_keeps_its_question_through_files():
+    curator = dp.Curator(ROWS[:, :3], space=dp.Box([-9.0] * 3, [9.0] * 3))
+    release = curator.measure(dp.Moments(curator.space), dp.GaussianLoss(1.0))
+    assert release.question == dp.Moments(curator.space)
+    assert dp.Release.from_json(release.to_json()).question == dp.Moments(curator.space)
+
+
+def test_a_question_of_ones_own_is_not_written_down():
+    curator = dp.Curator(ROWS[:, :3], space=dp.Box([-9.0] * 3, [9.0] * 3))
+    release = curator.measure(Foreign(), dp.GaussianLoss(1.0))
+    assert release.asked is None
+    assert release.question is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": "os:system", "command": "true"},
+        {"kind": "discreet.door.curator:Curator", "data": []},
+        {"kind": "discreet.records.box:Box", "low": [0.0], "high": [1.0]},
+        {"kind": "discreet.door.queries.moments:Sum", "space": {"kind": "discreet.nowhere:Box"}},
+        {"kind": "discreet.door.queries.moments:Nothing"},
+        {"kind": "discreet.door.queries.moments:Sum", "room": 3},
+        {"space": 3},
+    ],
+)
+def test_a_file_brings_back_questions_of_the_library_and_nothing_else(wrong):
+    with pytest.raises(ValueError, match="expected"):
+        asked(wrong)
+
+
+def test_what_was_asked_is_checked():
+    curator = dp.Curator(ROWS[:, :3], space=dp.Box([-9.0] * 3, [9.0] * 3))
+    facts = curator.measure(dp.Sum(curator.space), dp.GaussianLoss(1.0)).to_dict()
+    with pytest.raises(ValueError, match="asked"):
+        dp.Release.from_dict(facts | {"asked": 3})
+
+
+def test_questions_are_frozen():
+    """What is written down cannot change after it was asked."""
+    for kind in QUERIES:
+        if kind.__module__.startswith("discreet.") and dataclasses.is_dataclass(kind):
+            assert kind.__dataclass_params__.frozen, kind
