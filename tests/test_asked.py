@@ -40,8 +40,7 @@ def questions():
             importlib.import_module(module.name)
     for kind, make in QUERIES.items():
         if kind.__module__.startswith("discreet."):
-            for query in make(np.random.default_rng(1), 3, 5.0):
-                yield query
+            yield from make(np.random.default_rng(1), 3, 5.0)
 
 
 def test_every_question_of_the_library_comes_back_the_same():

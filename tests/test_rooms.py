@@ -16,12 +16,12 @@ SOURCE = Path(discreet.__file__).parent
 # From top to bottom, as in CONTRIBUTING.md. Each may import itself and those before it.
 ROOMS = [
     "arguments", "plain", "guarantees", "noise", "ledger", "records", "door", "planning", "mechanisms", "em",
-    "model_check", "models", "statistics", "database", "signals", "estimators", "datasets",
+    "model_check", "models", "statistics", "database", "signals", "estimators", "inference", "datasets",
 ]  # fmt: skip
 
 HEAVY = {
-    "arviz", "dask", "dp_accounting", "duckdb", "jax", "matplotlib", "numba", "numpyro", "pandas", "polars", "pooch",
-    "pyarrow", "scipy.optimize", "scipy.stats", "sklearn", "sqlalchemy", "torch",
+    "arviz_base", "arviz_stats", "dask", "dp_accounting", "duckdb", "jax", "matplotlib", "numba", "numpyro", "pandas",
+    "polars", "pooch", "pyarrow", "scipy.optimize", "scipy.stats", "sklearn", "sqlalchemy", "torch", "xarray",
 }  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from discreet.ledger import BudgetExceeded, Ledger
 from discreet.records import Ball, Box, Category, Number, Schema, Table
 
 if TYPE_CHECKING:
-    from discreet import database, mechanisms, planning, signals, statistics
+    from discreet import database, inference, mechanisms, planning, signals, statistics
     from discreet.database.front import StatisticalDatabase
     from discreet.em import Model
     from discreet.estimators.factor_analysis import FactorAnalysis
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from discreet.estimators.pca import PCA
     from discreet.estimators.scoring import private_score
     from discreet.estimators.table_mixture import TableMixture
+    from discreet.inference.infer import infer
     from discreet.model_check import WrongBound
     from discreet.planning import explain, plan
 
@@ -93,6 +94,8 @@ __all__ = [
     "explain",
     "fit_model",
     "guarantees",
+    "infer",
+    "inference",
     "mechanisms",
     "noise",
     "plan",
@@ -118,10 +121,11 @@ _LATER = {
     "WrongBound": "discreet.model_check",
     "explain": "discreet.planning",
     "fit_model": "discreet.estimators.own_model",
+    "infer": "discreet.inference.infer",
     "plan": "discreet.planning",
     "private_score": "discreet.estimators.scoring",
 }
-_ROOMS_LATER = ("database", "mechanisms", "planning", "signals", "statistics")
+_ROOMS_LATER = ("database", "inference", "mechanisms", "planning", "signals", "statistics")
 
 
 def __getattr__(name: str) -> Any:

@@ -7,14 +7,16 @@ moved into declared bounds and released through the door. It may import ``argume
 ``records`` and ``door``.
 
 Where to look: ``own`` for how a user's function is called; ``input_perturbation`` and ``output_perturbation`` for noise
-on rows and on results; ``exponential`` and ``interval`` for choices by a score; ``sample_and_aggregate``, with its
-proof in ``blocks``; ``smooth_sensitivity``, ``smooth_median``, ``admissible`` and ``median_sensitivity`` for noise that
-fits the rows at hand; ``propose_test_release``; ``order`` for quantiles.
+on rows and on results; ``exponential`` and ``interval`` for choices by a score, ``factored_exponential`` for choices by
+scores of each row; ``sample_and_aggregate``, with its proof in ``blocks``; ``smooth_sensitivity``, ``smooth_median``,
+``admissible`` and ``median_sensitivity`` for noise that fits the rows at hand; ``propose_test_release``; ``order`` for
+quantiles.
 """
 
 from discreet.mechanisms.admissible import AdmissibleNoise, CauchyNoise, StudentNoise
 from discreet.mechanisms.admissible_delta import GaussianSlide, LaplaceSlide
 from discreet.mechanisms.exponential import Choice, exponential
+from discreet.mechanisms.factored_exponential import FactoredChoice, FactoredExponential
 from discreet.mechanisms.input_perturbation import input_perturbation
 from discreet.mechanisms.interval import exponential_on_interval
 from discreet.mechanisms.median_sensitivity import iqr_distance, median_distance, smooth_sensitivity_of_median
@@ -29,6 +31,8 @@ __all__ = [
     "Aggregate",
     "CauchyNoise",
     "Choice",
+    "FactoredChoice",
+    "FactoredExponential",
     "GaussianSlide",
     "LaplaceSlide",
     "NoisyValue",

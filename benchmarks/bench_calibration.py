@@ -1,0 +1,366 @@
+"""Whether posteriors from releases mean what they say: simulation-based calibration, and coverage of intervals.
+
+    python benchmarks/bench_calibration.py mean       Gaussian rows, two adaptive releases with Gaussian noise
+    python benchmarks/bench_calibration.py coin       a coin, eight releases of its heads with Laplace noise
+    python benchmarks/bench_calibration.py logistic   a fitted logistic regression (noisy gradients)
+    python benchmarks/bench_calibration.py mixture    a fitted mixture of two Gaussians
+    python benchmarks/bench_calibration.py            all of them
+
+For each set parameters are drawn, then rows, then releases; the posterior must hold the parameters as often as it
+says. ``mean`` and ``coin`` draw parameters from the model's prior, so that also their rank among the posterior's draws
+is uniform (Talts et al. 2018). ``logistic`` and ``mixture`` have priors far wider than what is drawn here: for them
+coverage alone is measured, component by component (components are matched to the true ones).
+
+Beside ``dp.infer`` stand two posteriors that are wrong. *naive* takes what was released for what the rows say.
+*product* multiplies p(z_j|θ) over the releases j, as equation 4 of Williams and McSherry (2010) has it, though the
+same rows are in all of them. And one that is right, without chains: ``coin`` sums over the heads, so that nothing is
+taken for normal; ``mean`` has the normal likelihood on a grid, its covariance changing with the parameters.
+
+A table, a JSON of its numbers, and a figure of the ranks beside it (``--out``, build/calibration/NAME.json). Noise
+comes from seeded bits, so that the numbers can be had again; rows here are nobody's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from scipy.optimize import linear_sum_assignment
+from scipy.special import logsumexp
+from scipy.stats import beta, binom, chisquare
+
+import discreet as dp
+from discreet.inference import InferenceWarning, Posterior
+from discreet.noise import NotPrivateWarning, SeededBits
+from discreet.records import Block
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+LEVELS, BAND, BINS = (0.5, 0.9), 0.999, 10
+RUN = {"chains": 2, "draws": 200, "warmup": 200}
+FITTED_RUN = RUN | {"draws": 150}
+THINNED = 4
+
+Fate = tuple[float, bool, bool]  # the share of the posterior below the truth; whether 50 % and 90 % intervals hold it
+Fates = dict[str, dict[str, Fate]]  # by method and parameter
+
+
+def of_draws(posterior: Posterior, name: str, truth: np.ndarray, rng: np.random.Generator) -> list[Fate]:
+    """Return the fate of each number of a parameter, whose draws are thinned for its rank, ties at random."""
+    draws = posterior.draws(name)
+    draws, truth = draws.reshape(len(draws), -1), np.ravel(truth)
+    thin = draws[::THINNED]
+    below = (np.sum(thin < truth, axis=0) + rng.uniform(size=truth.size)) / (len(thin) + 1)
+    limits = [np.ravel(posterior.interval(name, level)) for level in LEVELS]
+    held = [(low <= truth) & (truth <= high) for low, high in (np.split(both, 2) for both in limits)]
+    return list(zip(below.tolist(), held[0].tolist(), held[1].tolist(), strict=True))
+
+
+def of_share(below: float) -> Fate:
+    return below, abs(below - 0.5) <= LEVELS[0] / 2, abs(below - 0.5) <= LEVELS[1] / 2
+
+
+def of_grid(log_density: np.ndarray, grid: np.ndarray, truth: float) -> Fate:
+    """Return the fate under a density on a grid of equal steps, of which each point stands for the step around it."""
+    mass = np.exp(log_density - log_density.max())
+    edges = np.append(grid, 2 * grid[-1] - grid[-2]) - (grid[1] - grid[0]) / 2
+    return of_share(float(np.interp(truth, edges, np.append(0.0, np.cumsum(mass) / mass.sum()))))
+
+
+# ── coin ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+THROWS, TIMES, COIN_EPSILON = 100, 8, 0.15
+CHANCES = (np.arange(500) + 0.5) / 500
+HEADS = np.arange(THROWS + 1)
+LOG_BINOMIAL = binom.logpmf(HEADS, THROWS, CHANCES[:, None])
+
+
+def coin_model() -> None:
+    chance = numpyro.sample("chance", dist.Uniform())
+    numpyro.sample("x0", dist.Bernoulli(chance))
+
+
+def coin(i: int) -> Fates:
+    rng, bits = np.random.default_rng([1, i]), SeededBits(i)
+    chance = rng.uniform()
+    curator = dp.Curator(rng.binomial(1, chance, (THROWS, 1)).astype(float), space=dp.Box(0.0, 1.0))
+    question = dp.Sum(curator.space)  # of 2x − 1
+    releases = [curator.measure(question, dp.Guarantee(COIN_EPSILON), bits=bits) for _ in range(TIMES)]
+    posterior = dp.infer(releases, coin_model, rows=THROWS, start={"chance": 0.5}, seed=i, **RUN)
+    heads = (np.array([release.value[0] for release in releases]) + THROWS) / 2
+    log_noise = -np.abs(heads[:, None] - HEADS) / (releases[0].law.scale / 2)
+    each = np.array([logsumexp(LOG_BINOMIAL + noise, axis=1) for noise in log_noise])
+    seen = float(np.clip(heads.mean(), 0.0, THROWS))
+    return {
+        "dp.infer": {"chance": of_draws(posterior, "chance", np.array(chance), rng)[0]},
+        "sum over the heads": {
+            "chance": of_grid(logsumexp(LOG_BINOMIAL + log_noise.sum(axis=0), axis=1), CHANCES, chance)
+        },
+        "naive": {"chance": of_share(float(beta.cdf(chance, 1 + seen, 1 + THROWS - seen)))},
+        "product": {"chance": of_grid(each.sum(axis=0), CHANCES, chance)},
+    }
+
+
+# ── mean ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+ROWS, WIDE, NARROW = 200, dp.Box([-5.0], [15.0]), 3.0
+LOSSES = dp.GaussianLoss(1.5), dp.GaussianLoss(0.5)  # so that both tell the centre about as well
+CENTRE, SPREAD = (5.0, 1.0), (0.0, 0.3)  # of the normal and of the log-normal prior
+WEIGHTS = (0.0, 0.5, 0.5)  # no count: it is known
+LINE = np.linspace(-10.0, 20.0, 601)  # where the density of a row is summed up
+POINTS = 48  # of the grid, each way
+
+
+def mean_model() -> None:
+    centre = numpyro.sample("centre", dist.Normal(*CENTRE))
+    spread = numpyro.sample("spread", dist.LogNormal(*SPREAD))
+    numpyro.sample("x0", dist.Normal(centre, spread))
+
+
+class Grid:
+    """Centres and logarithms of spreads, the prior at each, and the density of rows along the line."""
+
+    def __init__(self, centre: tuple[float, float], log_spread: tuple[float, float]) -> None:
+        self.centre, self.log_spread = np.linspace(*centre, POINTS), np.linspace(*log_spread, POINTS)
+        c, s = (axis.ravel() for axis in np.meshgrid(self.centre, self.log_spread, indexing="ij"))
+        self.prior = -0.5 * (((c - CENTRE[0]) / CENTRE[1]) ** 2 + ((s - SPREAD[0]) / SPREAD[1]) ** 2)
+        density = np.exp(-0.5 * ((LINE - c[:, None]) / np.exp(s)[:, None]) ** 2)
+        self.rows = density / density.sum(axis=1, keepdims=True)
+
+    def likelihood(self, z: np.ndarray, contributions: np.ndarray, variances: np.ndarray) -> np.ndarray:
+        """Return ln N(z; n·m, n·V + Σ) at all points."""
+        d = len(z)
+        mean = self.rows @ contributions
+        second = self.rows @ (contributions[:, :, None] * contributions[:, None, :]).reshape(len(LINE), -1)
+        covariance = ROWS * (second.reshape(-1, d, d) - mean[:, :, None] * mean[:, None, :]) + np.diag(variances)
+        away = z - ROWS * mean
+        size = np.linalg.slogdet(covariance)[1]
+        return -0.5 * (size + (away * np.linalg.solve(covariance, away[:, :, None])[:, :, 0]).sum(axis=1))
+
+    def posterior(self, method: str, releases: list[dp.Release]) -> np.ndarray:
+        """Return the log-density that a method gives to each point, shape (centres, spreads)."""
+        rows = Block(LINE[:, None], np.zeros((len(LINE), 0), dtype=int))
+        known = [
+            (release.value, release.question.contributions(rows), np.full(release.value.size, release.law.variance))
+            for release in releases
+        ]
+        if (
+            method == "naive"
+        ):  # of the narrower release; next to nothing where all rows are clipped, so that there is an inverse
+            found = self.likelihood(*known[1][:2], np.full(len(known[1][0]), 1e-6))
+        elif method == "product":
+            found = sum(self.likelihood(*one) for one in known)
+        else:
+            found = self.likelihood(*(np.concatenate(parts, axis=-1) for parts in zip(*known, strict=True)))
+        return (found + self.prior).reshape(POINTS, POINTS)
+
+    def around(self, log_density: np.ndarray) -> Grid:
+        """Return a grid where the density is not negligible."""
+        likely = log_density > log_density.max() - 14.0
+        limits = []
+        for axis, kept in ((self.centre, likely.any(axis=1)), (self.log_spread, likely.any(axis=0))):
+            step, found = axis[1] - axis[0], axis[kept]
+            limits.append((float(found[0] - step), float(found[-1] + step)))
+        return Grid(*limits)
+
+
+WHOLE = Grid((CENTRE[0] - 5 * CENTRE[1], CENTRE[0] + 5 * CENTRE[1]), (-5 * SPREAD[1], 5 * SPREAD[1]))
+
+
+def mean(i: int) -> Fates:
+    rng, bits = np.random.default_rng([5, i]), SeededBits(1_000_000 + i)
+    centre, log_spread = rng.normal(*CENTRE), rng.normal(*SPREAD)
+    rows = rng.normal(centre, math.exp(log_spread), (ROWS, 1))
+    first = dp.Curator(rows, space=WIDE).measure(dp.Moments(WIDE, WEIGHTS), LOSSES[0], bits=bits)
+    near = float(np.clip(WIDE.from_unit(first["first"] / ROWS)[0], 0.0, 10.0))
+    narrow = dp.Box([near - NARROW], [near + NARROW])
+    second = dp.Curator(rows, space=narrow).measure(dp.Moments(narrow, WEIGHTS), LOSSES[1], bits=bits)
+    posterior = dp.infer([first, second], mean_model, rows=ROWS, start={"centre": near, "spread": 1.0}, seed=i, **RUN)
+    truth = {"centre": centre, "spread": math.exp(log_spread)}
+    found: Fates = {"dp.infer": {name: of_draws(posterior, name, np.array(at), rng)[0] for name, at in truth.items()}}
+    for method in ("joint on a grid", "naive", "product"):
+        grid = WHOLE.around(WHOLE.posterior(method, [first, second]))
+        fine = grid.posterior(method, [first, second])
+        found[method] = {
+            "centre": of_grid(logsumexp(fine, axis=1), grid.centre, centre),
+            "spread": of_grid(logsumexp(fine, axis=0), grid.log_spread, log_spread),
+        }
+    return found
+
+
+# ── what the library fits ───────────────────────────────────────────────────────────────────────────────────────────
+
+FITTED_ROWS = {"logistic": 1000, "mixture": 2000}
+
+
+def logistic(i: int) -> Fates:
+    rng, n = np.random.default_rng([3, i]), FITTED_ROWS["logistic"]
+    centre, sd = rng.normal(0.0, 0.5, 2), np.exp(rng.normal(0.0, 0.2, 2))
+    root = np.linalg.cholesky(np.array([[1.0, r := rng.uniform(-0.6, 0.6)], [r, 1.0]]))
+    coef, intercept = rng.normal(0.0, 1.0, 2), rng.normal(0.0, 0.5)
+    X = centre + (rng.normal(size=(n, 2)) @ root.T) * sd
+    y = (rng.uniform(size=n) < 1.0 / (1.0 + np.exp(-X @ coef - intercept))).astype(int)
+    fitted = dp.LogisticRegression(
+        method="gradient",
+        epsilon=1.0,
+        delta=1e-5,
+        bounds=dp.Box([-5.0, -5.0], [5.0, 5.0]),
+        classes=[0, 1],
+        random_state=i,
+    ).fit(X, y)
+    posterior = dp.infer(fitted, rows=n, seed=i, **FITTED_RUN)
+    fates = of_draws(posterior, "coef", coef, rng) + of_draws(posterior, "intercept", np.array(intercept), rng)
+    return {"dp.infer": dict(zip(("coef 0", "coef 1", "intercept"), fates, strict=True))}
+
+
+def mixture(i: int) -> Fates:
+    rng, n = np.random.default_rng([4, i]), FITTED_ROWS["mixture"]
+    weight, angle = rng.uniform(0.3, 0.7), rng.uniform(0.0, math.pi)
+    weights = np.array([weight, 1.0 - weight])
+    apart = rng.uniform(1.8, 2.5) * np.array([math.cos(angle), math.sin(angle)])
+    means = rng.normal(0.0, 0.5, 2) + np.array([apart, -apart])
+    roots = np.linalg.cholesky([np.cov(rng.normal(size=(2, 12))) for _ in weights])
+    label = rng.choice(2, n, p=weights)
+    X = means[label] + np.einsum("nij,nj->ni", roots[label], rng.normal(size=(n, 2)))
+    fitted = dp.GaussianMixture(
+        2, epsilon=2.0, delta=1e-5, bounds=dp.Box([-8.0, -8.0], [8.0, 8.0]), n_steps=10, random_state=i
+    ).fit(X)
+    posterior = dp.infer(fitted, rows=n, seed=i, **FITTED_RUN)
+    order = linear_sum_assignment(np.linalg.norm(posterior.mean("means")[:, None] - means, axis=2))[1]
+    truth = {"weights": weights, "means": means, "covariances": roots @ np.swapaxes(roots, 1, 2)}
+    found = {}
+    for name, value in truth.items():
+        for at, fate in zip(np.ndindex(value.shape), of_draws(posterior, name, value[order], rng), strict=True):
+            if (name == "weights" and at[0]) or (name == "covariances" and at[1] > at[2]):
+                continue
+            found[f"{name} {''.join(map(str, at))}"] = fate
+    return {"dp.infer": found}
+
+
+# ── tables and figures ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kind of data sets: how many, how one goes, and whether parameters are drawn from the prior."""
+
+    sets: int
+    one: Callable[[int], Fates]
+    ranked: bool
+
+
+CASES = {
+    "mean": Case(2000, mean, True),
+    "coin": Case(2000, coin, True),
+    "logistic": Case(150, logistic, False),
+    "mixture": Case(100, mixture, False),
+}
+
+
+def band(level: float, sets: int) -> tuple[float, float]:
+    """Return between which shares coverage lies with probability BAND, if it is right."""
+    low, high = binom.ppf([(1 - BAND) / 2, (1 + BAND) / 2], sets, level) / sets
+    return float(low), float(high)
+
+
+def run(name: str, sets: int) -> Iterator[dict[str, Any]]:
+    """Yield the results so far, twenty times."""
+    found: dict[str, dict[str, list[Fate]]] = {}
+    complaints, start = 0, time.perf_counter()
+    for i in range(sets):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", NotPrivateWarning)
+            warnings.simplefilter("always", InferenceWarning)
+            fates = CASES[name].one(i)
+        complaints += bool(caught)
+        for method, parameters in fates.items():
+            for parameter, fate in parameters.items():
+                found.setdefault(method, {}).setdefault(parameter, []).append(fate)
+        if (i + 1) % max(1, sets // 20) == 0 or i + 1 == sets:
+            yield {
+                "name": name, "sets": i + 1, "ranked": CASES[name].ranked, "complaints": complaints,
+                "seconds": time.perf_counter() - start, "bands": [band(level, i + 1) for level in LEVELS],
+                "lines": [line(method, *one) for method, each in found.items() for one in each.items()],
+            }  # fmt: skip
+
+
+def line(method: str, parameter: str, fates: list[Fate]) -> dict[str, Any]:
+    below, *held = (np.array(part) for part in zip(*fates, strict=True))
+    counts = np.bincount(np.minimum((below * BINS).astype(int), BINS - 1), minlength=BINS)
+    return {
+        "method": method, "parameter": parameter, "coverage": [float(inside.mean()) for inside in held],
+        "p": float(chisquare(counts).pvalue), "counts": counts.tolist(), "below": np.round(below, 5).tolist(),
+    }  # fmt: skip
+
+
+def table(result: dict[str, Any]) -> Iterator[str]:
+    bands = [f"{low:.1%} to {high:.1%}" for low, high in result["bands"]]
+    yield f"### {result['name']}: {result['sets']} sets, {result['seconds'] / result['sets']:.2f} s each"
+    yield f"The chains of {result['complaints']} complained. Outside the {BAND:.1%} band: in bold.\n"
+    yield f"| posterior | parameter | 50 % ({bands[0]}) | 90 % ({bands[1]}) | p of the ranks |"
+    yield "| --- | --- | --- | --- | --- |"
+    for one in result["lines"]:
+        cells = [
+            f"{share:.1%}" if low <= share <= high else f"**{share:.1%}**"
+            for share, (low, high) in zip(one["coverage"], result["bands"], strict=True)
+        ]
+        rank = f"{one['p']:.2g}" if result["ranked"] else "–"
+        yield f"| {one['method']} | {one['parameter']} | {' | '.join(cells)} | {rank} |"
+
+
+def figure(result: dict[str, Any], path: Path) -> None:
+    """Draw how far the distribution of ranks is from uniform, with the band at each place."""
+    parameters = list(dict.fromkeys(one["parameter"] for one in result["lines"]))
+    across = min(len(parameters), 4)
+    down = -(-len(parameters) // across)
+    drawing, panels = plt.subplots(
+        down, across, figsize=(4.2 * across, 3.6 * down), squeeze=False, layout="constrained"
+    )
+    at, sets = np.linspace(0.0, 1.0, 201), result["sets"]
+    low, high = binom.ppf([[(1 - BAND) / 2], [(1 + BAND) / 2]], sets, at) / sets - at
+    for axis, parameter in zip(panels.flat, parameters, strict=False):
+        axis.fill_between(at, low, high, color="0.85")
+        for one in result["lines"]:
+            if one["parameter"] == parameter:
+                axis.plot(at, np.searchsorted(np.sort(one["below"]), at) / sets - at, label=one["method"])
+        axis.set(title=parameter, xlabel="share of the posterior below the truth")
+    for axis in panels.flat[len(parameters) :]:
+        axis.remove()
+    panels[0, 0].set_ylabel("distribution minus uniform")
+    panels[0, 0].legend(fontsize="small")
+    drawing.savefig(path, dpi=150)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("name", nargs="?", default="all", choices=[*CASES, "all"])
+    parser.add_argument("--sets", type=int, help="how many data sets; by default as many as the figures need")
+    parser.add_argument("--out", type=Path, help="where the numbers go, and the figure beside them")
+    given = parser.parse_args()
+    if given.name == "all" and given.out is not None:
+        parser.error("--out: expected one name, since all of them write a file each")
+    for name in CASES if given.name == "all" else [given.name]:
+        out = given.out or Path("build/calibration") / f"{name}.json"
+        out.parent.mkdir(parents=True, exist_ok=True)
+        for result in run(name, given.sets or CASES[name].sets):
+            out.write_text(json.dumps(result))
+            print(f"{name}: {result['sets']} sets, {result['seconds']:.0f} s", flush=True)
+        figure(result, out.with_suffix(".png"))
+        print("\n".join(table(result)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""Gaussians as NumPyro models of one row: one, or a mixture of several.
+
+**Priors.** A mean is normal around the middle of its column's bounds, with the half-width as its deviation. A standard
+deviation is a share of the half-width, whose log-odds are normal: a fifth is the median, a hundredth is likely enough,
+and more than all of it is impossible, as it is for rows within their bounds. Correlations are uniform over all
+matrices, weights over the simplex.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from numpy.typing import NDArray
+from numpyro.distributions import constraints, transforms
+
+from discreet.inference.built import Built, Draws
+from discreet.inference.measurements import Measurements
+from discreet.inference.relabelling import relabelled
+from discreet.inference.uniform_priors import UniformCorrelations, UniformWeights
+from discreet.inference.whitened_normal import WhitenedMixture, WhitenedNormal, squared
+from discreet.records import Box, Space
+
+__all__ = [
+    "NARROW", "ORDERS", "Scales", "covariance_roots", "covariance_start", "declared_scales", "deviations",
+    "gaussian_model", "inside", "mixture", "shaped_draws", "shared_axes",
+]  # fmt: skip
+
+Array = NDArray[np.float64]
+Scales = tuple[tuple[float, ...], tuple[float, ...]]  # centres and half-widths of the columns
+
+NARROW, ORDERS = 0.2, 1.5  # the median of a standard deviation over a half-width, and the spread of its log-odds
+LEAST, MOST = 1e-6, 0.98  # of a half-width, for a deviation to start from
+
+
+def declared_scales(measured: Measurements) -> Scales:
+    """Return the centre and the half-width of each column of the layout, as declared."""
+    found: dict[str, tuple[float, float]] = {}
+    for one in measured.each:
+        space = Space.from_dict(one.release.declared["space"]).for_columns(len(one.columns))
+        center = np.broadcast_to(np.asarray(space.center, dtype=np.float64), (len(one.columns),))
+        if isinstance(space, Box):
+            half = (np.asarray(space.high) - np.asarray(space.low)) / 2.0
+        else:
+            half = np.full(len(one.columns), space.radius)  # type: ignore[attr-defined]
+        for name, middle, wide in zip(one.columns, center.tolist(), half.tolist(), strict=True):
+            found.setdefault(name, (middle, wide))
+    centers, halves = zip(*(found[name] for name in measured.layout.columns), strict=True)
+    return centers, halves
+
+
+def deviations(half: Any, shape: tuple[int, ...], orders: float = ORDERS) -> Any:
+    """Return the prior of standard deviations, for half-widths that broadcast to a shape."""
+    odds = math.log(NARROW / (1.0 - NARROW))
+    moves = [
+        transforms.SigmoidTransform(),
+        transforms.AffineTransform(0.0, jnp.broadcast_to(half, shape), domain=constraints.unit_interval),
+    ]
+    return dist.TransformedDistribution(dist.Normal(odds, orders).expand(shape), moves).to_event(len(shape))
+
+
+def covariance_roots(half: Any, kind: str, count: int, orders: float = ORDERS) -> Any:
+    """Sample the covariances of K Gaussians and return their Cholesky factors, shape (K, d, d).
+
+    Parameters
+    ----------
+    half : array of shape (d,)
+    kind : str
+        ``"full"``, ``"tied"``, ``"diag"`` or ``"spherical"``, as scikit-learn's.
+    count : int
+    orders : float
+        The spread of the deviations' log-odds.
+    """
+    d = half.size
+    if kind == "spherical":
+        sd = numpyro.sample("θ.sd", deviations(np.exp(np.log(half).mean()), (count,), orders))
+        return sd[:, None, None] * jnp.eye(d)
+    each = 1 if kind == "tied" else count
+    sd = numpyro.sample("θ.sd", deviations(half, (each, d), orders))
+    correlation: Any = jnp.eye(d)
+    if kind != "diag" and d > 1:
+        correlation = numpyro.sample("θ.correlation", UniformCorrelations(d).expand((each,)).to_event(1))
+    return jnp.broadcast_to(sd[:, :, None] * correlation, (count, d, d))
+
+
+def covariance_start(covariances: Array, half: Sequence[float], kind: str) -> dict[str, Array]:
+    """Return the parameters of ``covariance_roots`` for K given matrices, about."""
+    wide, d = np.asarray(half), covariances.shape[-1]
+    sd = np.sqrt(np.diagonal(covariances, axis1=-2, axis2=-1))
+    if kind == "spherical":
+        most = math.exp(float(np.log(wide).mean()))
+        return {"θ.sd": np.clip(np.sqrt((sd**2).mean(axis=-1)), LEAST * most, MOST * most)}
+    each = covariances[:1] if kind == "tied" else covariances
+    sd = np.clip(sd[: len(each)], LEAST * wide, MOST * wide)
+    if kind == "diag" or d == 1:
+        return {"θ.sd": sd}
+    unit = np.sqrt(np.diagonal(each, axis1=-2, axis2=-1)) + 1e-300
+    correlation = each / unit[:, :, None] / unit[:, None, :] * (1.0 - 1e-6) + 1e-6 * np.eye(d)
+    values, vectors = np.linalg.eigh(correlation)
+    correlation = np.einsum("kij,kj,klj->kil", vectors, np.maximum(values, 1e-6), vectors)
+    unit = np.sqrt(np.diagonal(correlation, axis1=-2, axis2=-1))
+    correlation = correlation / unit[:, :, None] / unit[:, None, :]
+    return {"θ.sd": sd, "θ.correlation": np.linalg.cholesky(correlation)}
+
+
+def inside(means: Array, where: Scales) -> Array:
+    """Return means moved into the declared bounds, to start from."""
+    center, half = (np.array(part) for part in where)
+    return np.clip(means, center - half, center + half)
+
+
+def shaped_draws(covariances: Array, kind: str) -> Array:
+    """Return draws of K full matrices, shape (…, K, d, d), in the shape of a covariance type."""
+    if kind == "tied":
+        return np.asarray(covariances[..., 0, :, :])
+    if kind == "spherical":
+        return np.asarray(covariances[..., 0, 0])
+    return np.asarray(np.diagonal(covariances, axis1=-2, axis2=-1)) if kind == "diag" else covariances
+
+
+def shared_axes(kind: str, group: str) -> list[str]:
+    """Return the names of the axes of covariances of a type; ``group`` is what there are K of."""
+    columns = {"full": ["column", "other_column"], "tied": ["column", "other_column"], "diag": ["column"]}
+    return ([] if kind == "tied" else [group]) + columns.get(kind, [])
+
+
+@lru_cache(maxsize=32)
+def gaussian_model(where: Scales, kind: str, orders: float = ORDERS) -> Callable[[], Any]:
+    """Return the model of one Gaussian; ``kind`` is ``"full"`` or ``"diag"``."""
+    center, half = (np.array(part) for part in where)
+
+    def model() -> None:
+        mean = numpyro.sample("θ.mean", dist.Normal(center, half).to_event(1))
+        root = covariance_roots(half, kind, 1, orders)[0]
+        numpyro.deterministic("θ.covariance", squared(root))
+        numpyro.sample("row", WhitenedNormal(mean, root))
+
+    return model
+
+
+@lru_cache(maxsize=32)
+def _mixture(where: Scales, kind: str, count: int) -> Callable[[], Any]:
+    center, half = (np.array(part) for part in where)
+
+    def model() -> None:
+        weights: Any = jnp.ones(1)
+        if count > 1:
+            weights = numpyro.sample("θ.weights", UniformWeights(count))
+        means = numpyro.sample("θ.means", dist.Normal(center, half).expand((count, half.size)).to_event(2))
+        roots = covariance_roots(half, kind, count)
+        numpyro.deterministic("θ.covariances", squared(roots))
+        numpyro.sample("row", WhitenedMixture(weights, means, roots))
+
+    return model
+
+
+def mixture(
+    where: Scales, columns: tuple[str, ...], kind: str, weights: Array, means: Array, covariances: Array
+) -> Built:
+    """Return a mixture of Gaussians, from where a fit found it; draws have its components in its order.
+
+    Parameters
+    ----------
+    where : Scales
+    columns : tuple of str
+    kind : str
+        The type of the covariances.
+    weights, means, covariances : array
+        Of shapes (K,), (K, d) and (K, d, d).
+    """
+    count = len(weights)
+    start = {"θ.means": inside(means, where)} | covariance_start(covariances, where[1], kind)
+    if count > 1:
+        start["θ.weights"] = weights
+
+    def report(draws: Draws) -> dict[str, Array]:
+        found, spread = draws["θ.means"], draws["θ.covariances"]
+        shares = draws["θ.weights"] if count > 1 else np.ones(found.shape[:-1])
+        shares, centers, spreads = relabelled(shares, found, spread, means, covariances)
+        return {"weights": shares, "means": centers, "covariances": shaped_draws(spreads, kind)}
+
+    return Built(
+        _mixture(where, kind, count),
+        start,
+        report,
+        {
+            "weights": ["component"],
+            "means": ["component", "column"],
+            "covariances": shared_axes(kind, "component"),
+        },
+        {"column": columns, "other_column": columns, "component": range(count)},
+    )

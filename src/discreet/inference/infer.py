@@ -1,0 +1,211 @@
+"""``infer``: the posterior over a model's parameters, from what was released."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arguments import choice, integer, positive
+from discreet.guarantees import Guarantee
+from discreet.inference.augmentation import augmented
+from discreet.inference.built import Built
+from discreet.inference.built_for import built_for, check_has_model
+from discreet.inference.choices import target_of_choices
+from discreet.inference.determined import check_determined
+from discreet.inference.likelihood import effective_share, target_at
+from discreet.inference.measurements import Measurements, measured_in
+from discreet.inference.posterior import Posterior, data_tree, diagnosed
+from discreet.inference.public_rows import public_rows
+from discreet.inference.reference import Problem, find_reference
+from discreet.inference.row_model import row_model
+from discreet.inference.sampling import Chains, sample
+
+__all__ = ["infer"]
+
+Array = NDArray[np.float64]
+
+LEAST_COVERED = 0.03  # of the rows in use, below which they are drawn anew
+LOOKED_AT = 200  # draws
+
+
+def infer(
+    releases: Any,
+    model: Callable[[], Any] | None = None,
+    *,
+    public: Any = None,
+    rows: float | None = None,
+    likelihood: str = "normal",
+    undetermined: str = "error",
+    start: Mapping[str, Any] | None = None,
+    chains: int = 4,
+    draws: int = 1000,
+    warmup: int = 500,
+    seed: int | None = None,
+    progress: bool = False,
+) -> Posterior:
+    """Infer parameters from releases, noise and sampling accounted for. It looks at no row and costs nothing.
+
+    Parameters
+    ----------
+    releases : fitted estimator, Answer, Release, (Query, Release), FactoredChoice, or several of them
+        Of one data set: they are inferred from jointly, as the same rows are in all of them. A release knows its
+        question, also when it was read from a file; only with a question of your own write the pair.
+    model : callable, optional
+        A NumPyro model of one row: a function without arguments whose sample sites are parameters, with their priors,
+        and the row: the site ``row`` (the numeric columns as one vector) or a site for each column by its name, and
+        for a column of categories its name, or ``label`` (the place among the declared values). A fitted estimator
+        or an answer needs none.
+    public : array, or (X, y), optional
+        Rows of the same people that anybody may see, beside the private ones: numeric columns, and labels where there
+        are. They enter exactly.
+    rows : float, optional
+        How many rows the private data have, where that is known. Under replace-one it is public; under add-remove it
+        is inferred, if the releases count.
+    likelihood : str
+        ``"normal"``: the sums of the rows are nearly normal; any number of rows. ``"exact"``: over the hidden rows
+        themselves, for few of them.
+    undetermined : str
+        ``"error"`` where the releases say nothing about some parameter, or ``"prior"``: then its prior speaks.
+    start : mapping, optional
+        Values of the model's parameters to search from.
+    chains, draws, warmup : int
+    seed : int, optional
+        For the chains; nothing private depends on it.
+    progress : bool
+        Whether to show progress bars.
+
+    Returns
+    -------
+    Posterior
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import numpyro
+    >>> import numpyro.distributions as dist
+    >>> import discreet as dp
+    >>> rows = np.random.default_rng(0).normal(5.0, 1.0, (2000, 1))
+    >>> curator = dp.Curator(rows, space=dp.Box(0.0, 10.0))
+    >>> release = curator.measure(dp.Moments(curator.space), dp.Guarantee(1.0, 1e-6))
+    >>> def model():
+    ...     centre = numpyro.sample("centre", dist.Normal(5.0, 5.0))
+    ...     spread = numpyro.sample("spread", dist.HalfNormal(5.0))
+    ...     numpyro.sample("x0", dist.Normal(centre, spread))
+    >>> posterior = dp.infer(release, model=model, draws=200, warmup=200, chains=2)
+    >>> low, high = posterior.interval("centre", 0.999999)
+    >>> bool(low < 5.0 < high)
+    True
+    """
+    if model is None:
+        check_has_model(releases)
+    measured = measured_in(releases)
+    built = _built(releases, measured, model, start)
+    known = row_model(built.model, measured.layout, built.features, built.expectations)
+    problem = Problem(known, measured, _rows(rows, measured), public_rows(public, measured.layout))
+    choice("likelihood", likelihood, ("normal", "exact"))
+    choice("undetermined", undetermined, ("error", "prior"))
+    sizes = {
+        "chains": integer("chains", chains, least=1),
+        "draws": integer("draws", draws, least=4),
+        "warmup": integer("warmup", warmup, least=10),
+    }
+    seed = secrets.randbelow(2**31) if seed is None else integer("seed", seed, least=0)
+    origin = None if built.start is None else known.vector(built.start)
+    run: dict[str, Any] = {**sizes, "seed": seed, "progress": progress}
+    if likelihood == "exact":
+        exact = augmented(problem, **run, also=measured.chosen, start=origin)
+        facts = {"row_acceptance": exact.acceptance, "least_row_acceptance": exact.least}
+        facts |= {} if exact.bound is None else {"least_row_acceptance_proved": exact.bound}
+        return _posterior(releases, problem, built, Chains(exact.v, exact.diverging), "exact", 1.0, facts).complain()
+    if measured.chosen:
+        return _from_choices(releases, problem, built, run).complain()
+    reference = find_reference(problem, origin, seed)
+    if undetermined == "error" and model is not None:
+        check_determined(problem, reference)
+    target = target_at(problem, reference, seed)
+    found = sample(known, target, **run)
+    covered = _covered(problem, target, found)
+    if covered < LEAST_COVERED:
+        flat = found.w.reshape(-1, found.w.shape[-1])
+        target = target_at(problem, reference, seed + 1, flat[:: max(1, len(flat) // 31)][:31])
+        found = sample(known, target, **run)
+        covered = _covered(problem, target, found)
+    facts = {"monte_carlo_share": target.monte_carlo}
+    return _posterior(releases, problem, built, found, target.kind, covered, facts).complain()
+
+
+def _from_choices(releases: Any, problem: Problem, built: Built, run: dict[str, Any]) -> Posterior:
+    """Return the posterior from draws of the factored exponential mechanism."""
+    if problem.measured.each:
+        raise ValueError(
+            "releases: expected sums, or draws of FactoredExponential, but not both with likelihood='normal'; write "
+            "likelihood='exact', which takes them together"
+        )
+    target = target_of_choices(problem, problem.measured.chosen, run["seed"])
+    return _posterior(releases, problem, built, sample(problem.model, target, **run), target.kind, 1.0, {})
+
+
+def _built(
+    releases: Any, measured: Measurements, model: Callable[[], Any] | None, start: Mapping[str, Any] | None
+) -> Built:
+    if model is None:
+        if start is not None:
+            raise ValueError("start: expected a model=… whose parameters it has values for; without one there is none")
+        return built_for(releases, measured)
+    if not callable(model):
+        raise ValueError(f"model={model!r}: expected a NumPyro model of one row, a function without arguments")
+    return Built(model, start)
+
+
+def _rows(rows: float | None, measured: Measurements) -> float | None:
+    if rows is None:
+        return None if measured.rows is None else float(measured.rows)
+    given = positive("rows", rows)
+    if measured.rows not in (None, given):
+        raise ValueError(f"rows={rows!r}: expected None, or {measured.rows}, the number that the releases declare")
+    return given
+
+
+def _covered(problem: Problem, target: Any, found: Chains) -> float:
+    if problem.model.points is not None:
+        return 1.0
+    flat = found.w.reshape(-1, found.w.shape[-1])
+    shares = effective_share(problem, target, flat[:: max(1, len(flat) // LOOKED_AT)])
+    return float(np.quantile(shares, 0.05))
+
+
+def _posterior(
+    releases: Any,
+    problem: Problem,
+    built: Built,
+    found: Chains,
+    kind: str,
+    covered: float,
+    facts: Mapping[str, Any],
+) -> Posterior:
+    vectors = found.w[:, :, : problem.model.size]
+    draws = dict(problem.model.call("all_parameters", vectors))
+    reported = built.report(draws)
+    if problem.rows is None and found.w.shape[-1] > problem.model.size:
+        reported["rows"] = np.exp(found.w[:, :, -1])
+    public = {"likelihood": kind, "neighbors": problem.measured.neighbors.value}
+    tree = data_tree(reported, found.diverging, built.dims, built.coords, {**public, **facts})
+    return Posterior(
+        data=tree,
+        likelihood=kind,
+        diagnostics=diagnosed(tree, covered),
+        guarantee=_guarantee(releases),
+        vectors=vectors.reshape(-1, vectors.shape[-1]),
+        row_model=problem.model,
+        built=built,
+    )
+
+
+def _guarantee(releases: Any) -> Guarantee | None:
+    """Return what the releases cost together, where one answer or one fit knows it."""
+    found = getattr(releases, "guarantee_", getattr(releases, "guarantee", None))
+    return found if isinstance(found, Guarantee) else None

@@ -1,0 +1,268 @@
+"""The central-limit likelihood of all measurements together, as a function that a sampler can follow.
+
+Given parameters, the sum of n rows' contributions is nearly normal, and so
+
+    z ~ N(n·m(v), n·V(v) + Σ)
+
+for all releases at once. For Laplace noise Σ is not fixed: a Laplace variate of scale b is a normal one whose variance
+is exponential of mean 2b², so these variances are coordinates of their own, and the noise is exact.
+
+**m(v) away from the reference.** Rows x_1 … x_S are drawn once, from a mixture q of the model at several parameters
+that the posterior holds likely, and each is given the weight p(x|v)/q(x). So the same rows serve every v (common
+random numbers), the likelihood is smooth, and no contribution is computed twice. With ŵ the weights divided by their
+sum, ĉ(v) = Σŵc, and what many more rows say at the reference v₀ (the mean m₀ and its slope J₀),
+
+    m(v) = m₀ + J₀(v − v₀) + [ĉ(v) − ĉ(v₀) − Ĵ(v − v₀)],
+
+where Ĵ is the slope of ĉ at v₀: the rows few as they are only speak of the curvature. The error of m₀ is added to the
+covariance. Where the model's own moments γ(v) = E g(x) have a closed form (g: x and the products of its numbers), the
+part Bg of c that they explain is not estimated but known: c is c − Bg above, and B(γ(v) − γ(v₀)) is added. Of sums and
+second moments that are not clipped that is all (up to ``NEGLIGIBLE``), and nothing else is computed. Where there are
+finitely many rows they are gone through and nothing is drawn.
+
+**Joint or pooled.** Up to ``MOST_JOINT`` released numbers the likelihood is that of all of them; beyond, of t = A·z
+with A = JᵀW⁻¹ at the reference: as many numbers as there are parameters, which say as much as all releases near the
+reference (they are the score of the normal law there). A is a fixed matrix, so the law of t is known exactly as far as
+that of z is, and intervals keep their level; what may be lost is information, where the posterior is wide.
+
+**V(v)** is computed at each v where rows are finitely many. Otherwise it is that of the reference. Where noise is
+small, so is the posterior, and V hardly changes over it; where noise is large, it is Σ that counts. (Letting it follow
+v brings the posterior no nearer to the exact one: a sum of squares is skewed, and the normal law has its own error of
+that size.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.inference.local import local
+from discreet.inference.reference import Problem, Reference
+from discreet.inference.row_model import RowModel, Rows, double_precision
+
+__all__ = ["MOST_JOINT", "Target", "effective_share", "mixed_rows", "target_at"]
+
+Array = NDArray[np.float64]
+
+MOST_JOINT = 100
+MOST_LATENT = 40  # numbers with Laplace noise, whose variances are coordinates
+BASE = (2**14, 2**18)  # rows at the reference: so many times as the data have, within these
+TIMES = 32
+PRODUCTS = 1e9  # released numbers times rows, at most
+ROWS = (1024, 4096)  # that are given weights, at least and at most
+ENOUGH = 16.0  # times as many as the noise leaves of the data's rows, and more where the posterior is wider
+POINTS = 32  # parameters that the rows are drawn at
+NEGLIGIBLE = 0.01  # of a standard deviation of z
+SPREAD = 4.0  # how far rows of these may be from those of the reference, in squared standard deviations of one row
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The posterior's log-density as a function of whitened coordinates u, with the numbers that it needs.
+
+    Attributes
+    ----------
+    kind : str
+        ``"joint"`` or ``"pooled"``.
+    data : dict of arrays
+    density : callable
+        From ``data`` and u to the log-density; the same object for all problems of one model and shape.
+    size : int
+        How many coordinates u has.
+    monte_carlo : float
+        The largest share of Monte Carlo error in the variance of a number.
+    """
+
+    kind: str
+    data: dict[str, Any]
+    density: Callable[[Any, Any], Any]
+    size: int
+    monte_carlo: float
+
+
+def target_at(problem: Problem, reference: Reference, seed: int, points: Array | None = None) -> Target:
+    """Return the posterior around a reference.
+
+    Parameters
+    ----------
+    problem : Problem
+    reference : Reference
+    seed : int
+    points : array of shape (k, dimension of w), optional
+        Parameters that the posterior holds likely; by default drawn from the normal law of the reference.
+    """
+    measured, model = problem.measured, problem.model
+    v0, n = problem.split(reference.w)
+    joint = measured.value.size <= MOST_JOINT
+    latent = measured.laplace & (measured.value.size <= MOST_LATENT)
+    varied = model.points is not None or bool(latent.any())
+    projection = np.eye(measured.value.size) if joint else _whitened(reference, problem)
+    rows, log_weights = _rows(problem, reference, seed, points)
+    c = measured.contributions(rows) @ projection.T
+    explained = None
+    if model.knows_moments:
+        features = model.features(rows)
+        explained = np.linalg.lstsq(features - features.mean(axis=0), c - c.mean(axis=0), rcond=1e-10)[0].T
+    most = min(BASE[1], PRODUCTS / measured.value.size)
+    base = local(model, measured, v0, int(min(max(TIMES * n, BASE[0]), most)), seed, projection, explained)
+    c, slope = c - base.mean, base.slope
+    if explained is not None:
+        c = c - (features - model.call("expectations", v0)) @ explained.T
+        slope = slope - explained @ model.call("expected_slope", v0)
+    noise = projection @ (measured.variances[:, None] * projection.T)
+    error = n * n * base.error
+    whole = n * base.covariance + noise + error
+    closed = model.knows_moments and bool(np.all(n * n * c.var(axis=0) < NEGLIGIBLE**2 * np.diag(whole)))
+    data: dict[str, Any] = {
+        "w0": reference.w,
+        "root": reference.root,
+        "log_rows": 0.0 if problem.rows is None else math.log(problem.rows),
+        "z": projection @ measured.value,
+        "m0": base.mean,
+        "J0": slope,
+        "B": np.zeros((c.shape[1], 0)) if explained is None else explained,
+        "moments": model.call("expectations", v0) if model.knows_moments else np.zeros(0),
+        "c": c,
+        "rows": rows,
+        "log_weights": log_weights,
+    }
+    if model.points is None:
+        weights = _shares(model.call("log_rows", v0, rows) + log_weights)
+        scores = np.nan_to_num(model.call("scores", v0, rows))
+        data["c0"] = weights @ c
+        data["J"] = (c * weights[:, None]).T @ (scores - weights @ scores)
+    if varied:
+        data |= {"noise": np.where(latent, 0.0, measured.variances), "error": error, "V0": base.covariance}
+        data |= {"latent": measured.variances[latent], "where": np.eye(measured.value.size)[latent]}
+    else:
+        factor = np.linalg.cholesky(whole)
+        for name in ("z", "m0", "J0", "c0", "J", "B"):
+            data[name] = np.linalg.solve(factor, data[name])
+        data["c"] = np.linalg.solve(factor, c.T).T
+    if problem.public is not None:
+        data["public"] = problem.public
+    flags = (varied, closed, model.points is not None, problem.rows is None, problem.public is not None)
+    share = float((np.diag(error) / np.diag(whole)).max())
+    size = reference.w.size + int(latent.sum())
+    return Target("joint" if joint else "pooled", data, _density(model, flags), size, share)
+
+
+def _whitened(reference: Reference, problem: Problem) -> Array:
+    """Return A in such units that the pooled statistic has about a unit covariance."""
+    _, n = problem.split(reference.w)
+    noisy = n * reference.at.covariance + np.diag(problem.measured.variances)
+    spread = reference.projection @ noisy @ reference.projection.T
+    values, vectors = np.linalg.eigh((spread + spread.T) / 2.0)
+    kept = values > values.max() * 1e-12
+    return np.asarray((vectors[:, kept] / np.sqrt(values[kept])).T @ reference.projection)
+
+
+def _rows(problem: Problem, reference: Reference, seed: int, points: Array | None) -> tuple[Rows, Array]:
+    """Return rows and −ln q of each: all that there are, with 0, or some from a mixture over likely parameters."""
+    model = problem.model
+    if model.points is not None:
+        return model.points, np.zeros(len(model.points["x"]))
+    v0, n = problem.split(reference.w)
+    variances = np.diag(reference.at.covariance)
+    if points is None:
+        rng = np.random.default_rng(seed)
+        steps = rng.standard_normal((POINTS - 1, reference.w.size)) @ reference.root.T
+        moves = steps[:, : v0.size]
+        away = np.einsum("ij,jk,ik->i", moves, reference.at.fisher, moves)
+        moves = moves * np.minimum(1.0, np.sqrt(SPREAD / np.maximum(away, 1e-300)))[:, None]
+        centres = np.vstack([v0, v0 + moves])
+    else:
+        centres = np.vstack([v0, points[:, : v0.size]])
+    width = float(np.trace(reference.root[: v0.size].T @ reference.at.fisher @ reference.root[: v0.size]))
+    rows_left = n * float((n * variances / (n * variances + problem.measured.variances)).max())
+    each = int(min(max(ENOUGH * rows_left * min(width, 1.0), ROWS[0]), ROWS[1])) // len(centres)
+    return mixed_rows(model, centres, each, seed)
+
+
+def mixed_rows(model: RowModel, centres: Array, each: int, seed: int) -> tuple[Rows, Array]:
+    """Return rows drawn from the model at several parameters, and −ln of the density of their mixture."""
+    drawn = [model.draw(v, each, seed * 7919 + 104729 + i) for i, v in enumerate(centres)]
+    rows = {part: np.concatenate([some[part] for some in drawn]) for part in ("x", "codes")}
+    densities = np.stack([model.call("log_rows", v, rows) for v in centres])
+    top = densities.max(axis=0)
+    return rows, -(top + np.log(np.mean(np.exp(densities - top), axis=0)))
+
+
+def _shares(log_weights: Array) -> Array:
+    shares = np.exp(log_weights - log_weights.max())
+    return np.asarray(shares / shares.sum())
+
+
+def _density(model: RowModel, flags: tuple[bool, ...]) -> Callable[[Any, Any], Any]:
+    """Return the density's function, one for each model and form, so that it is compiled once."""
+    key = ("density", flags)
+    if key not in model.compiled:
+        model.compiled[key] = partial(_log_density, model, *flags)
+    density: Callable[[Any, Any], Any] = model.compiled[key]
+    return density
+
+
+def _log_density(
+    model: RowModel,
+    varied: bool,
+    closed: bool,
+    finite: bool,
+    counted: bool,
+    public: bool,
+    data: Any,
+    u: Any,
+) -> Any:
+    """Return the log-density of the posterior at u, up to a constant."""
+    size = data["w0"].size
+    move = data["root"] @ u[:size]
+    w = data["w0"] + move
+    v, moved = (w[:-1], move[:-1]) if counted else (w, move)
+    n = jnp.exp(w[-1] if counted else data["log_rows"])
+    bend = jnp.zeros(data["z"].size)
+    if not closed:
+        log_weights = model.log_rows(v, data["rows"]) + data["log_weights"]
+        shares = jnp.exp(log_weights) if finite else jax.nn.softmax(log_weights)
+        moment = shares @ data["c"]
+        bend = moment if finite else data["J0"] @ moved + moment - data["c0"] - data["J"] @ moved
+    if model.knows_moments:
+        bend = bend + data["B"] @ (model.expectations(v) - data["moments"])
+    difference = data["z"] - n * (data["m0"] + bend)
+    total = model.log_prior(v)
+    if varied:
+        spread = data["V0"]
+        if finite:
+            centred = data["c"] - moment
+            spread = (centred * shares[:, None]).T @ centred
+        covariance = n * spread + jnp.diag(data["noise"]) + data["error"]
+        latent = u[size:]
+        variances = data["latent"] * jnp.exp(latent)
+        covariance = covariance + data["where"].T @ (variances[:, None] * data["where"])
+        total = total + jnp.sum(latent - jnp.exp(latent))
+        factor = jnp.linalg.cholesky(covariance)
+        difference = jax.scipy.linalg.solve_triangular(factor, difference, lower=True)
+        total = total - jnp.sum(jnp.log(jnp.diagonal(factor)))
+    total = total - 0.5 * jnp.sum(difference**2)
+    if public:
+        total = total + jnp.sum(model.log_rows(v, data["public"]))
+    return jnp.where(jnp.isnan(total), -jnp.inf, total)
+
+
+def effective_share(problem: Problem, target: Target, w: Array) -> Array:
+    """Return, for some parameters, what share of the rows the weights use (Kish), to tell whether they still cover."""
+    if problem.model.points is not None:
+        return np.ones(len(w))
+    found = []
+    with double_precision():
+        for one in w:
+            v, _ = problem.split(one)
+            shares = _shares(problem.model.call("log_rows", v, target.data["rows"]) + target.data["log_weights"])
+            found.append(1.0 / float((shares**2).sum()) / len(shares))
+    return np.array(found)

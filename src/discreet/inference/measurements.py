@@ -1,0 +1,206 @@
+"""Measurements: releases together with what was asked, of one data set, to be inferred from jointly.
+
+Given the rows, releases are independent: each is a sum of what every row contributed, and its own noise. Given the
+parameters of a model they are not, since the same rows are in all of them. So all releases of a data set stand side by
+side here as one sum of one long contribution, also those whose question followed from earlier releases: once these
+are known, a question is a fixed function of a row, and the density of all releases given the rows is the product of
+the noise's densities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.door import Answer, Query, Release
+from discreet.guarantees import Neighbors
+from discreet.inference.row_model import Layout, Rows
+from discreet.mechanisms import FactoredChoice
+from discreet.noise import DiscreteGaussianNoise, GaussianNoise, GeometricNoise, LaplaceNoise
+from discreet.records import Block, Space
+
+__all__ = ["Measurement", "Measurements", "measured_in"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """A release, and the question that it answers."""
+
+    question: Query
+    release: Release
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The numeric columns that the question sees."""
+        return tuple(self.release.declared.get("columns") or (f"x{j}" for j in range(self.question.dimension)))
+
+    @property
+    def category_columns(self) -> tuple[str, ...]:
+        """The columns of categories that it sees."""
+        return tuple(self.release.declared.get("category_columns") or ())
+
+    @property
+    def laplace(self) -> bool:
+        """Whether the noise is Laplace, or Gaussian."""
+        return isinstance(self.release.law, LaplaceNoise | GeometricNoise)
+
+
+@dataclass(frozen=True, eq=False)
+class Measurements:
+    """All that was released of one data set.
+
+    Attributes
+    ----------
+    each : tuple of Measurement
+    layout : Layout
+        The columns that any of them sees.
+    chosen : tuple of FactoredChoice
+        Draws of the factored exponential mechanism from the same rows.
+    """
+
+    each: tuple[Measurement, ...]
+    layout: Layout
+    chosen: tuple[FactoredChoice, ...] = ()
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """All of them."""
+        return (*(one.release for one in self.each), *(one.release for one in self.chosen))
+
+    @property
+    def value(self) -> Array:
+        """All released numbers, one after the other."""
+        return np.concatenate([one.release.value for one in self.each])
+
+    @property
+    def variances(self) -> Array:
+        """The variance of the noise on each of them."""
+        return np.concatenate([np.full(one.release.value.size, one.release.law.variance) for one in self.each])  # type: ignore[union-attr]
+
+    @property
+    def laplace(self) -> NDArray[np.bool_]:
+        """Which of them have Laplace noise."""
+        return np.concatenate([np.full(one.release.value.size, one.laplace) for one in self.each])
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, where that is public."""
+        known = {release.size.rows for release in self.releases}
+        return known.pop() if len(known) == 1 else None
+
+    @property
+    def neighbors(self) -> Neighbors:
+        """The relation of all of them."""
+        return self.releases[0].neighbors
+
+    def contributions(self, rows: Rows) -> Array:
+        """Return what each row contributes to all of them, shape (n, numbers)."""
+        whole = self.layout.block(rows)
+        return np.concatenate([self._of(one, whole) for one in self.each], axis=1)
+
+    def _of(self, one: Measurement, whole: Block) -> Array:
+        x = whole.x[:, [self.layout.columns.index(name) for name in one.columns]]
+        codes = whole.codes[:, [self.layout.category_columns.index(name) for name in one.category_columns]]
+        return np.asarray(one.question.contributions(Block(_within(one, x), codes)), dtype=np.float64)
+
+
+def _within(one: Measurement, x: Array) -> Array:
+    """Return rows moved into the declared space, as a curator does before any question sees them."""
+    declared = one.release.declared.get("space")
+    if declared is None or not x.shape[1]:
+        return x
+    return np.asarray(Space.from_dict(declared).clip(x), dtype=np.float64)
+
+
+def measured_in(what: Any) -> Measurements:
+    """Return the measurements in whatever holds releases.
+
+    Parameters
+    ----------
+    what : Release, Answer, fitted estimator, (Query, Release), or several of them
+        With the question beside it where a user wrote it, since a release does not know that one.
+    """
+    everything = tuple(_each(what))
+    if not everything:
+        raise ValueError("releases: expected at least one")
+    found = tuple(one for one in everything if isinstance(one, Measurement))
+    chosen = tuple(one for one in everything if isinstance(one, FactoredChoice))
+    releases = [one.release for one in everything]
+    relations = {release.neighbors for release in releases}
+    if len(relations) > 1:
+        raise ValueError(
+            "releases: expected all of them under one neighbour relation, got add-remove and replace-one; they are of "
+            "differently declared data: infer from each apart"
+        )
+    names = {release.dataset for release in releases}
+    if len(names) > 1:
+        raise ValueError(
+            f"releases: expected all of one data set, got {sorted(map(str, names))}; infer from each apart, or give "
+            "the curator one name for both"
+        )
+    conditions = {release.declared.get("where") for release in releases}
+    if len(conditions) > 1:
+        raise ValueError(
+            f"releases: expected all of the same rows, got rows where {sorted(map(str, conditions))}; infer from each "
+            "apart"
+        )
+    seen = [one.columns for one in found] + [tuple(one.release.declared.get("columns") or ()) for one in chosen]
+    return Measurements(found, Layout(tuple(dict.fromkeys(sum(seen, ()))), *_categories(releases)), chosen)
+
+
+def _categories(releases: Sequence[Release]) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]]:
+    """Return the columns of categories that any release sees, and their declared values."""
+    categories: dict[str, tuple[Any, ...]] = {}
+    for release in releases:
+        names, values = (release.declared.get(part) or () for part in ("category_columns", "categories"))
+        for name, some in zip(names, values, strict=True):
+            if categories.setdefault(name, tuple(some)) != tuple(some):
+                raise ValueError(f"releases: expected the same categories of {name!r} in all of them")
+    return tuple(categories), tuple(categories.values())
+
+
+def _each(what: Any) -> Iterable[Measurement | FactoredChoice]:
+    if isinstance(what, Release):
+        yield _measurement(what.question, what)
+    elif isinstance(what, FactoredChoice):
+        yield what
+    elif isinstance(what, Answer):
+        yield from _each(what.releases)
+    elif hasattr(what, "releases_"):
+        yield from _each(what.releases_)
+    elif isinstance(what, tuple) and len(what) == 2 and isinstance(what[0], Query) and isinstance(what[1], Release):
+        yield _measurement(*what)
+    elif isinstance(what, Iterable) and not isinstance(what, str | bytes):
+        for one in what:
+            yield from _each(one)
+    elif hasattr(what, "get_params"):
+        raise ValueError(f"{type(what).__name__}: expected a fitted one; call fit first")
+    else:
+        raise ValueError(
+            f"releases={type(what).__name__}: expected releases, answers of statistics, or a fitted estimator"
+        )
+
+
+def _measurement(question: Any, release: Release) -> Measurement:
+    name = release.query
+    if question is None:
+        raise ValueError(
+            f"releases: expected the question beside the release of {name!r}, since it is not one of this library or "
+            "the release was made by hand; write (query, release)"
+        )
+    if release.passage != "additive" or not isinstance(question, Query):
+        raise ValueError(
+            f"releases: expected sums with Gaussian or Laplace noise, but {name!r} is a {release.passage} release, "
+            "whose density this does not know; of FactoredExponential give the answer that draw returned"
+        )
+    if not isinstance(release.law, GaussianNoise | DiscreteGaussianNoise | LaplaceNoise | GeometricNoise):
+        raise ValueError(f"releases: expected Gaussian or Laplace noise on {name!r}, got {release.law!r}")
+    if question.size != release.value.size:
+        raise ValueError(f"releases: expected {question.size} numbers of {name!r}, as its question has")
+    return Measurement(question, release)

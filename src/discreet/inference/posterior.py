@@ -1,0 +1,229 @@
+"""A posterior: draws of what releases say about the parameters, and everything that can be read off them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import arviz_base
+import arviz_stats
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arguments import choice, integer, probability
+from discreet.guarantees import Guarantee
+from discreet.inference.built import Built
+from discreet.inference.row_model import RowModel
+
+__all__ = ["Diagnostics", "InferenceWarning", "Posterior", "data_tree"]
+
+Array = NDArray[np.float64]
+
+R_HAT, SHARE_OF_DRAWS, DIVERGENT = 1.05, 0.1, 0.005
+LIKELY = 100  # parameters that predictive rows are drawn at
+AVERAGED = 400  # draws that a prediction is averaged over
+
+
+class InferenceWarning(UserWarning):
+    """The chains, or the likelihood, are not to be trusted as they are."""
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """What is to be said of the chains.
+
+    Attributes
+    ----------
+    r_hat : float
+        The largest of all quantities; near 1 where the chains agree.
+    ess : float
+        The smallest effective number of draws, of the bulk or the tails.
+    divergences : int
+    draws : int
+        Of all chains together.
+    covered : float
+        The share of the Monte Carlo rows that weights leave in use, at the least covered of the draws looked at; 1
+        where none are needed.
+    """
+
+    r_hat: float
+    ess: float
+    divergences: int
+    draws: int
+    covered: float = 1.0
+
+    @property
+    def complaints(self) -> list[str]:
+        """What is wrong, in words; empty where nothing is."""
+        found = []
+        if not self.r_hat <= R_HAT:
+            found.append(
+                f"the chains do not agree (R-hat {self.r_hat:.3f}, expected at most {R_HAT}): draw more, with "
+                "draws=… and warmup=…, or give a prior that says more"
+            )
+        if not self.ess >= SHARE_OF_DRAWS * self.draws:
+            found.append(f"{self.draws} draws are worth only {self.ess:.0f} independent ones: draw more, with draws=…")
+        if self.divergences > DIVERGENT * self.draws:
+            found.append(
+                f"{self.divergences} of {self.draws} transitions diverged: the posterior has a corner that the chains "
+                "cannot enter; write the model in other parameters, or narrow its priors"
+            )
+        if self.covered < 0.01:
+            found.append(
+                f"the posterior is so wide that the Monte Carlo rows hardly cover it ({self.covered:.2%} of them are "
+                "used at some draws): narrow the priors, or measure with more budget"
+            )
+        return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior:
+    """Draws from the posterior over a model's parameters, given what was released.
+
+    Attributes
+    ----------
+    data : xarray.DataTree
+        As ArviZ has it: the groups ``posterior`` and ``sample_stats``.
+    likelihood : str
+        How the releases entered: ``"joint"`` (all numbers, central limit), ``"pooled"`` (as many combinations of them
+        as there are parameters, central limit) or ``"exact"`` (over the hidden rows).
+    diagnostics : Diagnostics
+    guarantee : Guarantee or None
+        That of the releases: a posterior costs nothing more. None where it is not known here.
+    """
+
+    data: Any
+    likelihood: str
+    diagnostics: Diagnostics
+    guarantee: Guarantee | None
+    vectors: Array = field(repr=False)
+    row_model: RowModel = field(repr=False)
+    built: Built = field(repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What has a posterior here."""
+        return tuple(map(str, self.data["posterior"].data_vars))
+
+    def draws(self, name: str) -> Array:
+        """Return all draws of a quantity, of all chains one after the other, shape (draws, …)."""
+        choice("name", name, self.names)
+        values = np.asarray(self.data["posterior"][name].values)
+        return values.reshape(-1, *values.shape[2:])
+
+    def mean(self, name: str) -> Array:
+        """Return the posterior mean of a quantity."""
+        return np.asarray(self.draws(name).mean(axis=0))
+
+    def interval(self, name: str, level: float = 0.9) -> tuple[Array, Array]:
+        """Return lower and upper limits, between which each number lies with probability ``level``.
+
+        As much is left out below as above. They speak of the people that the rows were drawn from: of the noise and of
+        the sampling.
+        """
+        inside = probability("level", level, accepted="a probability in (0, 1), for example 0.9")
+        low, high = np.quantile(self.draws(name), [(1.0 - inside) / 2.0, (1.0 + inside) / 2.0], axis=0)
+        return low, high
+
+    def summary(self) -> Any:
+        """Return a table of means, intervals and diagnostics, one line a number."""
+        return arviz_stats.summary(self.data)
+
+    def sample_predictive(self, count: int, *, seed: int | None = None) -> Any:
+        """Return new rows, from parameters drawn from the posterior: synthetic data that know their uncertainty.
+
+        Parameters
+        ----------
+        count : int
+        seed : int, optional
+            Rows are public, so a seed is fine here.
+
+        Returns
+        -------
+        array of shape (count, columns), and where there are categories the declared value of each row, one array a
+        column of categories.
+        """
+        count = integer("count", count, least=1)
+        rng = np.random.default_rng(seed)
+        chosen = self.vectors[rng.integers(len(self.vectors), size=min(count, LIKELY))]
+        each = -(-count // len(chosen))
+        some = [self.row_model.draw(v, each, int(rng.integers(2**31))) for v in chosen]
+        order = rng.permutation(each * len(chosen))[:count]
+        x, codes = (np.concatenate([rows[part] for rows in some])[order] for part in ("x", "codes"))
+        declared = (self.built.labels,) if self.built.labels else self.row_model.layout.categories
+        values = [np.asarray(given)[codes[:, j]] for j, given in enumerate(declared)]
+        if not values:
+            return x
+        return (x, *values) if x.shape[1] else values[0]
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class for each row, averaged over the posterior; classes sorted."""
+        if self.built.predict_proba is None:
+            raise AttributeError("predict_proba: expected the posterior of a classifier; this is not one")
+        return self._averaged(self.built.predict_proba, X)
+
+    def predict(self, X: Any) -> Any:
+        """Return the likeliest class of each row, or what is expected of the target of a regression."""
+        if self.built.predict is not None:
+            return self._averaged(self.built.predict, X)
+        return np.array(sorted(self.built.labels))[self.predict_proba(X).argmax(axis=1)]
+
+    def _averaged(self, one: Callable[[Mapping[str, Array], Array], Array], X: Any) -> Array:
+        rows = np.asarray(X, dtype=np.float64)
+        draws = {name: self.draws(name) for name in self.names}
+        every = range(0, len(self.vectors), max(1, len(self.vectors) // AVERAGED))
+        return np.asarray(np.mean([one({name: draws[name][i] for name in draws}, rows) for i in every], axis=0))
+
+    def complain(self) -> Posterior:
+        """Warn of what is wrong with the chains, and return self."""
+        for complaint in self.diagnostics.complaints:
+            warnings.warn(f"posterior: {complaint}", InferenceWarning, stacklevel=3)
+        return self
+
+    def __repr__(self) -> str:
+        says = self.diagnostics
+        good = "; ".join(says.complaints) or "chains agree"
+        shapes = ", ".join(f"{name}{list(self.draws(name).shape[1:])}" for name in self.names)
+        return (
+            f"<Posterior of {shapes}: {says.draws} draws worth {says.ess:.0f} or more, R-hat {says.r_hat:.3f}, "
+            f"{says.divergences} divergences, {self.likelihood} likelihood; {good}>"
+        )
+
+
+def data_tree(
+    values: Mapping[str, Array],
+    diverging: NDArray[np.bool_],
+    dims: Mapping[str, Sequence[str]],
+    coords: Mapping[str, Sequence[Any]],
+    facts: Mapping[str, Any],
+) -> Any:
+    """Return draws as ArviZ has them, with what is public about their making as attributes."""
+    used = {axis for axes in dims.values() for axis in axes}
+    tree = arviz_base.from_dict(
+        {"posterior": dict(values), "sample_stats": {"diverging": diverging}},
+        dims={name: list(axes) for name, axes in dims.items() if name in values},
+        coords={axis: list(names) for axis, names in coords.items() if axis in used},
+    )
+    tree.attrs.update(facts)
+    return tree
+
+
+def diagnosed(tree: Any, covered: float) -> Diagnostics:
+    """Return what is to be said of the chains of a data tree."""
+    posterior = tree["posterior"].dataset
+    count = int(posterior.sizes["chain"] * posterior.sizes["draw"])
+
+    def extreme(values: Any, pick: Callable[[Any], Any]) -> float:
+        numbers = np.concatenate([np.ravel(values[name]) for name in values.data_vars])
+        numbers = numbers[
+            np.isfinite(numbers)
+        ]  # a number that never changes, as the diagonal of a correlation, has none
+        return float(pick(numbers)) if numbers.size else float("nan")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        r_hat = extreme(arviz_stats.rhat(posterior), np.max)
+        ess = min(extreme(arviz_stats.ess(posterior, method=way), np.min) for way in ("bulk", "tail"))
+    return Diagnostics(r_hat, ess, int(tree["sample_stats"]["diverging"].sum()), count, covered)

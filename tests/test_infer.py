@@ -1,0 +1,334 @@
+"""``dp.infer``: the central-limit posterior from releases, what it refuses, and what is read off it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+import pytest
+
+import discreet as dp
+from discreet.door.release import Release
+from discreet.inference import InferenceWarning, Posterior
+from discreet.inference.built_for import built_for
+from discreet.inference.measurements import measured_in
+from discreet.inference.posterior import Diagnostics
+from discreet.inference.public_rows import public_rows
+from discreet.inference.reference import Problem, find_reference
+from discreet.inference.row_model import Layout, row_model
+from discreet.mechanisms import FactoredExponential
+from discreet.records import Block
+
+BOX = dp.Box([-20.0, -20.0], [20.0, 20.0])
+TRUTH, SPREAD = np.array([3.0, -1.0]), np.array([2.0, 1.0])
+N = 1500
+
+
+def two_columns():
+    centre = numpyro.sample("centre", dist.Normal(0.0, 10.0).expand([2]).to_event(1))
+    spread = numpyro.sample("spread", dist.LogNormal(0.5, 1.0).expand([2]).to_event(1))
+    numpyro.deterministic("variance", spread**2)
+    numpyro.sample("row", dist.Normal(centre, spread).to_event(1))
+
+
+def rows(seed=0, count=N):
+    return TRUTH + SPREAD * np.random.default_rng(seed).standard_normal((count, 2))
+
+
+def complete(data, neighbors="replace-one"):
+    """Return a curator whose number of rows is public under replace-one."""
+    from discreet.records import as_records
+
+    return dp.Curator(as_records(data, space=BOX, missing="fill"), neighbors=neighbors)
+
+
+@pytest.fixture(scope="module")
+def measured():
+    curator = complete(rows())
+    first = curator.measure(dp.Moments(curator.space), dp.GaussianLoss(0.5))
+    centre = first["first"] / N * np.asarray(BOX.scale)
+    narrow = dp.Moments(curator.space, weights=(0.1, 0.1, 0.8))
+    return centre, [first, curator.measure(narrow, dp.GaussianLoss(0.4))]
+
+
+@pytest.fixture(scope="module")
+def posterior(measured):
+    return dp.infer(measured[1], model=two_columns, chains=2, draws=300, warmup=200, seed=3)
+
+
+class TestPosterior:
+    def test_it_knows_noise_and_sampling(self, posterior, measured):
+        """The centre's posterior is normal, of a variance that can be computed by hand; the noise comes on top."""
+        scale = float(np.asarray(BOX.scale)[0])
+        noises = [
+            release.law.variance / release.parts["first"].weight ** 2 * scale**2 / N**2 for release in measured[1]
+        ]
+        by_hand = np.sqrt(SPREAD**2 / N + 1.0 / np.sum(1.0 / np.array(noises)))
+        found = posterior.draws("centre").std(axis=0)
+        assert np.all(np.abs(found / by_hand - 1.0) < 0.25)  # 600 draws worth about 300: 4 % a deviation
+        # Two columns, each within 6.5 deviations but for 1e-10
+        assert np.all(np.abs(posterior.mean("centre") - TRUTH) < 6.5 * by_hand)
+
+    def test_what_can_be_read_off(self, posterior):
+        assert posterior.names == ("centre", "spread", "variance")
+        low, high = posterior.interval("centre", 0.8)
+        assert low.shape == (2,)
+        assert np.all(low < posterior.mean("centre"))
+        assert np.all(high > posterior.mean("centre"))
+        np.testing.assert_allclose(posterior.draws("variance"), posterior.draws("spread") ** 2)
+        assert posterior.likelihood == "joint"
+        assert posterior.guarantee is None
+        assert "draws" in repr(posterior)
+        assert list(posterior.data["posterior"].data_vars) == ["centre", "spread", "variance"]
+        assert posterior.data.attrs["neighbors"] == "replace-one"
+        assert posterior.summary().shape[0] == 6
+
+    def test_predictive_rows(self, posterior):
+        drawn = posterior.sample_predictive(4000, seed=1)
+        assert drawn.shape == (4000, 2)
+        # 4000 rows and 100 draws of the centre: within 7 standard errors
+        assert np.all(np.abs(drawn.mean(axis=0) - TRUTH) < 1.5)
+        with pytest.raises(ValueError, match="count"):
+            posterior.sample_predictive(0)
+        with pytest.raises(AttributeError, match="classifier"):
+            posterior.predict_proba(np.zeros((1, 2)))
+
+    def test_wrong_names_and_levels(self, posterior):
+        with pytest.raises(ValueError, match="centre"):
+            posterior.interval("middle")
+        with pytest.raises(ValueError, match="level"):
+            posterior.interval("centre", 1.5)
+
+    def test_the_chains_are_complained_of(self):
+        assert not Diagnostics(1.01, 500.0, 0, 1000).complaints
+        bad = Diagnostics(1.3, 20.0, 100, 1000, 0.001).complaints
+        assert [word for word in ("R-hat", "independent", "diverged", "cover") if any(word in one for one in bad)]
+        assert len(bad) == 4
+        shown = Posterior(None, "joint", Diagnostics(1.3, 900.0, 0, 1000), None, np.zeros((1, 1)), None, None)
+        with pytest.warns(InferenceWarning, match="R-hat"):
+            shown.complain()
+
+
+class TestReference:
+    def test_releases_are_joint_and_not_a_product(self):
+        """The same sum twice with next to no noise says no more than once: rows are in both."""
+        curator = complete(rows())
+        releases = [curator.measure(dp.Sum(curator.space), dp.GaussianLoss(50.0)) for _ in range(3)]
+
+        def centre_alone():
+            centre = numpyro.sample("centre", dist.Normal(0.0, 10.0).expand([2]).to_event(1))
+            numpyro.sample("row", dist.Normal(centre, np.array([2.0, 1.0])).to_event(1))
+
+        deviations = []
+        for some in (releases[:1], releases):
+            measured = measured_in(some)
+            problem = Problem(row_model(centre_alone, measured.layout), measured, float(N))
+            reference = find_reference(problem, np.zeros(2), 0)
+            deviations.append(np.sqrt(np.diag(np.linalg.inv(reference.precision))))
+        np.testing.assert_allclose(deviations[0], SPREAD / math.sqrt(N), rtol=0.1)
+        np.testing.assert_allclose(deviations[1], deviations[0], rtol=0.02)
+
+    def test_near_the_border_of_a_support(self):
+        """Where nearly all rows are heads the search must not run away."""
+        heads = np.repeat([1.0, 0.0], [99, 1])[:, None]
+        curator = dp.Curator(heads, space=dp.Box(0.0, 1.0))
+        releases = [curator.measure(dp.Sum(curator.space), dp.LaplaceLoss(0.15)) for _ in range(3)]
+
+        def coin():
+            chance = numpyro.sample("chance", dist.Uniform(0.0, 1.0))
+            numpyro.sample("x0", dist.Bernoulli(chance))
+
+        measured = measured_in(releases)
+        model = row_model(coin, measured.layout)
+        reference = find_reference(Problem(model, measured, 100.0), model.vector({"chance": 0.5}), 0)
+        assert abs(float(reference.w[0])) < 30.0
+
+
+class TestMeasurements:
+    def test_what_each_row_contributed(self, measured):
+        """The contributions of the very rows sum to what was released, but for the noise."""
+        found = measured_in(measured[1])
+        sums = found.contributions({"x": rows(), "codes": np.zeros((N, 0))}).sum(axis=0)
+        # 12 numbers, each beyond 7 deviations with probability 3e-12
+        assert np.all(np.abs(found.value - sums) < 7.0 * np.sqrt(found.variances))
+        assert found.rows == N
+
+    def test_files_and_pairs(self, measured):
+        again = [Release.from_json(release.to_json()) for release in measured[1]]
+        one, other = measured_in(measured[1]), measured_in(tuple(again))
+        block = {"x": rows(count=50), "codes": np.zeros((50, 0))}
+        np.testing.assert_array_equal(one.contributions(block), other.contributions(block))
+        pair = measured_in((measured[1][0].question, measured[1][0]))
+        assert len(pair.each) == 1
+
+    def test_columns_of_different_releases(self):
+        curator = dp.Curator(rows(), space=BOX)
+        answers = [dp.statistics.mean(curator, column, epsilon=0.5, delta=1e-6) for column in ("x0", "x1")]
+        found = measured_in([answer.releases for answer in answers])
+        assert found.layout.columns == ("x0", "x1")
+        assert found.contributions({"x": rows(count=5), "codes": np.zeros((5, 0))}).shape == (5, found.value.size)
+
+    def test_refusals(self, measured):
+        add_remove = complete(rows(), "add-remove")
+        other = add_remove.measure(dp.Sum(BOX), dp.GaussianLoss(1.0, "add-remove"))
+        with pytest.raises(ValueError, match="neighbour relation"):
+            measured_in([*measured[1], other])
+        named = dp.Curator(rows(), space=BOX, name="elsewhere").measure(dp.Sum(BOX), dp.GaussianLoss(1.0))
+        unnamed = dp.Curator(rows(), space=BOX).measure(dp.Sum(BOX), dp.GaussianLoss(1.0))
+        with pytest.raises(ValueError, match="one data set"):
+            measured_in([named, unnamed])
+        some = dp.Curator(rows(), space=BOX).where("x0 > 0").measure(dp.Sum(BOX), dp.GaussianLoss(1.0))
+        with pytest.raises(ValueError, match="same rows"):
+            measured_in([some, unnamed])
+        schema = dp.Schema({"kind": dp.Category(["a", "b"])})
+        mode = dp.Curator(np.zeros((5, 1)), schema=schema).measure(dp.Mode(2), dp.PureLoss(1.0))
+        with pytest.raises(ValueError, match="selection"):
+            measured_in(mode)
+        with pytest.raises(ValueError, match="question beside"):
+            measured_in(Release.from_dict(unnamed.to_dict() | {"asked": None}))
+        for nothing in ([], 3):
+            with pytest.raises(ValueError, match="expected"):
+                measured_in(nothing)
+        with pytest.raises(ValueError, match="fit first"):
+            measured_in(dp.GaussianMixture(2))
+
+
+class TestModels:
+    LAYOUT = Layout(("a", "b"), ("kind",), (("x", "y"),))
+
+    def test_sites_that_do_not_fit(self):
+        def nothing():
+            numpyro.sample("theta", dist.Normal(0.0, 1.0))
+
+        def too_long():
+            theta = numpyro.sample("theta", dist.Normal(0.0, 1.0))
+            numpyro.sample("row", dist.Normal(theta, 1.0).expand([3]).to_event(1))
+
+        def unlabelled():
+            theta = numpyro.sample("theta", dist.Normal(0.0, 1.0))
+            numpyro.sample("row", dist.Normal(theta, 1.0).expand([2]).to_event(1))
+
+        def hidden():
+            z = numpyro.sample("z", dist.Bernoulli(0.5))
+            numpyro.sample("row", dist.Normal(1.0 * z, 1.0).expand([2]).to_event(1))
+            numpyro.sample("label", dist.Bernoulli(0.5))
+
+        def fixed():
+            numpyro.sample("row", dist.Normal(0.0, 1.0).expand([2]).to_event(1))
+            numpyro.sample("label", dist.Bernoulli(0.5))
+
+        def broken():
+            raise RuntimeError("no")
+
+        for model, says in (
+            (nothing, "'row'"), (too_long, "shape"), (unlabelled, "categories"), (hidden, "discrete"),
+            (fixed, "parameter"), (broken, "RuntimeError"),
+        ):  # fmt: skip
+            with pytest.raises(ValueError, match=says):
+                row_model(model, self.LAYOUT)
+
+    def test_public_rows(self):
+        found = public_rows((np.ones((3, 2)), ["x", "y", "x"]), self.LAYOUT)
+        assert found["codes"].ravel().tolist() == [0, 1, 0]
+        for wrong in (
+            np.ones((3, 2)), (np.ones((3, 3)), ["x"] * 3), (np.ones((3, 2)), ["z"] * 3), (np.ones((3, 2)), ["x"] * 2),
+            (np.full((3, 2), np.nan), ["x"] * 3),
+        ):  # fmt: skip
+            with pytest.raises(ValueError, match="public"):
+                public_rows(wrong, self.LAYOUT)
+
+    def test_what_releases_do_not_determine(self):
+        curator = complete(rows())
+        release = curator.measure(dp.Sum(curator.space), dp.GaussianLoss(1.0))
+
+        def together():
+            one, other = (numpyro.sample(name, dist.Normal(0.0, 5.0)) for name in ("one", "other"))
+            numpyro.sample("row", dist.Normal(jnp_vector(one + other), 1.0).to_event(1))
+
+        with pytest.raises(ValueError, match="undetermined='prior'"):
+            dp.infer(release, model=together, seed=0)
+
+    def test_the_number_of_rows_must_be_known(self):
+        curator = complete(rows(), "add-remove")
+        release = curator.measure(dp.Sum(curator.space), dp.GaussianLoss(1.0, "add-remove"))
+
+        def centre_alone():
+            centre = numpyro.sample("centre", dist.Normal(0.0, 5.0).expand([2]).to_event(1))
+            numpyro.sample("row", dist.Normal(centre, 1.0).to_event(1))
+
+        with pytest.raises(ValueError, match="rows=None"):
+            dp.infer(release, model=centre_alone, seed=0)
+
+    @pytest.mark.parametrize(
+        ("wrong", "says"),
+        [
+            ({"model": 3}, "model"),
+            ({"likelihood": "best"}, "likelihood"),
+            ({"rows": 7}, "rows"),
+            ({"rows": -1}, "rows"),
+            ({"draws": 0}, "draws"),
+            ({"chains": 0}, "chains"),
+            ({"undetermined": "maybe"}, "undetermined"),
+            ({"seed": -1}, "seed"),
+        ],
+    )
+    def test_wrong_arguments(self, measured, wrong, says):
+        with pytest.raises(ValueError, match=says):
+            dp.infer(measured[1], **({"model": two_columns} | wrong))
+
+    def test_what_has_no_model(self):
+        fitted = dp.KMeans(2, epsilon=1.0, delta=1e-6, bounds=dp.Ball(20.0)).fit(rows())
+        with pytest.raises(ValueError, match="KMeans"):
+            dp.infer(fitted)
+        release = complete(rows()).measure(dp.Sum(BOX), dp.GaussianLoss(1.0))
+        with pytest.raises(ValueError, match="model"):
+            dp.infer(release)
+
+
+def jnp_vector(value):
+    """Return the same number for both columns."""
+    import jax.numpy as jnp
+
+    return jnp.stack([value, value])
+
+
+def test_a_loaded_estimator_has_the_same_model():
+    mixture = dp.GaussianMixture(2, epsilon=2.0, delta=1e-6, bounds=dp.Ball(20.0)).fit(rows())
+    loaded = dp.GaussianMixture.from_json(mixture.to_json())
+    one, other = measured_in(mixture), measured_in(loaded)
+    block = {"x": rows(count=20), "codes": np.zeros((20, 0))}
+    np.testing.assert_array_equal(one.contributions(block), other.contributions(block))
+    assert built_for(loaded, other).model is built_for(mixture, one).model
+    for each in other.each:
+        assert each.question.contributions(Block(rows(count=2), np.zeros((2, 0), int))).shape[1] == each.question.size
+
+
+def test_draws_of_the_factored_exponential_mechanism():
+    """Through the same front, alone with the normal likelihood and with sums exactly; 40 rows, 30 of them heads."""
+
+    def score(some, chances):
+        return np.log(np.where(some == 1, chances, 1 - np.array(chances)))
+
+    def coin():
+        chance = numpyro.sample("chance", dist.Uniform(0.0, 1.0))
+        numpyro.sample("x0", dist.Bernoulli(chance))
+
+    from discreet.records import as_records
+
+    heads = as_records(np.repeat([1.0, 0.0], [30, 10])[:, None], space=dp.Box(0.0, 1.0), missing="fill")
+    curator = dp.Curator(heads)
+    mechanism = FactoredExponential(score, np.arange(1, 10) / 10, low=np.log(0.1), high=np.log(0.9))
+    drawn = [mechanism.draw(curator, epsilon=40.0) for _ in range(2)]
+    release = curator.measure(dp.Sum(curator.space), dp.LaplaceLoss(20.0))
+    alone = dp.infer(drawn, model=coin, chains=2, draws=200, warmup=100, seed=0)
+    exact = dp.infer([*drawn, release], model=coin, likelihood="exact", chains=2, draws=300, warmup=100, seed=0)
+    for posterior in (alone, exact):
+        low, high = posterior.interval("chance", 0.999)
+        assert low < 0.75 < high
+        assert high - low < 0.6
+    assert exact.likelihood == "exact"
+    assert exact.data.attrs["least_row_acceptance"] >= exact.data.attrs["least_row_acceptance_proved"] * (1 - 1e-9)
+    with pytest.raises(ValueError, match="likelihood='exact'"):
+        dp.infer([*drawn, release], model=coin, seed=0)

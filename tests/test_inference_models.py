@@ -1,0 +1,333 @@
+"""Models without configuration: densities, starts, closed forms, reports, and refusals."""
+
+from __future__ import annotations
+
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.special import ndtri
+from scipy.stats import multivariate_normal
+from tests.conftest import FALSE_ALARM
+
+import discreet as dp
+from discreet import statistics
+from discreet.inference.built_for import built_for, check_has_model
+from discreet.inference.factor_rows import rotated
+from discreet.inference.logistic_rows import contrasts
+from discreet.inference.measurements import measured_in
+from discreet.inference.regression_rows import lines
+from discreet.inference.relabelling import relabelled
+from discreet.inference.row_model import double_precision, row_model
+from discreet.inference.uniform_priors import SquaredLengths, UniformCorrelations, UniformWeights
+from discreet.inference.whitened_normal import WhitenedChoice, WhitenedMixture, WhitenedNormal
+from discreet.noise import NotPrivateWarning
+
+ROWS = 4000
+RNG = np.random.default_rng(5)
+MEANS = np.array([[0.0, 1.0], [3.0, -1.0]])
+COVARIANCES = np.array([[[1.0, 0.6], [0.6, 2.0]], [[0.5, -0.2], [-0.2, 0.4]]])
+CODES = RNG.integers(0, 2, ROWS)
+X = np.stack([RNG.multivariate_normal(MEANS[k], COVARIANCES[k]) for k in CODES])
+THREE = np.column_stack([X, X.sum(axis=1) + RNG.normal(size=ROWS)])  # columns, the fewest for a factor
+BOX, BALL = dp.Box(-8.0, 8.0), dp.Ball(9.0, center=[0.0, 0.0])
+
+
+def fitted(kind, *data, **given):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotPrivateWarning)
+        return kind(epsilon=4.0, random_state=0, **given).fit(*data)
+
+
+def far(count: int) -> float:
+    """Return how many deviations the largest of so many normal numbers is off with probability FALSE_ALARM."""
+    return float(-ndtri(FALSE_ALARM / (2.0 * count)))
+
+
+# ---- densities ----
+
+
+def test_whitened_densities_are_those_of_gaussians():
+    points = X[:20]
+    weights = np.array([0.3, 0.7])
+    each = np.stack([multivariate_normal(MEANS[k], COVARIANCES[k]).pdf(points) for k in range(2)])
+    roots = np.linalg.cholesky(COVARIANCES)
+
+    @jax.jit  # as one, which compiles sooner than each of its steps
+    def found(key):
+        one, second = WhitenedNormal(MEANS[0], roots[0]), WhitenedChoice(1, MEANS, roots)
+        both = WhitenedMixture(weights, MEANS, roots)
+        slope = jax.grad(lambda root: WhitenedNormal(MEANS[0], root).log_prob(points[0]))(jnp.asarray(roots[0]))
+        densities = [some.log_prob(points) for some in (one, both, second)]
+        moments = (both.mean, both.covariance_matrix, one.covariance_matrix, second.mean)
+        return densities, moments, slope, both.sample(key, (ROWS,))
+
+    with double_precision():
+        densities, (mean, covariance, own, center), slope, drawn = jax.tree.map(np.asarray, found(jax.random.key(0)))
+    np.testing.assert_allclose(densities, np.log([each[0], weights @ each, each[1]]), rtol=1e-10)
+    np.testing.assert_allclose(own, COVARIANCES[0])
+    np.testing.assert_allclose(center, MEANS[1])
+    deviation = np.sqrt(np.diag(covariance) / ROWS)
+    assert np.all(np.abs(drawn.mean(axis=0) - mean) < far(2) * deviation)  # false alarms: FALSE_ALARM
+    step = 1e-6 * np.eye(2)[1][:, None] * np.eye(2)[0]
+    moved = [
+        multivariate_normal(MEANS[0], root @ root.T).logpdf(points[0]) for root in (roots[0] + step, roots[0] - step)
+    ]
+    assert slope[1, 0] == pytest.approx((moved[0] - moved[1]) / 2e-6, rel=1e-6)
+
+
+def test_uniform_priors_draw_what_their_densities_say():
+    # (r + 1)/2 of a uniform correlation of three columns is Beta(3/2, 3/2), so E r² = 1/4 and E r⁴ = 1/8; a flat
+    # weight of three has E w² = 1/6 and E w⁴ = 1/15; χ² has the mean k and the variance 2k. All false alarms together:
+    # FALSE_ALARM.
+    size = 20_000
+
+    @jax.jit
+    def drawn(key):
+        laws = (UniformCorrelations(3), UniformWeights(3), SquaredLengths([3, 1]))
+        return [law.sample(one, (size,)) for law, one in zip(laws, jax.random.split(key, 3), strict=True)]
+
+    with double_precision():
+        roots, weights, squares = map(np.asarray, drawn(jax.random.key(3)))
+    r = np.einsum("nij,nkj->nik", roots, roots)
+    np.testing.assert_allclose(np.diagonal(r, axis1=1, axis2=2), 1.0)
+    for found, mean, fourth in ((r[:, 0, 1], 1 / 4, 1 / 8), (r[:, 1, 2], 1 / 4, 1 / 8), (weights[:, 2], 1 / 6, 1 / 15)):
+        assert abs((found**2).mean() - mean) < far(5) * np.sqrt((fourth - mean**2) / size)
+    for place, freedom in enumerate((3.0, 1.0)):
+        assert abs(squares[:, place].mean() - freedom) < far(5) * np.sqrt(2.0 * freedom / size)
+
+
+# ---- label switching and rotations ----
+
+
+def test_permuted_components_come_back_in_one_order():
+    chains, draws = 2, 50
+    shares = np.broadcast_to([0.2, 0.8], (chains, draws, 2)) + RNG.normal(0.0, 0.01, (chains, draws, 1)) * [1, -1]
+    centers = MEANS + RNG.normal(0.0, 0.1, (chains, draws, 2, 2))
+    spreads = np.broadcast_to(COVARIANCES, (chains, draws, 2, 2, 2)) * RNG.uniform(0.8, 1.2, (chains, draws, 1, 1, 1))
+    flipped = RNG.random((chains, draws)) < 0.5
+    mixed = [np.where(flipped[(..., *[None] * (p.ndim - 2))], p[:, :, ::-1], p) for p in (shares, centers, spreads)]
+    for reference in (slice(None), slice(None, None, -1)):
+        found = relabelled(*mixed, MEANS[reference], COVARIANCES[reference])
+        for part, whole in zip(found, (shares, centers, spreads), strict=True):
+            np.testing.assert_array_equal(part, whole[:, :, reference])
+
+
+def test_components_at_one_place_are_told_apart_by_their_shape():
+    spreads = np.array([np.eye(2), 9.0 * np.eye(2)])
+    shares, centers = np.array([[[0.3, 0.7]]]), np.zeros((1, 1, 2, 2))
+    found = relabelled(shares, centers, spreads[None, None, ::-1], np.zeros((2, 2)), spreads)
+    assert found[0].tolist() == [[[0.7, 0.3]]]
+
+
+def test_loadings_are_rotated_to_the_fit():
+    to, noise = RNG.normal(size=(4, 2)), RNG.uniform(0.5, 2.0, (3, 4))
+    turns = np.array(
+        [[[np.cos(a), s * np.sin(a)], [-np.sin(a), s * np.cos(a)]] for a, s in ((1.0, 1), (2.0, -1), (3.0, 1))]
+    )
+    np.testing.assert_allclose(rotated(to @ turns, noise, to), np.broadcast_to(to, (3, 4, 2)), atol=1e-12)
+
+
+def test_lines_are_those_of_least_squares():
+    y = X @ [1.0, -2.0] + 3.0 + RNG.normal(size=ROWS)
+    joined = np.column_stack([X[:, 0], y, X[:, 1]])
+    mean, covariance = joined.mean(axis=0), np.cov(joined.T, bias=True)
+    for intercept in (True, False):
+        design = np.column_stack([X, np.ones(ROWS)]) if intercept else X
+        found = lines(mean, covariance, 1, intercept=intercept)
+        best, rest = np.linalg.lstsq(design, y, rcond=None)[:2]
+        np.testing.assert_allclose(found["coef"], best[:2], rtol=1e-8)
+        assert found["intercept"] == pytest.approx(best[2] if intercept else 0.0)
+        assert found["noise"] == pytest.approx(np.sqrt(rest[0] / ROWS))
+
+
+# ---- models ----
+
+
+CASES = {
+    "mixture": (
+        lambda: fitted(dp.GaussianMixture, X, n_components=2, bounds=BALL, covariance_type="tied"),
+        {"weights": "weights_", "means": "means_", "covariances": "covariances_"},
+    ),
+    "classifier": (
+        lambda: fitted(dp.GaussianClassifier, X, CODES, bounds=BOX, classes=[1, 0]),
+        {"class_prior": "priors_", "means": "means_", "covariances": "covariances_"},
+    ),
+    "factors": (
+        lambda: fitted(dp.FactorAnalysis, THREE, n_components=1, bounds=dp.Ball(12.0), method="adaptive"),
+        {"mean": "mean_", "loadings": "components_", "noise_variance": "noise_variance_"},
+    ),
+    "softmax": (
+        lambda: fitted(
+            dp.LogisticRegression, X, np.array(["a", "b", "c"])[CODES + (X[:, 1] > 0.0)], bounds=BALL,
+            classes=["b", "c", "a"], method="gradient",
+        ),
+        {},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_model_starts_where_the_fit_is_and_knows_its_moments(name):
+    make, attributes = CASES[name]
+    what = make()
+    measured = measured_in(what)
+    built = built_for(what, measured)
+    assert built_for(what, measured).model is built.model  # so that nothing is compiled twice
+    model = row_model(built.model, measured.layout, built.features, built.expectations)
+    v = model.vector(built.start)
+    values = model.call("parameters", v)
+    assert set(built.start) == set(model.names)
+    for site, given in built.start.items():
+        np.testing.assert_allclose(values[site], given, rtol=1e-9, atol=1e-12)
+
+    reported = reports(built, values)
+    for quantity, attribute in attributes.items():
+        np.testing.assert_allclose(reported[quantity], getattr(what, attribute), atol=1e-5)
+    if built.predict_proba is not None:
+        np.testing.assert_allclose(built.predict_proba(reported, X[:20]), what.predict_proba(X[:20]), atol=1e-5)
+
+    assert model.knows_moments
+    if name == "mixture":
+        return  # its draws and its moments are tested above
+    rows = model.draw(v, ROWS, 0)
+    features, expected = model.features(rows), model.call("expectations", v)
+    # A mean of 4000 rows is nearly normal; that of x·x has a longer tail, for which a third is added to the limit of
+    # FALSE_ALARM.
+    scale = np.sqrt(ROWS) / np.maximum(features.std(axis=0), 1e-9)
+    limit = 1.33 * far(len(expected))
+    assert (np.abs(features.mean(axis=0) - expected) * scale).max() < limit
+    assert (np.abs(features.mean(axis=0) - 1.3 * expected) * scale).max() > limit  # it would see wrong ones
+
+
+def reports(built, values):
+    """Return what is reported at some values of the sites, its shapes checked."""
+    reported = built.report({site: np.asarray(value)[None, None] for site, value in values.items()})
+    assert set(reported) == set(built.dims)
+    for quantity, part in reported.items():
+        assert part.shape[2:] == tuple(len(built.coords[axis]) for axis in built.dims[quantity])
+    return {quantity: part[0, 0] for quantity, part in reported.items()}
+
+
+def test_two_labels_keep_their_sides():
+    what = fitted(dp.LogisticRegression, X, CODES, bounds=BALL, classes=[1, 0], method="gradient")
+    built = built_for(what, measured_in(what))
+    assert (built.labels, built.coords["score"]) == ((1, 0), [1])
+    start = built.start
+    weights = start["θ.slopes"] / start["θ.sd"]
+    one = reports(built, {"θ.weights": weights, "θ.intercept": start["θ.level"] - weights @ start["θ.mean"]})
+    np.testing.assert_allclose(one["coef"], what.coef_)
+    np.testing.assert_allclose(one["intercept"], what.intercept_)
+    np.testing.assert_allclose(built.predict_proba(one, X[:20]), what.predict_proba(X[:20]))
+
+
+def test_the_line_is_reported_in_the_datas_units():
+    y = X @ [1.0, -2.0] + 3.0 + np.random.default_rng(1).normal(size=ROWS)
+    joined = np.column_stack([X, y])
+    for intercept in (True, False):
+        given = {"bounds": BOX, "target_bounds": (-30.0, 30.0), "fit_intercept": intercept}
+        what = fitted(dp.LinearRegression, X, y, **given)
+        built = built_for(what, measured_in(what))
+        one = reports(built, {"θ.mean": joined.mean(axis=0), "θ.covariance": np.cov(joined.T)})
+        assert ("intercept" in one) is intercept
+        # The fit has noise of a hundredth or so, and it is 0.2 off where columns are mixed up
+        np.testing.assert_allclose(built.predict(one, X[:20]), what.predict(X[:20]), atol=0.5)
+
+
+def test_a_centred_fit_has_no_mean_to_infer():
+    given = {"bounds": dp.Ball(12.0), "method": "one-release", "center": "declared"}
+    what = fitted(dp.FactorAnalysis, THREE, n_components=1, **given)
+    built = built_for(what, measured_in(what))
+    assert "θ.mean" not in built.start
+    assert "mean" not in built.dims
+
+
+def test_more_factors_than_a_covariance_tells_apart_are_refused():
+    what = fitted(dp.FactorAnalysis, THREE, n_components=2, bounds=dp.Ball(12.0))
+    measured = measured_in(what)
+    with pytest.raises(ValueError, match=r"n_components=2\) of 3 columns: expected at most 1"):
+        built_for(what, measured)
+
+
+def frame():
+    import pandas as pd
+
+    rows = pd.DataFrame({"mean": X[:, 0], "weights": X[:, 1], "label": np.array(["u", "v"])[CODES]})
+    numbers = {name: dp.Number(-8, 8) for name in ("mean", "weights")}
+    return rows, dp.Schema(numbers | {"label": dp.Category(["u", "v"])})
+
+
+def test_answers_are_reported_as_they_were_asked():
+    rows, schema = frame()
+    asked = ["weights", "mean"]  # columns may have the names of parameters
+    covariance = statistics.covariance(rows, asked, epsilon=4.0, delta=1e-6, schema=schema)
+    built = built_for(covariance, measured_in(covariance))
+    one = reports(built, {"θ.mean": np.array([1.0, 2.0]), "θ.covariance": np.array([[1.0, 0.5], [0.5, 4.0]])})
+    assert one["mean"].tolist() == [2.0, 1.0]
+    assert one["covariance"].tolist() == [[4.0, 0.5], [0.5, 1.0]]
+    np.testing.assert_allclose(built.start["θ.mean"], covariance.means[0][::-1])
+
+    groups = statistics.mean(rows, asked, by="label", epsilon=4.0, schema=schema)
+    built = built_for(groups, measured_in(groups))
+    assert (list(built.dims), built.coords["group"]) == (["mean"], ["u", "v"])
+    sites = {"θ.means": built.start["θ.means"], "θ.covariances": COVARIANCES}
+    np.testing.assert_allclose(reports(built, sites)["mean"], groups.value)
+
+    single = statistics.mean(rows, "mean", epsilon=4.0, schema=schema)
+    built = built_for(single, measured_in(single))
+    assert built.dims == {"mean": []}
+    renamed, numbers = rows.rename(columns={"mean": "row"}), dp.Schema({"row": dp.Number(-8, 8)})
+    answer = statistics.mean(renamed, "row", epsilon=4.0, schema=numbers)
+    measured = measured_in(answer)
+    with pytest.raises(ValueError, match="none with the name 'row'"):
+        built_for(answer, measured)
+
+
+def test_contrasts_are_centred_and_orthonormal():
+    for count in (3, 5):
+        one = contrasts(count)
+        np.testing.assert_allclose(one.T @ one, np.eye(count - 1), atol=1e-12)
+        np.testing.assert_allclose(one.sum(axis=0), 0.0, atol=1e-12)
+
+
+# ---- refusals ----
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "given", "says"),
+    [
+        (dp.KMeans, (X,), {"n_clusters": 2, "bounds": BALL}, "write GaussianMixture"),
+        (dp.PCA, (X,), {"n_components": 1, "bounds": BALL}, "write FactorAnalysis"),
+        (dp.LinearSVC, (X, CODES), {"bounds": BOX, "classes": [0, 1]}, "write LogisticRegression"),
+        (dp.LogisticRegression, (X, CODES), {"bounds": BOX, "classes": [0, 1]}, "write method='gradient'"),
+        (dp.GaussianMixture, (X,), {"n_components": 2, "bounds": BALL, "method": "paper"}, "'adaptive' or 'joint'"),
+        (
+            dp.GaussianClassifier,
+            (X, CODES),
+            {"bounds": BOX, "classes": [0, 1], "method": "xi2011"},
+            "'adaptive' or 'joint'",
+        ),
+    ],
+)
+def test_what_has_no_model_is_refused_with_what_to_write(kind, data, given, says):
+    with pytest.raises(ValueError, match=says):
+        check_has_model(fitted(kind, *data, **given))
+
+
+def test_answers_without_a_model_are_refused():
+    declared = {"epsilon": 1.0, "bounds": (-8, 8)}
+    for answer, says in (
+        (statistics.median(X[:, 0], **declared), "a mean, a variance or a covariance"),
+        (statistics.mean(X, loose=True, **declared), "loose=False"),
+        (statistics.covariance(X, method="direct", **declared), "method='one-shot'"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            check_has_model(answer)
+    release = statistics.mean(X, **declared).release
+    with pytest.raises(ValueError, match="write model="):
+        built_for(release, measured_in(release))
+    weighed = statistics.mean(np.abs(X), 0, weights=1, epsilon=1.0, bounds=dp.Box([0.0, 0.0], [8.0, 8.0]))
+    with pytest.raises(ValueError, match="without weights"):
+        built_for(weighed, measured_in(weighed))
