@@ -28,7 +28,7 @@ from discreet.inference import InferenceWarning  # noqa: E402
 
 THROWS, TIMES, SETS, LEVEL = 100, 8, 12, 0.9
 EPSILON = {"quiet": 4.0, "loud": 0.03}
-HEADS, CHANCES = np.arange(THROWS + 1), (np.arange(1000) + 0.5) / 1000
+HEADS, CHANCES = np.arange(THROWS + 1), (np.arange(400) + 0.5) / 400
 LOG_ROWS = binom.logpmf(HEADS, THROWS, CHANCES[:, None])
 
 # An end of an interval from draws that are worth 50 has a share of at most √(0.05·0.95/50) = 0.031 around it, as a

@@ -57,7 +57,7 @@ MOST_LATENT = 40  # numbers with Laplace noise, whose variances are coordinates
 BASE = (2**14, 2**18)  # rows at the reference: so many times as the data have, within these
 TIMES = 32
 PRODUCTS = 1e9  # released numbers times rows, at most
-ROWS = (1024, 4096)  # that are given weights, at least and at most
+ROWS = (1024, 2048, 4096)  # that are given weights
 ENOUGH = 16.0  # times as many as the noise leaves of the data's rows, and more where the posterior is wider
 POINTS = 32  # parameters that the rows are drawn at
 NEGLIGIBLE = 0.01  # of a standard deviation of z
@@ -183,8 +183,9 @@ def _rows(problem: Problem, reference: Reference, seed: int, points: Array | Non
         centres = np.vstack([v0, points[:, : v0.size]])
     width = float(np.trace(reference.root[: v0.size].T @ reference.at.fisher @ reference.root[: v0.size]))
     rows_left = n * float((n * variances / (n * variances + problem.measured.variances)).max())
-    each = int(min(max(ENOUGH * rows_left * min(width, 1.0), ROWS[0]), ROWS[1])) // len(centres)
-    return mixed_rows(model, centres, each, seed)
+    needed = ENOUGH * rows_left * min(width, 1.0)
+    count = next((count for count in ROWS if count >= needed), ROWS[-1])  # few numbers, so that little is compiled
+    return mixed_rows(model, centres, count // len(centres), seed)
 
 
 def mixed_rows(model: RowModel, centres: Array, each: int, seed: int) -> tuple[Rows, Array]:
