@@ -87,6 +87,9 @@ def test_a_question_of_ones_own_is_not_written_down():
         {"kind": "discreet.door.queries.moments:Nothing"},
         {"kind": "discreet.door.queries.moments:Sum", "room": 3},
         {"space": 3},
+        {"kind": "float", "value": 10**400},
+        {"kind": "array", "type": "int8", "shape": [1], "values": [1000]},
+        {"kind": "discreet.statistics.piecewise:Piecewise", "edges": [None], "left": 3, "right": 1e-320},
     ],
 )
 def test_a_file_brings_back_questions_of_the_library_and_nothing_else(wrong):
@@ -99,6 +102,21 @@ def test_what_was_asked_is_checked():
     facts = curator.measure(dp.Sum(curator.space), dp.GaussianLoss(1.0)).to_dict()
     with pytest.raises(ValueError, match="asked"):
         dp.Release.from_dict(facts | {"asked": 3})
+
+
+def test_what_was_asked_cannot_be_changed():
+    curator = dp.Curator(ROWS[:, :3], space=dp.Box([-9.0] * 3, [9.0] * 3))
+    facts = curator.measure(dp.Sum(curator.space), dp.GaussianLoss(1.0)).to_dict()
+    release = dp.Release.from_dict(facts)
+    facts["asked"]["kind"] = "discreet.door.queries.count:Count"
+    with pytest.raises(TypeError):
+        release.asked["kind"] = "discreet.door.queries.count:Count"
+    assert release.question == dp.Sum(curator.space)
+    deep = []
+    for _ in range(5000):
+        deep = [deep]
+    with pytest.raises(ValueError, match="deep"):
+        dp.Release.from_dict(release.to_dict() | {"asked": {"kind": deep}})
 
 
 def test_questions_are_frozen():

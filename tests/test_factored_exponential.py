@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import time
+import warnings
 
 import numpy as np
 import pytest
@@ -255,3 +257,44 @@ def test_a_passage_of_another_question_is_refused():
     curator = open_rows([0.0], bounds=(0, 1))
     with pytest.raises(ValueError, match="expected the sum of a factored exponential"):
         curator.measure(Sum(curator.space), Guarantee(1.0), passage=FactoredSum(coin(), 1).passage)
+
+
+class TestCandidates:
+    def test_they_are_kept_as_they_were(self):
+        import pandas as pd
+
+        def score(rows, candidates):
+            return np.tile([-1.0, 1.0, -1.0], (len(rows), 1))
+
+        mechanism = FactoredExponential(score, pd.Series([0.0, 0.5, 1.0], index=[2, 0, 1]))
+        found = mechanism.draw(np.zeros((2000, 1)), bounds=(0, 1), epsilon=500.0)
+        assert (found.index, found.value) == (1, 0.5)
+
+    def test_a_score_cannot_write_into_them(self):
+        def score(rows, candidates):
+            candidates[0][0] = float(rows[0, 0])
+            return np.tile([1.0, -1.0], (len(rows), 1))
+
+        mechanism = FactoredExponential(score, [[7.0], [8.0]])
+        found = mechanism.draw(np.full((2000, 1), 0.25), bounds=(0, 1), epsilon=500.0)
+        assert found.value == [7.0]
+
+    @pytest.mark.parametrize("wrong", [{1, 2}, {1: 2}, "ab", 3, None, np.array(3.0), []])
+    def test_what_has_no_order_is_refused(self, wrong):
+        with pytest.raises(ValueError, match="candidates"):
+            FactoredExponential(lambda rows, candidates: rows, wrong)
+
+    def test_warnings_of_a_score_stay_inside_when_blocks_come_from_threads(self):
+        """The filters of the process are as before, and nothing was shown: warnings are errors here."""
+
+        def score(rows, candidates):
+            time.sleep(0.0002)
+            if (rows[:, 0] == 0.25).any():
+                warnings.warn("a row is 0.25", stacklevel=1)
+            return np.tile([1.0, -1.0], (len(rows), 1))
+
+        before = list(warnings.filters)
+        rows = np.zeros((300_000, 1))
+        rows[::50_000] = 0.25
+        FactoredExponential(score, [0.0, 1.0]).draw(rows, bounds=(0, 1), epsilon=1.0)
+        assert list(warnings.filters) == before

@@ -33,10 +33,9 @@ class _ForeignError(Exception):
 def described(question: Any) -> dict[str, Any] | None:
     """Return a question as plain values, for JSON; None where it is not of this library.
 
-    >>> from discreet import Box, Sum
-    >>> described(Sum(Box(0.0, 1.0)))
-    {'kind': 'discreet.door.queries.moments:Sum', 'space': {'kind': 'discreet.records.box:Box', 'low': [0.0], \
-'high': [1.0]}}
+    >>> from discreet import Histogram
+    >>> described(Histogram(categories=3))
+    {'kind': 'discreet.door.queries.histogram:Histogram', 'categories': 3, 'column': 0}
     """
     try:
         found: dict[str, Any] = _plain(question)
@@ -54,7 +53,7 @@ def asked(description: Mapping[str, Any]) -> Question:
     """
     try:
         question = _value(description)
-    except (AttributeError, ImportError, KeyError, TypeError) as error:
+    except (ArithmeticError, AttributeError, ImportError, LookupError, RecursionError, TypeError) as error:
         raise ValueError(f"asked: expected a question that this version can read ({error})") from error
     if not isinstance(question, Question):
         raise ValueError(f"asked: expected a question, got a {type(question).__name__}")

@@ -122,6 +122,8 @@ class Release:
         object.__setattr__(self, "declared", MappingProxyType(deepcopy(dict(self.declared))))
         if not isinstance(self.asked, Mapping | None):
             raise ValueError(f"asked={self.asked!r}: expected what to_dict wrote, or None")
+        if self.asked is not None:
+            object.__setattr__(self, "asked", MappingProxyType(_copied(self.asked)))
         if not isinstance(self.query, str) or not isinstance(self.dataset, str | None):
             raise ValueError(f"query={self.query!r}, dataset={self.dataset!r}: expected names")
         if not isinstance(self.exact, bool) or not isinstance(self.recorded, bool):
@@ -181,7 +183,7 @@ class Release:
             "value": self.value.tolist(),
             "parts": {name: part.to_dict() for name, part in self.parts.items()},
             "declared": deepcopy(dict(self.declared)),
-            "asked": None if self.asked is None else deepcopy(dict(self.asked)),
+            "asked": None if self.asked is None else _copied(self.asked),
             "passage": self.passage,
             "law": None if self.law is None else self.law.to_dict(),
             "exact": self.exact,
@@ -253,6 +255,13 @@ class Release:
             f"<{self.provenance} release of {self.query} ({parts}) from {self.dataset or 'unnamed data'}: "
             f"{self.passage}, {how}, {self.loss!r}, {where}>"
         )
+
+
+def _copied(asked: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return deepcopy(dict(asked))
+    except RecursionError as error:
+        raise ValueError("asked: expected what to_dict wrote, which is not so deep") from error
 
 
 def measured(*, private: bool, **facts: Any) -> Release:

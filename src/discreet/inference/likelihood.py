@@ -58,7 +58,7 @@ BASE = (2**14, 2**18)  # rows at the reference: so many times as the data have, 
 TIMES = 32
 PRODUCTS = 1e9  # released numbers times rows, at most
 ROWS = (1024, 2048, 4096)  # that are given weights
-ENOUGH = 16.0  # times as many as the noise leaves of the data's rows, and more where the posterior is wider
+ENOUGH = 16.0  # times the parameters, and what the noise leaves of the data's rows where the posterior is wide
 POINTS = 32  # parameters that the rows are drawn at
 NEGLIGIBLE = 0.01  # of a standard deviation of z
 SPREAD = 4.0  # how far rows of these may be from those of the reference, in squared standard deviations of one row
@@ -183,7 +183,7 @@ def _rows(problem: Problem, reference: Reference, seed: int, points: Array | Non
         centres = np.vstack([v0, points[:, : v0.size]])
     width = float(np.trace(reference.root[: v0.size].T @ reference.at.fisher @ reference.root[: v0.size]))
     rows_left = n * float((n * variances / (n * variances + problem.measured.variances)).max())
-    needed = ENOUGH * rows_left * min(width, 1.0)
+    needed = ENOUGH * max(rows_left * min(width, 1.0), v0.size)
     count = next((count for count in ROWS if count >= needed), ROWS[-1])  # few numbers, so that little is compiled
     return mixed_rows(model, centres, count // len(centres), seed)
 

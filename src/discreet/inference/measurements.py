@@ -201,6 +201,6 @@ def _measurement(question: Any, release: Release) -> Measurement:
         )
     if not isinstance(release.law, GaussianNoise | DiscreteGaussianNoise | LaplaceNoise | GeometricNoise):
         raise ValueError(f"releases: expected Gaussian or Laplace noise on {name!r}, got {release.law!r}")
-    if question.size != release.value.size:
-        raise ValueError(f"releases: expected {question.size} numbers of {name!r}, as its question has")
+    if dict(question.parts) != dict(release.parts):
+        raise ValueError(f"releases: expected the parts that the question of {name!r} has; this is not its release")
     return Measurement(question, release)

@@ -24,8 +24,10 @@ is replaced.
 from __future__ import annotations
 
 import math
+import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -45,6 +47,8 @@ from discreet.records import Block, Box, Records
 from discreet.records.reading import to_host
 
 __all__ = ["FactoredChoice", "FactoredExponential", "FactoredSum"]
+
+ONE_AT_A_TIME = threading.RLock()  # blocks may come from several threads, and what warnings do is of the whole process
 
 LARGEST, SMALLEST = 1e200, 1e-200  # of a score, and of the width: sums of any number of rows stay in range
 COMPANY = 2.0**-40  # of the width: what a score may differ by when other rows stand beside its own
@@ -71,8 +75,10 @@ class FactoredChoice(Choice):
 class FactoredExponential:
     """One of some candidates, by scores of each row that are clamped and summed.
 
-    What rests on trust: that ``score`` looks at each row by itself, keeps no state, and does not write, print or send
-    what it sees.
+    What rests on trust: that ``score`` looks at each row by itself, keeps no state, does not write, print or send what
+    it sees, and takes as long for one row as for another. A row's score may change by rounding with the rows beside it,
+    and that is charged; so a score with jumps must not come from a matrix product, where a rounding could move it
+    across one.
 
     Parameters
     ----------
@@ -107,10 +113,10 @@ class FactoredExponential:
     def __post_init__(self) -> None:
         if not callable(self.score):
             raise ValueError(f"score={self.score!r}: expected a function of rows and candidates")
-        if not hasattr(self.candidates, "__len__"):
-            object.__setattr__(self, "candidates", list(self.candidates))
-        if not len(self.candidates):
+        kept = _kept(self.candidates)
+        if not len(kept):
             raise ValueError(f"candidates={self.candidates!r}: expected at least one")
+        object.__setattr__(self, "candidates", kept)
         try:
             low, high = float(self.low), float(self.high)
         except (TypeError, ValueError, OverflowError):
@@ -167,9 +173,9 @@ class FactoredExponential:
         """Return what the function makes of rows (a copy: it may write into it); None where it fails."""
         interrupted = False
         try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
+            with ONE_AT_A_TIME, warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
-                found = np.asarray(self.score(np.array(rows), self.candidates), dtype=np.float64)
+                found = np.asarray(self.score(np.array(rows), deepcopy(self.candidates)), dtype=np.float64)
         except KeyboardInterrupt:
             interrupted = True
         except BaseException:
@@ -183,7 +189,9 @@ class FactoredExponential:
         rows = made_up(curator)
         shape = (len(rows), len(self.candidates))
         box = Box(self.low, self.high).for_columns(1)
-        Own(lambda rows: self.score(rows, self.candidates), box, shape, np.array([self.low])).rehearse(curator, "score")
+        Own(lambda rows: self.score(rows, deepcopy(self.candidates)), box, shape, np.array([self.low])).rehearse(
+            curator, "score"
+        )
         together = self.log_scores(rows)
         alone = np.concatenate([self.log_scores(rows[i : i + 1]) for i in range(ALONE)])
         turned = self.log_scores(rows[::-1])[::-1]
@@ -199,6 +207,21 @@ class FactoredExponential:
                 "the choice may be blind; write bounds that the scores vary between",
                 stacklevel=3,
             )
+
+
+def _kept(candidates: Any) -> Any:
+    """Return candidates that nobody can change afterwards: an array, or a tuple."""
+    if isinstance(candidates, str | bytes | Mapping | Set) or not isinstance(candidates, Iterable):
+        raise ValueError(f"candidates={candidates!r}: expected a list or an array of them, in an order")
+    if hasattr(candidates, "to_numpy"):
+        candidates = candidates.to_numpy()
+    if not isinstance(candidates, np.ndarray):
+        return tuple(deepcopy(list(candidates)))
+    if candidates.ndim == 0:
+        raise ValueError(f"candidates={candidates!r}: expected a list or an array of them, in an order")
+    kept = np.array(candidates)
+    kept.setflags(write=False)
+    return kept
 
 
 def _steep(rows: Array, candidates: Sequence[float]) -> Array:
