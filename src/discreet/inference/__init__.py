@@ -12,6 +12,7 @@ and ``likelihood`` for the central-limit likelihood; ``sampling`` and ``posterio
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["InferenceWarning", "Posterior", "infer"]
 
-_NEEDED = ("jax", "numpyro", "arviz_base", "arviz_stats")
+if any(find_spec(name) is None for name in ("numpyro", "arviz_base", "arviz_stats", "xarray_einstats")):
+    raise ImportError("discreet.inference: expected NumPyro and ArviZ; write pip install 'discreet[bayes]'")
+
 _LATER = {"InferenceWarning": "posterior", "Posterior": "posterior", "infer": "infer"}
 
 

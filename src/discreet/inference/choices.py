@@ -31,12 +31,10 @@ def target_of_choices(problem: Problem, chosen: Sequence[FactoredChoice], seed: 
     with double_precision():
         keys = jax.random.split(jax.random.key(seed), CENTRES)
         centres = np.stack([model.call("prior_draw", key) for key in keys])
-    rows: Any = model.points
-    log_weights = np.zeros(0)
-    if rows is None:
+    if model.points is None:
         rows, log_weights = mixed_rows(model, centres, ROWS // CENTRES, seed)
     else:
-        log_weights = np.zeros(len(rows["x"]))
+        rows, log_weights = model.points, np.zeros(len(model.points["x"]))
     rows_given = None if problem.rows is None else int(problem.rows)
     likelihood = factored_likelihood(
         chosen, rows["x"], lambda v: model.log_rows(v, rows) + log_weights, rows=rows_given, seed=seed

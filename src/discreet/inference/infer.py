@@ -95,7 +95,7 @@ def infer(
     ...     centre = numpyro.sample("centre", dist.Normal(5.0, 5.0))
     ...     spread = numpyro.sample("spread", dist.HalfNormal(5.0))
     ...     numpyro.sample("x0", dist.Normal(centre, spread))
-    >>> posterior = dp.infer(release, model=model, draws=200, warmup=200, chains=2)
+    >>> posterior = dp.infer(release, model=model)
     >>> low, high = posterior.interval("centre", 0.999999)
     >>> bool(low < 5.0 < high)
     True

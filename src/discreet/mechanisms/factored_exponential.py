@@ -15,7 +15,8 @@ is ``exponential.rate``'s. Attained: by rows whose scores are low for one candid
 A score must look at one row at a time. Where it fails on some rows together, it is called again with fewer, down to one
 row: so what stands for a row does not depend on its neighbours. BLAS may round in another way for other numbers of
 rows: a score is charged as if it could differ by 2⁻⁴⁰w in other company. Made-up rows, alone and together, show before
-anything is spent whether that holds.
+anything is spent whether that holds for them. It is no theorem for a score with jumps: there a rounding moves a row by
+all of w, so such a score must be computed without matrix products.
 
 Section 2 of the paper counts φ in [1/e, e] as 2ε; by its range that is ε·w = 2ε under add-remove and 4ε for a row that
 is replaced.
