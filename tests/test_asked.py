@@ -89,6 +89,7 @@ def test_a_question_of_ones_own_is_not_written_down():
         {"space": 3},
         {"kind": "float", "value": 10**400},
         {"kind": "array", "type": "int8", "shape": [1], "values": [1000]},
+        {"kind": "array", "type": "S2000000000", "shape": [0], "values": []},
         {"kind": "discreet.statistics.piecewise:Piecewise", "edges": [None], "left": 3, "right": 1e-320},
     ],
 )
@@ -102,6 +103,9 @@ def test_what_was_asked_is_checked():
     facts = curator.measure(dp.Sum(curator.space), dp.GaussianLoss(1.0)).to_dict()
     with pytest.raises(ValueError, match="asked"):
         dp.Release.from_dict(facts | {"asked": 3})
+    for wrong in ({"columns": 5}, {"columns": [["x0"]]}, {"where": {}}):
+        with pytest.raises(ValueError, match="declared"):
+            dp.Release.from_dict(facts | {"declared": facts["declared"] | wrong})
 
 
 def test_what_was_asked_cannot_be_changed():

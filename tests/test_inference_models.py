@@ -189,7 +189,7 @@ def test_a_model_starts_where_the_fit_is_and_knows_its_moments(name):
     if built.predict_proba is not None:
         np.testing.assert_allclose(built.predict_proba(reported, X[:20]), what.predict_proba(X[:20]), atol=1e-5)
 
-    assert model.knows_moments
+    assert model.states_moments
     if name == "mixture":
         return  # its draws and its moments are tested above
     rows = model.draw(v, ROWS, 0)

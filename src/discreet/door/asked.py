@@ -24,6 +24,7 @@ from discreet.door.question import Question
 __all__ = ["asked", "described"]
 
 HOUSE = "discreet."
+NUMBERS = {np.dtype(code).name for code in np.typecodes["AllInteger"] + "?efd"}
 
 
 class _ForeignError(Exception):
@@ -76,7 +77,7 @@ def _plain(value: Any) -> Any:
         return {"kind": _kind(value), "value": value.value}
     if isinstance(value, np.generic):
         return _plain(value.item())
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+    if isinstance(value, np.ndarray) and value.dtype.name in NUMBERS:
         return {
             "kind": "array",
             "type": value.dtype.name,
@@ -101,6 +102,8 @@ def _value(plain: Any) -> Any:
     if plain["kind"] == "float":
         return float(given["value"])
     if plain["kind"] == "array":
+        if given["type"] not in NUMBERS:
+            raise ValueError(f"type={given['type']!r}: expected a type of numbers")
         return np.array(_value(given["values"]), dtype=given["type"]).reshape(given["shape"])
     module, _, name = str(plain["kind"]).partition(":")
     if not module.startswith(HOUSE):

@@ -208,6 +208,7 @@ class Release:
         for name in ("loss", "parts", "size", "declared"):
             if not isinstance(given[name], Mapping):
                 raise ValueError(f"{name}={given[name]!r}: expected what to_dict wrote")
+        _check_names(given["declared"])
         law = given.pop("law")
         was = choice("provenance", given.pop("provenance"), ("measured", "loaded", "simulated"))
         return cls(
@@ -255,6 +256,16 @@ class Release:
             f"<{self.provenance} release of {self.query} ({parts}) from {self.dataset or 'unnamed data'}: "
             f"{self.passage}, {how}, {self.loss!r}, {where}>"
         )
+
+
+def _check_names(declared: Mapping[str, Any]) -> None:
+    """Raise where a file does not have names for what was declared by name."""
+    for name in ("columns", "category_columns"):
+        given = declared.get(name) or []
+        if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
+            raise ValueError(f"declared[{name!r}]={given!r}: expected a list of names")
+    if not isinstance(declared.get("where"), str | None):
+        raise ValueError(f"declared['where']={declared['where']!r}: expected the text of a condition, or none")
 
 
 def _copied(asked: Mapping[str, Any]) -> dict[str, Any]:

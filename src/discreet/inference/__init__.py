@@ -5,9 +5,9 @@ This room promises that its posteriors account for the noise and for the samplin
 of a data set; it looks at no row and spends nothing. It may import everything above it, NumPyro and ArviZ (the extra
 ``bayes``).
 
-Where to look: ``infer`` for the front; ``measurements`` and ``row_model`` for what comes in; ``local``, ``reference``
-and ``likelihood`` for the central-limit likelihood; ``sampling`` and ``posterior`` for draws and what is read off them;
-``built_for`` for the models of what the library fits itself; ``augmentation`` for few rows, exactly;
+Where to look: ``infer`` for the front; ``measurements`` and ``row_model`` for what comes in; ``local``, ``reference``,
+``likelihood`` and ``moving_rows`` for the central-limit likelihood; ``sampling`` and ``posterior`` for draws and what
+is read off them; ``built_for`` for the models of what the library fits itself; ``augmentation`` for few rows, exactly;
 ``factored_bounds``, ``factored_posterior`` and ``direction_posterior`` for draws of ``FactoredExponential``.
 """
 
@@ -25,9 +25,12 @@ if any(find_spec(name) is None for name in ("numpyro", "arviz_base", "arviz_stat
     raise ImportError("discreet.inference: expected NumPyro and ArviZ; write pip install 'discreet[bayes]'")
 
 _LATER = {"InferenceWarning": "posterior", "Posterior": "posterior", "infer": "infer"}
+_ROOMS = ("direction_posterior", "factored_bounds", "factored_posterior")
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"discreet.inference.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'discreet.inference' has no attribute {name!r}")
     return getattr(import_module(f"discreet.inference.{_LATER[name]}"), name)

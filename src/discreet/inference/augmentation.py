@@ -39,8 +39,9 @@ from numpyro.infer.hmc import hmc
 
 from discreet.arguments import integer
 from discreet.inference.augmented_rows import SumDensity, densities_of, log_densities, rows_updated
+from discreet.inference.layout import Rows
 from discreet.inference.reference import Problem, find_reference
-from discreet.inference.row_model import RowModel, Rows, double_precision
+from discreet.inference.row_model import RowModel, double_precision
 from discreet.mechanisms import FactoredChoice
 
 __all__ = ["Augmented", "augmented"]

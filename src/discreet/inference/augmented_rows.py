@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from discreet.door import Release
 from discreet.guarantees import Neighbors
+from discreet.inference.layout import Layout, Rows
 from discreet.inference.measurements import Measurement, Measurements
-from discreet.inference.row_model import Layout, Rows
 from discreet.mechanisms import FactoredChoice
 from discreet.mechanisms.factored_exponential import FactoredSum
 

@@ -48,4 +48,4 @@ def target_of_choices(problem: Problem, chosen: Sequence[FactoredChoice], seed: 
         return jnp.where(jnp.isnan(total), -jnp.inf, total)
 
     data = {"w0": np.median(centres, axis=0), "root": np.eye(model.size)}
-    return Target("joint", data, density, model.size, 0.0)
+    return Target("joint", data, density, model.size, 0.0, weighted=False, shared=False)

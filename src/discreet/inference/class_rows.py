@@ -16,20 +16,23 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 from scipy.special import softmax
 
 from discreet.estimators.gaussian_mixture import full_covariances
 from discreet.inference.built import Built, Draws, Rows
 from discreet.inference.gaussian_rows import (
-    ORDERS,
+    USUAL,
     Scales,
+    Spread,
     covariance_roots,
     covariance_start,
     inside,
     shaped_draws,
     shared_axes,
 )
+from discreet.inference.site_moments import with_products
 from discreet.inference.uniform_priors import UniformWeights
 from discreet.inference.whitened_normal import WhitenedChoice, squared
 from discreet.models.components import Components
@@ -50,7 +53,7 @@ class LabelledRows:
 
 
 @lru_cache(maxsize=32)
-def labelled_rows(where: Scales, kind: str, count: int, label: str, orders: float = ORDERS) -> LabelledRows:
+def labelled_rows(where: Scales, kind: str, count: int, label: str, spread: Spread = USUAL) -> LabelledRows:
     """Return the model of K classes.
 
     Parameters
@@ -61,8 +64,8 @@ def labelled_rows(where: Scales, kind: str, count: int, label: str, orders: floa
     count : int
     label : str
         The column of categories.
-    orders : float
-        The spread of the deviations' log-odds.
+    spread : Spread
+        Of the deviations.
     """
     center, half = (np.array(part) for part in where)
     i, j = np.triu_indices(half.size)
@@ -70,16 +73,16 @@ def labelled_rows(where: Scales, kind: str, count: int, label: str, orders: floa
     def model() -> None:
         prior = numpyro.sample("θ.class_prior", UniformWeights(count))
         means = numpyro.sample("θ.means", dist.Normal(center, half).expand((count, half.size)).to_event(2))
-        roots = covariance_roots(half, kind, count, orders)
+        roots = covariance_roots(half, kind, count, spread)
         numpyro.deterministic("θ.covariances", squared(roots))
         place = numpyro.sample(label, dist.Categorical(prior))
         numpyro.sample("row", WhitenedChoice(place, means, roots))
 
-    def features(rows: Rows) -> Array:
-        x = np.asarray(rows["x"], dtype=np.float64)
-        one = np.asarray(rows["codes"])[:, :1] == np.arange(count)
-        each = np.concatenate([np.ones((len(x), 1)), x, x[:, i] * x[:, j]], axis=1)
-        return np.asarray((one[:, :, None] * each[:, None, :]).reshape(len(x), -1))
+    def features(rows: Rows) -> Any:
+        x, one = rows["x"], rows["codes"][:, :1] == np.arange(count)
+        xp = array_namespace(x)
+        each = xp.concat([xp.ones_like(x[:, :1]), with_products(x)], axis=1)
+        return (one[:, :, None] * each[:, None, :]).reshape(len(x), -1)
 
     def expectations(values: Mapping[str, Any]) -> Any:
         prior, means = values["θ.class_prior"], values["θ.means"]

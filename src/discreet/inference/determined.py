@@ -18,12 +18,14 @@ __all__ = ["check_determined"]
 Array = NDArray[np.float64]
 
 LEAST = 1e-6
+FAR = 10.0  # standard errors
 CHANCE = 20.0  # how many times what chance would show
 
 
 def check_determined(problem: Problem, reference: Reference) -> None:
     """Raise a ValueError where the measurements and the public rows say nothing about some parameter."""
     at, p = reference.at, problem.model.size
+    _check_support(problem, reference)
     _check_rows(problem, reference)
     if problem.public is not None:
         return
@@ -40,6 +42,20 @@ def check_determined(problem: Problem, reference: Reference) -> None:
         _refuse(problem, half @ directions[:, 0], "what was measured does not depend on it")
 
 
+def _check_support(problem: Problem, reference: Reference) -> None:
+    """Raise where scores do not have mean 0: then what rows are possible depends on a parameter."""
+    at = reference.at
+    if np.isinf(at.draws):
+        return
+    error = np.sqrt(np.diag(at.fisher) / at.draws)
+    off = np.abs(at.score) / np.maximum(error, 1e-300)
+    if off.max() > FAR and (np.abs(at.score) > 0.01 * np.sqrt(np.diag(at.fisher))).any():
+        raise ValueError(
+            f"model: expected rows whose range does not depend on parameters, as that of Uniform(0, a) does, but "
+            f"{problem.model.named(int(off.argmax()))!r} changes it; give rows a fixed range, or one without ends"
+        )
+
+
 def _check_rows(problem: Problem, reference: Reference) -> None:
     """Raise where ln N has no information of its own, beside what other parameters could explain as well."""
     if problem.rows is not None:
@@ -49,8 +65,9 @@ def _check_rows(problem: Problem, reference: Reference) -> None:
     others = np.linalg.lstsq(told[:-1, :-1], told[:-1, -1], rcond=1e-8)[0]
     if told[-1, -1] - told[-1, :-1] @ others < 1.0:
         raise ValueError(
-            "rows=None: expected the number of rows; under add-remove it is private, and nothing that was released "
-            "tells it; measure a count as well (Moments has one), or write rows=… where you know it"
+            "rows=None: expected the number of rows; it is private here (under add-remove, and where rows with gaps "
+            "are dropped), and nothing that was released tells it; measure a count as well (Moments has one), or write "
+            "rows=… where you know it"
         )
 
 

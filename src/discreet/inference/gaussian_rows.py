@@ -3,7 +3,9 @@
 **Priors.** A mean is normal around the middle of its column's bounds, with the half-width as its deviation. A standard
 deviation is a share of the half-width, whose log-odds are normal: a fifth is the median, a hundredth is likely enough,
 and more than all of it is impossible, as it is for rows within their bounds. Correlations are uniform over all
-matrices, weights over the simplex.
+matrices, weights over the simplex. Where nothing is measured that tells a deviation, half of the half-width is the
+median, and a tenth unlikely: only its prior says then how far a mean may be from that of the rows, and too far is the
+safer error.
 """
 
 from __future__ import annotations
@@ -28,14 +30,18 @@ from discreet.inference.whitened_normal import WhitenedMixture, WhitenedNormal, 
 from discreet.records import Box, Space
 
 __all__ = [
-    "NARROW", "ORDERS", "Scales", "covariance_roots", "covariance_start", "declared_scales", "deviations",
-    "gaussian_model", "inside", "mixture", "shaped_draws", "shared_axes",
+    "NARROW", "UNMEASURED", "USUAL", "Scales", "Spread", "covariance_roots", "covariance_start", "declared_scales",
+    "deviations", "gaussian_model", "inside", "mixture", "shaped_draws", "shared_axes",
 ]  # fmt: skip
 
 Array = NDArray[np.float64]
 Scales = tuple[tuple[float, ...], tuple[float, ...]]  # centres and half-widths of the columns
 
-NARROW, ORDERS = 0.2, 1.5  # the median of a standard deviation over a half-width, and the spread of its log-odds
+Spread = tuple[float, float]  # the median of a standard deviation over a half-width, and the spread of its log-odds
+
+NARROW = 0.2
+USUAL: Spread = (NARROW, 1.5)
+UNMEASURED: Spread = (0.5, 1.0)
 LEAST, MOST = 1e-6, 0.98  # of a half-width, for a deviation to start from
 
 
@@ -55,9 +61,10 @@ def declared_scales(measured: Measurements) -> Scales:
     return centers, halves
 
 
-def deviations(half: Any, shape: tuple[int, ...], orders: float = ORDERS) -> Any:
+def deviations(half: Any, shape: tuple[int, ...], spread: Spread = USUAL) -> Any:
     """Return the prior of standard deviations, for half-widths that broadcast to a shape."""
-    odds = math.log(NARROW / (1.0 - NARROW))
+    median, orders = spread
+    odds = math.log(median / (1.0 - median))
     moves = [
         transforms.SigmoidTransform(),
         transforms.AffineTransform(0.0, jnp.broadcast_to(half, shape), domain=constraints.unit_interval),
@@ -65,7 +72,7 @@ def deviations(half: Any, shape: tuple[int, ...], orders: float = ORDERS) -> Any
     return dist.TransformedDistribution(dist.Normal(odds, orders).expand(shape), moves).to_event(len(shape))
 
 
-def covariance_roots(half: Any, kind: str, count: int, orders: float = ORDERS) -> Any:
+def covariance_roots(half: Any, kind: str, count: int, spread: Spread = USUAL) -> Any:
     """Sample the covariances of K Gaussians and return their Cholesky factors, shape (K, d, d).
 
     Parameters
@@ -74,15 +81,15 @@ def covariance_roots(half: Any, kind: str, count: int, orders: float = ORDERS) -
     kind : str
         ``"full"``, ``"tied"``, ``"diag"`` or ``"spherical"``, as scikit-learn's.
     count : int
-    orders : float
-        The spread of the deviations' log-odds.
+    spread : Spread
+        Of the deviations.
     """
     d = half.size
     if kind == "spherical":
-        sd = numpyro.sample("θ.sd", deviations(np.exp(np.log(half).mean()), (count,), orders))
+        sd = numpyro.sample("θ.sd", deviations(np.exp(np.log(half).mean()), (count,), spread))
         return sd[:, None, None] * jnp.eye(d)
     each = 1 if kind == "tied" else count
-    sd = numpyro.sample("θ.sd", deviations(half, (each, d), orders))
+    sd = numpyro.sample("θ.sd", deviations(half, (each, d), spread))
     correlation: Any = jnp.eye(d)
     if kind != "diag" and d > 1:
         correlation = numpyro.sample("θ.correlation", UniformCorrelations(d).expand((each,)).to_event(1))
@@ -131,13 +138,13 @@ def shared_axes(kind: str, group: str) -> list[str]:
 
 
 @lru_cache(maxsize=32)
-def gaussian_model(where: Scales, kind: str, orders: float = ORDERS) -> Callable[[], Any]:
+def gaussian_model(where: Scales, kind: str, spread: Spread = USUAL) -> Callable[[], Any]:
     """Return the model of one Gaussian; ``kind`` is ``"full"`` or ``"diag"``."""
     center, half = (np.array(part) for part in where)
 
     def model() -> None:
         mean = numpyro.sample("θ.mean", dist.Normal(center, half).to_event(1))
-        root = covariance_roots(half, kind, 1, orders)[0]
+        root = covariance_roots(half, kind, 1, spread)[0]
         numpyro.deterministic("θ.covariance", squared(root))
         numpyro.sample("row", WhitenedNormal(mean, root))
 

@@ -16,12 +16,13 @@ from discreet.inference.built import Built
 from discreet.inference.built_for import built_for, check_has_model
 from discreet.inference.choices import target_of_choices
 from discreet.inference.determined import check_determined
-from discreet.inference.likelihood import effective_share, target_at
+from discreet.inference.likelihood import effective_share, is_wide, target_at
 from discreet.inference.measurements import Measurements, measured_in
+from discreet.inference.moving_rows import moving_rows
 from discreet.inference.posterior import Posterior, data_tree, diagnosed
 from discreet.inference.public_rows import public_rows
 from discreet.inference.reference import Problem, find_reference
-from discreet.inference.row_model import row_model
+from discreet.inference.row_model import own_row_model, row_model
 from discreet.inference.sampling import Chains, sample
 
 __all__ = ["infer"]
@@ -30,6 +31,7 @@ Array = NDArray[np.float64]
 
 LEAST_COVERED = 0.03  # of the rows in use, below which they are drawn anew
 LOOKED_AT = 200  # draws
+MOST_ROWS = 10**15
 
 
 def infer(
@@ -59,12 +61,12 @@ def infer(
         and the row: the site ``row`` (the numeric columns as one vector) or a site for each column by its name, and
         for a column of categories its name, or ``label`` (the place among the declared values). A fitted estimator
         or an answer needs none.
-    public : array, or (X, y), optional
-        Rows of the same people that anybody may see, beside the private ones: numeric columns, and labels where there
-        are. They enter exactly.
+    public : array, data frame, or (X, y), optional
+        Rows that anybody may see, of other people from the same population: numeric columns, and labels where there
+        are. They enter exactly, and must not be among the private ones, or they would count twice.
     rows : float, optional
-        How many rows the private data have, where that is known. Under replace-one it is public; under add-remove it
-        is inferred, if the releases count.
+        How many rows the private data have, where you know it. It is public under replace-one, unless rows with gaps
+        were dropped; where it is not, it is inferred, if the releases count, and reported as ``"rows"``.
     likelihood : str
         ``"normal"``: the sums of the rows are nearly normal; any number of rows. ``"exact"``: over the hidden rows
         themselves, for few of them.
@@ -104,8 +106,7 @@ def infer(
         check_has_model(releases)
     measured = measured_in(releases)
     built = _built(releases, measured, model, start)
-    known = row_model(built.model, measured.layout, built.features, built.expectations)
-    problem = Problem(known, measured, _rows(rows, measured), public_rows(public, measured.layout))
+    beside = public_rows(public, measured.layout, built.labels)
     choice("likelihood", likelihood, ("normal", "exact"))
     choice("undetermined", undetermined, ("error", "prior"))
     sizes = {
@@ -113,7 +114,12 @@ def infer(
         "draws": integer("draws", draws, least=4),
         "warmup": integer("warmup", warmup, least=10),
     }
-    seed = secrets.randbelow(2**31) if seed is None else integer("seed", seed, least=0)
+    seed = secrets.randbelow(2**31) if seed is None else integer("seed", seed, least=0, most=2**31 - 1)
+    if model is None:
+        known = row_model(built.model, measured.layout, built.features, built.expectations)
+    else:
+        known = own_row_model(model, measured.layout)
+    problem = Problem(known, measured, _rows(rows, measured), beside)
     origin = None if built.start is None else known.vector(built.start)
     run: dict[str, Any] = {**sizes, "seed": seed, "progress": progress}
     if likelihood == "exact":
@@ -126,12 +132,13 @@ def infer(
     reference = find_reference(problem, origin, seed)
     if undetermined == "error" and model is not None:
         check_determined(problem, reference)
-    target = target_at(problem, reference, seed)
+    v0, _ = problem.split(reference.w)
+    target = target_at(problem, reference, seed, moving=moving_rows(known, v0) if is_wide(problem, reference) else None)
     found = sample(known, target, **run)
     covered = _covered(problem, target, found)
     if covered < LEAST_COVERED:
         flat = found.w.reshape(-1, found.w.shape[-1])
-        target = target_at(problem, reference, seed + 1, flat[:: max(1, len(flat) // 31)][:31])
+        target = target_at(problem, reference, seed + 1, flat[:: max(1, len(flat) // 31)][:31], moving_rows(known, v0))
         found = sample(known, target, **run)
         covered = _covered(problem, target, found)
     facts = {"monte_carlo_share": target.monte_carlo}
@@ -163,6 +170,8 @@ def _built(
 
 def _rows(rows: float | None, measured: Measurements) -> float | None:
     if rows is None:
+        if measured.rows is not None and not 1 <= measured.rows <= MOST_ROWS:
+            raise ValueError(f"releases: expected some of 1 to {MOST_ROWS:.0e} rows, got {measured.rows}")
         return None if measured.rows is None else float(measured.rows)
     given = positive("rows", rows)
     if measured.rows not in (None, given):

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.inference.layout import Rows
 from discreet.inference.measurements import Measurements
-from discreet.inference.row_model import RowModel, Rows
+from discreet.inference.row_model import RowModel
 
 __all__ = ["Local", "local"]
 
@@ -38,6 +39,8 @@ class Local:
     covariance : array of shape (D, D)
     slope : array of shape (D, p)
     fisher : array of shape (p, p)
+    score : array of shape (p,)
+        E s, which is 0 unless the range of rows depends on v.
     draws : float
         How many rows they are averages of; infinite where all rows were gone through.
     error : array of shape (D, D)
@@ -49,6 +52,7 @@ class Local:
     covariance: Array
     slope: Array
     fisher: Array
+    score: Array
     draws: float
     error: Array
 
@@ -101,7 +105,14 @@ def local(
         found = found + explained @ model.call("expected_slope", v)
     many = np.inf if model.points is not None else count
     return Local(
-        v, origin + mean, second / count - outer, found, np.asarray(fisher / count), many, (rest / count - outer) / many
+        v,
+        origin + mean,
+        second / count - outer,
+        found,
+        np.asarray(fisher / count),
+        np.asarray(scores / count),
+        many,
+        (rest / count - outer) / many,
     )
 
 

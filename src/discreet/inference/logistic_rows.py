@@ -30,6 +30,7 @@ from scipy.special import softmax
 from discreet.inference.built import Built, Draws, Rows
 from discreet.inference.class_rows import LabelledRows
 from discreet.inference.gaussian_rows import Scales, covariance_roots, covariance_start, inside
+from discreet.inference.site_moments import with_products
 from discreet.inference.whitened_normal import WhitenedNormal, squared
 
 __all__ = ["contrasts", "logistic"]
@@ -69,9 +70,8 @@ def _scored_rows(where: Scales, count: int, label: str) -> LabelledRows:
         x = numpyro.sample("row", WhitenedNormal(mean, root))
         numpyro.sample(label, dist.Categorical(logits=apart @ (weights @ x + intercept)))
 
-    def features(rows: Rows) -> Array:
-        x = np.asarray(rows["x"], dtype=np.float64)
-        return np.concatenate([x, x[:, i] * x[:, j]], axis=1)
+    def features(rows: Rows) -> Any:
+        return with_products(rows["x"])
 
     def expectations(values: Mapping[str, Any]) -> Any:
         mean = values["θ.mean"]

@@ -9,21 +9,24 @@ the noise's densities.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from discreet.door import Answer, Query, Release
 from discreet.guarantees import Neighbors
-from discreet.inference.row_model import Layout, Rows
+from discreet.inference.layout import Layout, Rows
 from discreet.mechanisms import FactoredChoice
-from discreet.noise import DiscreteGaussianNoise, GaussianNoise, GeometricNoise, LaplaceNoise
+from discreet.noise import DiscreteGaussianNoise, GaussianNoise, GeometricNoise, GridNoise, LaplaceNoise
 from discreet.records import Block, Space
 
-__all__ = ["Measurement", "Measurements", "measured_in"]
+__all__ = ["Measurement", "Measurements", "View", "measured_in", "side_by_side"]
 
 Array = NDArray[np.float64]
 
@@ -49,6 +52,27 @@ class Measurement:
     def laplace(self) -> bool:
         """Whether the noise is Laplace, or Gaussian."""
         return isinstance(self.release.law, LaplaceNoise | GeometricNoise)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A question, and what it sees of a row: some columns, moved into the declared space as a curator does."""
+
+    question: Query
+    columns: tuple[int, ...]
+    codes: tuple[int, ...]
+    space: Space | None
+
+    def contributions(self, whole: Block) -> Any:
+        """Return what rows contribute to the question."""
+        x = whole.x[:, np.array(self.columns, dtype=int)]
+        codes = whole.codes[:, np.array(self.codes, dtype=int)]
+        return self.question.contributions(Block(x if self.space is None else self.space.clip(x), codes))
+
+
+def side_by_side(views: Sequence[View], whole: Block) -> Any:
+    """Return contributions to several questions, of rows of any array library; JAX can compile it."""
+    return array_namespace(whole.x).concat([view.contributions(whole) for view in views], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,23 +123,21 @@ class Measurements:
         """The relation of all of them."""
         return self.releases[0].neighbors
 
+    @cached_property
+    def views(self) -> tuple[View, ...]:
+        """What each of them sees of a row."""
+        return tuple(self._view(one) for one in self.each)
+
+    def _view(self, one: Measurement) -> View:
+        columns = tuple(self.layout.columns.index(name) for name in one.columns)
+        codes = tuple(self.layout.category_columns.index(name) for name in one.category_columns)
+        declared = one.release.declared.get("space")
+        space = None if declared is None or not columns else Space.from_dict(declared)
+        return View(one.question, columns, codes, space)
+
     def contributions(self, rows: Rows) -> Array:
         """Return what each row contributes to all of them, shape (n, numbers)."""
-        whole = self.layout.block(rows)
-        return np.concatenate([self._of(one, whole) for one in self.each], axis=1)
-
-    def _of(self, one: Measurement, whole: Block) -> Array:
-        x = whole.x[:, [self.layout.columns.index(name) for name in one.columns]]
-        codes = whole.codes[:, [self.layout.category_columns.index(name) for name in one.category_columns]]
-        return np.asarray(one.question.contributions(Block(_within(one, x), codes)), dtype=np.float64)
-
-
-def _within(one: Measurement, x: Array) -> Array:
-    """Return rows moved into the declared space, as a curator does before any question sees them."""
-    declared = one.release.declared.get("space")
-    if declared is None or not x.shape[1]:
-        return x
-    return np.asarray(Space.from_dict(declared).clip(x), dtype=np.float64)
+        return np.asarray(side_by_side(self.views, self.layout.block(rows)), dtype=np.float64)
 
 
 def measured_in(what: Any) -> Measurements:
@@ -144,6 +166,13 @@ def measured_in(what: Any) -> Measurements:
             f"releases: expected all of one data set, got {sorted(map(str, names))}; infer from each apart, or give "
             "the curator one name for both"
         )
+    sizes = {release.size.rows for release in releases if release.size.rows is not None}
+    if len(sizes) > 1:
+        raise ValueError(
+            f"releases: expected all of one data set, got some of {min(sizes)} rows and some of {max(sizes)}; infer "
+            "from each apart"
+        )
+    _check_once(releases)
     conditions = {release.declared.get("where") for release in releases}
     if len(conditions) > 1:
         raise ValueError(
@@ -152,6 +181,30 @@ def measured_in(what: Any) -> Measurements:
         )
     seen = [one.columns for one in found] + [tuple(one.release.declared.get("columns") or ()) for one in chosen]
     return Measurements(found, Layout(tuple(dict.fromkeys(sum(seen, ()))), *_categories(releases)), chosen)
+
+
+def _check_once(releases: Sequence[Release]) -> None:
+    """Raise where a release is there twice: noise that is the same says nothing anew."""
+    seen: set[Any] = set()
+    for release in releases:
+        key = (release.query, release.value.tobytes()) if _unlike_any_other(release) else id(release)
+        if key in seen:
+            raise ValueError(
+                f"releases: expected each release once, got that of {release.query!r} twice; a fit or an answer holds "
+                "its releases already"
+            )
+        seen.add(key)
+
+
+def _unlike_any_other(release: Release) -> bool:
+    """Whether two releases with the same numbers are surely one: the noise is finer than chance could repeat.
+
+    Two draws of a noise with steps much finer than its scale agree with a chance of at most grid/scale a number. What
+    was selected of a few candidates, and counts with noise in whole numbers, agree by chance often enough.
+    """
+    law = release.law
+    fineness = math.log2(law.scale / law.grid) if isinstance(law, GridNoise) else 0.0 if law is None else math.inf
+    return release.value.size > 0 and release.value.size * fineness >= 30
 
 
 def _categories(releases: Sequence[Release]) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]]:
@@ -183,7 +236,8 @@ def _each(what: Any) -> Iterable[Measurement | FactoredChoice]:
         raise ValueError(f"{type(what).__name__}: expected a fitted one; call fit first")
     else:
         raise ValueError(
-            f"releases={type(what).__name__}: expected releases, answers of statistics, or a fitted estimator"
+            f"releases={type(what).__name__}: expected releases, answers of statistics, or a fitted estimator; from a "
+            "file write dp.Release.from_json(text)"
         )
 
 

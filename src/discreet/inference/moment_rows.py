@@ -1,9 +1,9 @@
 """Means, variances and covariances of ``discreet.statistics``: Gaussian rows, or Gaussian rows in each group.
 
 What was asked is what is reported. Of a mean alone the deviations are a nuisance: nothing was measured of them, and
-their prior says how far the mean of the people may be from that of these rows. It is narrower than elsewhere: a
-deviation is about a fifth of the half-width, give or take a factor of three. Where rows spread more or less than that,
-measure variances too. There, and for variances, columns are independent; a covariance has all of them together.
+their prior (half of the half-width, more or less) says how far the mean of the people may be from that of these rows.
+Where the noise is small beside that, measure variances too: they narrow the interval. There, and for variances, columns
+are independent; a covariance has all of them together.
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ from numpy.typing import NDArray
 
 from discreet.inference.built import Built, Draws
 from discreet.inference.class_rows import class_start, labelled_rows
-from discreet.inference.gaussian_rows import NARROW, ORDERS, Scales, covariance_start, gaussian_model, inside
+from discreet.inference.gaussian_rows import NARROW, UNMEASURED, USUAL, Scales, covariance_start, gaussian_model, inside
 
 __all__ = ["of_groups", "of_rows"]
 
 Array = NDArray[np.float64]
-
-NUISANCE = 0.5  # the spread of the log-odds of deviations that nothing was measured of
 
 
 def _start(where: Scales, means: Array, spreads: Array | None) -> tuple[Array, Array]:
@@ -85,7 +83,7 @@ def of_rows(
         return _reported(asked, draws["θ.mean"], draws["θ.covariance"], order, single)
 
     return Built(
-        gaussian_model(where, kind, NUISANCE if asked == "mean" else ORDERS),
+        gaussian_model(where, kind, UNMEASURED if asked == "mean" else USUAL),
         {"θ.mean": mean} | covariance_start(covariance[None], where[1], kind),
         report,
         _axes(asked, single, []),
@@ -111,7 +109,7 @@ def of_groups(
         Its declared values.
     """
     kind = "full" if asked == "covariance" else "diag"
-    rows = labelled_rows(where, kind, len(groups), label, NUISANCE if asked == "mean" else ORDERS)
+    rows = labelled_rows(where, kind, len(groups), label, UNMEASURED if asked == "mean" else USUAL)
     shares = np.full(len(groups), 1.0 / len(groups))
 
     def report(draws: Draws) -> dict[str, Array]:

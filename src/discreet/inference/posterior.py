@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from discreet.arguments import choice, integer, probability
 from discreet.guarantees import Guarantee
 from discreet.inference.built import Built
+from discreet.inference.public_rows import numeric_rows
 from discreet.inference.row_model import RowModel
 
 __all__ = ["Diagnostics", "InferenceWarning", "Posterior", "data_tree"]
@@ -127,9 +128,10 @@ class Posterior:
         low, high = np.quantile(self.draws(name), [(1.0 - inside) / 2.0, (1.0 + inside) / 2.0], axis=0)
         return low, high
 
-    def summary(self) -> Any:
-        """Return a table of means, intervals and diagnostics, one line a number."""
-        return arviz_stats.summary(self.data)
+    def summary(self, level: float = 0.9) -> Any:
+        """Return a table of means, ``interval``s and diagnostics, one line a number."""
+        inside = probability("level", level, accepted="a probability in (0, 1), for example 0.9")
+        return arviz_stats.summary(self.data, ci_prob=inside, ci_kind="eti", round_to="none")
 
     def sample_predictive(self, count: int, *, seed: int | None = None) -> Any:
         """Return new rows, from parameters drawn from the posterior: synthetic data that know their uncertainty.
@@ -168,13 +170,20 @@ class Posterior:
         """Return the likeliest class of each row, or what is expected of the target of a regression."""
         if self.built.predict is not None:
             return self._averaged(self.built.predict, X)
+        if self.built.predict_proba is None:
+            raise AttributeError("predict: expected the posterior of a classifier or a regression; this is neither")
         return np.array(sorted(self.built.labels))[self.predict_proba(X).argmax(axis=1)]
 
     def _averaged(self, one: Callable[[Mapping[str, Array], Array], Array], X: Any) -> Array:
-        rows = np.asarray(X, dtype=np.float64)
+        rows = numeric_rows("X", X, [str(name) for name in self.built.coords["column"]])
         draws = {name: self.draws(name) for name in self.names}
         every = range(0, len(self.vectors), max(1, len(self.vectors) // AVERAGED))
         return np.asarray(np.mean([one({name: draws[name][i] for name in draws}, rows) for i in every], axis=0))
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a posterior holds its model, which cannot be pickled; keep post.data, or the releases and the seed"
+        )
 
     def complain(self) -> Posterior:
         """Warn of what is wrong with the chains, and return self."""

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import product
+from threading import RLock
 from typing import Any
 
 import jax
@@ -23,17 +22,20 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from numpy.typing import NDArray
-from numpyro import distributions as dist
 from numpyro import handlers
 from numpyro.distributions import biject_to
 
-from discreet.records import Block
+from discreet.inference.layout import Layout, Rows
+from discreet.inference.site_moments import site_moments, with_products
+from discreet.inference.site_values import combinations, is_finite
 
-__all__ = ["Layout", "RowModel", "double_precision", "row_model"]
+__all__ = ["RowModel", "double_precision", "own_row_model", "row_model"]
 
 Array = NDArray[np.float64]
-Rows = dict[str, Any]  # "x" of shape (n, d) and "codes" of shape (n, k), or those of one row
 
+_ONE_AT_A_TIME = RLock()  # NumPyro has one stack of handlers for all threads
+
+CHECKED, FAR = 4096, 8.0  # rows that stated moments are checked with, and the standard errors that they may be off
 MOST_POINTS = 4096  # of a finite set of rows that is gone through
 
 
@@ -44,50 +46,38 @@ def double_precision() -> Iterator[None]:
         yield
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Which columns a row has.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        The numeric ones.
-    category_columns : tuple of str
-    categories : tuple of tuple
-        The declared values of each of them.
-    """
-
-    columns: tuple[str, ...]
-    category_columns: tuple[str, ...] = ()
-    categories: tuple[tuple[Any, ...], ...] = ()
-
-    def place(self, name: str) -> tuple[str, Any] | None:
-        """Return where a sample site stands in a row; None for a parameter."""
-        if name in self.columns:
-            return "x", self.columns.index(name)
-        if name in self.category_columns:
-            return "codes", self.category_columns.index(name)
-        if name == "row" and self.columns:
-            return "x", slice(None)
-        return ("codes", 0) if name == "label" and len(self.category_columns) == 1 else None
-
-    def block(self, rows: Rows) -> Block:
-        """Return rows as the door sees them."""
-        return Block(np.asarray(rows["x"], dtype=np.float64), np.asarray(rows["codes"]).astype(np.int64))
-
-    def __str__(self) -> str:
-        return ", ".join((*self.columns, *self.category_columns))
-
-
 @lru_cache(maxsize=64)
 def row_model(
     model: Callable[[], Any],
     layout: Layout,
-    features: Callable[[Rows], Array] | None = None,
+    features: Callable[[Rows], Any] | None = None,
     expectations: Callable[[Mapping[str, Any]], Any] | None = None,
+    form: str = "",
 ) -> RowModel:
-    """Return a model with what was compiled for it before."""
+    """Return a model with what was compiled for it before; ``form`` tells one that has changed since."""
     return RowModel(model, layout, features, expectations)
+
+
+def own_row_model(model: Callable[[], Any], layout: Layout) -> RowModel:
+    """Return a user's model, which may depend on what has changed since it was called before."""
+    try:
+        return row_model(model, layout, form=_form(model))
+    except Exception:  # not hashable, or it cannot be traced: whatever that was, the model itself will say
+        return RowModel(model, layout)
+
+
+def _form(model: Callable[[], Any]) -> str:
+    """Return what a model computes, with all the numbers in it, as text."""
+
+    def traced(key: Any) -> Any:
+        with _ONE_AT_A_TIME, handlers.block(), handlers.trace() as trace, handlers.seed(rng_seed=key):
+            model()
+        sites = [site for site in trace.values() if site["type"] in ("sample", "deterministic")]
+        return [site["value"] if "fn" not in site else site["fn"].log_prob(site["value"]) for site in sites]
+
+    with double_precision():
+        closed = jax.make_jaxpr(traced)(jax.random.key(0))
+    return "\n".join([str(closed.jaxpr), *(np.asarray(number).tobytes().hex() for number in closed.consts)])
 
 
 class RowModel:
@@ -99,8 +89,9 @@ class RowModel:
         See the module.
     layout : Layout
     features, expectations : callable, optional
-        Functions of rows, and what their expectations are, from the parameters by their names. By default x and the
-        products of its numbers, where the site ``row`` is alone and NumPyro knows its mean and covariance.
+        Functions of rows (NumPy's or JAX's), and what their expectations are, from the parameters by their names. By
+        default x and the products of its numbers, where the site ``row`` is alone and NumPyro knows its mean and
+        covariance.
 
     Attributes
     ----------
@@ -116,29 +107,32 @@ class RowModel:
         self,
         model: Callable[[], Any],
         layout: Layout,
-        features: Callable[[Rows], Array] | None = None,
+        features: Callable[[Rows], Any] | None = None,
         expectations: Callable[[Mapping[str, Any]], Any] | None = None,
     ) -> None:
         self.model, self.layout = model, layout
         self._features, self._expectations = features, expectations
         self.compiled: dict[Any, Any] = {}
         with double_precision():
-            try:
-                trace = self._trace(jax.random.key(0))
-            except Exception as error:
-                raise ValueError(
-                    f"model: expected a NumPyro model of one row, a function without arguments; calling it raised "
-                    f"{type(error).__name__}: {error}"
-                ) from error
-            self._read(trace)
+            jax.eval_shape(self._read, jax.random.key(0))  # nothing is computed, so nothing is compiled
+            self._check_factors()
 
     def _trace(self, key: Any, values: Callable[[Any], Any] | None = None) -> Any:
         given = handlers.substitute(substitute_fn=values or (lambda site: None))
-        with handlers.block(), handlers.trace() as trace, handlers.seed(rng_seed=key), given:
+        with _ONE_AT_A_TIME, handlers.block(), handlers.trace() as trace, handlers.seed(rng_seed=key), given:
             self.model()
         return trace
 
-    def _read(self, trace: Any) -> None:
+    def _read(self, key: Any) -> None:
+        """Note what sites there are."""
+        try:
+            trace = self._trace(key)
+        except Exception as error:
+            hint = "; give every parameter a proper prior" if isinstance(error, NotImplementedError) else ""
+            raise ValueError(
+                "model: expected a NumPyro model of one row, a function without arguments (rows are not passed to it); "
+                f"calling it raised {type(error).__name__}: {error}{hint}"
+            ) from error
         samples = {name: site for name, site in trace.items() if site["type"] == "sample" and not site["is_observed"]}
         places = {name: self.layout.place(name) for name in samples}
         self.row_sites = tuple(name for name in samples if places[name] is not None)
@@ -151,7 +145,14 @@ class RowModel:
                 f"the rows ({self.layout}); sum over it within the model, as numpyro's MixtureSameFamily does"
             )
         if not self.names:
-            raise ValueError("model: expected a sample site that is a parameter; all of its sites are columns")
+            raise ValueError(
+                "model: expected a sample site that is a parameter; all of its sites are columns or have obs=…"
+            )
+        if "rows" in self.names:
+            raise ValueError("model: expected no parameter called 'rows', as their number is; rename it")
+        scaled = [name for name, site in trace.items() if site["type"] == "sample" and site["scale"] is not None]
+        if scaled:
+            raise ValueError(f"model: expected no handlers.scale, got it at {scaled[0]!r}; a row counts once")
         self.derived = tuple(name for name, site in trace.items() if site["type"] == "deterministic")
         start = {
             name: biject_to(samples[name]["fn"].support).inv(jnp.asarray(samples[name]["value"], dtype=float))
@@ -163,10 +164,23 @@ class RowModel:
         for name in sorted(self.names):  # the order in which ravel_pytree has a dictionary
             self.sites[name] = slice(at, at + int(np.size(start[name])))
             at = self.sites[name].stop
-        self.points = self._finite_rows(samples)
+        self._factors = any(site["type"] == "sample" and site["is_observed"] for site in trace.values())
+        with jax.ensure_compile_time_eval():
+            self.points = self._finite_rows(samples)
         alone = samples[self.row_sites[0]]["fn"] if len(self.row_sites) == 1 and not self.layout.categories else None
-        known = self._expectations is not None or (alone is not None and _moments(alone) is not None)
-        self.knows_moments = self.points is None and known
+        known = self._expectations is not None or (alone is not None and site_moments(alone) is not None)
+        self.states_moments = self.points is None and known
+
+    def _check_factors(self) -> None:
+        """Raise where a factor, or data that the model brings, depends on the row: that would be no prior."""
+        if not self._factors:
+            return
+        v = self.prior_draw(jax.random.key(0))
+        if not np.array_equal(self.log_prior(v), self.log_prior(v, jax.random.key(1)), equal_nan=True):
+            raise ValueError(
+                "model: expected factors and observed sites that depend on parameters alone, for they are part of the "
+                "prior; one depends on the row. A row's columns are sample sites without obs=…"
+            )
 
     def _check_row(self, places: Mapping[str, Any], samples: Mapping[str, Any]) -> None:
         d = len(self.layout.columns)
@@ -175,11 +189,17 @@ class RowModel:
                 f"model: expected a site 'row' of shape ({d},), a number for each of {self.layout.columns}, got "
                 f"{samples['row']['value'].shape}"
             )
+        both = [name for name in self.layout.columns if name in places and "row" in places]
+        if both:
+            raise ValueError(
+                f"model: expected the site 'row' or one for each column, not both; {both[0]!r} is a column: rename it, "
+                "if it is a parameter"
+            )
         missing = [name for name in self.layout.columns if name not in places and "row" not in places]
         if missing:
             raise ValueError(
                 f"model: expected a sample site 'row', or one for each column that was measured; {missing} have none; "
-                f"its sites are {list(samples)}"
+                f"its sites are {list(samples)}, without those that have obs=…: releases are what is observed"
             )
         codes = {at for kind, at in places.values() if kind == "codes"}
         if codes < set(range(len(self.layout.category_columns))):
@@ -191,15 +211,15 @@ class RowModel:
     def _finite_rows(self, samples: Mapping[str, Any]) -> Rows | None:
         """Return all rows that there can be, where they are few; None otherwise."""
         sites = [samples[name]["fn"] for name in self.row_sites]
-        if not all(site.has_enumerate_support and site.event_shape == () and site.batch_shape == () for site in sites):
+        if not all(map(is_finite, sites)):
             return None
-        supports = [np.asarray(site.enumerate_support()) for site in sites]
-        if np.prod([len(support) for support in supports]) > MOST_POINTS:
+        values = combinations([site.enumerate_support() for site in sites], MOST_POINTS)
+        if values is None:
             return None
-        rows = [self._placed(dict(zip(self.row_sites, point, strict=True))) for point in product(*supports)]
+        rows = [self.placed(dict(zip(self.row_sites, point, strict=True))) for point in zip(*values, strict=True)]
         return {part: np.array([row[part] for row in rows]) for part in ("x", "codes")}
 
-    def _placed(self, values: Mapping[str, Any]) -> Rows:
+    def placed(self, values: Mapping[str, Any]) -> Rows:
         """Return one row from the values of its sites."""
         x = jnp.zeros(len(self.layout.columns))
         codes = jnp.zeros(len(self.layout.category_columns), dtype=int)
@@ -211,7 +231,7 @@ class RowModel:
                 codes = codes.at[at].set(jnp.asarray(values[name]).astype(int))
         return {"x": x, "codes": codes}
 
-    def _choosing(self, v: Any, row: Rows | None) -> Callable[[Any], Any]:
+    def _choosing(self, v: Any, row: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
         unconstrained = self._unflatten(v)
 
         def value(site: Any) -> Any:
@@ -220,19 +240,17 @@ class RowModel:
             name = site["name"]
             if name in unconstrained:
                 return biject_to(site["fn"].support)(unconstrained[name])
-            if row is None:
-                return None
-            part, at = self.layout.place(name)  # type: ignore[misc]
-            return row[part][at]
+            return None if row is None else row(site)
 
         return value
 
-    def _at(self, v: Any, row: Rows | None = None, key: Any = None) -> Any:
+    def at(self, v: Any, row: Callable[[Any], Any] | None = None, key: Any = None) -> Any:
+        """Return the trace at v, with values of the row's sites where ``row`` gives them."""
         return self._trace(jax.random.key(0) if key is None else key, self._choosing(v, row))
 
-    def log_prior(self, v: Any) -> Any:
+    def log_prior(self, v: Any, key: Any = None) -> Any:
         """Return the log-density of v, without constants that matter."""
-        unconstrained, trace = self._unflatten(v), self._at(v)
+        unconstrained, trace = self._unflatten(v), self.at(v, key=key)
         total: Any = 0.0
         for name in self.names:
             site = trace[name]
@@ -253,7 +271,11 @@ class RowModel:
         return jax.hessian(self.log_prior)(v)
 
     def _log_row(self, v: Any, row: Rows) -> Any:
-        trace = self._at(v, row)
+        def given(site: Any) -> Any:
+            part, at = self.layout.place(site["name"])  # type: ignore[misc]
+            return row[part][at]
+
+        trace = self.at(v, given)
         return sum(jnp.sum(trace[name]["fn"].log_prob(trace[name]["value"])) for name in self.row_sites)
 
     def log_rows(self, v: Any, rows: Rows) -> Any:
@@ -268,15 +290,15 @@ class RowModel:
         """Return one row for each key."""
 
         def one(key: Any) -> Rows:
-            trace = self._at(v, key=key)
-            return self._placed({name: trace[name]["value"] for name in self.row_sites})
+            trace = self.at(v, key=key)
+            return self.placed({name: trace[name]["value"] for name in self.row_sites})
 
         rows: Rows = jax.vmap(one)(keys)
         return rows
 
     def parameters(self, v: Any) -> dict[str, Any]:
         """Return the parameters, and what the model derives from them, by their names."""
-        trace = self._at(v)
+        trace = self.at(v)
         return {name: trace[name]["value"] for name in (*self.names, *self.derived)}
 
     def all_parameters(self, v: Any) -> dict[str, Any]:
@@ -284,19 +306,29 @@ class RowModel:
         found: dict[str, Any] = jax.vmap(jax.vmap(self.parameters))(v)
         return found
 
-    def features(self, rows: Rows) -> Array:
+    def features(self, rows: Rows) -> Any:
         """Return functions of rows whose expectation is known, shape (n, q)."""
         if self._features is not None:
             return self._features(rows)
-        x = np.asarray(rows["x"], dtype=np.float64)
-        i, j = np.triu_indices(x.shape[1])
-        return np.concatenate([x, x[:, i] * x[:, j]], axis=1)
+        return with_products(rows["x"])
+
+    def checked_moments(self, v: Array, seed: int) -> bool:
+        """Return whether the expectations of features are stated, and are what rows at v have.
+
+        NumPyro gives the scale of a Student's t for its covariance, for one, and there are laws without moments.
+        """
+        if not self.states_moments:
+            return False
+        features = np.asarray(self.features(self.draw(v, CHECKED, seed)))
+        away = features.mean(axis=0) - self.call("expectations", v)
+        error = features.std(axis=0) / np.sqrt(CHECKED)
+        return bool(np.all(np.abs(away) <= FAR * error + 1e-9 * np.abs(features).max(axis=0)))
 
     def expectations(self, v: Any) -> Any:
-        """Return the expectations of ``features`` at v; only where ``knows_moments``."""
+        """Return the expectations of ``features`` at v; only where ``states_moments``."""
         if self._expectations is not None:
             return self._expectations(self.parameters(v))
-        mean, covariance = _moments(self._at(v)[self.row_sites[0]]["fn"])
+        mean, covariance = site_moments(self.at(v)[self.row_sites[0]]["fn"])
         second = covariance + mean[:, None] * mean[None, :]
         return jnp.concatenate([mean, second[jnp.triu_indices(mean.size)]])
 
@@ -314,13 +346,26 @@ class RowModel:
             }
         )[0]
 
+    def unconstrained(self, values: Any) -> Any:
+        """Return v of given parameters; not finite where one is outside of its range."""
+        trace = self._trace(jax.random.key(0), lambda site: values.get(site["name"]))
+        return ravel_pytree({name: biject_to(trace[name]["fn"].support).inv(values[name]) for name in self.names})[0]
+
     def vector(self, values: Mapping[str, Any]) -> Array:
         """Return v of given parameters."""
-        with double_precision():
-            given = {name: jnp.asarray(values[name], dtype=float) for name in self.names}
-            trace = self._trace(jax.random.key(0), lambda site: given.get(site["name"]))
-            found = {name: biject_to(trace[name]["fn"].support).inv(given[name]) for name in self.names}
-            return np.asarray(ravel_pytree(found)[0])
+        odd = sorted(set(self.names) ^ set(values))
+        if odd:
+            raise ValueError(
+                f"start: expected a value for each of {list(self.names)}; {odd[0]!r} is too much or missing"
+            )
+        given = {name: np.asarray(values[name], dtype=np.float64) for name in self.names}
+        try:
+            v: Array = self.call("unconstrained", given)
+        except (TypeError, ValueError):  # JAX's, at other shapes
+            v = np.full(self.size, np.nan)
+        if v.shape != (self.size,) or not np.all(np.isfinite(v)):
+            raise ValueError("start: expected finite values inside the range of each parameter, and of its shape")
+        return v
 
     def call(self, name: str, *arguments: Any) -> Any:
         """Return what one of the functions above gives, compiled, in float64."""
@@ -339,33 +384,3 @@ class RowModel:
     def named(self, index: int) -> str:
         """Return the parameter that a number of v belongs to."""
         return next(str(name) for name, at in self.sites.items() if at.start <= index < at.stop)
-
-
-def _moments(site: Any) -> Any:
-    """Return the mean and the covariance of a distribution, where they have a closed form; else None."""
-    if isinstance(site, dist.MixtureSameFamily | dist.MixtureGeneral):
-        return _mixture_moments(site)
-    if isinstance(site, dist.Independent) and site.reinterpreted_batch_ndims == len(site.event_shape) == 1:
-        site, shape = site.base_dist, "independent"
-    else:
-        shape = "one" if site.event_shape == () and site.batch_shape == () else "vector"
-    try:
-        mean = jnp.atleast_1d(site.mean)
-        covariance = site.covariance_matrix if shape == "vector" else jnp.diag(jnp.atleast_1d(site.variance))
-    except (AttributeError, NotImplementedError):
-        return None
-    return mean, covariance
-
-
-def _mixture_moments(site: Any) -> Any:
-    """Return the moments of a mixture of vectors, from those of its components."""
-    parts = getattr(site, "component_distribution", None)
-    if not isinstance(parts, dist.MultivariateNormal) or len(site.event_shape) != 1:
-        return None
-    weights, means = site.mixing_distribution.probs, parts.mean
-    mean = weights @ means
-    away = means - mean
-    within = jnp.einsum(
-        "k,kij->ij", weights, jnp.broadcast_to(parts.covariance_matrix, (*means.shape, means.shape[-1]))
-    )
-    return mean, within + jnp.einsum("k,ki,kj->ij", weights, away, away)

@@ -24,7 +24,7 @@ __all__ = ["Chains", "sample"]
 Array = NDArray[np.float64]
 
 TREE = 8  # doublings of a trajectory, at most
-ACCEPTANCE = 0.8
+ACCEPTANCE, CAREFUL = 0.8, 0.9  # and where variances are coordinates or follow them, which makes corners
 NEAR = 0.5  # how far from the reference chains start, in posterior standard deviations
 EVERY = 20  # steps of all chains between two moves of the bar
 
@@ -44,9 +44,10 @@ def sample(
 ) -> Chains:
     """Return draws from the posterior."""
     with double_precision():
-        key = ("nuts", target.density, target.size, draws, warmup, progress)
-        if key not in model.compiled:
-            model.compiled[key] = jax.jit(_runner(target.density, draws, warmup, progress))
+        acceptance = CAREFUL if "noise" in target.data else ACCEPTANCE
+        run = jax.jit(_runner(target.density, draws, warmup, acceptance, progress))
+        if target.shared:
+            run = model.compiled.setdefault(("nuts", target.density, target.size, draws, warmup, progress), run)
         start = np.random.default_rng(seed).standard_normal((chains, target.size)) * NEAR
         keys = jax.random.split(jax.random.key(seed), chains)
         if progress:
@@ -54,7 +55,7 @@ def sample(
 
             _BARS.append(tqdm(total=(draws + warmup) * chains, desc="posterior", unit="draw"))
         try:
-            u, diverging = jax.tree.map(np.asarray, model.compiled[key](target.data, start, keys))
+            u, diverging = jax.tree.map(np.asarray, run(target.data, start, keys))
         finally:
             if progress:
                 jax.effects_barrier()  # type: ignore[no-untyped-call]
@@ -68,13 +69,15 @@ def _tick() -> None:
         _BARS[-1].update(EVERY)
 
 
-def _runner(density: Callable[[Any, Any], Any], draws: int, warmup: int, progress: bool) -> Callable[..., Any]:
+def _runner(
+    density: Callable[[Any, Any], Any], draws: int, warmup: int, acceptance: float, progress: bool
+) -> Callable[..., Any]:
     """Return the function that runs all chains."""
 
     def chain(data: Any, start: Any, key: Any) -> Any:
         init, step = hmc(potential_fn_gen=lambda data: lambda u: -density(data, u), algo="NUTS")
         state = init(
-            start, warmup, max_tree_depth=TREE, target_accept_prob=ACCEPTANCE, dense_mass=False, model_args=(data,),
+            start, warmup, max_tree_depth=TREE, target_accept_prob=acceptance, dense_mass=False, model_args=(data,),
             rng_key=key,
         )  # fmt: skip
 

@@ -162,6 +162,15 @@ class WhitenedMixture(_Vector):
         return _draw(where, jax.random.categorical(which, jnp.log(self.weights)), self.locs, self.scale_trils)
 
     @property
+    def mixing_distribution(self) -> Any:
+        """The law of the component."""
+        return dist.Categorical(self.weights)
+
+    def component_sample(self, key: Any) -> Any:
+        """Return a draw from each component, shape (K, d); it follows the means and the factors smoothly."""
+        return self.locs + jnp.einsum("kij,kj->ki", self.scale_trils, jax.random.normal(key, self.locs.shape))
+
+    @property
     def mean(self) -> Any:
         """The mean over the components."""
         return self.weights @ self.locs
@@ -212,6 +221,11 @@ class WhitenedChoice(_Vector):
 
     def _drawn(self, key: Any) -> Any:
         return _draw(key, self.place, self.locs, self.scale_trils)
+
+    @property
+    def has_rsample(self) -> bool:
+        """At a given place, a draw follows the means and the factors smoothly."""
+        return True
 
     @property
     def mean(self) -> Any:

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from array_api_compat import array_namespace, is_numpy_array
+from array_api_compat import array_namespace, is_jax_array, is_numpy_array
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.arguments import positive
@@ -190,7 +190,7 @@ class Ball(Space):
         """Return z, w, q and whether the row is left as it is; see the module's docstring."""
         xp = array_namespace(x)
         center = on_device(self.center, x)
-        if bool(xp.all(xp.abs(x) <= HUGE)):
+        if not is_jax_array(x) and bool(xp.all(xp.abs(x) <= HUGE)):  # JAX may be compiling this, without values
             z, huge = x - center, None
         else:
             z, huge = _extreme_difference(x, center)

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Self
 
 import numpy as np
+from array_api_compat import is_jax_array
 from numpy.typing import ArrayLike
 
 from discreet.records.ball import Ball
@@ -129,7 +130,9 @@ class Box(Space):
         box = self.for_columns(x.shape[-1])
         inside = xp.minimum(xp.maximum(x, on_device(box.low, x)), on_device(box.high, x))
         missing = xp.isnan(x)
-        return xp.where(missing, on_device(box.center, x), inside) if bool(xp.any(missing)) else inside
+        if is_jax_array(x) or bool(xp.any(missing)):  # JAX may be compiling this, and there are no values yet
+            return xp.where(missing, on_device(box.center, x), inside)
+        return inside
 
     @np.errstate(all="ignore")
     def to_unit(self, x: Any) -> Any:
