@@ -7,13 +7,15 @@ first ledger is opened) sqlalchemy, with psycopg for PostgreSQL.
 
 Where to look: the verbs are in ``ledger``; why a limit holds in ``filters`` (the setting), ``gaussian_filter``,
 ``zcdp_filter``, ``pure_filter`` (the proofs) and ``admission`` (what is admitted); how the record hangs together in
-``entry`` and ``chain``; how it gets to the disk in ``book``, ``storage``, ``sqlite`` and ``postgresql``.
+``entry`` and ``chain``, and how it reads in ``history``; how it gets to the disk in ``book``, ``storage``, ``sqlite``
+and ``postgresql``.
 """
 
 from discreet.ledger.admission import Preview, Remaining
 from discreet.ledger.entry import Entry
 from discreet.ledger.errors import BudgetExceeded, ChainError, LedgerError
+from discreet.ledger.history import History
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.limit import Limit
 
-__all__ = ["BudgetExceeded", "ChainError", "Entry", "Ledger", "LedgerError", "Limit", "Preview", "Remaining"]
+__all__ = ["BudgetExceeded", "ChainError", "Entry", "History", "Ledger", "LedgerError", "Limit", "Preview", "Remaining"]

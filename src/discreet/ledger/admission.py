@@ -63,9 +63,10 @@ class Remaining:
         if self.limit is None:
             return f"no limit is set for {self.dataset!r}"
         delta = self.limit.guarantee.delta
-        fit = f" (a fit of up to ε={GaussianLoss(self.mu).epsilon_at(delta):.4g} at δ={delta:g})" if self.mu else ""
-        parts = [f"μ={self.mu:.6g} Gaussian{fit}"] if self.mu else []
-        parts += [f"ε={self.epsilon:.6g} pure"] if self.epsilon else []
+        parts = []
+        if self.mu:
+            parts.append(f"ε={GaussianLoss(self.mu).epsilon_at(delta):.4g} at δ={delta:g} (Gaussian, μ={self.mu:.6g})")
+        parts += [f"ε={self.epsilon:.4g} at δ=0"] if self.epsilon else []
         parts += [f"ρ={self.rho:.6g} zCDP"] if self.rho else []
         return " or ".join(parts) or "nothing"
 

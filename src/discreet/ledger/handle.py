@@ -17,6 +17,7 @@ from discreet.ledger.address import Address
 from discreet.ledger.chain import follow
 from discreet.ledger.entry import GENESIS, Entry, read_entry
 from discreet.ledger.errors import ChainError
+from discreet.ledger.history import History
 from discreet.ledger.naming import text
 
 if TYPE_CHECKING:
@@ -67,12 +68,12 @@ class Handle:
         with self._storage.reading() as book:
             return self._look(book)
 
-    def history(self, dataset: str | None = None) -> tuple[Entry, ...]:
+    def history(self, dataset: str | None = None) -> History:
         """Return the entries, all or those of one data set, in order. Those about limits are among them."""
         name = None if dataset is None else text("dataset", dataset)
         with self._storage.reading() as book:
             self._look(book)
-            return tuple(read_entry(row) for row in book.rows(name))
+            return History(read_entry(row) for row in book.rows(name))
 
     def datasets(self) -> tuple[str, ...]:
         """Return the names of all data sets in the record, sorted."""

@@ -56,7 +56,7 @@ class Ledger(Handle):
     >>> ledger.spend("census", GaussianLoss(0.1), query="mean age").number
     2
     >>> print(ledger.remaining("census"))
-    μ=0.214544 Gaussian (a fit of up to ε=0.8995 at δ=1e-06) or ε=0.171271 pure
+    ε=0.8995 at δ=1e-06 (Gaussian, μ=0.214544) or ε=0.1713 at δ=0
     >>> ledger.spend("census", GaussianLoss(0.3), query="income")  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
         ...

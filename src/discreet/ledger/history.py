@@ -1,0 +1,60 @@
+"""The history of a ledger: its entries, and how they read."""
+
+from __future__ import annotations
+
+import math
+
+from discreet.guarantees import Loss, compose
+from discreet.ledger.entry import Entry
+
+__all__ = ["History", "cost_in_words"]
+
+USUAL_DELTA = 1e-6  # at which losses are read where no limit has a δ
+LONGEST = 48  # characters of a question
+
+
+class History(tuple[Entry, ...]):
+    """Entries of a ledger, in order: a tuple that shows itself as a table."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Return a line for each entry: number, time, who, data set, what for, and its cost."""
+        deltas: dict[str, float] = {}
+        lines = []
+        for entry in self:
+            if entry.limit is not None:
+                deltas[entry.dataset] = entry.limit.guarantee.delta
+                what, cost = f"{entry.kind}: {entry.limit}", entry.reason or ""
+            else:
+                what, cost = str(entry.query), cost_in_words(entry.losses, deltas.get(entry.dataset, 0.0))
+            what = what if len(what) <= LONGEST else what[: LONGEST - 1] + "…"
+            lines.append(
+                (str(entry.number), f"{entry.time:%Y-%m-%d %H:%M}", entry.who or "", entry.dataset, what, cost)
+            )
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines) or "no entries"
+
+    __str__ = __repr__
+
+
+def cost_in_words(losses: tuple[tuple[Loss, int], ...], delta: float) -> str:
+    """Return what losses cost together: ε alone where they are pure, else at δ.
+
+    Parameters
+    ----------
+    losses : tuple of (Loss, int)
+    delta : float
+        That of the limit; 0 takes ``USUAL_DELTA`` for losses that are not pure.
+
+    Examples
+    --------
+    >>> from discreet import GaussianLoss, LaplaceLoss
+    >>> cost_in_words(((LaplaceLoss(0.1), 3),), 1e-6), cost_in_words(((GaussianLoss(0.1), 4),), 0.0)
+    ('ε=0.3', 'ε=0.8341 at δ=1e-06')
+    """
+    pure = sum(count * loss.pure for loss, count in losses)
+    if math.isfinite(pure) and not any(loss.failure for loss, _ in losses):
+        return f"ε={pure:.4g}"
+    delta = delta or USUAL_DELTA
+    return f"ε={compose(dict(losses)).epsilon(delta):.4g} at δ={delta:g}"
