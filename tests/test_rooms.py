@@ -16,12 +16,14 @@ SOURCE = Path(discreet.__file__).parent
 # From top to bottom, as in CONTRIBUTING.md. Each may import itself and those before it.
 ROOMS = [
     "arguments", "plain", "guarantees", "noise", "ledger", "records", "door", "planning", "mechanisms", "em",
-    "model_check", "models", "statistics", "database", "signals", "estimators", "inference", "datasets",
+    "model_check", "models", "statistics", "database", "signals", "pictures", "estimators", "inference", "report",
+    "datasets", "reproduce", "cli", "__main__",
 ]  # fmt: skip
 
 HEAVY = {
-    "arviz_base", "arviz_stats", "dask", "dp_accounting", "duckdb", "jax", "matplotlib", "numba", "numpyro", "pandas",
-    "polars", "pooch", "pyarrow", "scipy.optimize", "scipy.stats", "sklearn", "sqlalchemy", "torch", "xarray",
+    "arviz_base", "arviz_stats", "dask", "dp_accounting", "duckdb", "jax", "jinja2", "matplotlib", "numba", "numpyro",
+    "pandas", "polars", "pooch", "pyarrow", "rich", "scipy.optimize", "scipy.stats", "sklearn", "sqlalchemy", "torch",
+    "typer", "xarray",
 }  # fmt: skip
 
 

@@ -34,6 +34,7 @@ from discreet.door import Curator, Schedule
 from discreet.door.words import promise_in_words
 from discreet.em import Step
 from discreet.estimators.persistence import Persistent
+from discreet.estimators.shown import Shown
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.models.method import Found, Method
 from discreet.noise import Bits, NotPrivateWarning, SeededBits
@@ -61,7 +62,7 @@ class RowTransformer(TransformerMixin):  # type: ignore[misc]
         return super().fit_transform(X, y, **parameters)
 
 
-class PrivateEstimator(Persistent, BaseEstimator):  # type: ignore[misc]
+class PrivateEstimator(Shown, Persistent, BaseEstimator):  # type: ignore[misc]
     """An estimator with ``epsilon``, ``delta``, ``bounds``, ``neighbors``, ``random_state`` and ``verbose``."""
 
     epsilon: float

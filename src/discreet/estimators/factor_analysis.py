@@ -130,6 +130,7 @@ class FactorAnalysis(ClassNamePrefixFeaturesOutMixin, RowTransformer, DensityMix
             return adaptive
         return OneRelease(curator.size, centered)
 
+    _portraits = ("loadings", "scree", "sample", "noise")
     _fitted = ("components_", "noise_variance_", "mean_")
 
     def _check_fitted(self) -> None:

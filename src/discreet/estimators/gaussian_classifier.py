@@ -205,6 +205,7 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         promise = super()._promised(neighbors)
         return Guarantee(positive("epsilon", self.epsilon), 0.0, neighbors) if self.method == "xi2011" else promise
 
+    _portraits = ("classes", "pairs", "weights", "sample", "noise")
     _fitted = ("categories_", "class_count_", "priors_", "means_", "covariances_", "noise_")
 
     def _check_fitted(self) -> None:

@@ -153,6 +153,7 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         self.covariances_ = shaped_covariances(components.covariances, self.covariance_type)
         return self
 
+    _portraits = ("components", "pairs", "weights", "sample", "noise")
     _fitted = ("weights_", "means_", "covariances_", "n_components_")
 
     def _check_fitted(self) -> None:

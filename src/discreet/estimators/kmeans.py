@@ -146,6 +146,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
         self.cluster_centers_ = components.means
         return self
 
+    _portraits = ("centres", "noise")
     _fitted = ("cluster_centers_",)
 
     def _check_fitted(self) -> None:

@@ -106,6 +106,7 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
         promise = super()._promised(neighbors)
         return Guarantee(promise.epsilon, 0.0, neighbors) if self.method == "objective-2011" else promise
 
+    _portraits = ("coefficients", "noise")
     _fitted = ("categories_", "coef_", "intercept_")
 
     def _check_fitted(self) -> None:

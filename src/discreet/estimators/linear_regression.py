@@ -260,6 +260,7 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         schema = Schema(columns | {name: target})
         return as_records(xp.concat([rows, column[:, None]], axis=1), schema=schema), name, names
 
+    _portraits = ("coefficients", "noise")
     _fitted = ("coef_", "intercept_", "noise_", "ridge_", "directions_")
 
     def _check_fitted(self) -> None:

@@ -203,6 +203,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  #
             return adaptive
         return OneRelease(curator.size, centered, nearest=False)
 
+    _portraits = ("axes", "scree", "sample", "noise")
     _fitted = (
         "components_",
         "explained_variance_",

@@ -227,6 +227,7 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
                 raise ValueError(f"whole={self.whole!r}: expected a whole number within the bounds of {name!r}")
         return tuple(name in self.whole for name in names)
 
+    _portraits = ("components", "pairs", "weights", "categories", "sample", "noise")
     _fitted = (
         "weights_",
         "means_",

@@ -17,6 +17,7 @@ from discreet.guarantees import Guarantee
 from discreet.inference.built import Built
 from discreet.inference.public_rows import numeric_rows
 from discreet.inference.row_model import RowModel
+from discreet.pictures import Picture, picture_of_draws
 
 __all__ = ["Diagnostics", "InferenceWarning", "Posterior", "data_tree"]
 
@@ -132,6 +133,30 @@ class Posterior:
         """Return a table of means, ``interval``s and diagnostics, one line a number."""
         inside = probability("level", level, accepted="a probability in (0, 1), for example 0.9")
         return arviz_stats.summary(self.data, ci_prob=inside, ci_kind="eti", round_to="none")
+
+    def picture(self, name: str, level: float = 0.9) -> Picture:
+        """Return the intervals of a quantity as a picture: points are means, lines ``interval``s."""
+        inside = probability("level", level, accepted="a probability in (0, 1), for example 0.9")
+        draws, found = self.draws(name), self.data["posterior"][name]
+        axes = [
+            [str(one) if isinstance(one, str) else f"{axis} {one}" for one in np.asarray(found[axis].values).tolist()]
+            for axis in map(str, found.dims[2:])
+        ]
+        return picture_of_draws(name, draws, axes, inside)
+
+    def plot(self, name: str, *, level: float = 0.9, ax: Any = None) -> Any:
+        """Draw the intervals of a quantity and return the axes, one for each column. Needs matplotlib.
+
+        Parameters
+        ----------
+        name : str
+            One of ``names``; ``"means"``, say.
+        level : float
+            What the thin lines hold. Thick ones hold half.
+        ax : matplotlib axes, optional
+            By default those of a new figure.
+        """
+        return self.picture(name, level).draw(ax)
 
     def sample_predictive(self, count: int, *, seed: int | None = None) -> Any:
         """Return new rows, from parameters drawn from the posterior: synthetic data that know their uncertainty.

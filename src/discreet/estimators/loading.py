@@ -1,0 +1,68 @@
+"""``load_model``: a fitted estimator from its file, whatever kind it is.
+
+A file says its kind. Only the library's own estimators are made from it, each by its own checks: a file is data, and
+nothing in it is run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+from discreet.arguments import choice
+from discreet.estimators.base import PrivateEstimator
+
+__all__ = ["KINDS", "load_model"]
+
+KINDS = {
+    "FactorAnalysis": "factor_analysis",
+    "GaussianClassifier": "gaussian_classifier",
+    "GaussianMixture": "gaussian_mixture",
+    "KMeans": "kmeans",
+    "LinearRegression": "linear_regression",
+    "LinearSVC": "linear_svc",
+    "LogisticRegression": "logistic_regression",
+    "PCA": "pca",
+    "TableMixture": "table_mixture",
+}
+
+
+def load_model(path: str | os.PathLike[str]) -> PrivateEstimator:
+    """Return the fitted estimator that a file holds.
+
+    Parameters
+    ----------
+    path : str or path
+        A file of JSON, as ``estimator.to_json()`` writes it.
+
+    Returns
+    -------
+    PrivateEstimator
+        A ``GaussianMixture``, say: whatever ``kind`` the file names.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import discreet as dp
+    >>> ages = dp.datasets.load_adult().X[:, :1]
+    >>> mixture = dp.GaussianMixture(2, epsilon=1.0, delta=1e-6, bounds=dp.Box(17, 90)).fit(ages)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = Path(folder, "model.json").write_text(mixture.to_json())
+    ...     load_model(Path(folder, "model.json")).means_.shape
+    (2, 1)
+    """
+    place = Path(path)
+    try:
+        values: Any = json.loads(place.read_text(encoding="utf-8"))
+    except ValueError:  # of JSON and of UTF-8; their words would show the file, whatever it is
+        values = None
+    if not isinstance(values, dict) or "kind" not in values:
+        raise ValueError(
+            f"{place.name!r}: expected a fitted model as JSON, as model.to_json() and discreet fit write it"
+        )
+    kind = choice("kind", values["kind"], KINDS)
+    estimator = getattr(import_module(f"discreet.estimators.{KINDS[kind]}"), kind)
+    return cast(PrivateEstimator, estimator.from_dict(values))

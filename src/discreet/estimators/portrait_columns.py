@@ -1,0 +1,50 @@
+"""The columns of a fitted estimator: their names, their declared bounds, and which of them a picture is drawn along."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.records import Ball, Space
+
+__all__ = ["chosen_columns", "columns_of", "declared_bounds"]
+
+Array = NDArray[np.float64]
+
+
+def columns_of(model: Any) -> list[str]:
+    """Return the names of an estimator's numeric columns."""
+    if hasattr(model, "cells_"):  # a table's
+        return list(model._numbers)
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
+
+
+def declared_bounds(model: Any) -> Array:
+    """Return (low, high) of each numeric column as declared, shape (d, 2)."""
+    declared, names = model.releases_[0].declared, columns_of(model)
+    space = Space.from_dict(declared["space"]).for_columns(len(declared["columns"]))
+    if isinstance(space, Ball):
+        bounds = np.asarray(space.center)[:, None] + space.radius * np.array([-1.0, 1.0])
+    else:
+        bounds = np.stack([np.asarray(space.low), np.asarray(space.high)], axis=1)  # type: ignore[attr-defined]
+    if len(bounds) == len(names):
+        return np.asarray(bounds)
+    return np.asarray(bounds[[list(declared["columns"]).index(name) for name in names]])  # all but a target
+
+
+def chosen_columns(model: Any, columns: Sequence[str | int] | None, most: int, default: Sequence[int]) -> list[int]:
+    """Return the places of the columns that were asked for, all of them checked."""
+    if columns is None:
+        return list(default)
+    names = columns_of(model)
+    given = [columns] if isinstance(columns, str | int) else list(columns)
+    places = [names.index(one) if one in names else one for one in given]
+    known = all(isinstance(one, int | np.integer) and 0 <= one < len(names) for one in places)
+    if not known or not 2 <= len(set(places)) == len(places) <= most:
+        few = "two" if most == 2 else f"two to {most}"
+        raise ValueError(f"columns={columns!r}: expected {few} different columns of " + ", ".join(map(repr, names)))
+    return [int(one) for one in places]

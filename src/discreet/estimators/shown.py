@@ -1,0 +1,103 @@
+"""How an estimator shows itself: pictures, a report, and in notebooks its promise below scikit-learn's diagram."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from discreet.door.words import promise_in_words
+from discreet.estimators.portraits import portrait
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+__all__ = ["Shown"]
+
+LINE = (
+    '<p style="margin: 0.4em 0; padding: 0.4em 0.7em; border-left: 4px solid {colour}; font-family: sans-serif; '
+    'font-size: 0.9em">{text}</p>'
+)
+
+
+class Shown:
+    """An estimator that can be looked at."""
+
+    _portraits: ClassVar[tuple[str, ...]] = ("noise",)
+
+    def plot(self, columns: Sequence[str | int] | None = None, *, what: str | None = None, ax: Any = None) -> Any:
+        """Draw what was found, from public numbers alone, and return the axes. Needs matplotlib.
+
+        Parameters
+        ----------
+        columns : sequence of str or int, optional
+            Which columns to draw along, where that is a choice: two of them, and up to five for ``"pairs"``. By default
+            those along which what was found differs most.
+        what : str, optional
+            Which picture, of those that there are of this kind of estimator; an error lists them. By default the one
+            that shows most.
+        ax : matplotlib axes, optional
+            By default those of a new figure.
+        """
+        return portrait(self, what, columns).draw(ax)
+
+    def report(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        ledger: Any = None,
+        name: str | None = None,
+        columns: Sequence[str | int] | None = None,
+        posterior: Any = None,
+        private_rows: Any = None,
+    ) -> Any:
+        """Return a report as one HTML file that needs no network: promise, model, noise, and how to verify them.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write it.
+        ledger : Ledger or path, optional
+            Whose record of the data set's budget is shown.
+        name : str, optional
+            The data set in the ledger; by default the one that the releases name.
+        columns : pair of str or int, optional
+            Which two columns are drawn.
+        posterior : Posterior or True, optional
+            What ``discreet.infer`` found; True to infer it now, which takes some time.
+        private_rows : array, data frame, or (X, y), optional
+            The rows themselves, to compare with what would be found without privacy. **A report with it is not
+            private**: it says so in large letters, and must not be published.
+
+        Returns
+        -------
+        Report
+            ``html`` is its text, ``save(path)`` writes it.
+        """
+        # The room of reports is below this one. A model is where people look for its report, so this is asked for by
+        # name, when it is first wanted.
+        write = import_module("discreet.report").write_report
+        return write(
+            self, path, ledger=ledger, name=name, columns=columns, posterior=posterior, private_rows=private_rows
+        )
+
+    def _promise_html(self) -> str:
+        """Return a line with the promise, for a notebook; nothing before there is one."""
+        if not hasattr(self, "releases_"):
+            return ""
+        guarantee, unit = self.guarantee_, str(self.unit_)  # type: ignore[attr-defined]
+        text = f"Fitted {promise_in_words(guarantee, unit, self.releases_)}."
+        if guarantee is not None:
+            text += f" {guarantee.in_words(unit.removeprefix('each '))}"
+        return LINE.format(colour="#d55e00" if guarantee is None else "#0072b2", text=escape(text))
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + self._promise_html()  # type: ignore[misc]
+
+    def _repr_mimebundle_(self, **arguments: Any) -> dict[str, str]:
+        """Return scikit-learn's diagram with the promise below it."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**arguments)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] += self._promise_html()
+        return bundle

@@ -1,0 +1,116 @@
+"""``Picture``: what every picture can do. It draws itself, and says in words and as a table what it shows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.pictures.palette import GRID, INK, MUTED
+
+__all__ = ["Array", "Facts", "Picture", "matplotlib_part", "quiet"]
+
+Array = NDArray[np.float64]
+
+
+def matplotlib_part(name: str) -> Any:
+    """Return a module of matplotlib; an error that says what to install where it is absent."""
+    from importlib import import_module
+
+    try:
+        return import_module(f"matplotlib.{name}")
+    except ImportError as missing:
+        raise ImportError("pictures need matplotlib: pip install 'discreet[plot]'") from missing
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a picture shows, as a table.
+
+    Attributes
+    ----------
+    header : sequence of str
+    rows : sequence of sequences of str
+        Their first cell names the row.
+    """
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+class Picture(ABC):
+    """A picture of public numbers. Its subclasses are frozen dataclasses."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What it is a picture of, in a few words."""
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """What is to be seen, with the numbers that matter: for whoever cannot see it."""
+
+    @property
+    @abstractmethod
+    def facts(self) -> Facts:
+        """All that it shows, as a table."""
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height in inches."""
+        return 7.0, 4.4
+
+    @property
+    def panels(self) -> tuple[int, int]:
+        """How many rows and columns of axes it has."""
+        return 1, 1
+
+    @abstractmethod
+    def _fill(self, panels: Any) -> None:
+        """Draw on an array of axes of shape ``panels``."""
+
+    def draw(self, ax: Any = None) -> Any:
+        """Draw, and return the axes; an array of them where there are several panels.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            By default those of a new figure. A picture of several panels makes its own.
+        """
+        if ax is None:
+            figure = matplotlib_part("pyplot").figure(figsize=self.size, layout="constrained")
+            panels = self.on(figure)
+            return panels[0, 0] if self.panels == (1, 1) else panels
+        if self.panels != (1, 1):
+            raise ValueError(f"ax: expected None, since this picture has {self.panels[0]} × {self.panels[1]} panels")
+        self._fill(np.array([[ax]], dtype=object))
+        return ax
+
+    def on(self, figure: Any) -> Any:
+        """Draw on an empty figure and return its axes, an array of shape ``panels``."""
+        panels = figure.subplots(*self.panels, squeeze=False)
+        self._fill(panels)
+        return panels
+
+
+def quiet(ax: Any, *, grid: str = "") -> None:
+    """Take away what tells nothing, and draw lines of a grid along ``"x"``, ``"y"`` or ``"both"``."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("bottom", "left"):
+        ax.spines[side].set_color(GRID)
+    ax.tick_params(colors=MUTED, labelcolor=INK, length=0, labelsize=9)
+    ax.xaxis.label.set(color=INK, fontsize=10)
+    ax.yaxis.label.set(color=INK, fontsize=10)
+    ax.title.set(color=INK, fontsize=10)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.offsetText.set(color=INK, fontsize=8)
+    ax.set_axisbelow(True)
+    if grid:
+        ax.grid(visible=True, axis=grid, color=GRID, linewidth=0.7)
+    ax.set_facecolor("none")

@@ -1,0 +1,98 @@
+"""``SampleOverDensity``: synthetic rows along two columns, and the density that they were drawn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.pictures.ellipses import window
+from discreet.pictures.labels import number, plain
+from discreet.pictures.palette import SERIES
+from discreet.pictures.picture import Array, Facts, Picture, quiet
+
+__all__ = ["SampleOverDensity"]
+
+FINE = 90  # cells along an axis
+SEEN = 2.9  # standard deviations around each centre: a little more than 95 % of rows
+HELD = (0.5, 0.8, 0.95)  # shares of the rows that the lines hold
+
+
+@dataclass(frozen=True, eq=False)
+class SampleOverDensity(Picture):
+    """Synthetic rows as points, and lines around 50, 80 and 95 % of a mixture of Gaussians, along two columns.
+
+    Parameters
+    ----------
+    rows : array of shape (n, 2)
+        Synthetic ones: a picture of private rows would be one of private rows.
+    weights : array of shape (K,)
+    means : array of shape (K, 2)
+    covariances : array of shape (K, 2, 2)
+    columns : pair of str
+    bounds : array of shape (2, 2), optional
+    """
+
+    rows: Array
+    weights: Array
+    means: Array
+    covariances: Array
+    columns: tuple[str, str]
+    bounds: Array | None = None
+
+    @property
+    def title(self) -> str:
+        """How many rows, and along which columns."""
+        return f"{len(self.rows)} synthetic rows over the model's density, {self.columns[0]} and {self.columns[1]}"
+
+    @property
+    def description(self) -> str:
+        """Means and spreads of the synthetic rows and of the model."""
+        mean, spread = self._model()
+        return (
+            f"Points are synthetic rows, lines hold 50, 80 and 95 % of them. Of {self.columns[0]} the rows have mean "
+            f"{number(self.rows[:, 0].mean())} and standard deviation {number(self.rows[:, 0].std())}, the density "
+            f"{number(mean[0])} and {number(spread[0])}; of {self.columns[1]} the rows have "
+            f"{number(self.rows[:, 1].mean())} and {number(self.rows[:, 1].std())}, the density {number(mean[1])} and "
+            f"{number(spread[1])}."
+        )
+
+    @property
+    def facts(self) -> Facts:
+        """Means and standard deviations of both."""
+        mean, spread = self._model()
+        rows = [
+            [name, number(r.mean(), 4), number(mean[j], 4), number(r.std(), 4), number(spread[j], 4)]
+            for j, (name, r) in enumerate(zip(self.columns, self.rows.T, strict=True))
+        ]
+        return Facts(["column", "mean of the rows", "of the density", "sd of the rows", "of the density"], rows)
+
+    def _model(self) -> tuple[Array, Array]:
+        """Return mean and standard deviation of the mixture along each column."""
+        mean = self.weights @ self.means
+        variances = np.diagonal(self.covariances, axis1=1, axis2=2) + (self.means - mean) ** 2
+        return mean, np.sqrt(self.weights @ variances)
+
+    def _density(self, points: Array) -> Array:
+        """Return the mixture's density at points of shape (…, 2)."""
+        total = np.zeros(points.shape[:-1])
+        for weight, mean, covariance in zip(self.weights, self.means, self.covariances, strict=True):
+            away = points - mean
+            squares = np.einsum("...i,ij,...j->...", away, np.linalg.inv(covariance), away)
+            total += weight * np.exp(-0.5 * squares) / (2.0 * np.pi * np.sqrt(np.linalg.det(covariance)))
+        return total
+
+    def _fill(self, panels: Any) -> None:
+        ax = panels[0, 0]
+        limits = window(self.means, self.covariances, self.bounds, SEEN)
+        x, y = (np.linspace(limits[j, 0], limits[j, 1], FINE) for j in (0, 1))
+        grid = self._density(np.stack(np.meshgrid(x, y), axis=-1))
+        # Lines around a share of the rows: quantiles of the density at rows that follow it.
+        levels = np.unique(np.quantile(self._density(self.rows), [1.0 - share for share in HELD]))
+        levels = levels[(levels > grid.min()) & (levels < grid.max())]
+        ax.plot(*self.rows.T, "o", color=SERIES["sky"], markersize=2.6, alpha=0.55, markeredgewidth=0)
+        if len(levels):
+            ax.contour(x, y, grid, levels=levels, colors=[SERIES["vermillion"]], linewidths=1.3)
+        ax.set(xlim=limits[0], ylim=limits[1], xlabel=plain(self.columns[0]), ylabel=plain(self.columns[1]))
+        quiet(ax, grid="both")

@@ -1,0 +1,200 @@
+"""``write_report``: the sections of a report, and the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.estimators.portrait_columns import columns_of
+from discreet.estimators.portraits import portrait, portraits_of
+from discreet.pictures import Facts, Picture
+from discreet.report.figures import Figure, figure_of
+from discreet.report.not_private import compared
+from discreet.report.promise import cautions, declared, explained, headline, refuse_simulated, relation, unit_of
+from discreet.report.spend import spending
+from discreet.report.verification import citation, installed, recomputed, releases_table
+
+__all__ = ["Report", "write_report"]
+
+LEVEL = 0.9  # of posterior intervals
+MOST_POSTERIORS = 6  # pictures of a posterior
+MODEL_WORDS = {
+    "components": "Each ellipse is a component; the inner one is a standard deviation wide, the outer one two.",
+    "classes": "Each ellipse is a class; the inner one is a standard deviation wide, the outer one two.",
+    "pairs": "The same along every pair of columns. Curves on the diagonal are densities of single columns.",
+    "weights": "Thin lines are two standard deviations of the noise in one measurement of the counts.",
+    "centres": "Each point is the centre of a cluster.",
+    "axes": "Each column is an axis: how much of each column of the data goes into it.",
+    "loadings": "Each column is a factor: how it goes together with the columns of the data.",
+    "scree": "",
+    "coefficients": "Columns have units of their own, so each coefficient is shown times the width of its bounds.",
+    "categories": "Each column is a component.",
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report, as the text of one HTML file.
+
+    Attributes
+    ----------
+    html : str
+    kind : str
+        What it is about.
+    """
+
+    html: str = field(repr=False)
+    kind: str
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the file and return where it is."""
+        place = Path(path)
+        place.write_text(self.html, encoding="utf-8")
+        return place
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure and a sentence about it."""
+
+    figure: Figure
+    words: str = ""
+
+
+def write_report(
+    model: Any,
+    path: str | PathLike[str] | None = None,
+    *,
+    ledger: Any = None,
+    name: str | None = None,
+    columns: Sequence[str | int] | None = None,
+    posterior: Any = None,
+    private_rows: Any = None,
+) -> Report:
+    """Return the report of a fitted estimator, and write it where there is a path.
+
+    Parameters are those of ``model.report``.
+    """
+    check_is_fitted(model)
+    refuse_simulated(model)
+    environment = _environment()  # what is missing is said before anything is drawn
+    comparison = None if private_rows is None else _comparison(model, private_rows, columns)
+    spent = None if ledger is None else figure_of(spending(ledger, name, model.releases_), "spending")
+    facts = {
+        **_about(model),
+        "model_figures": _model_figures(model, columns),
+        "noise": _noise(model),
+        "sample": _sample(model, columns),
+        "posterior": _posterior(model, posterior),
+        "spending": spent,
+        "comparison": comparison,
+    }
+    text = environment.get_template("report.html.j2").render(facts).strip()
+    text = text.encode("utf-8", "replace").decode("utf-8")  # a file can name a column with half a letter
+    report = Report(text, type(model).__name__)
+    if path is not None:
+        report.save(path)
+    return report
+
+
+def _environment() -> Any:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as missing:
+        raise ImportError("reports need Jinja and matplotlib: pip install 'discreet[report]'") from missing
+    return Environment(
+        loader=PackageLoader("discreet.report"),
+        autoescape=True,  # whatever the template is called: columns may be called <script>
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _about(model: Any) -> dict[str, Any]:
+    now = datetime.now(UTC)
+    guarantee = model.guarantee_
+    cost, code = recomputed(model)
+    return {
+        "kind": type(model).__name__,
+        "dataset": model.releases_[0].dataset,
+        "unit": unit_of(model),
+        "headline": headline(guarantee),
+        "in_words": None if guarantee is None else guarantee.in_words(unit_of(model)),
+        "explained": explained(model),
+        "relation": relation(model),
+        "declared": declared(model),
+        "cautions": cautions(model),
+        "parameters": _parameters(model),
+        "releases": releases_table(model.releases_),
+        "release_count": len(model.releases_),
+        "cost": cost,
+        "code": code,
+        "citation": citation(model, now.year),
+        "version": installed(),
+        "date": now.strftime("%d %B %Y").lstrip("0"),
+    }
+
+
+def _parameters(model: Any) -> Facts:
+    """Return the parameters that were set, but for those that the report tells elsewhere."""
+    told = {"bounds", "schema", "random_state", "verbose", "classes", "target_bounds"}
+    if getattr(model, "method", None) not in ("paper", "dplloyd"):
+        told |= {"composition", "mechanisms"}  # which only these look at
+    rows = [[name, str(value)] for name, value in model.get_params(deep=False).items() if name not in told]
+    return Facts(["parameter", "value"], [row for row in rows if row[1] != "None"])
+
+
+def _model_figures(model: Any, columns: Sequence[str | int] | None) -> list[Shown]:
+    found = []
+    for what in portraits_of(model):
+        if what not in MODEL_WORDS:
+            continue  # it has a section of its own
+        if what == "pairs" and len(columns_of(model)) < 3:
+            continue  # the picture before it shows the only pair
+        chosen = columns if what in ("components", "classes", "centres") else None
+        found.append(Shown(figure_of(portrait(model, what, chosen), what), MODEL_WORDS[what]))
+    return found
+
+
+def _noise(model: Any) -> Figure | None:
+    if all(release.law is None for release in model.releases_):
+        return None
+    return figure_of(portrait(model, "noise"), "noise")
+
+
+def _sample(model: Any, columns: Sequence[str | int] | None) -> Figure | None:
+    if "sample" not in portraits_of(model) or len(columns_of(model)) < 2:
+        return None
+    return figure_of(portrait(model, "sample", columns), "sample")
+
+
+def _posterior(model: Any, given: Any) -> list[Shown]:
+    if given is None or given is False:
+        return []
+    if given is True:
+        from discreet.inference.infer import infer
+
+        given = infer(model)
+    pictures: list[Picture] = []
+    for name in given.names:
+        try:
+            pictures.append(given.picture(name, LEVEL))
+        except ValueError:  # too many numbers to draw; ``summary`` has them
+            continue
+    complaints = "; ".join(given.diagnostics.complaints)
+    words = "Thin lines hold 90 % of the posterior, thick ones 50 %; points are means."
+    words += f" Caution: {complaints}." if complaints else ""
+    return [Shown(figure_of(picture, f"posterior-{k}"), words) for k, picture in enumerate(pictures[:MOST_POSTERIORS])]
+
+
+def _comparison(model: Any, rows: Any, columns: Sequence[str | int] | None) -> dict[str, Any]:
+    found = compared(model, rows, columns)
+    figures = [figure_of(picture, f"without-{k}") for k, picture in enumerate(found.pictures)]
+    return {"facts": found.facts, "figures": figures}

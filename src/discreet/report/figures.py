@@ -1,0 +1,118 @@
+"""From a picture to a figure of a page: an SVG inside of the HTML, with a title, words and a table for everybody.
+
+The SVG is matplotlib's, cleaned: no metadata, no style of its own, ids that are unique on the page, text that stays
+text, and every colour a variable of the page, so that dark screens have their own.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from dataclasses import dataclass
+from xml.etree import ElementTree
+
+from discreet.pictures import Facts, Picture
+from discreet.pictures.palette import GRID, INK, MUTED, PAPER, SERIES
+from discreet.pictures.picture import matplotlib_part
+
+__all__ = ["Figure", "figure_of"]
+
+SVG = "http://www.w3.org/2000/svg"
+LINK = "{http://www.w3.org/1999/xlink}href"
+COLOURS = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper"} | {hue: name for name, hue in SERIES.items()}
+PIXELS = 96 / 72  # of a page, in a point
+NOT_NEEDED = {f"{{{SVG}}}{name}" for name in ("metadata", "style", "title")}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a page.
+
+    Attributes
+    ----------
+    id : str
+    title, description : str
+    svg : str
+        Of elements whose text was escaped when it was written, so a page may take it as it is.
+    width : int
+        In pixels of the page, where there is room.
+    facts : Facts
+    """
+
+    id: str
+    title: str
+    description: str
+    svg: str
+    width: int
+    facts: Facts
+
+
+def figure_of(picture: Picture, name: str) -> Figure:
+    """Return a picture as a figure whose ids begin with ``name``."""
+    root = ElementTree.fromstring(_drawn(picture))
+    width = round(float(root.get("width", "504pt").removesuffix("pt")) * PIXELS)
+    _clean(root)
+    for element in root.iter():
+        _rename(element, name)
+    for attribute in ("width", "height", "version"):
+        root.attrib.pop(attribute, None)
+    root.set("role", "img")
+    root.set("aria-labelledby", f"{name}-title {name}-words")
+    for place, (tag, part, text) in enumerate(
+        [("title", "title", picture.title), ("desc", "words", picture.description)]
+    ):
+        told = ElementTree.Element(f"{{{SVG}}}{tag}", {"id": f"{name}-{part}"})
+        told.text = _printable(text)
+        root.insert(place, told)
+    ElementTree.register_namespace("", SVG)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return Figure(name, picture.title, picture.description, text, width, picture.facts)
+
+
+def _drawn(picture: Picture) -> bytes:
+    """Return matplotlib's SVG of a picture."""
+    figure = matplotlib_part("figure").Figure(figsize=picture.size, layout="constrained")
+    settings = {"svg.fonttype": "none", "svg.hashsalt": "discreet", "font.size": 10.0, "axes.formatter.limits": (-4, 6)}
+    file = io.BytesIO()
+    with matplotlib_part("pyplot").rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # the page's own fonts have it
+        picture.on(figure)
+        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.savefig(file, format="svg", transparent=True, metadata=nothing)
+    return file.getvalue()
+
+
+def _clean(element: ElementTree.Element) -> None:
+    """Take out what a page has already."""
+    for child in list(element):
+        if child.tag in NOT_NEEDED:
+            element.remove(child)
+        else:
+            _clean(child)
+
+
+def _rename(element: ElementTree.Element, name: str) -> None:
+    """Make ids the figure's own, links plain, and colours variables."""
+    link = element.attrib.pop(LINK, None)
+    if link is not None:
+        element.set("href", link)
+    for attribute, value in element.attrib.items():
+        if attribute == "id":
+            value = f"{name}-{value}"
+        elif attribute == "href":
+            value = value.replace("#", f"#{name}-")
+        elif attribute in ("clip-path", "fill", "stroke", "style"):
+            value = value.replace("url(#", f"url(#{name}-")
+            value = re.sub(r"#[0-9a-f]{6}\b", _variable, value)
+        element.set(attribute, value)
+    if element.text is not None:
+        element.text = _printable(element.text)
+
+
+def _variable(found: re.Match[str]) -> str:
+    return f"var(--{COLOURS[found[0]]})" if found[0] in COLOURS else found[0]
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() or letter in "\n" else "\N{REPLACEMENT CHARACTER}" for letter in text)

@@ -1,0 +1,173 @@
+"""The comparison with what would be found without privacy, which is not private.
+
+It is computed from the rows, exactly, for their owner's eyes, and only where the owner passes them in. Rows are moved
+into the declared bounds first, as the private fit does, so that what is left is what noise did.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.estimators.gaussian_mixture import full_covariances
+from discreet.estimators.portrait_columns import columns_of, declared_bounds
+from discreet.estimators.portraits import portrait
+from discreet.pictures import Ellipses, Facts, Picture
+from discreet.pictures.labels import number, percent
+
+__all__ = ["Comparison", "compared"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What was found with privacy and without.
+
+    Attributes
+    ----------
+    facts : Facts
+    pictures : sequence of Picture
+        Of what was found without.
+    """
+
+    facts: Facts
+    pictures: Sequence[Picture]
+
+
+def compared(model: Any, private_rows: Any, columns: Sequence[str | int] | None) -> Comparison:
+    """Return the comparison of a fitted model with the same fit without privacy.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    private_rows : array, data frame, or (X, y)
+        With labels or a target, where the model has them.
+    columns : pair of str or int, optional
+        What is drawn along, where something is.
+    """
+    X, y = private_rows if isinstance(private_rows, tuple) and len(private_rows) == 2 else (private_rows, None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of solvers: what they say may depend on the rows
+        if hasattr(model, "cells_"):
+            return _table(model, X)
+        rows = _inside(model, X)
+        targeted = hasattr(model, "coef_") or hasattr(model, "priors_")
+        if targeted and (y is None or len(y) != len(rows)):
+            raise ValueError("private_rows: expected (X, y) with a label or a target for each row of X")
+        return _way(model)(model, rows, columns) if not targeted else _predictor(model, rows, np.asarray(y))
+
+
+def _inside(model: Any, X: Any) -> Array:
+    """Return the rows as numbers within the declared bounds. No error shows one of them."""
+    rows: Array | None = None
+    try:
+        rows = model._rows(X)
+    except ValueError:
+        rows = None
+    if rows is None:  # outside of the except block, or the error would come along as context
+        raise ValueError(
+            "private_rows: expected complete rows of numbers with the columns "
+            + ", ".join(map(repr, columns_of(model)))
+        )
+    low, high = declared_bounds(model).T
+    return np.clip(rows, low, high)
+
+
+def _way(model: Any) -> Callable[[Any, Array, Sequence[str | int] | None], Comparison]:
+    if hasattr(model, "cluster_centers_"):
+        return _centres
+    return _mixture if hasattr(model, "weights_") else _directions
+
+
+def _facts(rows: Sequence[tuple[str, str, str]]) -> Facts:
+    return Facts(["", "this model (private)", "from the rows (NOT private)"], rows)
+
+
+def _mixture(model: Any, rows: Array, columns: Sequence[str | int] | None) -> Comparison:
+    from sklearn.mixture import GaussianMixture
+
+    how = {"covariance_type": model.covariance_type, "n_init": 3, "tol": 1e-4, "max_iter": 300}
+    fitted = GaussianMixture(len(model.weights_), random_state=0, **how)
+    widths = np.asarray(declared_bounds(model) @ [-1.0, 1.0])
+    fitted.fit(rows / widths)
+    scores = (model.score(rows), fitted.score(rows / widths) - float(np.log(widths).sum()))
+    facts = _facts([("mean log-likelihood of a row", number(scores[0], 4), number(scores[1], 4))])
+    if len(widths) == 1:
+        return Comparison(facts, [])
+    seen = portrait(model, None, columns)
+    assert isinstance(seen, Ellipses)
+    j = [columns_of(model).index(name) for name in seen.columns]
+    exact = full_covariances(fitted.covariances_, model.covariance_type, *fitted.means_.shape)
+    exact = (exact * np.outer(widths, widths))[:, j][:, :, j]
+    means = (fitted.means_ * widths)[:, j]
+    labels = [f"{k + 1} (not private)" for k in range(len(means))]
+    return Comparison(facts, [replace(seen, weights=fitted.weights_, means=means, covariances=exact, labels=labels)])
+
+
+def _centres(model: Any, rows: Array, columns: Sequence[str | int] | None) -> Comparison:
+    from sklearn.cluster import KMeans
+
+    fitted = KMeans(len(model.cluster_centers_), n_init=3, random_state=0).fit(rows)
+    each = [-one / len(rows) for one in (model.score(rows), fitted.score(rows))]
+    facts = _facts([("mean squared distance of a row to its centre", number(each[0], 4), number(each[1], 4))])
+    return Comparison(facts, [])
+
+
+def _directions(model: Any, rows: Array, columns: Sequence[str | int] | None) -> Comparison:
+    from sklearn.decomposition import PCA, FactorAnalysis
+
+    count = len(model.components_)
+    if not hasattr(model, "explained_variance_"):
+        widths = np.asarray(declared_bounds(model) @ [-1.0, 1.0])
+        fitted = FactorAnalysis(count).fit(rows / widths)
+        exact = fitted.score(rows / widths) - float(np.log(widths).sum())
+        return Comparison(
+            _facts([("mean log-likelihood of a row", number(model.score(rows), 4), number(exact, 4))]), []
+        )
+    scaled = rows / model.scale_
+    covariance = np.cov(scaled.T)
+    kept = float(np.trace(model.components_ @ covariance @ model.components_.T) / np.trace(covariance))
+    best = float(PCA(count).fit(scaled).explained_variance_ratio_.sum())
+    return Comparison(_facts([("share of the variance along the axes", percent(kept, 4), percent(best, 4))]), [])
+
+
+def _predictor(model: Any, rows: Array, y: NDArray[Any]) -> Comparison:
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+    from sklearn.linear_model import LinearRegression, LogisticRegression
+    from sklearn.naive_bayes import GaussianNB
+
+    low, high = declared_bounds(model).T
+    unit = (rows - low) / (high - low)
+    if hasattr(model, "priors_"):
+        kinds = {"full": QuadraticDiscriminantAnalysis(reg_param=1e-6), "tied": LinearDiscriminantAnalysis()}
+        other: Any = kinds.get(model.covariance_type, GaussianNB())
+    else:
+        other = LinearRegression() if model.coef_.ndim == 1 else LogisticRegression(C=1e6, max_iter=1000)
+    other.fit(unit, y)
+    name = "share of the target's variance that is explained" if isinstance(other, LinearRegression) else (
+        "share of the rows whose class is predicted"
+    )  # fmt: skip
+    return Comparison(_facts([(name, percent(model.score(rows, y), 4), percent(other.score(unit, y), 4))]), [])
+
+
+def _table(model: Any, X: Any) -> Comparison:
+    """Return means of the numbers and shares of the categories, of synthetic rows and of the real ones."""
+    numbers, codes = model._read(X)
+    low, high = declared_bounds(model).T
+    numbers = np.clip(numbers, low, high)
+    drawn = model.sample(10_000, random_state=0)
+    told = [
+        (f"mean of {name}", number(float(np.mean(drawn[name])), 4), number(float(numbers[:, j].mean()), 4))
+        for j, name in enumerate(columns_of(model))
+    ]
+    for j, (name, values) in enumerate(model.categories_.items()):
+        for code, value in enumerate(values[:12]):
+            shares = [float(np.mean(drawn[name] == value)), float(np.mean(codes[:, j] == code))]
+            told.append((f"share of {name} = {value}", percent(shares[0]), percent(shares[1])))
+    return Comparison(_facts(told), [])

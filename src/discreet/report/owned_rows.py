@@ -1,0 +1,84 @@
+"""Rows that their owner has in a CSV file, read as a fitted model's columns, for the comparison that is not private.
+
+Nothing that is raised here quotes the file: an error says which column was looked for, and no more.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.estimators.portrait_columns import columns_of
+
+__all__ = ["rows_from_csv"]
+
+
+def rows_from_csv(model: Any, path: str | PathLike[str]) -> Any:
+    """Return the complete rows of a CSV file as ``model.report(private_rows=…)`` takes them.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    path : str or path
+        A file whose first line names the columns, those of the model among them. A row with a gap is left out.
+    """
+    numbers, labels = columns_of(model), dict(getattr(model, "categories_", {}))
+    target = _target(model)
+    wanted = [*numbers, *labels, *target]
+    cells = _columns(Path(path), wanted)
+    columns: dict[str, Any] = {name: np.array([_number(cell) for cell in cells[name]]) for name in [*numbers, *target]}
+    complete = np.logical_and.reduce([np.isfinite(column) for column in columns.values()])
+    for name, values in labels.items():
+        known = {str(value): value for value in values}
+        columns[name] = np.array([known.get(cell) for cell in cells[name]], dtype=object)
+        complete &= np.array([cell in known for cell in cells[name]], dtype=bool)
+    if not complete.any():
+        raise ValueError(f"--compare {Path(path).name}: expected rows with the columns {', '.join(map(repr, wanted))}")
+    columns = {name: column[complete] for name, column in columns.items()}
+    if hasattr(model, "cells_"):
+        return columns
+    rows = np.stack([columns[name] for name in numbers], axis=1)
+    beside = [*labels, *target]
+    if not beside:
+        return rows
+    y = columns[beside[0]]
+    return rows, np.array(y.tolist()) if y.dtype == object else y
+
+
+def _target(model: Any) -> list[str]:
+    """Return the column of a regression's target."""
+    features = columns_of(model)
+    declared = [str(name) for name in model.releases_[0].declared["columns"]]
+    return [name for name in declared if name not in features] if len(declared) > len(features) else []
+
+
+def _columns(path: Path, wanted: list[str]) -> dict[str, list[str]]:
+    """Return the cells of the columns that are wanted."""
+    found: dict[str, list[str]] = {name: [] for name in wanted}
+    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
+        reader = csv.reader(file)
+        header = next(reader, [])
+        missing = [name for name in wanted if name not in header]
+        if missing:
+            names = ", ".join(map(repr, wanted))
+            raise ValueError(
+                f"--compare {path.name}: the column {missing[0]!r} is not there; expected a first line with {names}"
+            )
+        places = {name: header.index(name) for name in wanted}
+        for line in reader:
+            if len(line) == len(header):
+                for name, place in places.items():
+                    found[name].append(line[place])
+    return found
+
+
+def _number(cell: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:  # whose words would quote the cell
+        return math.nan

@@ -1,0 +1,151 @@
+"""What a report says about the promise: in words, for whom, what was declared, and what to be careful about."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from discreet.door import Release
+from discreet.estimators.portrait_columns import columns_of, declared_bounds
+from discreet.guarantees import Guarantee, Neighbors
+from discreet.pictures import Facts
+from discreet.pictures.labels import number
+from discreet.planning import explain
+from discreet.planning.caution import PlanningWarning
+from discreet.records import Box
+
+__all__ = ["cautions", "declared", "explained", "headline", "refuse_simulated", "relation", "unit_of"]
+
+
+MOST_ROWS = 100  # of a table of columns
+
+
+def refuse_simulated(model: Any) -> None:
+    """Raise where noise came from a seed: whoever knows it can take it off, so there is nothing to report."""
+    if any(release.provenance == "simulated" for release in model.releases_):
+        raise ValueError(
+            "model: expected one with measured releases; the noise of this one came from a seed (random_state) or was "
+            "made by hand, so it is not private and has no report; fit it again without random_state"
+        )
+
+
+def unit_of(model: Any) -> str:
+    """Return what is protected, as a noun."""
+    return str(model.unit_).removeprefix("each ")
+
+
+def headline(guarantee: Guarantee | None) -> str:
+    """Return the promise in a few letters."""
+    return "no proof of privacy" if guarantee is None else str(guarantee)
+
+
+def explained(model: Any) -> list[str]:
+    """Return what the promise means, one sentence after the other, the shortest first."""
+    guarantee = model.guarantee_
+    if guarantee is None:
+        return []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlanningWarning)  # the caution is among the sentences
+        said = explain(guarantee, _units(model), unit=unit_of(model))
+    return str(said).replace(" %", "\N{NO-BREAK SPACE}%").splitlines()[2:]
+
+
+def _units(model: Any) -> int | None:
+    units = model.releases_[0].size.units
+    return units or None
+
+
+def relation(model: Any) -> list[tuple[str, str]]:
+    """Return what the promise rests on, as terms and what they mean."""
+    release, unit = model.releases_[0], unit_of(model)
+    neighbors, units = release.neighbors, _units(model)
+    told = [
+        ("Protected unit", f"one {unit}" + (_several(release, unit) if unit != "row" else "")),
+        ("Neighbouring data", f"{neighbors}: the promise compares the data with what they would be "
+         f"{neighbors.in_words(unit)}"),
+    ]  # fmt: skip
+    if neighbors is Neighbors.REPLACE_ONE and units is not None:
+        told.append(("Public size", f"{units:,} {unit}s"))
+    else:
+        told.append(("Public size", "none: how many there are is private"))
+    where = release.declared.get("where")
+    if where:
+        told.append(("Only rows with", str(where)))
+    told.append(("Data set", release.dataset or "not named"))
+    return told
+
+
+def _several(release: Release, unit: str) -> str:
+    rows = release.declared.get("max_rows") or 1
+    return f", with at most {rows} rows of each {unit}" if rows > 1 else f", with one row of each {unit}"
+
+
+def declared(model: Any) -> Facts:
+    """Return the declared columns: bounds of the numbers, values of the categories."""
+    declaration = model.releases_[0].declared
+    rows = [
+        [name, "number", f"from {number(low, 6)} to {number(high, 6)}"]
+        for name, (low, high) in zip(columns_of(model), declared_bounds(model), strict=True)
+    ]
+    rows += [[name, "target", f"from {number(low, 6)} to {number(high, 6)}"] for name, low, high in _targets(model)]
+    names = declaration.get("category_columns") or ()
+    stated = getattr(model, "categories_", None) or dict(zip(names, declaration.get("categories") or (), strict=True))
+    rows += [[str(name), "category", _values(values)] for name, values in stated.items()]
+    if len(rows) > MOST_ROWS:
+        rows = [*rows[:MOST_ROWS], ["…", "", f"and {len(rows) - MOST_ROWS} more"]]
+    return Facts(["column", "kind", "declared"], rows)
+
+
+def _targets(model: Any) -> list[tuple[str, float, float]]:
+    """Return the declared columns that are no features, with their bounds: the target of a regression."""
+    declaration, features = model.releases_[0].declared, columns_of(model)
+    names = list(declaration["columns"])
+    if len(names) == len(features):
+        return []
+    space = Box.from_dict(declaration["space"])
+    if not isinstance(space, Box):
+        return []
+    space = space.for_columns(len(names))
+    ends = zip(names, np.asarray(space.low).tolist(), np.asarray(space.high).tolist(), strict=True)
+    return [(name, low, high) for name, low, high in ends if name not in features]
+
+
+def _values(values: Any) -> str:
+    few = [str(value) for value in values]
+    return ", ".join(few[:12]) + (f" and {len(few) - 12} more" if len(few) > 12 else "")
+
+
+def cautions(model: Any) -> list[tuple[str, str]]:
+    """Return what a reader has to know before the numbers, as titles and sentences."""
+    releases: tuple[Release, ...] = model.releases_
+    found = []
+    if model.guarantee_ is None:
+        found.append(
+            ("No proof of privacy", "A release was drawn approximately, so that no guarantee follows for this model.")
+        )
+    if any(release.provenance == "loaded" for release in releases):
+        found.append(
+            (
+                "Read from a file",
+                "The model was loaded, not measured in the process that wrote this report. What a file says about its "
+                "own noise cannot be checked from the file: it can be made up. The report is as trustworthy as the "
+                "place that the file comes from.",
+            )
+        )
+    inexact = sorted({str(release.caveat) for release in releases if not release.exact})
+    found += [("Idealised noise", f"A release was {caveat}.") for caveat in inexact]
+    if not all(release.recorded for release in releases):
+        found.append(
+            (
+                "Not recorded in a ledger",
+                "No ledger has this spend. If the same data are asked again, the losses add up, and nobody is told. "
+                "Fit with a curator that has a ledger to keep count.",
+            )
+        )
+    if model.guarantee_ is not None and model.guarantee_.epsilon > 10.0:
+        factor = f"{math.exp(min(model.guarantee_.epsilon, 700.0)):.0e}"
+        found.append(("A large ε", f"A probability may change by a factor of {factor}: that promises next to nothing."))
+    return found

@@ -1,0 +1,70 @@
+"""From a ledger to the picture of what was spent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from discreet.guarantees import Loss, compose
+from discreet.ledger import Ledger
+from discreet.ledger.admission import under
+from discreet.ledger.entry import SPENDS
+from discreet.pictures import Spending
+
+__all__ = ["spending"]
+
+SHOWN = 60  # entries whose ε is computed
+DELTA = 1e-6  # where there is no limit
+
+
+def spending(ledger: Ledger | str | PathLike[str], name: str | None, releases: Any) -> Spending:
+    """Return how ε grew with the entries of a data set.
+
+    Who asked is left out: a report goes further than a ledger does.
+
+    Parameters
+    ----------
+    ledger : Ledger or path
+    name : str, optional
+        The data set; by default the one that the releases name.
+    releases : sequence of Release
+    """
+    book = ledger if isinstance(ledger, Ledger) else Ledger(ledger, create=False)
+    asked = name if name is not None else releases[0].dataset
+    known = book.datasets()
+    if asked is None and len(known) == 1:
+        (asked,) = known
+    if asked not in known:
+        raise ValueError(
+            f"name={asked!r}: expected a data set of the ledger, one of {', '.join(map(repr, known)) or 'none'}"
+        )
+    history = book.history(asked)
+    last = book.limit(asked)
+    delta = DELTA if last is None else last.guarantee.delta
+    spent, limit = Counter[Loss](), np.inf
+    points = []
+    for entry in history:
+        if entry.kind not in SPENDS:
+            limit = np.inf if entry.limit is None else entry.limit.guarantee.epsilon
+            continue
+        spent += Counter(dict(entry.losses))
+        points.append((entry.time.strftime("%Y-%m-%d %H:%M UTC"), str(entry.query), Counter(spent), limit))
+    if not points:
+        raise ValueError(f"name={asked!r}: expected a data set that something was spent of; nothing is recorded")
+    kept = sorted({round(place) for place in np.linspace(0, len(points) - 1, min(SHOWN, len(points)))})
+    points = [points[place] for place in kept]
+    losses = [total if last is None else under(last, total) for _, _, total, _ in points]
+    composed = [compose(one) for one in losses]
+    if not np.isfinite(composed[-1].epsilon(delta)):  # what was spent before a limit without δ
+        delta = DELTA
+    return Spending(
+        entries=[query for _, query, _, _ in points],
+        times=[time for time, _, _, _ in points],
+        spent=np.array([one.epsilon(delta) for one in composed]),
+        limits=np.array([most for _, _, _, most in points]),
+        delta=delta,
+        name=asked,
+    )

@@ -1,0 +1,79 @@
+"""How to check a report and how to cite it: the releases, what they cost together, and code that computes it again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from discreet.door import Release
+from discreet.guarantees import Loss, compose
+from discreet.guarantees.guarantee import rounded_up
+from discreet.pictures import Facts
+from discreet.pictures.labels import number
+from discreet.report.promise import headline, unit_of
+
+__all__ = ["citation", "installed", "recomputed", "releases_table"]
+
+
+def installed() -> str:
+    """Return the version of the library that writes the report."""
+    try:
+        return version("discreet")
+    except PackageNotFoundError:  # run from its source
+        return "unknown"
+
+
+def releases_table(releases: tuple[Release, ...]) -> Facts:
+    """Return the releases, those that are alike in one row."""
+    alike = Counter(
+        (release.query, release.passage, _law(release), _loss(release.loss), release.exact, release.provenance)
+        for release in releases
+    )
+    rows = [
+        [query, str(count), passage, law, loss, "exact" if exact else "idealised", provenance]
+        for (query, passage, law, loss, exact, provenance), count in alike.items()
+    ]
+    return Facts(["question", "times", "passage", "noise", "loss", "draw", "provenance"], rows)
+
+
+def _law(release: Release) -> str:
+    if release.law is None:
+        return "none that is added"
+    return f"{type(release.law).__name__}, scale {number(release.law.scale, 4)}"
+
+
+def _loss(loss: Loss) -> str:
+    values = {name: value for name, value in loss.to_dict().items() if name not in ("kind", "neighbors")}
+    shown = ", ".join(
+        f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}" for name, value in values.items()
+    )
+    return f"{type(loss).__name__}({shown})"
+
+
+def recomputed(model: Any) -> tuple[str, str]:
+    """Return what the losses cost together as computed now, and code that computes it from the model's file."""
+    delta = model.guarantee_.delta if model.guarantee_ is not None else 1e-6
+    epsilon = compose(model.losses_).epsilon(delta)
+    said = f"ε = {rounded_up(epsilon)} at δ = {rounded_up(delta)}, {model.losses_[0].neighbors}"
+    code = "\n".join(
+        [
+            "import json",
+            "import discreet as dp",
+            "",
+            'with open("model.json") as file:      # as model.to_json() wrote it',
+            '    fitted = json.load(file)["fitted"]',
+            'losses = [dp.guarantees.Loss.from_dict(loss) for loss in fitted["losses_"]]',
+            f"print(dp.compose(losses).epsilon({delta!r}))   # {rounded_up(epsilon)}",
+        ]
+    )
+    return said, code
+
+
+def citation(model: Any, year: int) -> str:
+    """Return how to cite the model."""
+    dataset = model.releases_[0].dataset or "data that are not named"
+    return (
+        f"{type(model).__name__} of {dataset}, {headline(model.guarantee_)} for each {unit_of(model)}, fitted with "
+        f"discreet {installed()} ({year})."
+    )
