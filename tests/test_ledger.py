@@ -786,7 +786,8 @@ def test_a_history_reads_as_a_table(ledger):
         "census", [dp.GaussianLoss(0.05)] * 4, query="a question with a very long name, longer than a line", who="bo"
     )
     first, second, third = str(ledger.history("census")).splitlines()
-    assert "limit: (ε=1, δ=1e-06) replace-one" in first
+    assert "limit   " in first
+    assert first.endswith("(ε=1, δ=1e-06) replace-one, gaussian filter")
     assert second.endswith("ε=0.05")
     assert second.split()[3] == "ann"
     assert "…" in third

@@ -18,16 +18,24 @@ class History(tuple[Entry, ...]):
 
     __slots__ = ()
 
-    def __repr__(self) -> str:
-        """Return a line for each entry: number, time, who, data set, what for, and its cost."""
+    @property
+    def costs(self) -> tuple[str, ...]:
+        """What each spend cost, at the δ of the limit then in force; of an entry about a limit, the limit."""
         deltas: dict[str, float] = {}
-        lines = []
+        found = []
         for entry in self:
             if entry.limit is not None:
                 deltas[entry.dataset] = entry.limit.guarantee.delta
-                what, cost = f"{entry.kind}: {entry.limit}", entry.reason or ""
+                found.append(str(entry.limit))
             else:
-                what, cost = str(entry.query), cost_in_words(entry.losses, deltas.get(entry.dataset, 0.0))
+                found.append(cost_in_words(entry.losses, deltas.get(entry.dataset, 0.0)))
+        return tuple(found)
+
+    def __repr__(self) -> str:
+        """Return a line for each entry: number, time, who, data set, what for, and its cost."""
+        lines = []
+        for entry, cost in zip(self, self.costs, strict=True):
+            what = entry.query or " ".join(filter(None, (entry.kind, entry.reason)))
             what = what if len(what) <= LONGEST else what[: LONGEST - 1] + "…"
             lines.append(
                 (str(entry.number), f"{entry.time:%Y-%m-%d %H:%M}", entry.who or "", entry.dataset, what, cost)

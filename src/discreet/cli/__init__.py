@@ -1,0 +1,34 @@
+"""The command line: ``discreet fit people.csv …``, and the rest of ``discreet --help``.
+
+What this room promises:
+
+- It is a thin shell. Rows are read by ``records`` and let out by ``door``; a command parses, asks and prints.
+- Standard output has the answer and nothing else: tables on a terminal, plain text in a pipe, one JSON document with
+  ``--json``. Messages and progress go to standard error.
+- What is printed is public: what was released, declared or recorded. An error's words are shown only where the
+  library's own code wrote them (``refusals``), for those of a parser may quote a row. No flag seeds the noise.
+- Exit codes: 0 fine, 1 refused or failed, 2 a mistake in the command, 3 the budget does not admit it.
+
+A command is one file with one function that returns an ``Answer``, and one line in ``app``. May import every room.
+"""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal without Greek letters still gets its numbers
+    try:
+        from discreet.cli.app import application
+    except ModuleNotFoundError as missing:
+        if missing.name not in ("typer", "rich"):
+            raise
+        sys.stderr.write(f"discreet: the command line needs {missing.name}: pip install 'discreet[cli]'\n")
+        sys.exit(1)
+    application(fancy=sys.stdout.isatty() and sys.stderr.isatty())(prog_name="discreet")

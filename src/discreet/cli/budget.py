@@ -1,0 +1,165 @@
+"""``discreet budget``: what was spent, what is left, and what may be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.answer import Answer, Grid, facts
+from discreet.cli.command import command
+from discreet.cli.declared import limit_of
+from discreet.cli.options import Ledger
+from discreet.database.purse import Purse
+from discreet.guarantees import Guarantee, Neighbors
+from discreet.ledger import Ledger as Record
+from discreet.ledger.entry import SPENDS
+
+__all__ = ["commands", "history", "limit", "show", "verify"]
+
+Name = Annotated[str | None, typer.Option("--name", help="One data set; all of them by default.")]
+
+
+def commands() -> typer.Typer:
+    """Return ``discreet budget show``, ``limit``, ``history`` and ``verify``."""
+    app = typer.Typer(help="Show, set and check what may be spent.", no_args_is_help=True)
+    app.command("show")(show)
+    app.command("limit")(limit)
+    app.command("history")(history)
+    app.command("verify")(verify)
+    return app
+
+
+@command("discreet budget show people.ledger")
+def show(ledger: Ledger, name: Name = None) -> Answer:
+    """Show the limit of each data set, what is left of it, and for whom it holds."""
+    record = _opened(ledger)
+    sets = [_standing(record, one) for one in _chosen(record, name)]
+    head = ("data set", "protects", "limit", "spends", "left", "next, at most")
+    rows = [[one[key] for key in ("name", "unit", "words", "spends", "share", "next")] for one in sets]
+    return Answer({"datasets": [_without(one, "words", "share") for one in sets]}, [Grid(head, rows)])
+
+
+@command(
+    "discreet budget limit people.ledger 2:1e-6 --name people --reason 'second survey, agreed by the board'",
+    "discreet budget limit clinic.ledger 1:1e-6 --name clinic",
+)
+def limit(
+    ledger: Ledger,
+    promise: Annotated[str, typer.Argument(metavar="EPS:DELTA", help="What all releases together may cost.")],
+    name: Annotated[str, typer.Option("--name", help="The data set.")],
+    reason: Annotated[str | None, typer.Option("--reason", help="Why it is raised, for whoever reads on.")] = None,
+    count_by: Annotated[
+        str | None, typer.Option("--filter", help="How losses add up: gaussian, zcdp or pure; gaussian by default.")
+    ] = None,
+    unit: Annotated[str | None, typer.Option("--unit", help="Whose privacy it is: row, or 'each patient'.")] = None,
+    neighbors: Annotated[
+        Neighbors | None, typer.Option("--neighbors", help="Replace-one, or as the limit in force has it.")
+    ] = None,
+) -> Answer:
+    """Set or lower the limit of a data set; with --reason, raise it. A ledger is made where there is none."""
+    limit_of(promise, Neighbors.REPLACE_ONE, "EPS:DELTA")  # a mistake makes no ledger
+    record = Record(ledger)
+    in_force = record.limit(name)
+    usual = Neighbors.REPLACE_ONE if in_force is None else in_force.guarantee.neighbors
+    guarantee = limit_of(promise, neighbors or usual, "EPS:DELTA")
+    assert guarantee is not None
+    if reason is None:
+        if in_force is not None and _above(guarantee, in_force.guarantee):
+            raise ValueError(
+                f"{promise}: the limit of {name!r} is {in_force.guarantee}, and this one is higher; a raise needs "
+                "a reason, which is recorded: write --reason 'why'"
+            )
+        counted = "gaussian" if in_force is None else in_force.filter
+        found = record.set_limit(name, guarantee, count_by or counted, unit=unit)
+    else:
+        if unit is not None:
+            raise ValueError("--unit: expected None with --reason; whose privacy it is stays as it is")
+        found = record.raise_limit(name, guarantee, reason=reason, filter=count_by)
+    return Answer(
+        {"name": name, "limit": found.guarantee, "filter": found.filter, "reason": reason},
+        [facts({"data set": name, "limit": str(found), "reason": reason})],
+    )
+
+
+@command("discreet budget history people.ledger --name people")
+def history(ledger: Ledger, name: Name = None) -> Answer:
+    """Show every entry of the record: who spent what on which question, and how limits changed."""
+    record = _opened(ledger)
+    if name is not None:
+        _chosen(record, name)
+    found = record.history(name)
+    entries = [_entry(one, cost) for one, cost in zip(found, found.costs, strict=True)]
+    head = ("number", "time", "kind", "data set", "who", "what", "cost")
+    rows = [[one[key] for key in ("number", "time", "kind", "name", "who", "what", "cost")] for one in entries]
+    return Answer({"entries": entries}, [Grid(head, rows)])
+
+
+@command("discreet budget verify people.ledger")
+def verify(
+    ledger: Ledger,
+    head: Annotated[str | None, typer.Option("--head", help="A head from earlier, which must be in it.")] = None,
+) -> Answer:
+    """Read the whole record and see that nobody changed it. Write its head down elsewhere to hold it against later."""
+    found = _opened(ledger).verify(head)
+    return Answer({"intact": True, "head": found}, [facts({"record": "intact", "head": found})])
+
+
+def _opened(ledger: str) -> Record:
+    """Return a ledger that is there already."""
+    if "://" not in ledger and not Path(ledger).is_file():
+        raise ValueError(
+            f"{ledger}: there is no such ledger; discreet fit and discreet query make one with --ledger, and so does "
+            f"discreet budget limit {ledger} 1:1e-6 --name …"
+        )
+    return Record(ledger, create=False)
+
+
+def _chosen(record: Record, name: str | None) -> tuple[str, ...]:
+    known = record.datasets()
+    if name is None:
+        return known
+    if name not in known:
+        raise ValueError(f"--name {name}: nothing is recorded under it; expected one of {', '.join(map(repr, known))}")
+    return (name,)
+
+
+def _standing(record: Record, name: str) -> dict[str, Any]:
+    """Return the limit of a data set, and what is left of it."""
+    in_force = record.limit(name)
+    left = None if in_force is None else Purse(record, name).left
+    return {
+        "name": name,
+        "unit": record.unit(name),
+        "limit": None if in_force is None else in_force.guarantee,
+        "words": "none" if in_force is None else str(in_force.guarantee),
+        "spends": sum(entry.kind in SPENDS for entry in record.history(name)),
+        "left": left,
+        "share": "" if left is None else f"{left:.1%}",
+        "next": str(record.remaining(name)),
+    }
+
+
+def _entry(entry: Any, cost: str) -> dict[str, Any]:
+    return {
+        "number": entry.number,
+        "time": entry.time.isoformat(timespec="seconds"),
+        "kind": entry.kind,
+        "name": entry.dataset,
+        "unit": entry.unit,
+        "who": entry.who,
+        "what": entry.query if entry.limit is None else entry.reason,
+        "cost": cost,
+        "losses": [loss.to_dict() | {"count": count} for loss, count in entry.losses],
+        "limit": None if entry.limit is None else entry.limit.to_dict(),
+        "hash": entry.hash,
+    }
+
+
+def _above(asked: Guarantee, in_force: Guarantee) -> bool:
+    return asked.epsilon > in_force.epsilon or asked.delta > in_force.delta
+
+
+def _without(values: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in names}

@@ -1,0 +1,94 @@
+"""What all commands share: ``--json``, ``--traceback``, how they fail, and help with examples."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from traceback import format_exception
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+import discreet
+from discreet.cli.answer import Answer
+from discreet.cli.printing import note, show
+from discreet.cli.refusals import code_for, message_for
+
+__all__ = ["command"]
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+Traceback = Annotated[
+    bool,
+    typer.Option("--traceback", help="Show where an error came from. It may show rows: only on data you may show."),
+]
+
+LIBRARY = Path(discreet.__file__).parent
+
+Asked = Callable[..., Answer]
+
+
+def command(*examples: str) -> Callable[[Asked], Callable[..., None]]:
+    """Return a decorator that makes a command of a function that returns an ``Answer``.
+
+    Parameters
+    ----------
+    *examples : str
+        Lines that run as they stand, for the help.
+    """
+
+    def decorated(ask: Asked) -> Callable[..., None]:
+        @wraps(ask)
+        def run(*, as_json: bool, traceback: bool, **arguments: Any) -> None:
+            show(_asked(ask, arguments, traceback), as_json=as_json)
+
+        hints = get_type_hints(ask, include_extras=True)
+        del hints["return"]
+        hints |= {"as_json": Json, "traceback": Traceback}
+        defaults = {name: parameter.default for name, parameter in inspect.signature(ask).parameters.items()}
+        defaults |= {"as_json": False, "traceback": False}
+        run.__annotations__ = hints
+        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=hint)
+                for name, hint in hints.items()
+            ]
+        )
+        run.__doc__ = _help(ask, examples)
+        del run.__wrapped__  # the signature is this one's own
+        return run
+
+    return decorated
+
+
+def _help(ask: Asked, examples: tuple[str, ...]) -> str:
+    # The mark \b keeps lines as they are.
+    shown = "\n".join(f"  {line}" for line in examples)
+    return f"{inspect.cleandoc(ask.__doc__ or '')}\n\n\b\n{'Examples' if len(examples) > 1 else 'Example'}:\n{shown}"
+
+
+def _asked(ask: Asked, arguments: dict[str, Any], traceback: bool) -> Answer:
+    """Return what a command answers; or end, with a message that shows no row."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            return ask(**arguments)
+        except (typer.Exit, typer.Abort, typer.BadParameter):
+            raise
+        except Exception as error:
+            note("".join(format_exception(error)) if traceback else f"discreet: {message_for(error)}")
+            code = code_for(error)
+        finally:
+            for warning in caught:
+                if _ours(warning):
+                    note(f"note: {warning.message}")
+    raise typer.Exit(code)
+
+
+def _ours(warning: warnings.WarningMessage) -> bool:
+    """Return whether a warning is one of the library's, whose words are public; others may quote anything."""
+    if warning.category.__module__.startswith("discreet."):
+        return True
+    return warning.category is UserWarning and Path(warning.filename).is_relative_to(LIBRARY)

@@ -1,0 +1,82 @@
+"""``discreet compose``: what several mechanisms cost together."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from discreet.cli.answer import Answer, Grid
+from discreet.cli.command import command
+from discreet.cli.options import Relation
+from discreet.guarantees import (
+    ApproximateLoss,
+    BoundedRangeLoss,
+    ClassicalGaussianLoss,
+    GaussianLoss,
+    GeometricLoss,
+    LaplaceLoss,
+    Loss,
+    Neighbors,
+    PureLoss,
+    ZcdpLoss,
+    compare,
+)
+from discreet.guarantees.guarantee import rounded_up
+
+__all__ = ["compose"]
+
+KINDS: dict[str, tuple[Callable[..., Loss], tuple[str, ...]]] = {
+    "gaussian": (GaussianLoss, ("mu",)),
+    "laplace": (LaplaceLoss, ("epsilon",)),
+    "geometric": (GeometricLoss, ("epsilon",)),
+    "pure": (PureLoss, ("epsilon",)),
+    "bounded-range": (BoundedRangeLoss, ("epsilon",)),
+    "zcdp": (ZcdpLoss, ("rho",)),
+    "approximate": (ApproximateLoss, ("epsilon", "delta")),
+    "classical-gaussian": (ClassicalGaussianLoss, ("epsilon", "delta")),
+}
+WRITTEN = re.compile(r"(?P<kind>[a-z-]+):(?P<fields>[^x]+)(?:x(?P<count>[1-9]\d*))?")
+KNOWN = ", ".join(f"{kind}:{','.join(f'{field}=…' for field in fields)}" for kind, (_, fields) in KINDS.items())
+
+
+@command("discreet compose gaussian:mu=0.05x20 laplace:epsilon=0.02x20 --delta 1e-6")
+def compose(
+    mechanisms: Annotated[
+        list[str], typer.Argument(metavar="MECHANISM", help=f"{KNOWN}; x20 at the end for twenty of them.")
+    ],
+    delta: Annotated[list[float], typer.Option("--delta", help="At which δ. Repeatable.")],
+    neighbors: Relation = Neighbors.REPLACE_ONE,
+) -> Answer:
+    """Show what mechanisms cost together, by the methods of the literature and by the tightest one known."""
+    losses = Counter[Loss]()
+    for text in mechanisms:
+        loss, count = _loss(text, neighbors)
+        losses[loss] += count
+    found = compare(losses, delta)
+    rows = [[method, *(rounded_up(value, 4) for value in values)] for method, values in found.epsilon.items()]
+    return Answer(
+        {"neighbors": str(found.neighbors), "delta": found.delta, "epsilon": found.epsilon},
+        [f"ε under {found.neighbors}", Grid(["δ", *(f"{one:.3g}" for one in found.delta)], rows)],
+    )
+
+
+def _loss(text: str, neighbors: Neighbors) -> tuple[Loss, int]:
+    """Return the loss that is written, and how many times."""
+    match = WRITTEN.fullmatch(text)
+    kind, names = KINDS.get(match["kind"] if match else "", (None, ()))
+    try:
+        if match is None or kind is None:
+            raise ValueError("no such mechanism")
+        fields = dict(pair.split("=") for pair in match["fields"].split(","))
+        if tuple(fields) != names:
+            raise ValueError("other numbers")
+        numbers = {name: float(value) for name, value in fields.items()}
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r}: expected one of {KNOWN}, with x20 at the end for twenty", param_hint="MECHANISM"
+        ) from None
+    return kind(**numbers, neighbors=neighbors), int(match["count"] or 1)

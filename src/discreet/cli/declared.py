@@ -1,0 +1,147 @@
+"""From flags and files to declarations: a schema, a limit, and where the rows are."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from discreet.guarantees import Guarantee, Neighbors
+from discreet.records import Category, Number, Schema, Table
+from discreet.records.duckdb_engine import CSV_SUFFIXES, SEPARATORS
+from discreet.records.postgresql_engine import is_postgresql
+
+__all__ = ["declared_schema", "limit_of", "names_of", "opened", "read_schema", "usual_name"]
+
+WRITE_BOUNDS = "write for example --bounds age=17:90"
+WRITE_CLASSES = "write for example --classes income=below,above"
+WRITE_LIMIT = "write for example 1:1e-6, for ε = 1 and δ = 1e-6"
+
+
+def declared_schema(
+    file: Path | None,
+    bounds: Sequence[str] | None,
+    classes: Sequence[str] | None,
+    unit: str | None = None,
+    max_rows: int | None = None,
+) -> Schema:
+    """Return what flags or a file declare."""
+    if file is not None:
+        if bounds or classes or unit is not None or max_rows is not None:
+            raise typer.BadParameter(
+                "expected it alone; write what --bounds, --classes, --unit and --max-rows say into the file",
+                param_hint="--schema",
+            )
+        return read_schema(file)
+    if not bounds and not classes:
+        raise typer.BadParameter(
+            f"expected declared columns, never taken from the rows; {WRITE_BOUNDS}, or --schema people.toml (discreet "
+            "schema init people.csv writes one to fill in)",
+            param_hint="--bounds",
+        )
+    pairs = [_bounded(text) for text in bounds or ()] + [_classed(text) for text in classes or ()]
+    return Schema(pairs, unit, max_rows)
+
+
+def read_schema(file: Path) -> Schema:
+    """Return the schema in a TOML file. A file of another name might hold rows, and is not opened."""
+    if file.suffix.lower() != ".toml":
+        raise ValueError(f"{file.name!r}: expected a schema in a file whose name ends with .toml")
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        text = ""
+    if not text.strip():
+        raise ValueError(
+            f"{file.name!r}: expected a schema as TOML in UTF-8; discreet schema init writes one to fill in"
+        )
+    try:
+        return Schema.from_toml(text + "\n")  # so that it is never taken for a path
+    except ValueError as error:
+        raise ValueError(f"{file.name}: {error}") from None
+
+
+def _bounded(text: str) -> tuple[str, Number]:
+    name, equals, ends = text.rpartition("=")
+    low, colon, high = ends.partition(":")
+    try:
+        if not (name and equals and colon):
+            raise ValueError("it lacks = or :")
+        return name, Number(float(low), float(high))
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r}: expected NAME=LOW:HIGH with LOW below HIGH; {WRITE_BOUNDS}", param_hint="--bounds"
+        ) from None
+
+
+def _classed(text: str) -> tuple[str, Category]:
+    name, equals, listed = text.partition("=")
+    values = [value.strip() for value in listed.split(",")]
+    if not (name and equals and all(values)):
+        raise typer.BadParameter(f"{text!r}: expected NAME=VALUE,VALUE; {WRITE_CLASSES}", param_hint="--classes")
+    whole = all(value.removeprefix("-").isdecimal() and str(int(value)) == value for value in values)
+    return name, Category([int(value) for value in values] if whole else values)
+
+
+def limit_of(text: str | None, neighbors: Neighbors, flag: str = "--limit") -> Guarantee | None:
+    """Return the promise that ``EPS:DELTA`` says, or ``EPS`` alone for δ = 0."""
+    if text is None:
+        return None
+    epsilon, _, delta = text.partition(":")
+    try:
+        numbers = float(epsilon), float(delta or 0.0)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r}: expected EPS:DELTA; {WRITE_LIMIT}", param_hint=flag) from None
+    return Guarantee(*numbers, neighbors)
+
+
+def names_of(text: str | None) -> list[str]:
+    """Return names that commas separate."""
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def usual_name(data: str, table: str | None) -> str:
+    """Return what the ledger calls a data set where nobody says: its table, or its file.
+
+    >>> usual_name("clinic/visits.csv.gz", None), usual_name("postgresql://db/clinic", "visits")
+    ('visits', 'visits')
+    """
+    return table or Path(data).name.split(".")[0]
+
+
+def opened(data: str, table: str | None) -> Any:
+    """Return where rows are, for a ``Curator`` or a ``StatisticalDatabase``."""
+    if is_postgresql(data):
+        if table is None:
+            raise typer.BadParameter("expected which table of the database; write --table visits", param_hint="--table")
+    elif data.lower().endswith(CSV_SUFFIXES):
+        _check_header(Path(data))
+    return data if table is None else Table(data, table)
+
+
+def _check_header(path: Path) -> None:
+    """Raise where the first line of a CSV file holds a number: it is a row, and its cells would be taken for names.
+
+    Names of columns are public and stand in errors, so this is asked before anything else, and no cell is shown.
+    """
+    reading: Any = gzip.open if path.name.lower().endswith(".gz") else open
+    with reading(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as file:
+        first = file.readline(2**20)
+    cells = next(iter(csv.reader([first], delimiter=max(SEPARATORS, key=first.count))), [])
+    if any(map(_spells_number, cells)) or len(set(cells)) < len(cells):
+        raise ValueError(
+            f"{path.name!r}: expected a first line with the names of the columns, each once and none a number; this "
+            "one looks like a row, so nothing of it is shown; write the names into the file"
+        )
+
+
+def _spells_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

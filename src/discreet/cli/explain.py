@@ -1,0 +1,67 @@
+"""``discreet explain``: what a promise means for somebody whose record is in the data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.answer import Answer, Grid
+from discreet.cli.command import command
+from discreet.cli.options import Relation
+from discreet.guarantees import Guarantee, Neighbors
+
+__all__ = ["explain"]
+
+
+@command(
+    "discreet explain --epsilon 1 --delta 1e-6 --rows 30000 --record patient",
+    "discreet explain --model model.json",
+)
+def explain(
+    epsilon: Annotated[float | None, typer.Option("--epsilon", help="The promise; or:")] = None,
+    delta: Annotated[float, typer.Option("--delta")] = 0.0,
+    neighbors: Relation = Neighbors.REPLACE_ONE,
+    model: Annotated[
+        Path | None, typer.Option("--model", help="A fitted model, whose losses say more than one ε.")
+    ] = None,
+    rows: Annotated[int | None, typer.Option("--rows", help="How many records there are.")] = None,
+    record: Annotated[str, typer.Option("--record", help="What a record is: patient, say.")] = "record",
+    prior: Annotated[
+        list[float] | None, typer.Option("--prior", help="How likely the attacker finds it beforehand. Repeatable.")
+    ] = None,
+) -> Answer:
+    """Say what ε and δ mean, in words and as the odds of guessing about one record."""
+    from discreet.planning import explain as explained
+    from discreet.planning.explanation import PRIORS
+
+    if (epsilon is None) == (model is None):
+        raise typer.BadParameter(
+            "expected one of them; write --epsilon 1 --delta 1e-6", param_hint="--epsilon, --model"
+        )
+    promise: Any = _losses(model) if model is not None else Guarantee(epsilon or 0.0, delta, neighbors)
+    found = explained(promise, rows, unit=record, prior=prior or PRIORS)
+    table = [(before, found.posteriors[before], right) for before, right in found.accuracies.items()]
+    data = {
+        "guarantee": found.guarantee,
+        "grade": found.grade,
+        "accuracy": found.accuracy,
+        "posteriors": found.posteriors,
+        "accuracies": found.accuracies,
+        "true_positive_rates": found.true_positive_rates,
+        "beyond": found.beyond,
+        "failure": found.failure,
+        "expected_failures": found.expected_failures,
+        "caution": found.caution,
+    }
+    return Answer(data, [str(found), Grid(("suspicion before", "at most after", "right guesses, at most"), table)])
+
+
+def _losses(model: Path) -> Any:
+    from discreet.estimators.loading import load_model
+
+    fitted: Any = load_model(model)
+    if fitted.guarantee_ is None:
+        raise ValueError(f"{model.name!r}: expected a model with a promise; a seed made the one of this file void")
+    return fitted.losses_

@@ -1,0 +1,190 @@
+"""``discreet fit``: a private model from a file or a database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.answer import Answer, facts
+from discreet.cli.command import command
+from discreet.cli.declared import declared_schema, limit_of, names_of, opened, usual_name
+from discreet.cli.files import new_file
+from discreet.cli.found import found_in
+from discreet.cli.kinds import Kind, KindName, kind_of
+from discreet.cli.options import (
+    AtMost,
+    Bounds,
+    Classes,
+    Data,
+    MaxRows,
+    Name,
+    NewLimit,
+    Overwrite,
+    Relation,
+    SchemaFile,
+    SomeLedger,
+    TableName,
+    Unit,
+    Where,
+)
+from discreet.cli.printing import note, watched
+from discreet.door import Curator
+from discreet.door.curator import AT_MOST
+from discreet.guarantees import Neighbors
+from discreet.records import Schema
+
+__all__ = ["fit"]
+
+UNRECORDED = "note: no ledger records what this cost; write --ledger people.ledger to keep a budget over all releases"
+
+
+@command(
+    "discreet fit mixture people.csv --schema people.toml --components 4 --epsilon 1 --delta 1e-6 --out model.json",
+    "discreet fit kmeans people.csv --bounds age=17:90 --bounds hours=1:99 --clusters 5 --epsilon 0.5 --out k.json",
+    "discreet fit logistic people.csv --schema people.toml --target income --epsilon 0.3 --out logistic.json"
+    " --ledger people.ledger --limit 1:1e-6",
+)
+def fit(
+    kind: Annotated[KindName, typer.Argument(metavar="MODEL", help=", ".join(KindName), show_default=False)],
+    data: Data,
+    epsilon: Annotated[float, typer.Option("--epsilon", help="The promise for the whole fit.")],
+    delta: Annotated[float, typer.Option("--delta", help="The promise: far below one over the number of rows.")] = 1e-6,
+    out: Annotated[Path, typer.Option("--out", help="Where the model goes, as JSON.")] = Path("model.json"),
+    overwrite: Overwrite = False,
+    schema: SchemaFile = None,
+    bounds: Bounds = None,
+    classes: Classes = None,
+    unit: Unit = None,
+    max_rows: MaxRows = None,
+    table: TableName = None,
+    columns: Annotated[str | None, typer.Option("--columns", help="Some of the declared columns: age,hours.")] = None,
+    where: Where = None,
+    target: Annotated[str | None, typer.Option("--target", help="The column to predict.")] = None,
+    components: Annotated[
+        str | None,
+        typer.Option("--components", "--clusters", help="How many; of several (2,4,8) a mixture chooses privately."),
+    ] = None,
+    covariance: Annotated[str | None, typer.Option("--covariance", help="full, tied, diag or spherical.")] = None,
+    method: Annotated[str | None, typer.Option("--method", help="Another method than the default.")] = None,
+    steps: Annotated[int | None, typer.Option("--steps", help="How many steps; chosen by default.")] = None,
+    whole: Annotated[
+        str | None, typer.Option("--whole", help="Columns of whole numbers, for synthetic rows with categories.")
+    ] = None,
+    scale: Annotated[bool, typer.Option("--scale", help="PCA: columns relative to their bounds.")] = False,
+    neighbors: Relation = Neighbors.REPLACE_ONE,
+    at_most: AtMost = None,
+    ledger: SomeLedger = None,
+    name: Name = None,
+    limit: NewLimit = None,
+) -> Answer:
+    """Fit a model under differential privacy, and write it to a file of public numbers.
+
+    A mixture takes categories beside numbers where some are declared. Nothing that is printed depends on a row but
+    through the noise.
+    """
+    declared = declared_schema(schema, bounds, classes, unit, max_rows)
+    if ledger is None and (limit is not None or name is not None):
+        raise typer.BadParameter("expected with --ledger FILE, which keeps them", param_hint="--limit, --name")
+    budget = limit_of(limit, neighbors)
+    wanted = names_of(columns)
+    _check_declared("--columns", wanted, declared.names)
+    chosen = [column for column in declared.names if not wanted or column in wanted]
+    model = kind_of(kind, categories=any(column in declared.categories for column in chosen))
+    chosen = _used(model, chosen, target, declared)
+    flags = {"components": _numbers(components), "covariance": covariance, "method": method, "steps": steps}
+    flags |= {"whole": names_of(whole) or None, "scale": scale or None}
+    given = {flag: value for flag, value in flags.items() if value is not None}
+    ordered = {"schema": Schema({one: declared[one] for one in chosen})} if model.categories else {}
+    estimator = model.make(epsilon, delta, given, verbose=watched(), **ordered)
+    with new_file(out, overwrite=overwrite) as place:
+        curator = Curator(
+            opened(data, table),
+            schema=declared,
+            name=None if ledger is None else name or usual_name(data, table),
+            neighbors=neighbors,
+            budget=budget,
+            ledger=ledger,
+            at_most=AT_MOST if at_most is None else at_most,
+        )
+        view = (curator if where is None else curator.where(where)).only(chosen)
+        if not watched():
+            note(f"fitting {model.estimator}")
+        estimator.fit(*([view, target] if model.targeted else [view]))
+        place.write_text(estimator.to_json(), encoding="utf-8")
+    _remark(curator)
+    return _answer(estimator, curator, out)
+
+
+def _used(model: Kind, chosen: list[str], target: str | None, declared: Schema) -> list[str]:
+    """Return the columns that a model uses: numbers, and with them categories or a target where it is about those."""
+    if not model.targeted:
+        if target is not None:
+            raise ValueError(f"--target: {model.estimator} predicts no column; leave it out")
+        return chosen if model.categories else [name for name in chosen if name in declared.numbers]
+    if target is None:
+        raise typer.BadParameter("expected the column to predict; write --target income", param_hint="--target")
+    _check_declared("--target", [target], declared.names)
+    return [name for name in declared.names if name == target or (name in chosen and name in declared.numbers)]
+
+
+def _check_declared(flag: str, names: list[str], known: tuple[str, ...]) -> None:
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{flag} {name}: expected declared columns, of {', '.join(map(repr, known))}")
+
+
+def _numbers(text: str | None) -> Any:
+    """Return one number, or several that commas separate."""
+    if text is None:
+        return None
+    try:
+        found = [int(one) for one in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r}: expected a whole number, or several: 2,4,8", param_hint="--components"
+        ) from None
+    return found[0] if len(found) == 1 else found
+
+
+def _remark(curator: Curator) -> None:
+    """Say it where nothing keeps a budget."""
+    if curator.ledger is None:
+        note(UNRECORDED)
+    elif curator.ledger.limit(str(curator.name)) is None:
+        note(f"note: {curator.name!r} has no limit, so nothing is ever refused; write --limit 1:1e-6 with --ledger")
+
+
+def _answer(estimator: Any, curator: Curator, out: Path) -> Answer:
+    promise, kind = estimator.guarantee_, type(estimator).__name__
+    book, place = curator.ledger, curator.name
+    left = None if book is None or place is None else str(book.remaining(place))
+    names = [*curator.columns, *curator.category_columns]
+    grid = found_in(estimator)
+    return Answer(
+        {
+            "kind": kind,
+            "out": out,
+            "guarantee": promise,
+            "unit": estimator.unit_,
+            "releases": len(estimator.releases_),
+            "columns": names,
+            "recorded": book is not None,
+            "name": place,
+            "left": left,
+            "found": None if grid is None else [dict(zip(grid.head, row, strict=True)) for row in grid.rows],
+        },
+        [
+            facts(
+                {
+                    "model": kind,
+                    "promise": f"{promise}, for {'each row' if estimator.unit_ == 'row' else estimator.unit_}",
+                    "recorded as": place,
+                    "left": left,
+                    "written to": out,
+                }
+            ),
+            *([] if grid is None else [grid]),
+        ],
+    )

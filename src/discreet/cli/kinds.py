@@ -1,0 +1,83 @@
+"""The models that ``discreet fit`` knows: which estimator each is, and which flags it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import discreet
+
+__all__ = ["Kind", "KindName", "kind_of"]
+
+
+class KindName(StrEnum):
+    """What ``discreet fit`` calls a model."""
+
+    MIXTURE = "mixture"
+    KMEANS = "kmeans"
+    FACTOR_ANALYSIS = "factor-analysis"
+    PCA = "pca"
+    CLASSIFIER = "classifier"
+    LOGISTIC = "logistic"
+    SVC = "svc"
+    REGRESSION = "regression"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A model to fit.
+
+    Attributes
+    ----------
+    estimator : str
+        Its name in ``discreet``.
+    flags : mapping of str to str
+        Each flag that it takes, and the estimator's parameter for it.
+    targeted : bool
+        Whether it predicts a column.
+    categories : bool
+        Whether it is about categories beside the numbers.
+    """
+
+    estimator: str
+    flags: Mapping[str, str]
+    targeted: bool = False
+    categories: bool = False
+
+    def make(self, epsilon: float, delta: float, given: Mapping[str, Any], **more: Any) -> Any:
+        """Return the estimator; a flag that it does not take is refused."""
+        for flag in given:
+            if flag not in self.flags:
+                known = ", ".join(f"--{name}" for name in self.flags)
+                raise ValueError(f"--{flag}: {self.estimator} does not take it; leave it out, or write one of {known}")
+        parameters = {self.flags[flag]: value for flag, value in given.items()}
+        return getattr(discreet, self.estimator)(epsilon=epsilon, delta=delta, **parameters, **more)
+
+
+TABLES = Kind(
+    "TableMixture",
+    {"components": "n_components", "covariance": "covariance_type", "steps": "n_steps", "whole": "whole"},
+    categories=True,
+)
+KINDS = {
+    KindName.MIXTURE: Kind(
+        "GaussianMixture",
+        {"components": "n_components", "covariance": "covariance_type", "method": "method", "steps": "n_steps"},
+    ),
+    KindName.KMEANS: Kind("KMeans", {"components": "n_clusters", "method": "method", "steps": "n_steps"}),
+    KindName.FACTOR_ANALYSIS: Kind("FactorAnalysis", {"components": "n_components", "method": "method"}),
+    KindName.PCA: Kind("PCA", {"components": "n_components", "method": "method", "scale": "scale_by_bounds"}),
+    KindName.CLASSIFIER: Kind(
+        "GaussianClassifier", {"covariance": "covariance_type", "method": "method"}, targeted=True
+    ),
+    KindName.LOGISTIC: Kind("LogisticRegression", {"method": "method", "steps": "max_iter"}, targeted=True),
+    KindName.SVC: Kind("LinearSVC", {"method": "method"}, targeted=True),
+    KindName.REGRESSION: Kind("LinearRegression", {"method": "method"}, targeted=True),
+}
+
+
+def kind_of(name: KindName, *, categories: bool) -> Kind:
+    """Return the model that a name stands for; a mixture over a table with categories has an estimator of its own."""
+    return TABLES if name is KindName.MIXTURE and categories else KINDS[name]

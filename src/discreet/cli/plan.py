@@ -1,0 +1,71 @@
+"""``discreet plan``: the smallest ε for an error that one can live with, before any row is looked at."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli.answer import Answer, facts
+from discreet.cli.command import command
+from discreet.guarantees import Neighbors
+
+__all__ = ["plan"]
+
+
+@command("discreet plan mean --rows 30000 --width 120 --target 0.1")
+def plan(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="WHAT",
+            help="mean, variance, covariance, median, quantile, interquartile_range, histogram, count, pca or "
+            "gaussian-mixture.",
+        ),
+    ],
+    rows: Annotated[int, typer.Option("--rows", help="How many there will be.")],
+    target: Annotated[float, typer.Option("--target", help="The error to meet, as a root mean square.")],
+    dimensions: Annotated[int | None, typer.Option("--dimensions", help="How many columns.")] = None,
+    delta: Annotated[float | None, typer.Option("--delta")] = None,
+    neighbors: Annotated[Neighbors | None, typer.Option("--neighbors", help="Replace-one by default.")] = None,
+    width: Annotated[float | None, typer.Option("--width", help="Of the declared bounds; 1 by default.")] = None,
+    sampling: Annotated[bool, typer.Option("--sampling", help="About the population, not these rows.")] = False,
+    spread: Annotated[float | None, typer.Option("--spread", help="The standard deviation of a column.")] = None,
+    q: Annotated[float | None, typer.Option("--q", help="Which quantile.")] = None,
+    density: Annotated[float | None, typer.Option("--density", help="Of the rows at the quantile.")] = None,
+    cells: Annotated[int, typer.Option("--cells", help="Of a histogram.")] = 10,
+    components: Annotated[int | None, typer.Option("--components", help="Of PCA or a mixture.")] = None,
+    gap: Annotated[
+        float | None, typer.Option("--gap", help="PCA: between the last variance kept and the next.")
+    ] = None,
+) -> Answer:
+    """Find the smallest ε whose predicted error meets a target. Nothing is spent, and no row is looked at."""
+    from discreet.planning import plan as planned
+
+    found = planned(
+        what,
+        rows,
+        dimensions,
+        target=target,
+        delta=delta,
+        neighbors=neighbors,
+        width=width,
+        sampling=sampling,
+        spread=spread,
+        q=q,
+        density=density,
+        cells=cells,
+        n_components=components,
+        gap=gap,
+    )
+    data = {
+        "what": found.what,
+        "guarantee": found.guarantee,
+        "predicted": found.predicted,
+        "target": found.target,
+        "floor": found.floor,
+        "measure": found.measure,
+    }
+    shown = {"ε": found.epsilon, "δ": found.guarantee.delta, "relation": str(found.guarantee.neighbors)}
+    shown |= {"predicted error": found.predicted, "floor": found.floor or None}
+    return Answer(data, [facts(shown), str(found)])

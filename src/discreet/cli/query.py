@@ -1,0 +1,195 @@
+"""``discreet query``: a statistical database over a file or a server, which answers until its budget is spent."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.answer import Answer, Grid, facts
+from discreet.cli.command import command
+from discreet.cli.declared import declared_schema, limit_of, opened, usual_name
+from discreet.cli.options import (
+    AtMost,
+    Bounds,
+    Classes,
+    Data,
+    LedgerPath,
+    MaxRows,
+    Name,
+    NewLimit,
+    Relation,
+    SchemaFile,
+    TableName,
+    Unit,
+    Where,
+)
+from discreet.guarantees import Neighbors
+
+__all__ = ["query"]
+
+
+class Statistic(StrEnum):
+    """What can be asked."""
+
+    COUNT = "count"
+    SUM = "sum"
+    MEAN = "mean"
+    TRIMMED_MEAN = "trimmed-mean"
+    VARIANCE = "variance"
+    COVARIANCE = "covariance"
+    MEDIAN = "median"
+    QUANTILE = "quantile"
+    QUANTILES = "quantiles"
+    INTERQUARTILE_RANGE = "interquartile-range"
+    HISTOGRAM = "histogram"
+
+
+SEVERAL = (Statistic.SUM, Statistic.MEAN, Statistic.VARIANCE, Statistic.COVARIANCE)
+DRAWN = (Statistic.MEDIAN, Statistic.QUANTILE, Statistic.QUANTILES, Statistic.INTERQUARTILE_RANGE)
+WEIGHED = (*SEVERAL, *DRAWN, Statistic.TRIMMED_MEAN)
+FLAGS = {
+    "weights": WEIGHED,
+    "step": DRAWN,
+    "q": (Statistic.QUANTILE, Statistic.QUANTILES),
+    "bins": (Statistic.HISTOGRAM,),
+    "trim": (Statistic.TRIMMED_MEAN,),
+    "loose": (Statistic.MEAN,),
+    "method": (Statistic.VARIANCE, Statistic.COVARIANCE),
+    "by": tuple(one for one in Statistic if one is not Statistic.TRIMMED_MEAN),
+}
+
+
+@command(
+    "discreet query people.csv mean hours --by income --where '25 <= age < 65' --schema people.toml"
+    " --ledger people.ledger --limit 1:1e-6",
+    "discreet query people.csv quantiles age --q 0.25 --q 0.75 --step 1 --schema people.toml --ledger people.ledger"
+    " --preview",
+)
+def query(
+    data: Data,
+    statistic: Annotated[Statistic, typer.Argument(metavar="STATISTIC", help=", ".join(Statistic), show_default=False)],
+    ledger: LedgerPath,
+    columns: Annotated[
+        list[str] | None, typer.Argument(metavar="COLUMN", help="Of which declared columns.", show_default=False)
+    ] = None,
+    by: Annotated[str | None, typer.Option("--by", help="An answer for each category of this column.")] = None,
+    where: Where = None,
+    epsilon: Annotated[float | None, typer.Option("--epsilon", help="What the answer costs; or:")] = None,
+    share: Annotated[
+        float | None, typer.Option("--share", help="The share of the budget that it takes; a tenth by default.")
+    ] = None,
+    preview: Annotated[bool, typer.Option("--preview", help="Only say what it would cost; nothing is spent.")] = False,
+    level: Annotated[float, typer.Option("--level", help="Of the limits around each number.")] = 0.95,
+    weights: Annotated[str | None, typer.Option("--weights", help="A declared column of weights.")] = None,
+    step: Annotated[float | None, typer.Option("--step", help="Quantiles: what values are multiples of.")] = None,
+    q: Annotated[list[float] | None, typer.Option("--q", help="Which quantile. Repeatable.")] = None,
+    bins: Annotated[int | None, typer.Option("--bins", help="Of a histogram of numbers.")] = None,
+    trim: Annotated[
+        float | None, typer.Option("--trim", help="Of a trimmed mean: the share left out at an end.")
+    ] = None,
+    loose: Annotated[bool, typer.Option("--loose", help="Mean: bounds are far wider than the rows.")] = False,
+    method: Annotated[str | None, typer.Option("--method", help="Variance, covariance: another method.")] = None,
+    schema: SchemaFile = None,
+    bounds: Bounds = None,
+    classes: Classes = None,
+    unit: Unit = None,
+    max_rows: MaxRows = None,
+    table: TableName = None,
+    neighbors: Relation = Neighbors.REPLACE_ONE,
+    at_most: AtMost = None,
+    name: Name = None,
+    limit: NewLimit = None,
+) -> Answer:
+    """Ask a statistical database. Every answer has noise, and is recorded in the ledger before it is given.
+
+    The first question needs --limit, the budget of the data set; afterwards the ledger has it.
+    """
+    from discreet.database import StatisticalDatabase
+
+    flags = {"by": by, "weights": weights, "step": step, "q": q, "bins": bins, "trim": trim, "loose": loose or None}
+    arguments = _arguments(statistic, columns or [], level, flags | {"method": method})
+    database = StatisticalDatabase(
+        opened(data, table),
+        schema=declared_schema(schema, bounds, classes, unit, max_rows),
+        budget=limit_of(limit, neighbors),
+        neighbors=neighbors,
+        ledger=ledger,
+        name=name or usual_name(data, table),
+        at_most=at_most,
+    )
+    spending = {"where": where, "epsilon": epsilon, "share": share}
+    asked = str(statistic).replace("-", "_")
+    if preview:
+        return _priced(database.preview(getattr(database.draft, asked)(**arguments, **spending)))
+    return _replied(getattr(database, asked)(**arguments, **spending), level)
+
+
+def _arguments(statistic: Statistic, columns: list[str], level: float, flags: dict[str, Any]) -> dict[str, Any]:
+    """Return what the question takes, from what was written."""
+    given = {flag: value for flag, value in flags.items() if value is not None and value != []}
+    for flag in given:
+        if statistic not in FLAGS[flag]:
+            raise ValueError(f"--{flag}: {statistic} does not take it; it is for {', '.join(FLAGS[flag])}")
+    if statistic is Statistic.COUNT:
+        if columns:
+            raise ValueError(f"{' '.join(columns)}: count takes no column; write --by or --where, or histogram")
+        return given
+    if not columns or (len(columns) > 1 and statistic not in SEVERAL):
+        several = "columns" if statistic in SEVERAL else "one column"
+        raise typer.BadParameter(
+            f"{statistic} is of {several}; write for example: {statistic} age", param_hint="COLUMN"
+        )
+    levels = given.pop("q", None)
+    if statistic is Statistic.QUANTILES:
+        given["levels"] = levels or [0.25, 0.5, 0.75]
+    elif statistic is Statistic.QUANTILE:
+        if levels is None or len(levels) != 1:
+            raise typer.BadParameter("quantile takes one; write --q 0.9, or quantiles for several", param_hint="--q")
+        given["q"] = levels[0]
+    if statistic in DRAWN:
+        given["interval"] = level
+    of = {"columns": columns if len(columns) > 1 or statistic is Statistic.COVARIANCE else columns[0]}
+    return (of if statistic in SEVERAL else {"column": columns[0]}) | given
+
+
+def _priced(pricing: Any) -> Answer:
+    (one,) = pricing.questions
+    verdict = "yes" if pricing.admitted else "no"
+    return Answer(
+        {
+            "question": one.draft.words,
+            "guarantee": one.guarantee,
+            "share": one.share,
+            "left": pricing.left,
+            "admitted": pricing.admitted,
+        },
+        [
+            facts(
+                {
+                    "question": one.draft.words,
+                    "would cost": str(one.guarantee),
+                    "of the budget": f"{one.share:.1%}",
+                    "left now": f"{pricing.left:.1%}",
+                    "admitted": verdict,
+                }
+            )
+        ],
+    )
+
+
+def _replied(reply: Any, level: float) -> Answer:
+    rows = reply.table(level)
+    head = list(rows[0])
+    return Answer(
+        {
+            "question": reply.priced.draft.words,
+            "answer": rows,
+            "level": level,
+            "guarantee": reply.guarantee,
+            "share": reply.share,
+            "left": reply.left,
+        },
+        [Grid(head, [[row[one] for one in head] for row in rows]), reply.cost],
+    )

@@ -1,0 +1,62 @@
+"""``discreet report``: one HTML file about a fitted model: its promise, what was found, and how to check both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.answer import Answer, facts
+from discreet.cli.command import command
+from discreet.cli.files import new_file
+from discreet.cli.options import ModelFile, Overwrite
+from discreet.cli.printing import note
+
+__all__ = ["report"]
+
+
+@command("discreet report model.json --out report.html")
+def report(
+    model: ModelFile,
+    out: Annotated[Path, typer.Option("--out", help="The file to write, report.html say.")],
+    columns: Annotated[
+        str | None, typer.Option("--columns", metavar="FIRST,SECOND", help="Which two columns are drawn.")
+    ] = None,
+    ledger: Annotated[str | None, typer.Option("--ledger", help="A ledger whose spends are shown.")] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="The data set in the ledger; by default the one that the model names.")
+    ] = None,
+    posterior: Annotated[
+        bool, typer.Option("--posterior", help="Infer a posterior and show its intervals; takes a minute or so.")
+    ] = False,
+    compare: Annotated[
+        Path | None,
+        typer.Option(
+            "--compare",
+            metavar="ROWS.csv",
+            help="NOT PRIVATE: compare with the rows; the file says so in large letters.",
+        ),
+    ] = None,
+    overwrite: Overwrite = False,
+) -> Answer:
+    """Write a report that opens in any browser and needs no network.
+
+    It is made of what the model's file holds, which is public. With --compare it is not private any more.
+    """
+    from discreet.estimators.loading import load_model
+    from discreet.report.owned_rows import rows_from_csv
+
+    fitted: Any = load_model(model)
+    rows = None if compare is None else rows_from_csv(fitted, compare)
+    chosen = None if columns is None else [column.strip() for column in columns.split(",")]
+    with new_file(out, overwrite=overwrite) as place:
+        fitted.report(
+            place, ledger=ledger, name=name, columns=chosen, posterior=True if posterior else None, private_rows=rows
+        )
+    if compare is not None:
+        note(f"{out} is NOT PRIVATE: it holds exact results from {compare.name}; do not publish it")
+    return Answer(
+        {"out": out, "kind": type(fitted).__name__, "guarantee": fitted.guarantee_, "private": compare is None},
+        [facts({"written to": out, "model": type(fitted).__name__, "private": "yes" if compare is None else "NO"})],
+    )

@@ -1,0 +1,316 @@
+"""The command line: every command, what it prints where, and how it ends."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+typer = pytest.importorskip("typer", reason="typer is not installed")
+pytest.importorskip("duckdb", reason="duckdb is not installed")
+pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+
+import discreet as dp  # noqa: E402
+from cli_folder import SCHEMA, discreet, make_folder  # noqa: E402
+from discreet.cli import printing  # noqa: E402
+from discreet.cli.answer import Answer, Grid  # noqa: E402
+from discreet.cli.app import application  # noqa: E402
+from discreet.estimators.loading import KINDS, load_model  # noqa: E402
+
+LINES = re.compile(r"[\u2500-\u259f]|\x1b")
+DECLARED = "--schema people.toml"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return make_folder(tmp_path_factory.mktemp("folder"))
+
+
+@pytest.fixture
+def folder(made, tmp_path, monkeypatch):
+    """Give a folder of one's own, with the files that are there from the start."""
+    for file in made.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def all_commands() -> dict[str, object]:
+    """Return every command by its words, in the order of the help."""
+    root = typer.main.get_command(application(fancy=False))
+    found = {}
+    for name, command in root.commands.items():
+        inner = getattr(command, "commands", None)
+        found |= {name: command} if inner is None else {f"{name} {one}": each for one, each in inner.items()}
+    return dict(sorted(found.items(), key=lambda pair: (pair[0].split()[0] != "schema", pair[0].startswith("budget"))))
+
+
+def examples(command: str) -> list[str]:
+    shown = discreet(f"{command} --help").out
+    assert LINES.search(shown) is None
+    return [line.strip().removeprefix("discreet ") for line in shown.splitlines() if line.startswith("    discreet ")]
+
+
+def test_every_example_in_the_help_runs_and_prints_one_json_document(folder):
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect("clinic.duckdb") as connection:
+        connection.execute("CREATE TABLE visits (patient INTEGER, pressure DOUBLE, ward VARCHAR, alive BOOLEAN)")
+    answers = {}
+    for command in all_commands():
+        lines = examples(command)
+        assert lines, f"discreet {command} --help has no example"
+        if command == "reproduce":  # the others take minutes, and have tests of their own
+            lines = ["reproduce --list"]
+        for line in lines:
+            small = ["--draws", "10", "--warmup", "10"] if command == "infer" else []
+            answers[line] = discreet(line, *small, "--json").data
+    assert all(isinstance(answer, dict) and answer for answer in answers.values())
+    assert len(json.loads(Path("draws.json").read_text())["means"]) == 2  # chains
+
+
+def test_a_first_session(folder):
+    Path("people.toml").unlink()
+    init, fit, sample, show = examples("")
+    assert discreet(init).code == 0
+    unfilled = discreet("schema check people.toml")
+    assert unfilled.code == 1
+    assert "[columns.age]: write low = … and high = …, or values = […]" in unfilled.err
+    Path("people.toml").write_text(SCHEMA)
+    checked = discreet("schema check people.toml --data people.csv")
+    assert re.search(r"^age +number +17 to 90", checked.out, re.MULTILINE)
+    fitted = discreet(fit)
+    assert (fitted.code, "TableMixture" in fitted.out, "(ε=1, δ=1e-06) replace-one" in fitted.out) == (0, True, True)
+    assert discreet(sample).code == 0
+    lines = Path("synthetic.csv").read_text().splitlines()
+    assert (len(lines), lines[0]) == (1001, "age,hours,income")
+    shown = discreet(show)
+    assert re.search(r"^people +row +\(ε=1, δ=1e-06\) replace-one +1 +", shown.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "samples"),
+    [
+        ("mixture people.csv --schema people.toml --components 2 --whole age", "TableMixture", True),
+        ("mixture people.csv --schema people.toml --columns age,hours --components 2", "GaussianMixture", True),
+        ("kmeans people.csv --bounds age=17:90 --clusters 2", "KMeans", False),
+        ("factor-analysis people.csv --schema people.toml --components 1", "FactorAnalysis", True),
+        ("pca people.csv --schema people.toml --components 1 --scale", "PCA", True),
+        ("classifier people.csv --schema people.toml --target income", "GaussianClassifier", True),
+        ("logistic people.csv --schema people.toml --target income", "LogisticRegression", False),
+        ("svc people.csv --schema people.toml --target income", "LinearSVC", False),
+        ("regression people.csv --schema people.toml --target hours", "LinearRegression", False),
+    ],
+)
+def test_every_model_is_fitted_written_and_sampled_where_it_has_rows(folder, words, kind, samples):
+    fitted = discreet(f"fit {words} --epsilon 2 --where 'age >= 18' --json")
+    assert (fitted.data["kind"], fitted.data["out"], fitted.data["recorded"]) == (kind, "model.json", False)
+    model = load_model("model.json")
+    assert (type(model).__name__, model.guarantee_) == (kind, dp.Guarantee(2.0, 1e-6))
+    assert {release.declared["where"] for release in model.releases_} == {"age >= 18"}
+    drawn = discreet("sample model.json --rows 50 --out rows.parquet --clip")
+    if samples:
+        table = pq.read_table("rows.parquet")
+        assert table.num_rows == 50
+        assert table.column_names == [name for name in ("age", "hours", "income") if name in table.column_names]
+        assert min(table["age"].to_pylist()) >= 17
+    else:
+        assert (drawn.code, "has no rows to draw; expected one that" in drawn.err) == (1, True)
+        assert not Path("rows.parquet").exists()
+
+
+def test_every_kind_of_model_file_is_known():
+    assert set(KINDS) == {
+        name for name in dp.__all__ if hasattr(getattr(dp, name), "from_json") and hasattr(getattr(dp, name), "fit")
+    }
+
+
+def test_a_model_file_of_another_kind_is_refused(tmp_path):
+    path = tmp_path / "model.json"
+    path.write_text('{"format": 1, "kind": "Popen", "parameters": {}, "fitted": {}}')
+    with pytest.raises(ValueError, match="kind='Popen': expected one of 'FactorAnalysis'"):
+        load_model(path)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "duckdb"])
+def test_stored_tables_are_read_and_their_types_stated(folder, suffix):
+    import duckdb
+    import pyarrow as pa
+    from pyarrow import feather
+
+    ages = pa.table({"age": [30.0, 40.0] * 500, "smokes": [True, False] * 500, "note": ["private"] * 1000})
+    if suffix == "duckdb":
+        with duckdb.connect("people.duckdb") as connection:
+            connection.register("ages", ages)
+            connection.execute("CREATE TABLE first AS SELECT * FROM ages; CREATE TABLE second AS SELECT 1 AS one")
+    elif suffix == "parquet":
+        pq.write_table(ages, "people.parquet")
+    else:
+        feather.write_feather(ages, "people.arrow")
+    table = " --table first" if suffix == "duckdb" else ""
+    stated = discreet(f"schema init people.{suffix}{table} --json").data["columns"]
+    assert [one["type"] for one in stated] == ["float", "boolean", "text"]
+    reply = discreet(
+        f"query people.{suffix} mean age{table} --by smokes --bounds age=0:120 --classes smokes=true,false"
+        " --ledger budget.ledger --limit 20:1e-6 --share 1 --json"
+    ).data
+    assert [row["group"] for row in reply["answer"]] == ["true", "false"]
+    assert reply["answer"][0]["value"] == pytest.approx(30.0, abs=5.0)
+    assert discreet("budget show budget.ledger --json").data["datasets"][0]["name"] == ("first" if table else "people")
+
+
+def test_questions_in_many_forms_and_their_price(folder):
+    common = f"{DECLARED} --ledger people.ledger --limit 3:1e-6"
+    asked = ["count --by income", "sum age", "mean age hours", "trimmed-mean age --trim 0.2", "variance age",
+             "covariance age hours", "median age --step 1", "quantile age --q 0.9 --step 1",
+             "quantiles age --q 0.2 --q 0.8", "interquartile-range age", "histogram age --bins 5"]  # fmt: skip
+    for question in asked:
+        priced = discreet(f"query people.csv {question} {common} --preview --json").data
+        assert priced["admitted"]
+        assert 0.0 < priced["share"] <= 0.1000001
+    assert discreet("budget history people.ledger --json").data["entries"][0]["kind"] == "limit"
+    shown = discreet(f"query people.csv median age --by income --step 1 {common} --share 0.2")
+    assert re.search(r"^group +value +low +high\nbelow +\d+ ", shown.out)
+    assert shown.out.rstrip().endswith("% is left")
+
+
+def test_exit_code_three_when_the_budget_does_not_admit_it(folder):
+    budget = f"{DECLARED} --ledger people.ledger --limit 1:1e-6"
+    assert discreet(f"query people.csv mean age {budget} --share 0.7").code == 0
+    for line in (f"query people.csv mean age {budget} --share 0.7", f"fit pca people.csv {budget} --epsilon 0.9"):
+        refused = discreet(line)
+        assert (refused.code, refused.out) == (3, "")
+        assert "nothing was recorded" in refused.err
+    assert sorted(path.name for path in folder.iterdir() if "model" in path.name) == []
+    assert discreet("budget show people.ledger --json").data["datasets"][0]["spends"] == 1
+
+
+def test_what_cannot_be_written_is_refused_before_anything_is_spent(folder):
+    line = f"fit kmeans people.csv {DECLARED} --clusters 2 --epsilon 0.5 --ledger people.ledger --limit 1:1e-6"
+    Path("model.json").write_text("precious")
+    assert "or --overwrite" in discreet(line).err
+    assert "make the folder first" in discreet(f"{line} --out nowhere/model.json").err
+    assert Path("model.json").read_text() == "precious"
+    assert not Path("people.ledger").exists()
+    assert discreet(f"{line} --overwrite").code == 0
+    assert type(load_model("model.json")).__name__ == "KMeans"
+    misspelt = discreet(f"{line} --overwrite --name peopel")
+    assert "note: name='peopel': nothing is recorded under this name" in misspelt.err
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "says"),
+    [
+        ("fit kmeans people.csv --epsilon 1", 2, "--bounds age=17:90, or --schema people.toml"),
+        ("fit kmeans people.csv --epsilon 1 --bounds age=90", 2, "expected NAME=LOW:HIGH"),
+        ("fit kmeans people.csv --epsilon 1 --classes income=", 2, "write for example --classes income=below,above"),
+        ("fit kmeans people.csv --epsilon 1 --schema people.toml --bounds age=1:2", 2, "expected it alone"),
+        ("fit kmeans people.csv --epsilon 1 --bounds wage=1:2", 1, "expected one of 'age', 'hours', 'income'"),
+        ("fit kmeans people.csv --epsilon -1 --schema people.toml", 1, "epsilon=-1.0: expected a finite number"),
+        ("fit kmeans people.csv --epsilon 1 --schema people.toml --columns age,wage", 1, "of 'age', 'hours', 'income'"),
+        ("fit kmeans people.csv --epsilon 1 --schema people.toml --covariance full", 1, "write one of --components"),
+        ("fit logistic people.csv --epsilon 1 --schema people.toml", 2, "write --target income"),
+        ("fit kmeans people.csv --epsilon 1 --schema people.toml --limit 1:1e-6", 2, "expected with --ledger FILE"),
+        ("fit kmeans people.csv --epsilon 1 --random_state 1", 2, "No such option"),
+        ("fit kmeans nobody.csv --epsilon 1 --bounds age=1:2", 1, "nobody.csv: No such file"),
+        ("query people.csv mean wage --schema people.toml --ledger l --limit 1:1e-6", 1, "there are 'age', 'hours'"),
+        ("query people.csv mean age --schema people.toml --ledger l", 1, "declare a budget"),
+        ("query people.csv mean --schema people.toml --ledger l --limit 1:1e-6", 2, "write for example: mean age"),
+        ("query people.csv mean age --q 0.5 --schema people.toml --ledger l", 1, "it is for quantile, quantiles"),
+        ("budget show nobody.ledger", 1, "discreet budget limit nobody.ledger 1:1e-6"),
+        ("budget limit new.ledger abc --name people", 2, "write for example 1:1e-6"),
+        ("compose gaussian:sigma=1 --delta 1e-6", 2, "gaussian:mu=…"),
+        ("explain", 2, "write --epsilon 1 --delta 1e-6"),
+        ("plan mean --rows 100 --target 0.0001 --sampling", 1, "expected one above"),
+        ("plan pca --rows 100 --target 0.1", 1, "gap"),
+        ("infer people.csv", 1, "expected a fitted model as JSON"),
+        ("sample gaussians.json --rows 10 --out rows.xlsx", 2, "ends with .csv or .parquet"),
+    ],
+)  # fmt: skip
+def test_a_refusal_says_what_to_write_instead(folder, line, code, says):
+    refused = discreet(line)
+    assert (refused.code, refused.out) == (code, ""), refused.printed
+    assert says in " ".join(refused.err.split())
+    assert "Traceback" not in refused.err
+
+
+def test_a_raised_limit_needs_a_reason_and_the_record_shows_it(folder):
+    assert discreet("budget limit b.ledger 1:1e-6 --name people --neighbors add-remove").code == 0
+    refused = discreet("budget limit b.ledger 2:1e-6 --name people")
+    assert (refused.code, "write --reason 'why'" in refused.err) == (1, True)
+    assert discreet("budget limit b.ledger 2:1e-6 --name people --reason 'board, 3 May'").code == 0
+    entries = discreet("budget history b.ledger --json").data["entries"]
+    assert [(one["kind"], one["limit"]["epsilon"], one["what"]) for one in entries] == [
+        ("limit", 1.0, None),
+        ("raise", 2.0, "board, 3 May"),
+    ]
+    head = discreet("budget verify b.ledger --json").data["head"]
+    assert discreet(f"budget verify b.ledger --head {head}").code == 0
+    assert discreet(f"budget verify b.ledger --head {'0' * 63}1").code == 1
+
+
+def test_composition_and_explanation_have_the_librarys_numbers(folder):
+    found = discreet("compose gaussian:mu=0.05x20 laplace:epsilon=0.02x20 --delta 1e-6 --json").data
+    losses = [dp.GaussianLoss(0.05)] * 20 + [dp.LaplaceLoss(0.02)] * 20
+    assert found["epsilon"]["exact"] == pytest.approx(dp.compare(losses, 1e-6).epsilon["exact"])
+    unpriced = discreet("compose approximate:epsilon=1,delta=1e-3 --delta 1e-6 --json").data
+    assert unpriced["epsilon"]["linear"] == [None]  # ∞ is no JSON
+    assert discreet("explain --epsilon 1 --json").data["accuracy"] == pytest.approx(0.7310585786)
+
+
+def test_a_terminal_gets_lines_and_a_pipe_plain_columns(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    answer = Answer({"a": 1}, [Grid(("name", "value"), [("[red]age", 1.5), ("b\x1b[2J", 22.25)])])
+    for stream, lined in ((Terminal(), True), (io.StringIO(), False)):
+        monkeypatch.setattr(sys, "stdout", stream)
+        printing.show(answer)
+        assert (LINES.search(stream.getvalue()) is not None) is lined
+        assert "[red]age" in stream.getvalue()  # a name is a name, whatever it looks like
+        assert "\x1b[2J" not in stream.getvalue()
+    assert stream.getvalue() == "name      value\n[red]age    1.5\nb�[2J     22.25\n"
+
+
+def run(*words: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    import os
+
+    return subprocess.run(
+        [sys.executable, "-m", "discreet", *words],
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+
+
+def test_as_a_process_output_is_plain_and_codes_are_those_of_the_help(tmp_path):
+    colours = {"FORCE_COLOR": "1", "TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"}
+    helped = run("--help", folder=tmp_path, **colours)
+    for code in ("0  fine", "1  refused or failed", "2  a mistake in the command", "3  the budget does not admit it"):
+        assert code in helped.stdout
+    assert "--install-completion" in helped.stdout
+    ran = run("compose", "gaussian:mu=0.1x5", "--delta", "1e-6", folder=tmp_path, **colours)
+    mistaken = run("compose", "gaussian", "--delta", "1e-6", folder=tmp_path, **colours)
+    refused = run("budget", "show", "none.ledger", folder=tmp_path, **colours)
+    assert [one.returncode for one in (helped, ran, mistaken, refused)] == [0, 0, 2, 1]
+    assert [one.stdout == "" for one in (helped, ran, mistaken, refused)] == [False, False, True, True]
+    for one in (helped, ran, mistaken, refused):
+        assert LINES.search(one.stdout + one.stderr) is None
+
+
+def test_without_typer_it_says_what_to_install(tmp_path):
+    code = "import sys; sys.modules['typer'] = None; from discreet.cli import main; main()"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr.strip() == "discreet: the command line needs typer: pip install 'discreet[cli]'"
+
+
+def test_the_version_is_told():
+    assert discreet("--version").out.startswith("discreet 0.")
