@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
+DOCS_READY := $(VENV)/.docs-ready
 LOCK := requirements/test.txt
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
@@ -15,7 +16,7 @@ ifneq ($(DISCREET_DATA),)
 export DISCREET_DATA := $(abspath $(DISCREET_DATA))
 endif
 
-.PHONY: demo test lint types check bench lock clean help
+.PHONY: demo test lint types check bench docs lock clean help
 
 help:  ## what can be made
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "%-8s %s\n", $$1, $$2}' Makefile
@@ -38,6 +39,9 @@ check: test lint types  ## what CI runs
 bench: $(BENCH_READY)  ## every benchmark; each prints ratios measured in one run
 	@set -e; for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script; done
 
+docs: $(DOCS_READY)  ## the documentation site in build/site, every example run
+	@NO_MKDOCS_2_WARNING=1 OMP_NUM_THREADS=1 $(BIN)/mkdocs build --strict
+
 $(READY): pyproject.toml $(LOCK)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo 'discreet needs Python 3.11 or later; name one, for example: make PYTHON=python3.12 $(MAKECMDGOALS)'; exit 1; }
@@ -51,12 +55,18 @@ $(BENCH_READY): $(READY) requirements/bench.txt
 	@$(PIP) install --require-hashes -r requirements/bench.txt
 	@touch $@
 
+$(DOCS_READY): $(READY) requirements/docs.txt
+	@$(PIP) install --require-hashes -r requirements/docs.txt
+	@touch $@
+
 lock: $(READY)  ## choose new versions of everything that the tests and benchmarks use
 	@$(PIP) install uv
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --custom-compile-command 'make lock' --upgrade --group test pyproject.toml -o $(LOCK)
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --custom-compile-command 'make lock' --upgrade --group bench -c $(LOCK) -o requirements/bench.txt
+	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --custom-compile-command 'make lock' --upgrade --group docs -c $(LOCK) -o requirements/docs.txt
 
 clean:  ## remove the environment and every cache
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

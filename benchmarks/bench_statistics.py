@@ -1,6 +1,6 @@
 """Simple statistics: their errors beside two other libraries', their limits, loose bounds, covariances and speed.
 
-Prints tables (Markdown) and, with ``--out``, writes figures.
+Prints tables (Markdown) and, with ``--out``, writes a figure.
 
     export OMP_NUM_THREADS=1
     python benchmarks/bench_statistics.py --cache build/statistics --out build/benchmarks
@@ -8,8 +8,6 @@ Prints tables (Markdown) and, with ``--out``, writes figures.
 Other libraries run in environments of their own; ``other_statistics.py`` says how to make them and what they promise.
 Where these are not there, ours run alone. ``--only`` takes some of the parts, ``--quick`` few runs of each.
 
-- figure2: figure 2 of Sarwate and Chaudhuri (2013), private means and medians of 1,000 rows at ε = 0.1, and which of
-  them is better by the density at the median.
 - errors: root mean squared error against the statistic of the rows themselves, over runs of the noise, on the same rows
   for all. Numbers are clipped to public bounds. The number of rows is public under replace-one. δ = 0.
 - coverage: how often limits hold the statistic of the rows, and how wide they are relative to the error.
@@ -57,7 +55,6 @@ TITLES = {
     "normal": "N(0, 1) in [−5, 5]",
     "age": "age of Adult in [0, 120], whole years",
 }
-SHAPES = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 10.0, 20.0, 50.0)  # of Beta(a, a)
 seeds = iter(range(10**9))
 
 
@@ -93,77 +90,6 @@ def with_error(value: float, error: float) -> str:
     """Return a number with as many places as its error has, to one digit."""
     places = 0 if error <= 0.0 else max(0, -math.floor(math.log10(error)))
     return f"{value:,.{places}f} ± {error:,.{places}f}"
-
-
-# Figure 2
-
-
-def median_variance(rows: np.ndarray, epsilon: float) -> float:
-    """Return the mean squared error of the exponential mechanism over [0, 1], from its law: e^(−ε/2·|rows − n/2|)."""
-    ends = np.concatenate([[0.0], np.sort(rows), [1.0]])
-    chances = np.diff(ends) * np.exp(-epsilon / 2.0 * np.abs(np.arange(len(rows) + 1) - len(rows) / 2.0))
-    low, high = ends[:-1] - np.median(rows), ends[1:] - np.median(rows)
-    return float((chances * (low * low + low * high + high * high)).sum() / chances.sum() / 3.0)
-
-
-def figure2(quick: bool) -> tuple[str, dict]:
-    n, epsilon, runs = 1_000, 0.1, 100 if quick else 1_000
-    rng = np.random.default_rng(0)
-    draws = {
-        "uniform on [0, 1]": lambda: rng.uniform(size=n),
-        "N(0.5, 0.1²)": lambda: np.clip(rng.normal(0.5, 0.1, n), 0.0, 1.0),
-    }
-    expected = {
-        ("mean", 0): "0.0141",
-        ("mean", 1): "0.0141",
-        ("median", 0): "0.027 to 0.029",
-        ("median", 1): "0.0073 to 0.0078",
-    }
-    given = {"epsilon": epsilon, "bounds": (0.0, 1.0)}
-    asked = {
-        "mean": (lambda rows: st.mean(rows, bits=seeded(), **given).value, np.mean),
-        "median": (lambda rows: st.median(rows, interval=None, bits=seeded(), **given).value, np.median),
-    }
-    lines, shown = [], {}
-    for place, (name, draw) in enumerate(draws.items()):
-        rows, seen = draw(), []
-        for question, (ask, exact) in asked.items():
-            same = repeated(runs, lambda ask=ask, rows=rows: ask(rows))
-            shown[name, question] = same, float(exact(rows))
-
-            def fresh(ask=ask, exact=exact, draw=draw, question=question, seen=seen) -> float:
-                others = draw()
-                if question == "median":
-                    seen.append(median_variance(others, epsilon))
-                return ask(others) - float(exact(others))
-
-            spread, error = rmse(repeated(runs, fresh))
-            sizes = [f"{same.std():.4f}", f"{spread:.4f} ± {spread * error:.4f}"]
-            law = math.sqrt(np.mean(seen)) if seen else math.sqrt(2.0) / (n * epsilon)
-            lines.append([name, question, *sizes, f"{law:.4f}", expected[question, place]])
-    head = ["rows", "statistic", "one data set", "a new data set each run", "from the law", "expected"]
-    text = f"**Figure 2: standard deviation of {runs:,} answers, n = 1,000, ε = 0.1**\n\n" + table(head, lines)
-    lines, curves = [], []
-    for a in SHAPES:
-        density = math.exp(math.lgamma(2.0 * a) - 2.0 * math.lgamma(a) + (2.0 - 2.0 * a) * math.log(2.0))
-        found = []
-        for ask, exact in asked.values():
-
-            def off(ask=ask, exact=exact, a=a) -> float:
-                rows = rng.beta(a, a, n)
-                return ask(rows) - float(exact(rows))
-
-            found.append(rmse(repeated(runs, off)))
-        theory = math.sqrt(2.0) / (0.05 * n * density)
-        curves.append((density, found[0][0], found[1][0]))
-        best = min(range(2), key=lambda i: found[i][0])
-        cells = [f"{'**' * (i == best)}{e:.4f}{'**' * (i == best)} ± {e * m:.4f}" for i, (e, m) in enumerate(found)]
-        lines.append([f"{a:g}", f"{density:.2f}", *cells, f"{theory:.4f}"])
-    head = ["a", "density f at the median", "mean", "median", "√2/(50 f)"]
-    text += f"\n**Mean or median: RMSE on rows of Beta(a, a), n = 1,000, ε = 0.1, {runs:,} runs**\n\n" + table(
-        head, lines
-    )
-    return text, {"shown": shown, "curves": np.array(curves)}
 
 
 # Errors beside other libraries
@@ -573,7 +499,7 @@ def speed(quick: bool, folder: Path | None) -> tuple[str, dict]:
     return title + table(["", "seconds", "from, to", "relative to NumPy"], lines), {}
 
 
-# Figures
+# The figure
 
 
 def saved(figure: object, path: Path) -> None:
@@ -582,31 +508,6 @@ def saved(figure: object, path: Path) -> None:
 
     figure.savefig(path, dpi=90)
     Image.open(path).convert("RGB").quantize(32).save(path, optimize=True)
-
-
-def draw_figure2(facts: dict, path: Path) -> None:
-    import matplotlib.pyplot as plt
-
-    figure, panels = plt.subplots(1, 3, figsize=(12.0, 3.4), constrained_layout=True)
-    edges = np.linspace(0.4, 0.6, 61)
-    for panel, name in zip(panels, dict.fromkeys(name for name, _ in facts["shown"]), strict=False):
-        for question, colour in (("mean", "tab:blue"), ("median", "tab:orange")):
-            values, exact = facts["shown"][name, question]
-            shade = {"alpha": 0.5, "color": colour, "label": f"{question}, sd {values.std():.4f}"}
-            panel.hist(np.clip(values - exact + 0.5, 0.4, 0.6), edges, **shade)
-        panel.set(title=name, xlabel="answer less that of the rows, plus 0.5", ylabel="runs")
-        panel.legend(fontsize=8)
-    density, mean, median = facts["curves"].T
-    panels[2].plot(density, mean, "o-", markersize=3, color="tab:blue", label="mean")
-    panels[2].plot(density, median, "o", markersize=3, color="tab:orange", label="median")
-    panels[2].plot(density, 0.02 * math.sqrt(2.0) / density, color="tab:orange", linewidth=0.8, label="√2/(50 f)")
-    panels[2].axvline(2.0, color="grey", linewidth=0.8)
-    panels[2].set(xscale="log", yscale="log", xlabel="density f at the median", ylabel="RMSE", title="Beta(a, a)")
-    panels[2].set_xticks([0.5, 1, 2, 4, 8], ["0.5", "1", "2", "4", "8"])
-    panels[2].set_yticks([0.004, 0.01, 0.02, 0.04], ["0.004", "0.01", "0.02", "0.04"])
-    panels[2].minorticks_off()
-    panels[2].legend(fontsize=8)
-    saved(figure, path)
 
 
 def draw_errors(facts: dict, path: Path, name: str = "normal") -> None:
@@ -639,12 +540,12 @@ def draw_errors(facts: dict, path: Path, name: str = "normal") -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parts = ("figure2", "errors", "coverage", "loose", "covariance", "speed")
+    parts = ("errors", "coverage", "loose", "covariance", "speed")
     parser.add_argument("--only", nargs="+", choices=parts, default=parts, help="some of the parts")
     parser.add_argument("--quick", action="store_true", help="few runs and rows, to see that it works")
     parser.add_argument("--cache", type=Path, help="a folder for the other libraries' answers")
     parser.add_argument("--parquet", type=Path, help="the folder that Parquet files are written in, for the speed")
-    parser.add_argument("--out", type=Path, help="the folder for figures")
+    parser.add_argument("--out", type=Path, help="the folder for the figure of errors")
     asked = parser.parse_args()
     warnings.simplefilter("ignore", NotPrivateWarning)
     with tempfile.TemporaryDirectory() as scratch:
@@ -652,12 +553,12 @@ def main() -> None:
             more = {"errors": [asked.cache or Path(scratch)], "speed": [asked.parquet]}.get(part, [])
             text, facts = globals()[part](asked.quick, *more)
             print(text, flush=True)
-            if asked.out and part in ("figure2", "errors"):
+            if asked.out and part == "errors":
                 import matplotlib
 
                 matplotlib.use("Agg")
                 asked.out.mkdir(parents=True, exist_ok=True)
-                globals()[f"draw_{part}"](facts, asked.out / f"statistics-{part}.png")
+                draw_errors(facts, asked.out / "statistics-errors.png")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ class NoiseShares(Picture):
     ----------
     labels : sequence of str
         What each statistic is.
-    noise, size : array of shape (n,)
+    noise, values : array of shape (n,)
         The standard deviation of the noise, and the root mean square of the released numbers, noise included.
     laws : sequence of str
         What kind of noise it is.

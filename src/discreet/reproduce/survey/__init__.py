@@ -1,0 +1,1 @@
+"""Signal processing and machine learning with differential privacy: Sarwate and Chaudhuri (2013)."""

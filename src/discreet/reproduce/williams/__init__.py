@@ -1,0 +1,1 @@
+"""Probabilistic inference from private measurements: Williams and McSherry (2010)."""
