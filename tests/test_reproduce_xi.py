@@ -74,6 +74,17 @@ def test_a_box_is_taken_from_the_law():
     np.testing.assert_allclose(box.high, 9.0)
 
 
+def test_the_printed_sensitivity_is_three_times_the_exact_one():
+    rows = dp.datasets.make_xi_pair(500, random_state=0)
+    how = {"epsilon": 0.9, "classes": [0, 1], "method": "xi2011", "neighbors": "add-remove", "random_state": 0}
+    models = [kind(bounds=rules.box_of(rows.truth), **how) for kind in (rules.PrintedClassifier, dp.GaussianClassifier)]
+    printed, exact = (model.fit(rows.X, rows.y).releases_ for model in models)
+    assert [one.law.scale / other.law.scale for one, other in zip(printed, exact, strict=True)] == pytest.approx(
+        [1.0, 1.0, 3.0], rel=1e-6
+    )
+    assert dp.compose(models[0].losses_).epsilon(0.0) <= 0.9 + 1e-12
+
+
 def test_figure_1_contradicts_the_paper_where_an_error_is_small():
     entry = experiment("xi/figure-1")
     parts = [
@@ -89,9 +100,9 @@ def test_figure_1_contradicts_the_paper_where_an_error_is_small():
     assert drawn(entry, numbers)
     high = copy.deepcopy(numbers)
     for line in high["curves"].values():
-        line["xi2011"]["mean"] = [0.4, 0.35]
+        line["printed"]["mean"] = [0.4, 0.35]
     assert entry.verdict(high).holds is True
-    high["curves"]["ε = 0.05"]["xi2011"]["mean"][1] = 0.16
+    high["curves"]["ε = 0.05"]["printed"]["mean"][1] = 0.16
     found = entry.verdict(high)
     assert found.holds is False
     assert "0.160" in found.honest
@@ -105,9 +116,9 @@ def test_figures_2_to_5_ask_whether_few_rows_are_a_coin():
     ways = numbers["curves"]["σ = 1"]
     assert ways["adaptive"]["mean"][1] < ways["none"]["mean"][1] + 0.03
     assert drawn(entry, numbers)
-    ways["xi2011"]["mean"][0] = 0.48
+    ways["printed"]["mean"][0] = 0.48
     assert entry.verdict(numbers).holds is True
-    ways["xi2011"]["mean"][0] = ways["none"]["mean"][0] + 0.01
+    ways["printed"]["mean"][0] = ways["none"]["mean"][0] + 0.01
     assert entry.verdict(numbers).holds is False
 
 
@@ -117,9 +128,9 @@ def test_parkinsons_is_the_larger_class():
     numbers = numbers_of(entry, [{"epsilon": 0.1, "n": 1_000, "seed": 0, "tested": 2_000}])
     ways = numbers["curves"]["ε = 0.1"]
     assert ways["none"]["mean"][0] < 0.01
-    assert ways["xi2011"]["mean"][0] == pytest.approx(0.2462, abs=0.06)  # six deviations of 2,000 rows
+    assert ways["printed"]["mean"][0] == pytest.approx(0.2462, abs=0.06)  # six deviations of 2,000 rows
     assert drawn(entry, numbers)
-    ways["xi2011"]["mean"][0] = 0.25
+    ways["printed"]["mean"][0] = 0.25
     assert entry.verdict(numbers).holds is True
-    ways["xi2011"]["mean"][0] = 0.1
+    ways["printed"]["mean"][0] = 0.1
     assert entry.verdict(numbers).holds is False

@@ -54,20 +54,22 @@ def verdict(found: dict[str, Any]) -> Verdict:
     small = [i for i, n in enumerate(found["rows"]) if n < LARGE]
     lines = list(found["curves"].values())
     high = [
-        line["xi2011"]["mean"][i] - line["none"]["mean"][i] > COIN - line["xi2011"]["mean"][i]
+        line["printed"]["mean"][i] - line["none"]["mean"][i] > COIN - line["printed"]["mean"][i]
         for line in lines
         for i in small
     ]
-    least = min(line["xi2011"]["mean"][i] for line in lines for i in small)
+    least = min(line["printed"]["mean"][i] for line in lines for i in small)
     largest, most = found["rows"][-1], found["rows"][small[-1]]
-    at_end = [line["xi2011"]["mean"][-1] for line in lines]
+    at_end = [line["printed"]["mean"][-1] for line in lines]
+    tight = [line["xi2011"]["mean"][-1] for line in lines]
     gap = max(line["adaptive"]["mean"][-1] - line["none"]["mean"][-1] for line in lines)
     return Verdict(
         holds=all(high),
         honest=(
             f"Below {LARGE:,} rows its error is {least:.3f} or more, and in {sum(high)} of {len(high)} cases nearer "
             f"to a coin's 0.5 than to no privacy. At {largest:,} rows it still is {min(at_end):.3f} to "
-            f"{max(at_end):.3f}."
+            f"{max(at_end):.3f}; with the exact sensitivity, a third of what the paper proves, {min(tight):.3f} to "
+            f"{max(tight):.3f}."
         ),
         ours=(
             f"At {largest:,} rows at most {gap:.3f} above no privacy for every σ; at {most:,} the largest error is "

@@ -14,7 +14,13 @@ from discreet.reproduce.experiment import Measured, Table
 __all__ = ["SIZES", "draw", "gathered", "table", "worst"]
 
 SIZES = (500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000)  # the paper's
-WAYS = {"none": "without privacy", "adaptive": "ours", "joint": "ours, one release", "xi2011": "Xi et al., honest"}
+WAYS = {
+    "none": "without privacy",
+    "adaptive": "ours",
+    "joint": "ours, one release",
+    "printed": "Xi et al., honest",
+    "xi2011": "Xi et al., exact sensitivity",
+}
 
 
 def gathered(measured: Measured, key: str, symbol: str) -> dict[str, Any]:
@@ -51,9 +57,9 @@ def worst(found: dict[str, Any], way: str, rows: int) -> float:
 
 
 def draw(found: dict[str, Any], levels: Mapping[str, float]) -> Any:
-    """Draw the paper's method and ours side by side, a colour for each curve; levels are lines with a name."""
-    figure, axes = panels(2, width=4.8)
-    for axis, way in zip(axes, ("xi2011", "adaptive"), strict=True):
+    """Draw the paper's method, with both sensitivities, and ours; levels are lines with a name."""
+    figure, axes = panels(3)
+    for axis, way in zip(axes, ("printed", "xi2011", "adaptive"), strict=True):
         for colour, (label, ways) in zip(SERIES.values(), found["curves"].items(), strict=False):
             axis.errorbar(
                 found["rows"], ways[way]["mean"], ways[way]["error"], color=colour, marker="o", ms=3.5, label=label
@@ -67,5 +73,5 @@ def draw(found: dict[str, Any], levels: Mapping[str, float]) -> Any:
         axis.minorticks_off()
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("error on new rows")
-    axes[1].legend(fontsize=7)
+    axes[-1].legend(fontsize=7)
     return figure

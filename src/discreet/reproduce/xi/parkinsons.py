@@ -52,7 +52,7 @@ def numbers(measured: Measured) -> dict[str, Any]:
 def verdict(found: dict[str, Any]) -> Verdict:
     """Judge whether the paper's method errs as the larger class does at every size, and no privacy below 0.01."""
     ways = next(iter(found["curves"].values()))
-    theirs, plain, ours = (ways[way]["mean"] for way in ("xi2011", "none", "adaptive"))
+    theirs, plain, ours = (ways[way]["mean"] for way in ("printed", "none", "adaptive"))
     off = max(abs(error - MAJORITY) for error in theirs)
     return Verdict(
         holds=off <= CLOSE and max(plain) < PLAIN,
