@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 typer = pytest.importorskip("typer", reason="typer is not installed")
@@ -20,6 +23,9 @@ from cli_folder import SCHEMA, discreet, make_folder  # noqa: E402
 from discreet.cli import printing  # noqa: E402
 from discreet.cli.answer import Answer, Grid  # noqa: E402
 from discreet.cli.app import application  # noqa: E402
+from discreet.cli.found import found_in  # noqa: E402
+from discreet.cli.kinds import KINDS as KINDS_OF_FIT  # noqa: E402
+from discreet.cli.kinds import MODELS, TABLES  # noqa: E402
 from discreet.estimators.loading import KINDS, load_model  # noqa: E402
 
 LINES = re.compile(r"[\u2500-\u259f]|\x1b")
@@ -79,7 +85,8 @@ def test_a_first_session(folder):
     assert discreet(init).code == 0
     unfilled = discreet("schema check people.toml")
     assert unfilled.code == 1
-    assert "[columns.age]: write low = … and high = …, or values = […]" in unfilled.err
+    assert "[columns.age]: write low = … and high = …, or values = […], or take this section out; a col" in unfilled.err
+    assert '# missing = "fill"' in Path("people.toml").read_text()
     Path("people.toml").write_text(SCHEMA)
     checked = discreet("schema check people.toml --data people.csv")
     assert re.search(r"^age +number +17 to 90", checked.out, re.MULTILINE)
@@ -89,7 +96,7 @@ def test_a_first_session(folder):
     lines = Path("synthetic.csv").read_text().splitlines()
     assert (len(lines), lines[0]) == (1001, "age,hours,income")
     shown = discreet(show)
-    assert re.search(r"^people +row +\(ε=1, δ=1e-06\) replace-one +1 +", shown.out, re.MULTILINE)
+    assert re.search(r"^people +row +\(ε=2, δ=1e-06\) replace-one +1 +", shown.out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -123,6 +130,37 @@ def test_every_model_is_fitted_written_and_sampled_where_it_has_rows(folder, wor
         assert not Path("rows.parquet").exists()
 
 
+def test_what_a_fit_found_has_the_names_and_numbers_of_reports(folder):
+    fitted = discreet(f"fit kmeans people.csv {DECLARED} --clusters 2 --epsilon 5 --json").data
+    assert fitted["columns"] == ["age", "hours"]
+    assert [row["centre"] for row in fitted["found"]] == [1, 2]
+    (line,) = discreet(f"fit regression people.csv {DECLARED} --target hours --epsilon 5 --out r.json --json").data[
+        "found"
+    ]
+    assert line["coefficients"] == "hours"
+    weights = np.array([[1e-16, 0.01]])
+    known = SimpleNamespace(coef_=weights, intercept_=0.0, feature_names_in_=["a", "b"], classes_=np.array([0, 1]))
+    assert found_in(known, {"a": 1.0, "b": 1.0}).rows == [(1, 0.0, 0.0, 0.01)]
+
+
+def test_the_help_of_fit_has_the_flags_and_defaults_of_the_models():
+    unsaid = {"None": "", "()": "", "False": "off"}
+    first, *others = KINDS_OF_FIT.values()
+    for told, kind in zip(MODELS.splitlines()[1:], [first, TABLES, *others], strict=True):
+        flags = dict(re.findall(r"--(\w+) ?\(?(\w*)", told.replace("clusters", "components").replace("(all)", "")))
+        assert ("target" in flags) is kind.targeted
+        usual = inspect.signature(getattr(dp, kind.estimator)).parameters
+        expected = {flag: str(usual[parameter].default) for flag, parameter in kind.flags.items()}
+        flags.pop("target", None)
+        assert flags == {flag: unsaid.get(default, default) for flag, default in expected.items()}
+
+
+def test_rows_can_be_drawn_into_a_pipe(folder):
+    drawn = discreet("sample gaussians.json --rows 3 --out -")
+    assert (drawn.code, drawn.err, len(drawn.out.splitlines())) == (0, "", 4)
+    assert drawn.out.startswith("x0\n")
+
+
 def test_every_kind_of_model_file_is_known():
     assert set(KINDS) == {
         name for name in dp.__all__ if hasattr(getattr(dp, name), "from_json") and hasattr(getattr(dp, name), "fit")
@@ -132,7 +170,7 @@ def test_every_kind_of_model_file_is_known():
 def test_a_model_file_of_another_kind_is_refused(tmp_path):
     path = tmp_path / "model.json"
     path.write_text('{"format": 1, "kind": "Popen", "parameters": {}, "fitted": {}}')
-    with pytest.raises(ValueError, match="kind='Popen': expected one of 'FactorAnalysis'"):
+    with pytest.raises(ValueError, match=r"'model\.json': expected a model of one of the kinds FactorAnalysis"):
         load_model(path)
 
 
@@ -167,12 +205,15 @@ def test_questions_in_many_forms_and_their_price(folder):
     common = f"{DECLARED} --ledger people.ledger --limit 3:1e-6"
     asked = ["count --by income", "sum age", "mean age hours", "trimmed-mean age --trim 0.2", "variance age",
              "covariance age hours", "median age --step 1", "quantile age --q 0.9 --step 1",
-             "quantiles age --q 0.2 --q 0.8", "interquartile-range age", "histogram age --bins 5"]  # fmt: skip
+             "quantiles age --q 0.2,0.5 --q 0.8", "interquartile-range age", "histogram age --bins 5"]  # fmt: skip
     for question in asked:
         priced = discreet(f"query people.csv {question} {common} --preview --json").data
         assert priced["admitted"]
         assert 0.0 < priced["share"] <= 0.1000001
-    assert discreet("budget history people.ledger --json").data["entries"][0]["kind"] == "limit"
+    dear = discreet(f"query people.csv mean age --epsilon 4 {common} --preview --json")
+    assert (dear.code, json.loads(dear.out)["admitted"]) == (3, False)
+    assert discreet(f"query people.csv mean age --epsilon 4 {common}").code == 3
+    assert not Path("people.ledger").exists()
     shown = discreet(f"query people.csv median age --by income --step 1 {common} --share 0.2")
     assert re.search(r"^group +value +low +high\nbelow +\d+ ", shown.out)
     assert shown.out.rstrip().endswith("% is left")
@@ -184,9 +225,13 @@ def test_exit_code_three_when_the_budget_does_not_admit_it(folder):
     for line in (f"query people.csv mean age {budget} --share 0.7", f"fit pca people.csv {budget} --epsilon 0.9"):
         refused = discreet(line)
         assert (refused.code, refused.out) == (3, "")
-        assert "nothing was recorded" in refused.err
+        fitting = re.search(r"nothing was recorded; write --epsilon (0\.\d+) or less", refused.err)
+        assert fitting is not None, refused.err
     assert sorted(path.name for path in folder.iterdir() if "model" in path.name) == []
     assert discreet("budget show people.ledger --json").data["datasets"][0]["spends"] == 1
+    assert discreet(f"fit pca people.csv {budget} --epsilon {fitting[1]}").code == 0
+    lowered = discreet("budget limit people.ledger 0.1:1e-6 --name people")
+    assert (lowered.code, "nothing more can be asked of it" in lowered.err) == (0, True)
 
 
 def test_what_cannot_be_written_is_refused_before_anything_is_spent(folder):
@@ -199,7 +244,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_spent(folder):
     assert discreet(f"{line} --overwrite").code == 0
     assert type(load_model("model.json")).__name__ == "KMeans"
     misspelt = discreet(f"{line} --overwrite --name peopel")
-    assert "note: name='peopel': nothing is recorded under this name" in misspelt.err
+    assert "note: --name 'peopel': nothing is recorded under this name" in misspelt.err
 
 
 @pytest.mark.parametrize(
@@ -210,15 +255,28 @@ def test_what_cannot_be_written_is_refused_before_anything_is_spent(folder):
         ("fit kmeans people.csv --epsilon 1 --classes income=", 2, "write for example --classes income=below,above"),
         ("fit kmeans people.csv --epsilon 1 --schema people.toml --bounds age=1:2", 2, "expected it alone"),
         ("fit kmeans people.csv --epsilon 1 --bounds wage=1:2", 1, "expected one of 'age', 'hours', 'income'"),
-        ("fit kmeans people.csv --epsilon -1 --schema people.toml", 1, "epsilon=-1.0: expected a finite number"),
+        ("fit kmeans people.csv --epsilon -1 --schema people.toml", 1, "--epsilon -1.0: expected a finite number"),
         ("fit kmeans people.csv --epsilon 1 --schema people.toml --columns age,wage", 1, "of 'age', 'hours', 'income'"),
         ("fit kmeans people.csv --epsilon 1 --schema people.toml --covariance full", 1, "write one of --components"),
         ("fit logistic people.csv --epsilon 1 --schema people.toml", 2, "write --target income"),
         ("fit kmeans people.csv --epsilon 1 --schema people.toml --limit 1:1e-6", 2, "expected with --ledger FILE"),
         ("fit kmeans people.csv --epsilon 1 --random_state 1", 2, "No such option"),
         ("fit kmeans nobody.csv --epsilon 1 --bounds age=1:2", 1, "nobody.csv: No such file"),
-        ("query people.csv mean wage --schema people.toml --ledger l --limit 1:1e-6", 1, "there are 'age', 'hours'"),
-        ("query people.csv mean age --schema people.toml --ledger l", 1, "declare a budget"),
+        ("query people.csv mean wage --schema people.toml --ledger l --limit 1:1e-6", 1, "of 'age', 'hours', 'income'"),
+        ("query people.csv mean age --schema people.toml --ledger l", 1, "write --limit 1:1e-6"),
+        ("query people.csv mean income --schema people.toml --ledger l", 1, "a category; --by income groups by it"),
+        ("query people.csv mean housr --schema people.toml --ledger l", 1, "did you mean 'hours'?"),
+        ("query people.csv mean age --where 'agee > 1' --schema people.toml --ledger l --limit 1:1e-6", 1,
+         "did you mean 'age'?"),
+        ("query people.csv mean age --where 'age > 1 AND 2' --schema people.toml --ledger l --limit 1:1e-6", 1,
+         "write and, or, not in small letters, and == for equal"),
+        ("query people.csv quantiles age --q a --schema people.toml --ledger l", 2, "write --q 0.25,0.5"),
+        ("query /dev/stdin mean age --schema people.toml --ledger l", 1, "save the rows to a file first"),
+        ("fit kmeans people.csv --epsilon 1 --bounds age=1:2 --unit income", 2, "write --max-rows 10"),
+        ("fit logistic people.csv --epsilon 1 --schema people.toml --target age", 1, "of which there are 'income'"),
+        ("fit logistic people.csv --epsilon 1 --bounds age=1:2 --target income", 1, "write --classes income=no,yes"),
+        ("infer gaussians.json --draws 3", 1, "--draws 3: expected a whole number"),
+        ("budget limit l 1:1e-6 --name people --reason why", 1, "it has no limit to raise; there are none"),
         ("query people.csv mean --schema people.toml --ledger l --limit 1:1e-6", 2, "write for example: mean age"),
         ("query people.csv mean age --q 0.5 --schema people.toml --ledger l", 1, "it is for quantile, quantiles"),
         ("budget show nobody.ledger", 1, "discreet budget limit nobody.ledger 1:1e-6"),
@@ -236,6 +294,7 @@ def test_a_refusal_says_what_to_write_instead(folder, line, code, says):
     assert (refused.code, refused.out) == (code, ""), refused.printed
     assert says in " ".join(refused.err.split())
     assert "Traceback" not in refused.err
+    assert not Path("l").exists()
 
 
 def test_a_raised_limit_needs_a_reason_and_the_record_shows_it(folder):
@@ -248,9 +307,18 @@ def test_a_raised_limit_needs_a_reason_and_the_record_shows_it(folder):
         ("limit", 1.0, None),
         ("raise", 2.0, "board, 3 May"),
     ]
+    shown = discreet("budget history b.ledger").out
+    assert re.search(r"^2 +\d{4}-\d\d-\d\d \d\d:\d\d +raise .* board, 3 May +ε=2 at δ=1e-06$", shown, re.MULTILINE)
+    other = discreet(f"query people.csv mean age {DECLARED} --neighbors add-remove --ledger b.ledger --limit 5:1e-6")
+    assert "discreet budget limit b.ledger 5:1e-6 --name people --reason '…'" in other.err
+    assert "did you mean 'people'?" in discreet("budget limit b.ledger 3 --name peopel --reason why").err
     head = discreet("budget verify b.ledger --json").data["head"]
     assert discreet(f"budget verify b.ledger --head {head}").code == 0
     assert discreet(f"budget verify b.ledger --head {'0' * 63}1").code == 1
+    new = discreet("budget limit b.ledger 3 --name visits")
+    assert "means δ=0" in new.err
+    assert "'visits' is new in this ledger" in new.err
+    assert "write --name people" in discreet("report gaussians.json --out r.html --ledger b.ledger").err
 
 
 def test_composition_and_explanation_have_the_librarys_numbers(folder):
@@ -260,6 +328,10 @@ def test_composition_and_explanation_have_the_librarys_numbers(folder):
     unpriced = discreet("compose approximate:epsilon=1,delta=1e-3 --delta 1e-6 --json").data
     assert unpriced["epsilon"]["linear"] == [None]  # ∞ is no JSON
     assert discreet("explain --epsilon 1 --json").data["accuracy"] == pytest.approx(0.7310585786)
+    shown = discreet("explain --epsilon 1 --delta 0.01 --rows 300")
+    assert shown.printed.count("is not far below 1/n") == 1
+    assert "A suspicion can grow" not in shown.out
+    assert "any one row, " in discreet("explain --model gaussians.json").out
 
 
 def test_a_terminal_gets_lines_and_a_pipe_plain_columns(monkeypatch):

@@ -367,7 +367,7 @@ class TestLabels:
             ({}, "ill", "data frame"),
             ({"bounds": None}, Y, "declared bounds"),
             ({"bounds": dp.Ball(9.0)}, Y, "bounds of each column"),
-            ({"bounds": (0, 1)}, Y, "declared bounds"),
+            ({"bounds": (0, 1, 2)}, Y, "declared bounds"),
         ],
         ids=str,
     )
@@ -715,8 +715,8 @@ def test_bounds_by_name_choose_columns(tmp_path):
         clone(model)
     for bounds, words in (
         ({"height": (0, 3)}, "'height' is not in the data"),
-        ({"age": 3}, "low, high"),
-        ({}, "low, high"),
+        ({"age": 3}, "declared bounds"),
+        ({}, "declared bounds"),
     ):
         with pytest.raises(ValueError, match=words):
             dp.GaussianClassifier(bounds=bounds, classes=["no", "yes"]).fit(wide, wide["ill"])

@@ -192,7 +192,7 @@ class TestPromise:
             ({"classes": range(101)}, X, Y, "at most 100"),
             ({"classes": "public"}, X, np.zeros(len(Y)), "got one class"),
             ({"bounds": None}, X, Y, "declared bounds"),
-            ({"bounds": (0, 1)}, X, Y, "declared bounds"),
+            ({"bounds": (0, 1, 2)}, X, Y, "declared bounds"),
             ({"bounds": {"age": (0, 1)}}, X, Y, "have no names"),
             ({"bounds": {"height": (0, 1)}, "classes": ["no", "yes"]}, FRAME, "ill", "'height' is not in the data"),
             ({}, X, None, "requires y"),

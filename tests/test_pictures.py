@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 
 import matplotlib
@@ -16,6 +17,7 @@ from discreet.estimators.portrait_columns import columns_of
 from discreet.estimators.portraits import portrait, portraits_of
 from discreet.models.components import Components
 from discreet.pictures import (
+    Coefficients,
     Ellipses,
     IntervalPanels,
     Intervals,
@@ -23,6 +25,7 @@ from discreet.pictures import (
     SampleOverDensity,
     Shares,
     Spending,
+    SyntheticRows,
     picture_of_draws,
 )
 from discreet.pictures.palette import GRID, INK, MUTED, PAPER, SERIES
@@ -117,7 +120,8 @@ def test_noise_is_told_as_the_releases_have_it():
     facts = {row[0]: row for row in portrait(model, "noise").facts.rows}
     release = next(release for release in model.releases_ if "counts" in release.parts)
     alike = [one for one in model.releases_ if one.query == release.query]
-    told = facts[f"{release.query}: counts"]
+    assert release.query == "sums of clusters"
+    told = facts["counts of the clusters"]
     deviations = [np.sqrt(one.law.variance) / one.parts["counts"].weight for one in alike]
     assert told[1] == type(release.law).__name__
     assert float(told[2].replace(",", "")) == pytest.approx(np.median(deviations), rel=0.01)
@@ -138,6 +142,55 @@ def test_coefficients_are_shown_over_the_declared_widths_with_two_deviations():
     assert isinstance(picture, Intervals)
     assert np.allclose(picture.values, model.coef_ * [100.0, 80.0])
     assert np.allclose(picture.high - picture.low, 4.0 * model.noise_ * [100.0, 80.0])
+
+
+def test_coefficients_have_0_on_their_axis_and_say_where_no_interval_is_known():
+    far = Coefficients.of(np.array([5.0, 6.0]), np.ones(2), ["a", "b"], np.array([0.1, 0.1]), "the target", "them")
+    ax = far.draw()
+    assert ax.get_xlim()[0] < 0.0 < 6.2 < ax.get_xlim()[1]
+    assert [
+        line.get_xdata()[0] for line in ax.lines if len(set(line.get_xdata())) == 1 and len(line.get_xdata()) == 2
+    ] == [0.0]
+    picture = portrait(fitted("logistic"))
+    said = "no interval: the noise of this method does not split by coefficient"
+    assert picture.draw().get_title(loc="left") == said
+    assert said[1:] in picture.description
+    assert ax.get_title(loc="left") == ""
+
+
+def test_rows_of_a_table_are_drawn_without_a_density_that_is_not_theirs():
+    picture = portrait(fitted("table"), "sample", ("age", "score"))
+    assert isinstance(picture, SyntheticRows)
+    drawn = fitted("table").sample(600, random_state=0)
+    assert np.array_equal(picture.rows, np.stack([drawn["age"], drawn["score"]], axis=1))
+    ax = SyntheticRows(np.array([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0]]), ("x", "y"), np.array([[0.0, 5.0]] * 2)).draw()
+    (points,) = ax.collections  # and no lines of a contour
+    assert points.get_sizes()[0] == 2.0 * points.get_sizes()[1]
+
+
+def test_ellipses_of_a_table_end_at_the_bounds_and_those_of_a_mixture_need_not():
+    for kind, cut in (("table", True), ("mixture", False)):
+        ax = portrait(fitted(kind), "components", ("age", "score")).draw()
+        ends = [patch.get_clip_path() for patch in ax.patches if isinstance(patch, Ellipse)]
+        assert [end is not None for end in ends] == [cut] * len(ends)
+        if cut:
+            corners = ends[0].get_fully_transformed_path().vertices
+            corners = ax.transData.inverted().transform(corners)
+            assert np.allclose([corners.min(axis=0), corners.max(axis=0)], [[0, 0], [100, 10]])
+
+
+def test_components_in_one_place_have_one_label_with_all_of_their_weight():
+    means = np.array([[1.0, 1.0], [5.0, 5.0], [1.01, 1.0], [1.0, 0.99]])
+    picture = Ellipses(np.array([0.1, 0.4, 0.2, 0.3]), means, np.repeat(np.eye(2)[None], 4, 0), ("x", "y"), "1234")
+    assert sorted(text.get_text() for text in picture.draw().texts) == ["1, 3, 4 · 60 %", "2 · 40 %"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_statistics_have_names_for_people(kind):
+    names = [row[0] for row in portrait(fitted(kind), "noise").facts.rows]
+    assert not any(re.search(r":|\d|first|second", name) for name in names), names
+    if kind == "table":
+        assert {"counts of group", "histogram of age", "counts of group in the components"} <= set(names)
 
 
 @pytest.mark.parametrize("name", [HOSTILE, "a$b", "$", "tab\tand\nline", "\x00", "年齢", "x" * 200, ""])
@@ -175,6 +228,7 @@ def test_spending_shows_what_was_spent_below_the_limit_that_was_in_force():
     assert "spent: ε = 0.9" in texts
     assert "limit: ε = 2" in texts
     assert [row[-1] for row in picture.facts.rows] == ["none", "1", "2"]
+    assert [row[0] for row in picture.facts.rows] == ["1: mean", "2: fit", "3: fit"]
     unlimited = Spending(["mean"], ["t"], spent[:1], limits[:1], 1e-6, "census")
     assert "no limit is set" in unlimited.description
     unlimited.draw()
@@ -213,6 +267,25 @@ def test_notebooks_show_the_promise_below_the_diagram_and_escape_it():
         assert "at most 2.72 times" in html
         assert "<script>alert" not in html
         assert "&lt;script&gt;alert" in html
+
+
+@pytest.mark.parametrize("changed", ["gone", "refuses"])
+def test_a_notebook_shows_the_text_where_scikit_learn_has_no_diagram(changed, monkeypatch):
+    def refuse(self, **arguments):
+        raise TypeError("what is this?")
+
+    model = fitted("kmeans")
+    for name in ("_repr_mimebundle_", "_repr_html_inner"):
+        for owner in type(model).__mro__:
+            if name in vars(owner) and not owner.__module__.startswith("discreet."):
+                if changed == "gone":
+                    monkeypatch.delattr(owner, name)
+                else:
+                    monkeypatch.setattr(owner, name, refuse)
+    bundle = model._repr_mimebundle_(include=None, exclude=None)
+    assert "KMeans" in bundle["text/plain"]
+    assert "at (ε=1, δ=1e-06)" in bundle["text/plain"]
+    assert "at (ε=1, δ=1e-06)" in model._repr_html_inner()
 
 
 def test_a_seeded_fit_says_in_a_notebook_that_it_is_not_private():

@@ -26,6 +26,7 @@ import discreet as dp
 from conftest import FALSE_ALARM
 from discreet import planning, statistics
 from discreet.door.queries import Count as CountQuery
+from discreet.guarantees import ObjectiveLoss
 from discreet.models.components import Components
 from discreet.noise import NotPrivateWarning
 from discreet.planning import Explanation, Plan, PlanningWarning, caution, explain, plan
@@ -726,3 +727,14 @@ def test_a_median_in_wide_bounds_needs_more_than_its_density_says():
     answers = [dp.statistics.median(stays, epsilon=found.epsilon, bounds=(0, 400)).value for _ in range(40)]
     assert np.sqrt(np.mean((np.array(answers) - np.median(stays)) ** 2)) < 2.0
     assert found.epsilon < 0.05
+
+
+@pytest.mark.parametrize("beside", [0, 1, 3])
+def test_what_is_said_of_a_noisy_minimum_counts_it(beside):
+    """The loss of a perturbed minimum is no Gaussian: the best guess is right in (1 + δ(0))/2 of cases."""
+    losses = [ObjectiveLoss(0.25, 0.01, 0.02, pushes=1, neighbors="add-remove")]
+    losses += [dp.GaussianLoss(0.05, "add-remove")] * beside
+    least = dp.compose(losses).delta(0.0)
+    assert least > 0.09
+    assert tradeoff_of(losses).accuracy() == pytest.approx((1.0 + least) / 2.0, rel=1e-3)
+    assert explain(losses, n=10_000)

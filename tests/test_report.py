@@ -87,6 +87,29 @@ def test_a_report_is_written_where_it_is_asked_for(tmp_path):
     assert "html" not in repr(report)  # a notebook shows the repr
 
 
+def test_a_file_that_is_there_is_kept_unless_it_may_be_replaced(tmp_path):
+    place = tmp_path / "report.html"
+    place.write_text("mine")
+    with pytest.raises(
+        ValueError, match="expected a file that is not there yet; write another name, or overwrite=True"
+    ):
+        fitted("kmeans").report(place)
+    assert place.read_text() == "mine"
+    report = fitted("kmeans").report(place, overwrite=True)
+    assert place.read_text(encoding="utf-8") == report.html
+    with pytest.raises(ValueError, match="overwrite=True"):
+        report.save(place)
+
+
+def test_words_name_the_unit_and_not_a_plural_of_it():
+    rows = numbers().assign(patient_id=np.arange(len(numbers())) // 2)
+    schema = dp.Schema({name: dp.Number(0, high) for name, high in (("age", 100), ("hours", 80), ("score", 10))})
+    model = dp.KMeans(2).fit(dp.Curator(rows, schema=schema, unit="patient_id", max_rows=2))
+    text = Page(model.report().html).text
+    assert "each patient_id counts once" in text
+    assert "patient_ids" not in text
+
+
 def test_without_jinja_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match=r"discreet\[report\]"):
@@ -160,6 +183,7 @@ def test_the_ledgers_spend_is_the_composition_of_its_entries(tmp_path):
     text = Page(model.report(ledger=str(place)).html).text
     total = dp.compose(dp.Ledger(place).spent("people")).epsilon(1e-6)
     assert f"to ε = {total:.4g} at δ = 1e-06, of a limit of ε = 1" in text
+    assert re.search(r"1: mean.*2: GaussianMixture, \d+ releases", text)
     assert "No ledger has this spend" not in text
     assert curator.ledger.history()[-1].who not in text.replace("people", "").split()  # who asked stays in the ledger
     with pytest.raises(ValueError, match="name='others': expected a data set of the ledger, one of 'people'"):
@@ -237,11 +261,17 @@ def test_a_target_is_declared_with_its_own_bounds():
     assert re.search(r"score\s*target\s*from 0 to 10", Page(model.report().html).text)
 
 
-def test_the_code_of_a_report_computes_its_promise(tmp_path, monkeypatch, capsys):
+def test_the_labels_are_declared_as_the_target():
+    assert re.search(r"label\s*target, category\s*a, b", Page(report_of("logistic")).text)
+
+
+@pytest.mark.parametrize("name", [None, 'my "first" model.json'])
+def test_the_code_of_a_report_computes_its_promise(name, tmp_path, monkeypatch, capsys):
     model = fitted("mixture")
-    page = Page(report_of("mixture"))
+    page = Page(model.report(file=None if name is None else f"/home/me/{name}").html)
+    assert "/home/me" not in page.text
     code = next(words for words in page.words if words.startswith("import json"))
-    (tmp_path / "model.json").write_text(model.to_json())
+    (tmp_path / (name or "model.json")).write_text(model.to_json())
     monkeypatch.chdir(tmp_path)
     exec(code, {})  # noqa: S102
     printed = float(capsys.readouterr().out)

@@ -100,6 +100,19 @@ def test_text_has_contrast_in_light_and_in_dark(opened, scheme):
 def test_a_narrow_screen_scrolls_charts_and_not_the_page(opened):
     page = opened("mixture.html", viewport={"width": 400, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") == 400
+    charts = page.locator("figure:has(.hint)")
+    assert charts.count() >= 4
+    for k in range(charts.count()):  # what is wider than its box says so, and its numbers can be read
+        chart = charts.nth(k)
+        assert chart.locator(".hint").is_visible()
+        assert chart.locator(".chart").evaluate("e => e.scrollWidth > e.clientWidth")
+        heights = chart.locator("svg text").evaluate_all("all => all.map(e => e.getBoundingClientRect().height)")
+        assert min(heights) > 9.0
+
+
+def test_a_wide_screen_shows_no_hint_to_scroll(opened):
+    page = opened("mixture.html", viewport={"width": 1100, "height": 900})
+    assert not any(page.locator(".hint").evaluate_all("all => all.map(e => e.getClientRects().length)"))
 
 
 def test_the_keyboard_reaches_the_skip_link_and_the_numbers_of_every_chart(opened):

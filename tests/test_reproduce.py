@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
@@ -103,6 +104,13 @@ def test_the_page_has_what_the_files_have(tmp_path):
     assert "It holds. up to 16" in text
     assert "(reproduced/survey/squares.png)" in text
     assert "other" not in text
+
+
+def test_the_page_of_the_documentation_is_that_of_its_files():
+    docs = Path(__file__).parent.parent / "docs"
+    text = (docs / "reproduced.md").read_text(encoding="utf-8")
+    assert text == page(docs / "reproduced", ENTRIES)
+    assert all(f"`discreet reproduce {name}" in text for name in ENTRIES)
 
 
 def test_tables_in_markdown():

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from discreet.estimators.kmeans import KMeans
     from discreet.estimators.linear_regression import LinearRegression
     from discreet.estimators.linear_svc import LinearSVC
+    from discreet.estimators.loading import load_model
     from discreet.estimators.logistic_regression import LogisticRegression
     from discreet.estimators.own_model import fit_model
     from discreet.estimators.pca import PCA
@@ -96,6 +97,7 @@ __all__ = [
     "guarantees",
     "infer",
     "inference",
+    "load_model",
     "mechanisms",
     "noise",
     "plan",
@@ -122,6 +124,7 @@ _LATER = {
     "explain": "discreet.planning",
     "fit_model": "discreet.estimators.own_model",
     "infer": "discreet.inference.infer",
+    "load_model": "discreet.estimators.loading",
     "plan": "discreet.planning",
     "private_score": "discreet.estimators.scoring",
 }

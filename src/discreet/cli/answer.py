@@ -38,11 +38,15 @@ class Answer:
     data : mapping
         For ``--json``: everything that is shown, and maybe more.
     shown : sequence of str or Grid
-        For a person: paragraphs and tables, in this order.
+        For a person: paragraphs and tables, in this order. Nothing is printed where nothing is shown: the command
+        wrote to standard output itself.
+    code : int
+        With which the command ends.
     """
 
     data: Mapping[str, Any]
     shown: Sequence[str | Grid]
+    code: int = 0
 
 
 def facts(pairs: Mapping[str, Any]) -> Grid:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
+from textwrap import wrap
 from typing import Annotated, Any
 
 import typer
@@ -10,13 +13,25 @@ import typer
 from discreet.cli.answer import Answer, Grid, facts
 from discreet.cli.command import command
 from discreet.cli.declared import limit_of
+from discreet.cli.limits import existing
 from discreet.cli.options import Ledger
+from discreet.cli.printing import note
+from discreet.cli.wording import listed, meant
 from discreet.database.purse import Purse
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.ledger import Ledger as Record
 from discreet.ledger.entry import SPENDS
+from discreet.ledger.history import History
 
 __all__ = ["commands", "history", "limit", "show", "verify"]
+
+KINDS = """\
+Kinds of entries:
+  limit    a limit was set or lowered
+  raise    a limit was raised, for the reason that stands there
+  spend    one release was paid for
+  reserve  all releases of a question or a fit were paid for at once"""
+WIDTH = 80  # of a terminal
 
 Name = Annotated[str | None, typer.Option("--name", help="One data set; all of them by default.")]
 
@@ -59,7 +74,12 @@ def limit(
     ] = None,
 ) -> Answer:
     """Set or lower the limit of a data set; with --reason, raise it. A ledger is made where there is none."""
-    limit_of(promise, Neighbors.REPLACE_ONE, "EPS:DELTA")  # a mistake makes no ledger
+    stated = limit_of(promise, Neighbors.REPLACE_ONE, "EPS:DELTA")  # a mistake makes no ledger
+    if stated is not None and not stated.delta:
+        note(
+            f"note: {promise} means δ=0, which admits no Gaussian noise; write {promise.partition(':')[0]}:1e-6 for a δ"
+        )
+    _check_known(ledger, name, raised=reason is not None)
     record = Record(ledger)
     in_force = record.limit(name)
     usual = Neighbors.REPLACE_ONE if in_force is None else in_force.guarantee.neighbors
@@ -77,13 +97,16 @@ def limit(
         if unit is not None:
             raise ValueError("--unit: expected None with --reason; whose privacy it is stays as it is")
         found = record.raise_limit(name, guarantee, reason=reason, filter=count_by)
+    left = record.remaining(name)
+    if not (left.mu or left.epsilon or left.rho):
+        note(f"note: as much as that is spent of {name!r}; nothing more can be asked of it")
     return Answer(
         {"name": name, "limit": found.guarantee, "filter": found.filter, "reason": reason},
         [facts({"data set": name, "limit": str(found), "reason": reason})],
     )
 
 
-@command("discreet budget history people.ledger --name people")
+@command("discreet budget history people.ledger --name people", table=KINDS)
 def history(ledger: Ledger, name: Name = None) -> Answer:
     """Show every entry of the record: who spent what on which question, and how limits changed."""
     record = _opened(ledger)
@@ -91,9 +114,11 @@ def history(ledger: Ledger, name: Name = None) -> Answer:
         _chosen(record, name)
     found = record.history(name)
     entries = [_entry(one, cost) for one, cost in zip(found, found.costs, strict=True)]
-    head = ("number", "time", "kind", "data set", "who", "what", "cost")
-    rows = [[one[key] for key in ("number", "time", "kind", "name", "who", "what", "cost")] for one in entries]
-    return Answer({"entries": entries}, [Grid(head, rows)])
+    names = dict.fromkeys(one["name"] for one in entries)
+    shown: list[str | Grid] = []
+    for each in names:
+        shown += [f"data set: {each}", _page([entry for entry in found if entry.dataset == each])]
+    return Answer({"entries": entries}, shown or ["(none)"])
 
 
 @command("discreet budget verify people.ledger")
@@ -121,8 +146,24 @@ def _chosen(record: Record, name: str | None) -> tuple[str, ...]:
     if name is None:
         return known
     if name not in known:
-        raise ValueError(f"--name {name}: nothing is recorded under it; expected one of {', '.join(map(repr, known))}")
+        raise ValueError(f"--name {name}: nothing is recorded under it; there are {listed(known)}{meant(name, known)}")
     return (name,)
+
+
+def _check_known(ledger: str, name: str, *, raised: bool) -> None:
+    """Raise where a limit shall be raised that there is none of; say it where a name is new beside others."""
+    book = existing(ledger)
+    known = () if book is None else book.datasets()
+    if name in known:
+        return
+    if raised:
+        raise ValueError(
+            f"--name {name}: it has no limit to raise; there are {listed(known)}{meant(name, known)}; leave --reason "
+            "out for a first limit"
+        )
+    if known:
+        others = f"{listed(known)}{meant(name, known)}"
+        note(f"note: {name!r} is new in this ledger, with a budget of its own, beside {others}")
 
 
 def _standing(record: Record, name: str) -> dict[str, Any]:
@@ -155,6 +196,25 @@ def _entry(entry: Any, cost: str) -> dict[str, Any]:
         "limit": None if entry.limit is None else entry.limit.to_dict(),
         "hash": entry.hash,
     }
+
+
+def _page(entries: Sequence[Any]) -> Grid:
+    """Return the entries of a data set as a table of at most ``WIDTH`` letters, where long words go on below."""
+    head = ("no.", "time", "kind", "who", "what", "cost")
+    rows = []
+    for entry, cost in zip(entries, History(entries).costs, strict=True):
+        promise = None if entry.limit is None else entry.limit.guarantee
+        short = cost if promise is None else f"ε={promise.epsilon:g} at δ={promise.delta:g}"
+        what = entry.query if entry.limit is None else entry.reason
+        rows.append([str(entry.number), f"{entry.time:%Y-%m-%d %H:%M}", entry.kind, entry.who or "", what or "", short])
+    widest = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    widest[3] = min(widest[3], 10)
+    widest[4] = max(WIDTH - 2 * (len(head) - 1) - sum(widest) + widest[4], 12)
+    lines = []
+    for row in rows:
+        cells = [wrap(cell, width) for cell, width in zip(row, widest, strict=True)]
+        lines += [list(line) for line in zip_longest(*cells, fillvalue="")]
+    return Grid(head, lines)
 
 
 def _above(asked: Guarantee, in_force: Guarantee) -> bool:

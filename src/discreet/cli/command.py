@@ -15,7 +15,8 @@ import typer
 import discreet
 from discreet.cli.answer import Answer
 from discreet.cli.printing import note, show
-from discreet.cli.refusals import code_for, message_for
+from discreet.cli.refusals import FAILED, code_for, message_for
+from discreet.cli.wording import as_flags
 
 __all__ = ["command"]
 
@@ -30,19 +31,28 @@ LIBRARY = Path(discreet.__file__).parent
 Asked = Callable[..., Answer]
 
 
-def command(*examples: str) -> Callable[[Asked], Callable[..., None]]:
+def command(*examples: str, table: str = "") -> Callable[[Asked], Callable[..., None]]:
     """Return a decorator that makes a command of a function that returns an ``Answer``.
 
     Parameters
     ----------
     *examples : str
         Lines that run as they stand, for the help.
+    table : str
+        Lines that stand before them as they are.
     """
 
     def decorated(ask: Asked) -> Callable[..., None]:
         @wraps(ask)
         def run(*, as_json: bool, traceback: bool, **arguments: Any) -> None:
-            show(_asked(ask, arguments, traceback), as_json=as_json)
+            answer = _asked(ask, arguments, traceback)
+            try:
+                show(answer, as_json=as_json)
+            except OSError:  # a full disk, or a reader that has gone
+                note("discreet: it was done, and is recorded where a ledger is; but the answer could not be written")
+                raise typer.Exit(FAILED) from None
+            if answer.code:
+                raise typer.Exit(answer.code)
 
         hints = get_type_hints(ask, include_extras=True)
         del hints["return"]
@@ -56,17 +66,18 @@ def command(*examples: str) -> Callable[[Asked], Callable[..., None]]:
                 for name, hint in hints.items()
             ]
         )
-        run.__doc__ = _help(ask, examples)
+        run.__doc__ = _help(ask, examples, table)
         del run.__wrapped__  # the signature is this one's own
         return run
 
     return decorated
 
 
-def _help(ask: Asked, examples: tuple[str, ...]) -> str:
+def _help(ask: Asked, examples: tuple[str, ...], table: str) -> str:
     # The mark \b keeps lines as they are.
     shown = "\n".join(f"  {line}" for line in examples)
-    return f"{inspect.cleandoc(ask.__doc__ or '')}\n\n\b\n{'Examples' if len(examples) > 1 else 'Example'}:\n{shown}"
+    said = inspect.cleandoc(ask.__doc__ or "") + (f"\n\n\b\n{table}" if table else "")
+    return f"{said}\n\n\b\n{'Examples' if len(examples) > 1 else 'Example'}:\n{shown}"
 
 
 def _asked(ask: Asked, arguments: dict[str, Any], traceback: bool) -> Answer:
@@ -75,15 +86,14 @@ def _asked(ask: Asked, arguments: dict[str, Any], traceback: bool) -> Answer:
         warnings.simplefilter("always")
         try:
             return ask(**arguments)
-        except (typer.Exit, typer.Abort, typer.BadParameter):
-            raise
+        except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
+            raise  # the last one: whoever reads our output has seen enough
         except Exception as error:
             note("".join(format_exception(error)) if traceback else f"discreet: {message_for(error)}")
             code = code_for(error)
         finally:
-            for warning in caught:
-                if _ours(warning):
-                    note(f"note: {warning.message}")
+            for message in dict.fromkeys(str(warning.message) for warning in caught if _ours(warning)):
+                note(f"note: {as_flags(message)}")
     raise typer.Exit(code)
 
 

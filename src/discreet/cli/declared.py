@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 
+from discreet.cli.wording import as_toml
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.records import Category, Number, Schema, Table
 from discreet.records.duckdb_engine import CSV_SUFFIXES, SEPARATORS
@@ -43,6 +44,11 @@ def declared_schema(
             "schema init people.csv writes one to fill in)",
             param_hint="--bounds",
         )
+    if unit is not None and max_rows is None:
+        raise typer.BadParameter(
+            "expected how many rows of one person count; write --max-rows 10 (the noise grows with it)",
+            param_hint="--max-rows",
+        )
     pairs = [_bounded(text) for text in bounds or ()] + [_classed(text) for text in classes or ()]
     return Schema(pairs, unit, max_rows)
 
@@ -62,7 +68,7 @@ def read_schema(file: Path) -> Schema:
     try:
         return Schema.from_toml(text + "\n")  # so that it is never taken for a path
     except ValueError as error:
-        raise ValueError(f"{file.name}: {error}") from None
+        raise ValueError(f"{file.name}: {as_toml(str(error))}") from None
 
 
 def _bounded(text: str) -> tuple[str, Number]:
@@ -105,12 +111,14 @@ def names_of(text: str | None) -> list[str]:
 
 
 def usual_name(data: str, table: str | None) -> str:
-    """Return what the ledger calls a data set where nobody says: its table, or its file.
+    """Return what the ledger calls a data set where nobody says: its table, or its file, not a link to it.
 
-    >>> usual_name("clinic/visits.csv.gz", None), usual_name("postgresql://db/clinic", "visits")
+    >>> usual_name("clinic/visits.csv.gz", None), usual_name("postgresql://db/clinic", "public.visits")
     ('visits', 'visits')
     """
-    return table or Path(data).name.split(".")[0]
+    if table is not None:
+        return table.removeprefix("main.").removeprefix("public.")
+    return Path(data).resolve().name.split(".")[0]
 
 
 def opened(data: str, table: str | None) -> Any:
@@ -118,9 +126,20 @@ def opened(data: str, table: str | None) -> Any:
     if is_postgresql(data):
         if table is None:
             raise typer.BadParameter("expected which table of the database; write --table visits", param_hint="--table")
+    elif _is_pipe(data):
+        raise ValueError(
+            f"{data}: expected a file or a database, which is read several times; save the rows to a file first"
+        )
     elif data.lower().endswith(CSV_SUFFIXES):
         _check_header(Path(data))
     return data if table is None else Table(data, table)
+
+
+def _is_pipe(data: str) -> bool:
+    """Return whether rows would come through standard input, a pipe or a device."""
+    path = Path(data)
+    named = data in ("-", "/dev/stdin") or data.startswith("/dev/fd/")
+    return named or (path.exists() and not (path.is_file() or path.is_dir()))
 
 
 def _check_header(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,8 @@ from discreet.cli.options import Relation
 from discreet.guarantees import Guarantee, Neighbors
 
 __all__ = ["explain"]
+
+IN_THE_TABLE = "A suspicion can grow"  # how the sentence begins that the table says
 
 
 @command(
@@ -27,12 +30,15 @@ def explain(
         Path | None, typer.Option("--model", help="A fitted model, whose losses say more than one ε.")
     ] = None,
     rows: Annotated[int | None, typer.Option("--rows", help="How many records there are.")] = None,
-    record: Annotated[str, typer.Option("--record", help="What a record is: patient, say.")] = "record",
+    record: Annotated[
+        str | None, typer.Option("--record", help="What a record is: patient, say; by default what the model says.")
+    ] = None,
     prior: Annotated[
         list[float] | None, typer.Option("--prior", help="How likely the attacker finds it beforehand. Repeatable.")
     ] = None,
 ) -> Answer:
     """Say what ε and δ mean, in words and as the odds of guessing about one record."""
+    from discreet.planning import PlanningWarning
     from discreet.planning import explain as explained
     from discreet.planning.explanation import PRIORS
 
@@ -40,8 +46,10 @@ def explain(
         raise typer.BadParameter(
             "expected one of them; write --epsilon 1 --delta 1e-6", param_hint="--epsilon, --model"
         )
-    promise: Any = _losses(model) if model is not None else Guarantee(epsilon or 0.0, delta, neighbors)
-    found = explained(promise, rows, unit=record, prior=prior or PRIORS)
+    promise, unit = (Guarantee(epsilon or 0.0, delta, neighbors), "record") if model is None else _losses(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlanningWarning)  # the words have the caution
+        found = explained(promise, rows, unit=record or unit, prior=prior or PRIORS)
     table = [(before, found.posteriors[before], right) for before, right in found.accuracies.items()]
     data = {
         "guarantee": found.guarantee,
@@ -55,13 +63,17 @@ def explain(
         "expected_failures": found.expected_failures,
         "caution": found.caution,
     }
-    return Answer(data, [str(found), Grid(("suspicion before", "at most after", "right guesses, at most"), table)])
+    lines = [line for line in str(found).splitlines() if not line.startswith(IN_THE_TABLE)]
+    unless = [f"At most after: but for an event of probability {found.beyond:.3g}."] if found.beyond else []
+    grid = Grid(("suspicion before", "at most after", "right guesses, at most"), table)
+    return Answer(data, ["\n".join(lines), grid, *unless])
 
 
-def _losses(model: Path) -> Any:
+def _losses(model: Path) -> tuple[Any, str]:
+    """Return the losses of a fitted model, and what it protects."""
     from discreet.estimators.loading import load_model
 
     fitted: Any = load_model(model)
     if fitted.guarantee_ is None:
         raise ValueError(f"{model.name!r}: expected a model with a promise; a seed made the one of this file void")
-    return fitted.losses_
+    return fitted.losses_, fitted.unit_.removeprefix("each ")

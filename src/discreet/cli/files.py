@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,12 +12,25 @@ __all__ = ["new_file"]
 
 
 @contextmanager
-def new_file(path: Path, *, overwrite: bool) -> Iterator[Path]:
+def new_file(
+    path: Path, *, overwrite: bool, spared: Iterable[str | Path | None] = (), secret: bool = False
+) -> Iterator[Path]:
     """Give a place to write to, which takes the name ``path`` once everything went well.
 
-    It is made first, so a folder that cannot be written to is refused before anything is spent. Its mode is that of
-    any new file.
+    It is made first, so a folder that cannot be written to is refused before anything is spent.
+
+    Parameters
+    ----------
+    path : Path
+    overwrite : bool
+        Whether a file may be there already. A ledger never may.
+    spared : iterable of path
+        Files that the command reads or keeps its record in: these are never written over.
+    secret : bool
+        Whether only the owner may read it; else its mode is that of any new file.
     """
+    if path.exists() and (_is_ledger(path) or any(_is_same(path, other) for other in spared)):
+        raise ValueError(f"--out {path}: expected no file that holds rows, a model or a ledger; write another name")
     if path.exists() and not overwrite:
         raise ValueError(f"--out {path}: expected a file that is not there yet; write another name, or --overwrite")
     if path.is_dir() or not path.parent.is_dir():
@@ -27,9 +40,22 @@ def new_file(path: Path, *, overwrite: bool) -> Iterator[Path]:
     place = Path(name)
     try:
         yield place
-        mask = os.umask(0)
-        os.umask(mask)
-        place.chmod(0o666 & ~mask)
+        if not secret:
+            mask = os.umask(0)
+            os.umask(mask)
+            place.chmod(0o666 & ~mask)
         place.replace(path)
     finally:
         place.unlink(missing_ok=True)
+
+
+def _is_same(path: Path, other: str | Path | None) -> bool:
+    return other is not None and os.path.exists(other) and path.samefile(other)
+
+
+def _is_ledger(path: Path) -> bool:
+    """Return whether a file is a database of SQLite, as ledgers are."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(16) == b"SQLite format 3\0"

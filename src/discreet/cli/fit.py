@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.answer import Answer, facts
+from discreet.cli.answer import Answer, Grid, facts
+from discreet.cli.columns import check_declared, check_target
 from discreet.cli.command import command
 from discreet.cli.declared import declared_schema, limit_of, names_of, opened, usual_name
 from discreet.cli.files import new_file
 from discreet.cli.found import found_in
-from discreet.cli.kinds import Kind, KindName, kind_of
+from discreet.cli.kinds import MODELS, Kind, KindName, kind_of
+from discreet.cli.limits import check_limit
 from discreet.cli.options import (
     AtMost,
     Bounds,
@@ -33,6 +37,7 @@ from discreet.cli.printing import note, watched
 from discreet.door import Curator
 from discreet.door.curator import AT_MOST
 from discreet.guarantees import Neighbors
+from discreet.ledger.entry import SPENDS
 from discreet.records import Schema
 
 __all__ = ["fit"]
@@ -45,6 +50,7 @@ UNRECORDED = "note: no ledger records what this cost; write --ledger people.ledg
     "discreet fit kmeans people.csv --bounds age=17:90 --bounds hours=1:99 --clusters 5 --epsilon 0.5 --out k.json",
     "discreet fit logistic people.csv --schema people.toml --target income --epsilon 0.3 --out logistic.json"
     " --ledger people.ledger --limit 1:1e-6",
+    table=MODELS,
 )
 def fit(
     kind: Annotated[KindName, typer.Argument(metavar="MODEL", help=", ".join(KindName), show_default=False)],
@@ -87,22 +93,24 @@ def fit(
     declared = declared_schema(schema, bounds, classes, unit, max_rows)
     if ledger is None and (limit is not None or name is not None):
         raise typer.BadParameter("expected with --ledger FILE, which keeps them", param_hint="--limit, --name")
-    budget = limit_of(limit, neighbors)
+    budget, called = limit_of(limit, neighbors), name or usual_name(data, table)
+    if ledger is not None:
+        check_limit(ledger, called, limit, budget)
     wanted = names_of(columns)
-    _check_declared("--columns", wanted, declared.names)
+    check_declared("--columns ", wanted, declared.names)
     chosen = [column for column in declared.names if not wanted or column in wanted]
     model = kind_of(kind, categories=any(column in declared.categories for column in chosen))
-    chosen = _used(model, chosen, target, declared)
+    chosen = _used(model, chosen, target, declared, from_file=schema is not None)
     flags = {"components": _numbers(components), "covariance": covariance, "method": method, "steps": steps}
     flags |= {"whole": names_of(whole) or None, "scale": scale or None}
     given = {flag: value for flag, value in flags.items() if value is not None}
     ordered = {"schema": Schema({one: declared[one] for one in chosen})} if model.categories else {}
     estimator = model.make(epsilon, delta, given, verbose=watched(), **ordered)
-    with new_file(out, overwrite=overwrite) as place:
+    with new_file(out, overwrite=overwrite, spared=[data, ledger, schema]) as place:
         curator = Curator(
             opened(data, table),
             schema=declared,
-            name=None if ledger is None else name or usual_name(data, table),
+            name=None if ledger is None else called,
             neighbors=neighbors,
             budget=budget,
             ledger=ledger,
@@ -112,12 +120,13 @@ def fit(
         if not watched():
             note(f"fitting {model.estimator}")
         estimator.fit(*([view, target] if model.targeted else [view]))
-        place.write_text(estimator.to_json(), encoding="utf-8")
+        _kept(estimator.to_json(), place)
     _remark(curator)
-    return _answer(estimator, curator, out)
+    widths = {name: column.high - column.low for name, column in declared.numbers.items()}
+    return _answer(estimator, curator, out, chosen, found_in(estimator, widths, target))
 
 
-def _used(model: Kind, chosen: list[str], target: str | None, declared: Schema) -> list[str]:
+def _used(model: Kind, chosen: list[str], target: str | None, declared: Schema, *, from_file: bool) -> list[str]:
     """Return the columns that a model uses: numbers, and with them categories or a target where it is about those."""
     if not model.targeted:
         if target is not None:
@@ -125,14 +134,8 @@ def _used(model: Kind, chosen: list[str], target: str | None, declared: Schema) 
         return chosen if model.categories else [name for name in chosen if name in declared.numbers]
     if target is None:
         raise typer.BadParameter("expected the column to predict; write --target income", param_hint="--target")
-    _check_declared("--target", [target], declared.names)
+    check_target(target, declared, categories=model.estimator != "LinearRegression", from_file=from_file)
     return [name for name in declared.names if name == target or (name in chosen and name in declared.numbers)]
-
-
-def _check_declared(flag: str, names: list[str], known: tuple[str, ...]) -> None:
-    for name in names:
-        if name not in known:
-            raise ValueError(f"{flag} {name}: expected declared columns, of {', '.join(map(repr, known))}")
 
 
 def _numbers(text: str | None) -> Any:
@@ -149,19 +152,38 @@ def _numbers(text: str | None) -> Any:
 
 
 def _remark(curator: Curator) -> None:
-    """Say it where nothing keeps a budget."""
-    if curator.ledger is None:
+    """Say it where nothing keeps a budget, or a new name has one of its own."""
+    if curator.ledger is None or curator.name is None:
         note(UNRECORDED)
-    elif curator.ledger.limit(str(curator.name)) is None:
+        return
+    if curator.ledger.limit(curator.name) is None:
         note(f"note: {curator.name!r} has no limit, so nothing is ever refused; write --limit 1:1e-6 with --ledger")
+    others = [repr(name) for name in curator.ledger.datasets() if name != curator.name]
+    first = sum(entry.kind in SPENDS for entry in curator.ledger.history(curator.name)) == 1
+    if others and first:
+        note(
+            f"note: {curator.name!r} is new in this ledger, beside {', '.join(others)}; the same people must share one "
+            "name, for each name has a budget of its own; write --name"
+        )
 
 
-def _answer(estimator: Any, curator: Curator, out: Path) -> Answer:
+def _kept(text: str, place: Path) -> None:
+    """Write the model, which is paid for; elsewhere where this fails."""
+    try:
+        place.write_text(text, encoding="utf-8")
+    except OSError as error:
+        handle, other = tempfile.mkstemp(prefix="discreet-model-", suffix=".json")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        raise ValueError(
+            f"the model could not be written ({error.strerror}); it is fitted and paid for, and is kept in {other}"
+        ) from None
+
+
+def _answer(estimator: Any, curator: Curator, out: Path, columns: list[str], grid: Grid | None) -> Answer:
     promise, kind = estimator.guarantee_, type(estimator).__name__
     book, place = curator.ledger, curator.name
     left = None if book is None or place is None else str(book.remaining(place))
-    names = [*curator.columns, *curator.category_columns]
-    grid = found_in(estimator)
     return Answer(
         {
             "kind": kind,
@@ -169,7 +191,7 @@ def _answer(estimator: Any, curator: Curator, out: Path) -> Answer:
             "guarantee": promise,
             "unit": estimator.unit_,
             "releases": len(estimator.releases_),
-            "columns": names,
+            "columns": columns,
             "recorded": book is not None,
             "name": place,
             "left": left,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,48 +12,80 @@ from discreet.cli.answer import Grid
 __all__ = ["found_in"]
 
 MOST_COLUMNS = 12  # of which more would not stand beside each other
+NOTHING = 1e-9  # of the size that a number may have: rounding
 
 
 class Found(NamedTuple):
-    """Parameters with a row for each ``label``: numbers ``beside`` the columns, and a ``table`` of the columns."""
+    """Parameters with a row for each ``label``: numbers ``beside`` the columns, and a ``table`` of the columns.
+
+    In the table a number may be of the size of ``unit`` times the width of its column to the power ``power``.
+    """
 
     word: str
     labels: Sequence[Any]
     beside: dict[str, Any]
     table: Any
+    power: int = 1
+    unit: float = 1.0
 
 
-def found_in(estimator: Any) -> Grid | None:
-    """Return the parameters of a fitted model, a row for each component or class; None where they are too many."""
-    found = _parameters(estimator)
+def found_in(estimator: Any, widths: Mapping[str, float], target: str | None = None) -> Grid | None:
+    """Return the parameters of a fitted model, a row for each component or class; None where they are too many.
+
+    Components are numbered from 1, as in reports and pictures. What is 0 up to rounding is 0.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    widths : mapping of str to float
+        Of the declared bounds of each column of numbers.
+    target : str, optional
+        The column that is predicted.
+    """
+    found = _parameters(estimator, target, widths)
     names = [str(name) for name in getattr(estimator, "feature_names_in_", ())]
     names = [name for name in names if name not in getattr(estimator, "categories_", {})]
     if len(names) != found.table.shape[1] or len(names) > MOST_COLUMNS:
         return None
+    scales = [found.unit * widths[name] ** found.power for name in names]
     rows = [
-        (label, *(float(column[j]) for column in found.beside.values()), *map(float, found.table[j]))
+        (
+            label,
+            *(_rounded(column[j], found.unit) for column in found.beside.values()),
+            *map(_rounded, found.table[j], scales),
+        )
         for j, label in enumerate(found.labels)
     ]
     return Grid((found.word, *found.beside, *names), rows)
 
 
-def _parameters(estimator: Any) -> Found:
+def _rounded(value: Any, scale: float) -> float:
+    return 0.0 if abs(value) < NOTHING * scale else float(value)
+
+
+def _numbers(count: int) -> range:
+    return range(1, count + 1)
+
+
+def _parameters(estimator: Any, target: str | None, widths: Mapping[str, float]) -> Found:
     kind = type(estimator).__name__
     if kind in ("GaussianMixture", "TableMixture"):
         means = estimator.means_
-        return Found("component", range(len(means)), {"weight": estimator.weights_}, means)
+        return Found("component", _numbers(len(means)), {"weight": estimator.weights_}, means)
     if kind == "KMeans":
         centres = estimator.cluster_centers_
-        return Found("centre", range(len(centres)), {}, centres)
+        return Found("centre", _numbers(len(centres)), {}, centres)
     if kind == "PCA":
         axes = estimator.components_
-        return Found("axis", range(len(axes)), {"share": estimator.explained_variance_ratio_}, axes)
+        return Found("axis", _numbers(len(axes)), {"share": estimator.explained_variance_ratio_}, axes, power=0)
     if kind == "FactorAnalysis":
-        return Found("factor", range(len(estimator.components_)), {}, estimator.components_)
+        return Found("factor", _numbers(len(estimator.components_)), {}, estimator.components_)
     if kind == "GaussianClassifier":
         return Found("class", estimator.classes_.tolist(), {"share": estimator.priors_}, estimator.means_)
     coefficients, intercept = np.atleast_2d(estimator.coef_), {"intercept": np.atleast_1d(estimator.intercept_)}
     if kind == "LinearRegression":
-        return Found("coefficients", ["target"], intercept, coefficients)
+        assert target is not None
+        return Found("coefficients", [target], intercept, coefficients, -1, widths[target])
     classes = estimator.classes_.tolist()
-    return Found("in favour of", classes[1:] if len(classes) == 2 else classes, intercept, coefficients)
+    return Found("in favour of", classes[1:] if len(classes) == 2 else classes, intercept, coefficients, -1)

@@ -13,6 +13,7 @@ from discreet.cli.command import command
 from discreet.cli.files import new_file
 from discreet.cli.options import ModelFile, Overwrite
 from discreet.cli.printing import note, watched
+from discreet.cli.wording import as_flags
 
 __all__ = ["infer"]
 
@@ -55,7 +56,7 @@ def infer(
     if out is None:
         posterior = inferred(fitted, **sizes, progress=watched())
     else:
-        with new_file(out, overwrite=overwrite) as place:
+        with new_file(out, overwrite=overwrite, spared=[model]) as place:
             posterior = inferred(fitted, **sizes, progress=watched())
             _write(posterior, place, out.suffix.lower())
     return _answer(posterior, level, out)
@@ -76,14 +77,14 @@ def _answer(posterior: Any, level: float, out: Path | None) -> Answer:
                 "effective_draws": says.ess,
                 "divergences": says.divergences,
                 "draws": says.draws,
-                "complaints": says.complaints,
+                "complaints": [as_flags(complaint) for complaint in says.complaints],
             },
             "out": out,
         },
         [
             Grid(head, rows),
-            f"{says.draws} draws worth {says.ess:.0f} or more, R-hat {says.r_hat:.3f}, {says.divergences} divergences; "
-            + ("; ".join(says.complaints) or "the chains agree"),
+            f"{says.draws} draws worth {says.ess:.0f} or more, R-hat {says.r_hat:.3f}, {says.divergences} divergences"
+            + ("" if says.complaints else "; the chains agree"),  # complaints are notes already
             *([] if out is None else [f"draws written to {out}"]),
         ],
     )

@@ -9,7 +9,19 @@ from typing import Any
 
 import discreet
 
-__all__ = ["Kind", "KindName", "kind_of"]
+__all__ = ["MODELS", "Kind", "KindName", "kind_of"]
+
+MODELS = """\
+Models, their flags and the defaults (--steps: chosen from public numbers):
+  mixture          --components 1 --covariance full --method adaptive --steps
+    of categories  --components 1 --covariance full --steps --whole
+  kmeans           --clusters 8 --method adaptive --steps
+  factor-analysis  --components 1 --method auto
+  pca              --components (all) --method auto --scale (off)
+  classifier       --target --covariance full --method adaptive
+  logistic         --target --method objective --steps
+  svc              --target --method objective
+  regression       --target --method adaptive"""  # a test compares it with the estimators
 
 
 class KindName(StrEnum):

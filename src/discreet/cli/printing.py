@@ -24,18 +24,25 @@ def watched() -> bool:
 
 def note(text: str) -> None:
     """Write a message to standard error, apart from the answer."""
-    sys.stderr.write("\n".join(map(words, text.splitlines())) + "\n")
+    sys.stderr.write(_in_words(text) + "\n")
     sys.stderr.flush()
+
+
+def _in_words(text: str) -> str:
+    """Return text whose lines hold nothing that a terminal would obey."""
+    return "\n".join(map(words, text.split("\n")))
 
 
 def show(answer: Answer, *, as_json: bool = False) -> None:
     """Write an answer to standard output."""
+    if not answer.shown:
+        return
     if as_json:
         sys.stdout.write(json.dumps(plain(answer.data), indent=2, allow_nan=False) + "\n")
     elif sys.stdout.isatty():
         _on_terminal(answer)
     else:
-        parts = [_aligned(part) if isinstance(part, Grid) else part for part in answer.shown]
+        parts = [_aligned(part) if isinstance(part, Grid) else _in_words(part) for part in answer.shown]
         sys.stdout.write("\n\n".join(parts) + "\n")
     sys.stdout.flush()
 
@@ -46,7 +53,7 @@ def _on_terminal(answer: Answer) -> None:
         if isinstance(part, Grid):
             console.print(_table(part))
         else:
-            console.print(Text(part), soft_wrap=True)  # a line stays a line: it may be TOML to copy
+            console.print(Text(_in_words(part)), soft_wrap=True)  # a line stays a line: it may be TOML to copy
 
 
 def _table(grid: Grid) -> Table:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
+from discreet.arguments import probability
 from discreet.cli.answer import Answer, Grid, facts
+from discreet.cli.columns import check_columns
 from discreet.cli.command import command
 from discreet.cli.declared import declared_schema, limit_of, opened, usual_name
+from discreet.cli.limits import check_limit, on_trial
 from discreet.cli.options import (
     AtMost,
     Bounds,
@@ -25,7 +29,9 @@ from discreet.cli.options import (
     Unit,
     Where,
 )
+from discreet.cli.refusals import EXCEEDED
 from discreet.guarantees import Neighbors
+from discreet.records import Table, as_records
 
 __all__ = ["query"]
 
@@ -84,7 +90,9 @@ def query(
     level: Annotated[float, typer.Option("--level", help="Of the limits around each number.")] = 0.95,
     weights: Annotated[str | None, typer.Option("--weights", help="A declared column of weights.")] = None,
     step: Annotated[float | None, typer.Option("--step", help="Quantiles: what values are multiples of.")] = None,
-    q: Annotated[list[float] | None, typer.Option("--q", help="Which quantile. Repeatable.")] = None,
+    q: Annotated[
+        list[str] | None, typer.Option("--q", help="Which quantile, or several: 0.25,0.5. Repeatable.")
+    ] = None,
     bins: Annotated[int | None, typer.Option("--bins", help="Of a histogram of numbers.")] = None,
     trim: Annotated[
         float | None, typer.Option("--trim", help="Of a trimmed mean: the share left out at an end.")
@@ -104,26 +112,45 @@ def query(
 ) -> Answer:
     """Ask a statistical database. Every answer has noise, and is recorded in the ledger before it is given.
 
-    The first question needs --limit, the budget of the data set; afterwards the ledger has it.
+    The first question needs --limit, the budget of the data set; afterwards the ledger has it. What is refused leaves
+    no trace, and neither does --preview, which ends with code 3 where the budget does not admit the question.
     """
     from discreet.database import StatisticalDatabase
 
-    flags = {"by": by, "weights": weights, "step": step, "q": q, "bins": bins, "trim": trim, "loose": loose or None}
-    arguments = _arguments(statistic, columns or [], level, flags | {"method": method})
-    database = StatisticalDatabase(
-        opened(data, table),
-        schema=declared_schema(schema, bounds, classes, unit, max_rows),
-        budget=limit_of(limit, neighbors),
-        neighbors=neighbors,
-        ledger=ledger,
-        name=name or usual_name(data, table),
-        at_most=at_most,
-    )
-    spending = {"where": where, "epsilon": epsilon, "share": share}
+    probability("level", level)  # before anything is spent
+    flags = {"by": by, "weights": weights, "step": step, "q": _levels(q), "bins": bins, "trim": trim}
+    arguments = _arguments(statistic, columns or [], level, flags | {"loose": loose or None, "method": method})
+    arguments |= {"where": where, "epsilon": epsilon, "share": share}
+    declared, budget = declared_schema(schema, bounds, classes, unit, max_rows), limit_of(limit, neighbors)
+    check_columns(declared, columns or [], numbers=statistic is not Statistic.HISTOGRAM, by=by, weights=weights)
+    called, place = name or usual_name(data, table), opened(data, table)
+    in_force = check_limit(ledger, called, limit, budget)
+    if not in_force and budget is None:
+        raise ValueError(f"--ledger {ledger}: it has no limit for {called!r} yet; write --limit 1:1e-6 the first time")
+    rows = as_records(place if isinstance(place, Table) else Table(place), schema=declared)
+
+    def database(book: Any) -> Any:
+        return StatisticalDatabase(rows, budget=budget, neighbors=neighbors, ledger=book, name=called, at_most=at_most)
+
     asked = str(statistic).replace("-", "_")
-    if preview:
-        return _priced(database.preview(getattr(database.draft, asked)(**arguments, **spending)))
-    return _replied(getattr(database, asked)(**arguments, **spending), level)
+    with nullcontext(ledger) if in_force else on_trial(ledger, called) as book:
+        tried = database(book)
+        pricing = None if in_force and not preview else tried.preview(getattr(tried.draft, asked)(**arguments))
+        if pricing is not None and preview:
+            return _priced(pricing)
+        if pricing is None or not pricing.admitted:
+            return _replied(getattr(tried, asked)(**arguments), level)  # which refuses what is not admitted
+    return _replied(getattr(database(ledger), asked)(**arguments), level)
+
+
+def _levels(texts: list[str] | None) -> list[float] | None:
+    """Return numbers from flags that have one each, or several that commas separate."""
+    try:
+        return None if texts is None else [float(one) for text in texts for one in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(
+            f"{', '.join(texts or [])!r}: expected numbers; write --q 0.25,0.5", param_hint="--q"
+        ) from None
 
 
 def _arguments(statistic: Statistic, columns: list[str], level: float, flags: dict[str, Any]) -> dict[str, Any]:
@@ -176,6 +203,7 @@ def _priced(pricing: Any) -> Answer:
                 }
             )
         ],
+        code=0 if pricing.admitted else EXCEEDED,
     )
 
 

@@ -1,7 +1,8 @@
 """Errors at the boundary: which words are shown, and with which code a command ends.
 
 The words of an error are shown where the library's own code wrote them: the error was raised by a ``raise`` statement
-in a module of ``discreet``, whose rooms promise that no row is in it. Other words, those of a parser, a database or
+in a module of ``discreet``, whose rooms promise that no row is in it; with flags in the place of arguments
+(``wording``). Other words, those of a parser, a database or
 ``float``, may quote a row. Then only the type is told. The operating system's errors say which file, and no more.
 """
 
@@ -10,6 +11,8 @@ from __future__ import annotations
 import dis
 from types import TracebackType
 
+from discreet.cli.wording import as_flags
+from discreet.cli.would_fit import exceeded_in_words
 from discreet.ledger import BudgetExceeded
 
 __all__ = ["EXCEEDED", "FAILED", "code_for", "message_for"]
@@ -39,8 +42,10 @@ def message_for(error: Exception) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("discreet"):
         library = error.name.partition(".")[0]
         return f"this needs {library}, which is not installed: pip install 'discreet[{EXTRAS.get(library, 'all')}]'"
+    if isinstance(error, BudgetExceeded):
+        return as_flags(exceeded_in_words(error))
     if _written_here(error.__traceback__):
-        return str(error)
+        return as_flags(str(error))
     if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return f"{type(error).__name__}: {UNKNOWN}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import numpy as np
 import typer
@@ -30,7 +31,9 @@ Columns = Mapping[str, NDArray[Any]]
 def sample(
     model: ModelFile,
     rows: Annotated[int, typer.Option("--rows", min=1, help="How many.")],
-    out: Annotated[Path, typer.Option("--out", help="A file that ends with .csv or .parquet.")],
+    out: Annotated[
+        Path, typer.Option("--out", help="A file that ends with .csv or .parquet; - for CSV on standard output.")
+    ],
     clip: Annotated[
         bool, typer.Option("--clip", help="Move numbers into the declared bounds; Gaussians go beyond them.")
     ] = False,
@@ -45,10 +48,13 @@ def sample(
             f"{model.name!r} holds a {type(fitted).__name__}, which has no rows to draw; expected one that discreet "
             f"fit made with {', '.join(SAMPLED)}"
         )
+    if str(out) == "-":
+        _write_csv(sys.stdout, _blocks(fitted, rows, clip))
+        return Answer({}, [])
     write = {".csv": _to_csv, ".parquet": _to_parquet}.get(out.suffix.lower())
     if write is None:
         raise typer.BadParameter(f"{out.name!r}: expected a name that ends with .csv or .parquet", param_hint="--out")
-    with new_file(out, overwrite=overwrite) as place:
+    with new_file(out, overwrite=overwrite, spared=[model]) as place:
         names = write(place, _with_progress(_blocks(fitted, rows, clip), rows))
     promise = fitted.guarantee_
     return Answer(
@@ -79,14 +85,19 @@ def _columns(fitted: Any, drawn: Any, clip: bool) -> Columns:
 
 
 def _to_csv(place: Path, blocks: Iterator[Columns]) -> list[str]:
-    names: list[str] = []
     with place.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        for block in blocks:
-            if not names:
-                names = list(block)
-                writer.writerow(names)
-            writer.writerows(zip(*(column.tolist() for column in block.values()), strict=True))
+        return _write_csv(file, blocks)
+
+
+def _write_csv(file: TextIO, blocks: Iterator[Columns]) -> list[str]:
+    names: list[str] = []
+    writer = csv.writer(file, lineterminator="\n")
+    for block in blocks:
+        if not names:
+            names = list(block)
+            writer.writerow(names)
+        writer.writerows(zip(*(column.tolist() for column in block.values()), strict=True))
+    file.flush()
     return names
 
 

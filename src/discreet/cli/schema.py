@@ -18,6 +18,7 @@ from discreet.cli.command import command
 from discreet.cli.declared import opened, read_schema
 from discreet.cli.files import new_file
 from discreet.cli.options import Data, Overwrite, TableName
+from discreet.cli.wording import listed
 from discreet.records import Category, Number, Schema, Table
 from discreet.records.duckdb_engine import CSV_SUFFIXES
 
@@ -25,6 +26,7 @@ __all__ = ["check", "commands", "init"]
 
 NUMBER = "# low =\n# high ="
 VALUES = '# values = ["", ""]'
+GAPS = '# missing = "fill"\n# fill ='
 FIELDS = {
     "integer": NUMBER,
     "float": NUMBER,
@@ -36,7 +38,8 @@ FIELDS = {
 HEAD = """\
 # The columns of a table, to fill in from a code book or from what they mean, never from the rows: what stands here is
 # public. Numbers need low and high, categories their values. Take away the # of a line to use it, and take out columns
-# that nobody shall ask about: what is not declared is not read.
+# that nobody shall ask about: what is not declared is not read. A row with a gap in a column that is asked about is
+# left out, unless missing = "fill" and fill say what stands in a gap.
 
 # Where one person has several rows: the column that says whose row it is, and how many of them count.
 # unit = ""
@@ -67,7 +70,7 @@ def init(
     text = HEAD + "".join(_entry(name, kind) for name, kind in types.items())
     shown = text.rstrip("\n")
     if out is not None:
-        with new_file(out, overwrite=overwrite) as place:
+        with new_file(out, overwrite=overwrite, spared=[data]) as place:
             place.write_text(text, encoding="utf-8")
         shown = f"{out}: fill in what is public, then: discreet schema check {out}"
     columns = [{"name": name, "type": kind} for name, kind in types.items()]
@@ -110,16 +113,14 @@ def _stated_types(data: str, table: str | None) -> Mapping[str, str]:
 def _entry(name: str, kind: str) -> str:
     head = Schema({name: Number(0, 1)}).to_toml().splitlines()[0]  # quoted as TOML wants it
     stated = "" if kind == "unknown" else f"  # {kind}"
-    return f"\n{head}{stated}\n{FIELDS.get(kind, FIELDS['unknown'])}\n"
+    return f"\n{head}{stated}\n{FIELDS.get(kind, FIELDS['unknown'])}\n{GAPS}\n"
 
 
 def _check_names(schema: Schema, known: list[str]) -> None:
     wanted = [*schema.names, *([] if schema.unit is None else [schema.unit])]
     missing = [name for name in wanted if name not in known]
     if missing:
-        raise ValueError(
-            f"not in the data: {', '.join(map(repr, missing))}; expected some of {', '.join(map(repr, known))}"
-        )
+        raise ValueError(f"not in the data: {listed(missing)}; expected some of {listed(known)}")
 
 
 def _gaps(fill: object) -> str:

@@ -19,7 +19,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -33,12 +33,13 @@ from discreet.arguments import positive, probability
 from discreet.door import Curator, Schedule
 from discreet.door.words import promise_in_words
 from discreet.em import Step
+from discreet.estimators.bounds import listed, selected, space_of
 from discreet.estimators.persistence import Persistent
 from discreet.estimators.shown import Shown
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.models.method import Found, Method
 from discreet.noise import Bits, NotPrivateWarning, SeededBits
-from discreet.records import Ball, Box, Records, Table, as_records, check_finite
+from discreet.records import Ball, Box, Number, Records, Schema, Table, as_records, check_finite
 
 __all__ = ["PrivateEstimator", "RowTransformer"]
 
@@ -94,6 +95,8 @@ class PrivateEstimator(Shown, Persistent, BaseEstimator):  # type: ignore[misc]
             curator = X
             if relation not in (None, curator.neighbors):
                 raise ValueError(f"neighbors={self.neighbors!r}: expected None, or the curator's {curator.neighbors}")
+            if isinstance(self.bounds, Mapping) and tuple(self.bounds) != tuple(curator.columns):
+                raise ValueError(f"bounds={self.bounds!r}: expected None, or bounds of {listed(curator.columns)}")
         else:
             curator = self._enclosed(X, relation or Neighbors.REPLACE_ONE)
         if curator.space is None:
@@ -110,12 +113,7 @@ class PrivateEstimator(Shown, Persistent, BaseEstimator):  # type: ignore[misc]
         return self._declared().for_columns(space.dimension) == space
 
     def _declared(self) -> Box | Ball:
-        if not isinstance(self.bounds, Box | Ball):
-            raise ValueError(
-                f"bounds={self.bounds!r}: expected declared bounds, never taken from the rows; write for example "
-                "bounds=Box(low=[0, 40], high=[120, 250]) or bounds=Ball(radius=10)"
-            )
-        return self.bounds
+        return space_of(self.bounds)
 
     def _enclosed(self, X: Any, neighbors: Neighbors) -> Curator:
         if isinstance(X, Records):
@@ -123,11 +121,14 @@ class PrivateEstimator(Shown, Persistent, BaseEstimator):  # type: ignore[misc]
         space = self._declared()
         dask = sys.modules.get("dask")  # whoever has a Dask collection has imported it
         if isinstance(X, str | os.PathLike | Table) or (dask is not None and dask.is_dask_collection(X)):
+            if isinstance(self.bounds, Mapping):
+                columns = {name: Number(*pair) for name, pair in self.bounds.items()}
+                return Curator(X, schema=Schema(columns), neighbors=neighbors)
             return Curator(X, space=space, neighbors=neighbors)
         if is_array_api_obj(X) and not is_numpy_array(X):
             check_finite(X)
             return Curator(as_records(X, space=space, missing="fill"), neighbors=neighbors)
-        rows = self._validated(X)
+        rows = self._validated(selected(X, self.bounds))
         # Every row is complete, so there is nothing to fill; but thus it is declared that none is dropped.
         records = as_records(rows, space=space.for_columns(rows.shape[1]), missing="fill")
         return Curator(records, neighbors=neighbors)
@@ -188,6 +189,8 @@ class PrivateEstimator(Shown, Persistent, BaseEstimator):  # type: ignore[misc]
     def _rows(self, X: Any) -> NDArray[np.float64]:
         """Return rows to predict or to score, checked as scikit-learn does."""
         check_is_fitted(self)
+        if hasattr(X, "columns"):
+            X = selected(X, self.bounds)  # as in fit
         rows: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
         return rows
 

@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import choice, integer
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator, RowTransformer
+from discreet.estimators.bounds import Bounds
 from discreet.guarantees import Neighbors
 from discreet.models.adaptive import Adaptive
 from discreet.models.components import Components
 from discreet.models.factors import Factors
 from discreet.models.method import Method
 from discreet.models.one_release import OneRelease
-from discreet.records import Ball, Box
 
 __all__ = ["FactorAnalysis"]
 
@@ -40,7 +40,7 @@ class FactorAnalysis(ClassNamePrefixFeaturesOutMixin, RowTransformer, DensityMix
         How many factors.
     epsilon, delta : float
         The promise.
-    bounds : Box or Ball
+    bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie; see ``GaussianMixture``.
     method : str
         ``"one-release"``: moments in the declared bounds, measured once; for any number of columns. ``"adaptive"``:
@@ -81,7 +81,7 @@ class FactorAnalysis(ClassNamePrefixFeaturesOutMixin, RowTransformer, DensityMix
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
-        bounds: Box | Ball | None = None,
+        bounds: Bounds | None = None,
         method: str = "auto",
         center: str = "private",
         neighbors: Neighbors | str | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import choice, integer, positive
 from discreet.door import Curator
+from discreet.estimators.bounds import Bounds, listed
 from discreet.estimators.gaussian_mixture import full_covariances, shaped_covariances
-from discreet.estimators.labelled import LabelledEstimator, listed, sorted_places
+from discreet.estimators.labelled import LabelledEstimator, sorted_places
 from discreet.guarantees import Guarantee, LaplaceLoss, Neighbors
 from discreet.models.adaptive_classes import AdaptiveClasses
 from discreet.models.bayes_error import BayesErrorBound, ParameterNoise, bayes_error_bound
@@ -50,7 +51,7 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
     ----------
     epsilon, delta : float
         The promise. ``method="xi2011"`` spends ε alone: its promise has δ = 0, whatever ``delta`` is.
-    bounds : Box, or mapping of str to (low, high)
+    bounds : Box, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie, in their own units; rows outside are moved to the border, here and in
         predictions. Never taken from the data. With a mapping only these columns of a data frame or a file are used.
         None with a ``Curator`` or ``Records``, which have their own.
@@ -120,7 +121,7 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
-        bounds: Box | Mapping[str, tuple[float, float]] | None = None,
+        bounds: Bounds | None = None,
         classes: Sequence[str | int | bool] | str | None = None,
         covariance_type: str = "full",
         method: str = "adaptive",

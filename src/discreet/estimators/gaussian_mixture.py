@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import choice, integer
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.bounds import Bounds
 from discreet.guarantees import Neighbors
 from discreet.guarantees.composing import METHODS as COMPOSITIONS
 from discreet.models.adaptive import Adaptive
@@ -24,7 +25,6 @@ from discreet.models.method import Method
 from discreet.models.paper import Paper
 from discreet.models.prior import Prior
 from discreet.models.selection import SCORING, Selected
-from discreet.records import Ball, Box
 
 __all__ = ["GaussianMixture"]
 
@@ -46,7 +46,7 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         How many Gaussians; of several numbers the best is chosen privately, within the same promise.
     epsilon, delta : float
         The promise.
-    bounds : Box or Ball
+    bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie, in their own units; rows outside are moved to the border. Never taken from the
         data. None with a ``Curator`` or ``Records``, which have their own.
     covariance_type : str
@@ -107,7 +107,7 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
-        bounds: Box | Ball | None = None,
+        bounds: Bounds | None = None,
         covariance_type: str = "full",
         method: str = "adaptive",
         n_steps: int | None = None,

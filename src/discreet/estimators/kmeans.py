@@ -13,12 +13,12 @@ from sklearn.metrics.pairwise import euclidean_distances
 from discreet.arguments import choice, integer
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator, RowTransformer
+from discreet.estimators.bounds import Bounds
 from discreet.guarantees import Neighbors
 from discreet.models.components import Components
 from discreet.models.kmeans import adaptive_kmeans
 from discreet.models.lloyd import DPLloyd, lloyd_steps, lloyd_weights
 from discreet.models.method import Method
-from discreet.records import Ball, Box
 
 __all__ = ["KMeans"]
 
@@ -45,7 +45,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
         How many centres, at most 1000.
     epsilon, delta : float
         The promise. With few columns ``"adaptive"`` spends ε alone and leaves δ.
-    bounds : Box or Ball
+    bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie, in their own units; rows outside are moved to the border. Never taken from the
         data. None with a ``Curator`` or ``Records``, which have their own.
     method : str
@@ -99,7 +99,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
-        bounds: Box | Ball | None = None,
+        bounds: Bounds | None = None,
         method: str = "adaptive",
         n_steps: int | None = None,
         composition: str = "zcdp",

@@ -17,7 +17,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from discreet.door import Curator
 from discreet.estimators.base import behind_a_door
-from discreet.estimators.targeted import TargetedEstimator, apart, is_stored, listed, unlike
+from discreet.estimators.bounds import listed, selected
+from discreet.estimators.targeted import TargetedEstimator, apart, is_stored, unlike
 from discreet.records import Category, Number, Records, Schema, Space, as_records
 from discreet.records.cells import category_key
 
@@ -47,7 +48,7 @@ class Labelled(NamedTuple):
 
 
 class LabelledEstimator(TargetedEstimator):
-    """An estimator with ``classes``, whose ``bounds`` may be by name."""
+    """An estimator with ``classes``."""
 
     _holds, _for_example = "labels", "diagnosis"
 
@@ -107,7 +108,7 @@ class LabelledEstimator(TargetedEstimator):
             raise ValueError("requires y to be passed, but the target y is None; write fit(X, y) with a label a row")
         if self.classes is None:
             self._category()  # raises
-        rows = self._checked_rows(self._selected(X))
+        rows = self._checked_rows(selected(X, self.bounds))
         if getattr(np.asarray(y), "dtype", np.dtype(object)).kind == "c":
             raise ValueError("y holds complex numbers: expected labels")  # scikit-learn's own error would show them
         values, codes = self._codes(column_or_1d(y, warn=True))

@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import choice
 from discreet.door import Curator
 from discreet.estimators.base import behind_a_door
-from discreet.estimators.targeted import TargetedEstimator, apart, declared_number, is_stored, listed, unlike
+from discreet.estimators.bounds import Bounds, listed, selected
+from discreet.estimators.targeted import TargetedEstimator, apart, declared_number, is_stored, unlike
 from discreet.guarantees import Neighbors
 from discreet.models.method import Method
 from discreet.models.regression import AdaptiveMoments, UnitMoments
@@ -46,7 +47,7 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
     ----------
     epsilon, delta : float
         The promise, for the whole fit.
-    bounds : Box, or mapping of str to (low, high)
+    bounds : Box, (low, high), one such pair a column, or mapping of str to pairs
         Where the features are declared to lie, in their own units; rows outside are moved to the border. Never taken
         from the data. With a mapping only these columns of a data frame or a file are used. None with a ``Curator`` or
         ``Records``, which have their own.
@@ -112,7 +113,7 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
-        bounds: Box | Mapping[str, tuple[float, float]] | None = None,
+        bounds: Bounds | None = None,
         target_bounds: tuple[float, float] | None = None,
         method: str = "adaptive",
         fit_intercept: bool = True,
@@ -250,7 +251,7 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None; write fit(X, y) with a number a row")
         target = self._target("fill")
-        rows = self._checked_rows(self._selected(X))
+        rows = self._checked_rows(selected(X, self.bounds))
         values = _numbers_of(y)
         check_consistent_length(rows, values)
         columns, names = self._owned_columns(rows)

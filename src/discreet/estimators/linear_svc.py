@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from discreet.arguments import positive
+from discreet.estimators.bounds import Bounds
 from discreet.estimators.linear_classifier import LinearClassifier
 from discreet.guarantees import Neighbors
 from discreet.models.margin_losses import HuberHinge, MarginLoss
-from discreet.records import Ball, Box
 
 __all__ = ["LinearSVC"]
 
@@ -27,7 +27,7 @@ class LinearSVC(LinearClassifier):
     ----------
     epsilon, delta : float
         The promise. ``method="objective-2011"`` spends ε alone.
-    bounds : Box, Ball, or mapping of str to (low, high)
+    bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie, in their own units. Never taken from the data. None with a ``Curator`` or
         ``Records``, which have their own.
     classes : sequence of str, int or bool, or "public"
@@ -72,7 +72,7 @@ class LinearSVC(LinearClassifier):
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
-        bounds: Box | Ball | Mapping[str, tuple[float, float]] | None = None,
+        bounds: Bounds | None = None,
         classes: Sequence[str | int | bool] | str | None = None,
         method: str = "objective",
         width: float = 0.5,

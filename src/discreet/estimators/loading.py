@@ -12,7 +12,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
-from discreet.arguments import choice
 from discreet.estimators.base import PrivateEstimator
 
 __all__ = ["KINDS", "load_model"]
@@ -55,14 +54,18 @@ def load_model(path: str | os.PathLike[str]) -> PrivateEstimator:
     (2, 1)
     """
     place = Path(path)
+    if place.exists() and not place.is_file():
+        raise ValueError(f"{place.name!r}: expected a file of JSON")  # a device may have no end
     try:
         values: Any = json.loads(place.read_text(encoding="utf-8"))
-    except ValueError:  # of JSON and of UTF-8; their words would show the file, whatever it is
+    except (ValueError, RecursionError):  # of JSON and of UTF-8; their words would show the file, whatever it is
         values = None
     if not isinstance(values, dict) or "kind" not in values:
         raise ValueError(
             f"{place.name!r}: expected a fitted model as JSON, as model.to_json() and discreet fit write it"
         )
-    kind = choice("kind", values["kind"], KINDS)
+    kind = values["kind"]
+    if not isinstance(kind, str) or kind not in KINDS:  # which is not shown: the file may be anything
+        raise ValueError(f"{place.name!r}: expected a model of one of the kinds {', '.join(KINDS)}")
     estimator = getattr(import_module(f"discreet.estimators.{KINDS[kind]}"), kind)
     return cast(PrivateEstimator, estimator.from_dict(values))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy.special import expit, log_expit, log_softmax, logsumexp
 
 from discreet.arguments import integer
 from discreet.door import Curator
+from discreet.estimators.bounds import Bounds
 from discreet.estimators.linear_classifier import LinearClassifier
 from discreet.guarantees import Neighbors
 from discreet.models.functional import Functional
@@ -19,7 +20,6 @@ from discreet.models.linear_scores import LinearScores
 from discreet.models.margin_gradients import MarginGradient
 from discreet.models.margin_losses import Logistic, MarginLoss
 from discreet.models.method import Method
-from discreet.records import Ball, Box
 
 __all__ = ["LogisticRegression"]
 
@@ -38,7 +38,7 @@ class LogisticRegression(LinearClassifier):
     ----------
     epsilon, delta : float
         The promise. ``method="objective-2011"`` spends ε alone: its promise has δ = 0, whatever ``delta`` is.
-    bounds : Box, Ball, or mapping of str to (low, high)
+    bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie, in their own units: each column between two numbers, or all of them together
         within a radius. Rows outside are moved to the border for the fit. Never taken from the data. With a mapping
         only these columns of a data frame or a file are used. None with a ``Curator`` or ``Records``, which have their
@@ -118,7 +118,7 @@ class LogisticRegression(LinearClassifier):
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
-        bounds: Box | Ball | Mapping[str, tuple[float, float]] | None = None,
+        bounds: Bounds | None = None,
         classes: Sequence[str | int | bool] | str | None = None,
         method: str = "objective",
         C: float | None = None,

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import choice, integer
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator, RowTransformer
+from discreet.estimators.bounds import Bounds
 from discreet.guarantees import Neighbors
 from discreet.models.adaptive import Adaptive
 from discreet.models.components import Components
@@ -22,7 +23,7 @@ from discreet.models.method import Method
 from discreet.models.one_release import OneRelease
 from discreet.models.principal import Principal
 from discreet.models.sulq import Sulq
-from discreet.records import Ball, Box
+from discreet.records import Box
 
 __all__ = ["PCA"]
 
@@ -45,7 +46,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  #
         How many components; a share in (0, 1) of the variance that they shall explain; None for all.
     epsilon, delta : float
         The promise.
-    bounds : Box or Ball
+    bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie; see ``GaussianMixture``.
     method : str
         - ``"adaptive"``: a covariance in some rounds, each in the coordinates of the one before.
@@ -99,7 +100,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  #
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
-        bounds: Box | Ball | None = None,
+        bounds: Bounds | None = None,
         method: str = "auto",
         center: str | None = None,
         scale_by_bounds: bool = False,

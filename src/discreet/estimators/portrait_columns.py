@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.records import Ball, Space
 
-__all__ = ["chosen_columns", "columns_of", "declared_bounds"]
+__all__ = ["all_declared_bounds", "chosen_columns", "columns_of", "declared_bounds"]
 
 Array = NDArray[np.float64]
 
@@ -25,15 +25,20 @@ def columns_of(model: Any) -> list[str]:
 
 def declared_bounds(model: Any) -> Array:
     """Return (low, high) of each numeric column as declared, shape (d, 2)."""
-    declared, names = model.releases_[0].declared, columns_of(model)
+    names, bounds = columns_of(model), all_declared_bounds(model)
+    if len(bounds) == len(names):
+        return bounds
+    everything = list(model.releases_[0].declared["columns"])
+    return np.asarray(bounds[[everything.index(name) for name in names]])  # all but a target
+
+
+def all_declared_bounds(model: Any) -> Array:
+    """Return (low, high) of each declared column of numbers, a regression's target among them."""
+    declared = model.releases_[0].declared
     space = Space.from_dict(declared["space"]).for_columns(len(declared["columns"]))
     if isinstance(space, Ball):
-        bounds = np.asarray(space.center)[:, None] + space.radius * np.array([-1.0, 1.0])
-    else:
-        bounds = np.stack([np.asarray(space.low), np.asarray(space.high)], axis=1)  # type: ignore[attr-defined]
-    if len(bounds) == len(names):
-        return np.asarray(bounds)
-    return np.asarray(bounds[[list(declared["columns"]).index(name) for name in names]])  # all but a target
+        return np.asarray(np.asarray(space.center)[:, None] + space.radius * np.array([-1.0, 1.0]))
+    return np.stack([np.asarray(space.low), np.asarray(space.high)], axis=1)  # type: ignore[attr-defined]
 
 
 def chosen_columns(model: Any, columns: Sequence[str | int] | None, most: int, default: Sequence[int]) -> list[int]:

@@ -29,9 +29,11 @@ from discreet.pictures import (
     SampleOverDensity,
     Scree,
     Shares,
+    SyntheticRows,
 )
 from discreet.pictures.labels import number
 from discreet.pictures.pairs import MOST_PAIRED
+from discreet.pictures.statistic_names import statistic_names
 
 __all__ = ["portrait", "portraits_of"]
 
@@ -78,10 +80,11 @@ def _apart(found: Components) -> list[int]:
 
 
 def _seen(model: Any) -> dict[str, Any]:
-    """Return what one of the Gaussians is, and their names."""
+    """Return what one of the Gaussians is, their names, and whether rows are moved into the bounds."""
     if hasattr(model, "priors_"):
-        return {"what": "class", "labels": [str(label) for label in model.classes_]}
-    return {"what": "component", "labels": [str(k + 1) for k in range(len(_gaussians(model).weights))]}
+        return {"what": "class", "labels": [str(label) for label in model.classes_], "cut": False}
+    labels = [str(k + 1) for k in range(len(_gaussians(model).weights))]
+    return {"what": "component", "labels": labels, "cut": hasattr(model, "cells_")}
 
 
 def _components(model: Any, columns: Sequence[str | int] | None) -> Picture:
@@ -205,15 +208,20 @@ def _sample(model: Any, columns: Sequence[str | int] | None) -> Picture:
     j = chosen_columns(model, columns, 2, sorted(_apart(found)[:2]))
     drawn = model.sample(DRAWN, random_state=0)
     rows = drawn[0] if isinstance(drawn, tuple) else drawn
-    if isinstance(rows, dict):
-        rows = np.stack([np.asarray(rows[name], dtype=np.float64) for name in names], axis=1)
+    shown, bounds = (names[j[0]], names[j[1]]), declared_bounds(model)[j]
+    if isinstance(
+        rows, dict
+    ):  # a table's, which were moved into bounds and cells: the Gaussians' density is not theirs
+        return SyntheticRows(
+            np.stack([np.asarray(rows[name], dtype=np.float64) for name in shown], axis=1), shown, bounds
+        )
     parts = (found.weights, found.means[:, j], found.covariances[:, j][:, :, j])
-    return SampleOverDensity(rows[:, j], *parts, (names[j[0]], names[j[1]]), declared_bounds(model)[j])
+    return SampleOverDensity(rows[:, j], *parts, shown, bounds)
 
 
 def _noise(model: Any, _: Any) -> Picture:
     """Return the noise of each part of each question; of several releases of one the middle of them."""
-    found: dict[str, list[tuple[float, float, str]]] = {}
+    found: dict[tuple[str, str], list[tuple[float, float, str]]] = {}
     for release in model.releases_:
         if release.law is None:
             continue
@@ -222,12 +230,13 @@ def _noise(model: Any, _: Any) -> Picture:
             if part.weight:
                 noise = part.shown(np.full(part.size, deviation))
                 sizes = [float(np.sqrt(np.mean(numbers**2))) for numbers in (noise, release[name])]
-                label = f"{release.query}: {name}"
-                found.setdefault(label, []).append((sizes[0], sizes[1], type(release.law).__name__))
+                found.setdefault((release.query, name), []).append((sizes[0], sizes[1], type(release.law).__name__))
     if not found:
         raise ValueError("what='noise': expected releases with a noise law; this model has none")
     noises, values = (np.array([np.median([one[i] for one in each]) for each in found.values()]) for i in (0, 1))
-    return NoiseShares(list(found), noises, values, [each[0][2] for each in found.values()])
+    declared = model.releases_[0].declared
+    names = statistic_names(list(found), declared["columns"], declared.get("category_columns") or ())
+    return NoiseShares(names, noises, values, [each[0][2] for each in found.values()])
 
 
 PORTRAITS: dict[str, Callable[[Any, Sequence[str | int] | None], Picture]] = {

@@ -51,6 +51,8 @@ class Shown:
         columns: Sequence[str | int] | None = None,
         posterior: Any = None,
         private_rows: Any = None,
+        file: str | None = None,
+        overwrite: bool = False,
     ) -> Any:
         """Return a report as one HTML file that needs no network: promise, model, noise, and how to verify them.
 
@@ -69,6 +71,10 @@ class Shown:
         private_rows : array, data frame, or (X, y), optional
             The rows themselves, to compare with what would be found without privacy. **A report with it is not
             private**: it says so in large letters, and must not be published.
+        file : str, optional
+            The model's own file, for the code that verifies the promise; by default ``model.json``.
+        overwrite : bool
+            Whether a file that is at ``path`` already may be replaced.
 
         Returns
         -------
@@ -78,9 +84,8 @@ class Shown:
         # The room of reports is below this one. A model is where people look for its report, so this is asked for by
         # name, when it is first wanted.
         write = import_module("discreet.report").write_report
-        return write(
-            self, path, ledger=ledger, name=name, columns=columns, posterior=posterior, private_rows=private_rows
-        )
+        about = {"ledger": ledger, "name": name, "columns": columns, "posterior": posterior, "file": file}
+        return write(self, path, private_rows=private_rows, overwrite=overwrite, **about)
 
     def _promise_html(self) -> str:
         """Return a line with the promise, for a notebook; nothing before there is one."""
@@ -93,11 +98,24 @@ class Shown:
         return LINE.format(colour="#d55e00" if guarantee is None else "#0072b2", text=escape(text))
 
     def _repr_html_inner(self) -> str:
-        return str(super()._repr_html_inner()) + self._promise_html()  # type: ignore[misc]
+        drawn = _asked(super(), "_repr_html_inner")
+        return (drawn if isinstance(drawn, str) else f"<pre>{escape(repr(self))}</pre>") + self._promise_html()
 
     def _repr_mimebundle_(self, **arguments: Any) -> dict[str, str]:
-        """Return scikit-learn's diagram with the promise below it."""
-        bundle: dict[str, str] = super()._repr_mimebundle_(**arguments)  # type: ignore[misc]
-        if "text/html" in bundle:
+        """Return scikit-learn's diagram with the promise below it; the text alone where there is no diagram."""
+        found = _asked(super(), "_repr_mimebundle_", **arguments)
+        bundle = dict(found) if isinstance(found, dict) else {"text/plain": repr(self)}
+        if isinstance(bundle.get("text/html"), str):
             bundle["text/html"] += self._promise_html()
         return bundle
+
+
+def _asked(parent: Any, name: str, **arguments: Any) -> Any:
+    """Return what a method of scikit-learn's says that is not public; None where it is gone or has changed.
+
+    A notebook asks for it when a cell ends, and a model that cannot be drawn is still to be shown.
+    """
+    try:
+        return getattr(parent, name)(**arguments)
+    except (AttributeError, TypeError, ValueError, ImportError):
+        return None

@@ -1,7 +1,7 @@
 """Rows with a target among their columns: what classifiers and regressions share of opening what a user hands over.
 
-The target is given beside the rows, or is the name of one of their columns. Bounds may be by name; then only the
-columns that they name, and the target, are used.
+The target is given beside the rows, or is the name of one of their columns. Where bounds are by name, only the columns
+that they name, and the target, are used.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
 
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.bounds import listed
 from discreet.guarantees import Neighbors
 from discreet.records import Ball, Box, Number, Records, Table, check_finite
 from discreet.records.opening import stored_names
 
-__all__ = ["TargetedEstimator", "apart", "declared_number", "is_stored", "listed", "unlike"]
+__all__ = ["TargetedEstimator", "apart", "declared_number", "is_stored", "unlike"]
 
 
 class TargetedEstimator(PrivateEstimator):
-    """An estimator of a target, whose ``bounds`` may be by name.
+    """An estimator of a target.
 
     Attributes
     ----------
@@ -54,15 +55,6 @@ class TargetedEstimator(PrivateEstimator):
         """Return rows that have their declarations behind a door, under the relation that was asked for."""
         relation = Neighbors.REPLACE_ONE if self.neighbors is None else Neighbors.of(self.neighbors)
         return held if isinstance(held, Curator) else Curator(held, neighbors=relation)
-
-    def _declared(self) -> Box | Ball:
-        """Return the bounds; a mapping of columns as the box that it says."""
-        if not isinstance(self.bounds, Mapping):
-            return super()._declared()
-        pairs = list(self.bounds.values())
-        if not pairs or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
-            raise ValueError(f"bounds={self.bounds!r}: expected (low, high) for each column; write {{'age': (0, 120)}}")
-        return Box(low=[pair[0] for pair in pairs], high=[pair[1] for pair in pairs])
 
     def _agrees(self, space: Box | Ball) -> bool:
         """Return whether rows are declared as they are here, or are in the box around a ball that clips them."""
@@ -97,23 +89,6 @@ class TargetedEstimator(PrivateEstimator):
         columns = [f"x{j}" for j in range(rows.shape[1])] if names is None else [str(name) for name in names]
         # Every row is complete, so no number is filled; but thus it is declared that none drops a row.
         return dict(zip(columns, self._numbers(len(columns), "fill"), strict=True)), names
-
-    def _selected(self, X: Any) -> Any:
-        """Return the columns of a data frame that have bounds, where these are by name."""
-        if not isinstance(self.bounds, Mapping):
-            return X
-        self._declared()  # raises where they are no bounds
-        if not hasattr(X, "columns"):
-            raise ValueError(
-                "bounds: expected a Box, since the columns of an array have no names; write Box(low, high)"
-            )
-        frame = nw.from_native(X, eager_only=True)
-        missing = [name for name in self.bounds if name not in frame.columns]
-        if missing:
-            raise ValueError(
-                f"bounds: the column {missing[0]!r} is not in the data: expected one of {listed(frame.columns)}"
-            )
-        return frame.select(list(self.bounds)).to_native()
 
     def _checked_rows(self, X: Any) -> Any:
         """Return the rows as an array of numbers, and note their columns as scikit-learn does."""
@@ -157,11 +132,6 @@ def is_stored(X: Any) -> bool:
     """Return whether rows are read as declared: those of a file, a table or Dask."""
     dask = sys.modules.get("dask")  # whoever has a Dask collection has imported it
     return isinstance(X, str | os.PathLike | Table) or (dask is not None and bool(dask.is_dask_collection(X)))
-
-
-def listed(names: Iterable[Any]) -> str:
-    """Return names or labels for an error."""
-    return ", ".join(map(repr, names)) or "which there is none"
 
 
 def _stored_names(X: Any) -> list[str]:

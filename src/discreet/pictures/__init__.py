@@ -20,6 +20,7 @@ from discreet.pictures.samples import SampleOverDensity
 from discreet.pictures.scree import Scree
 from discreet.pictures.shares import Shares
 from discreet.pictures.spending import Spending
+from discreet.pictures.synthetic_rows import SyntheticRows
 from discreet.pictures.tables import Grid
 
 __all__ = [
@@ -37,5 +38,6 @@ __all__ = [
     "Scree",
     "Shares",
     "Spending",
+    "SyntheticRows",
     "picture_of_draws",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.pictures.ellipses import place_labels
+from discreet.pictures.ellipses import place_labels, together
 from discreet.pictures.labels import listed, number, plain
 from discreet.pictures.palette import series
 from discreet.pictures.picture import Array, Facts, Picture, quiet
@@ -65,7 +65,9 @@ class Centres(Picture):
             ax.plot([x], [y], "o", color=series(k), markersize=9, clip_on=False)
         ax.set(xlabel=plain(self.columns[0]), ylabel=plain(self.columns[1]))
         quiet(ax, grid="both")
-        place_labels(ax, self.centres, [str(k + 1) for k in range(len(self.centres))])
+        groups = together(ax, self.centres)
+        texts = [", ".join(str(k + 1) for k in group) for group in groups]
+        place_labels(ax, self.centres[[group[0] for group in groups]], texts)
 
     def _shade(self, ax: Any, low: Array, high: Array) -> None:
         x, y = (np.linspace(low[j], high[j], FINE) for j in (0, 1))

@@ -11,7 +11,9 @@ from discreet.pictures.intervals import Intervals
 from discreet.pictures.labels import number
 from discreet.pictures.picture import Array, Facts
 
-__all__ = ["Coefficients"]
+__all__ = ["NO_NOISE", "Coefficients"]
+
+NO_NOISE = "no interval: the noise of this method does not split by coefficient"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,8 @@ class Coefficients(Intervals):
             low,
             high,
             what=what,
+            unknown=NO_NOISE,
+            zero=True,
             unit=f"change of {moves} from the low to the high end of the declared bounds",
             own=own,
             widths=widths,

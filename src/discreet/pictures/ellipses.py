@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from discreet.pictures.labels import number, percent, plain, plural
-from discreet.pictures.palette import INK, PAPER, series
+from discreet.pictures.palette import INK, MUTED, PAPER, series
 from discreet.pictures.picture import Array, Facts, Picture, matplotlib_part, quiet
 
 __all__ = ["Ellipses", "window"]
 
 SEEN = 2.4  # standard deviations around each centre that an axis holds
+SAME = 0.015  # of an axis: points that are no further apart have one label
 LABELLED = 12  # Gaussians: more labels than that hide each other
 
 
@@ -31,9 +32,11 @@ class Ellipses(Picture):
     labels : sequence of str
         What each Gaussian is called.
     bounds : array of shape (2, 2), optional
-        The declared (low, high) of both columns, beyond which nothing is drawn.
+        The declared (low, high) of both columns, hardly beyond which anything is drawn.
     what : str
         What one of the Gaussians is: a component, or a class.
+    cut : bool
+        Whether ellipses end at the bounds, as rows do that are moved into them.
     """
 
     weights: Array
@@ -43,6 +46,7 @@ class Ellipses(Picture):
     labels: Sequence[str]
     bounds: Array | None = None
     what: str = "component"
+    cut: bool = False
 
     @property
     def title(self) -> str:
@@ -85,19 +89,30 @@ class Ellipses(Picture):
 
     def _fill(self, panels: Any) -> None:
         ax = panels[0, 0]
-        draw_ellipses(ax, self.weights, self.means, self.covariances)
+        draw_ellipses(ax, self.weights, self.means, self.covariances, within=self.bounds if self.cut else None)
         for axis, limits in zip("xy", window(self.means, self.covariances, self.bounds), strict=True):
             ax.set(**{f"{axis}lim": limits})
         ax.set(xlabel=plain(self.columns[0]), ylabel=plain(self.columns[1]))
         quiet(ax, grid="both")
         if len(self.weights) <= LABELLED:
-            texts = [f"{plain(name)} · {percent(w, 2)}" for name, w in zip(self.labels, self.weights, strict=True)]
-            place_labels(ax, self.means, texts)
+            groups = together(ax, self.means)
+            names = [", ".join(plain(self.labels[k]) for k in group) for group in groups]
+            shares = [percent(float(self.weights[group].sum()), 2) for group in groups]
+            texts = [f"{name} · {share}" for name, share in zip(names, shares, strict=True)]
+            place_labels(ax, self.means[[group[0] for group in groups]], texts)
 
 
-def draw_ellipses(ax: Any, weights: Array, means: Array, covariances: Array, *, width: float = 1.0) -> None:
-    """Draw each Gaussian's ellipses of one and two standard deviations."""
+def draw_ellipses(
+    ax: Any, weights: Array, means: Array, covariances: Array, *, width: float = 1.0, within: Array | None = None
+) -> None:
+    """Draw each Gaussian's ellipses of one and two standard deviations; what is not ``within`` (2, 2) is cut off."""
     ellipse = matplotlib_part("patches").Ellipse
+    frame = None
+    if within is not None:
+        (left, right), (low, high) = within
+        frame = matplotlib_part("patches").Rectangle((left, low), right - left, high - low, fill=False)
+        frame.set(edgecolor=MUTED, linewidth=0.8 * width, linestyle=(0, (4, 3)))
+        ax.add_patch(frame)
     share = weights / weights.max()
     for k, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
         variances, axes = np.linalg.eigh(covariance)
@@ -110,6 +125,9 @@ def draw_ellipses(ax: Any, weights: Array, means: Array, covariances: Array, *, 
             line = ellipse(tuple(mean), times * long, times * short, angle=angle, fill=False, edgecolor=series(k))
             line.set(linewidth=width * (0.8 + 1.6 * float(share[k])) * (0.6 + 0.4 * strength))
             ax.add_patch(line)
+            if frame is not None:
+                for patch in (one, line):  # as a path, which comes beside the limits of the axes and not in their place
+                    patch.set_clip_path(frame.get_path(), frame.get_transform())
         ax.plot([mean[0]], [mean[1]], "o", markersize=3.5 * width, color=series(k))
 
 
@@ -122,6 +140,20 @@ def window(means: Array, covariances: Array, bounds: Array | None, seen: float =
         low, high = np.maximum(low, bounds[:, 0] - margin), np.minimum(high, bounds[:, 1] + margin)
     narrow = high - low <= 1e-12 * np.maximum(np.abs(low), np.abs(high))
     return np.stack([low - narrow, high + narrow], axis=1)
+
+
+def together(ax: Any, points: Array) -> list[list[int]]:
+    """Return the places of the points, those in one list that are drawn at almost the same place."""
+    (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
+    unit = (points - [x0, y0]) / [x1 - x0, y1 - y0]
+    groups: list[list[int]] = []
+    for k, point in enumerate(unit):
+        near = [group for group in groups if np.abs(unit[group[0]] - point).max() < SAME]
+        if near:
+            near[0].append(k)
+        else:
+            groups.append([k])
+    return groups
 
 
 def place_labels(ax: Any, points: Array, texts: Sequence[str]) -> None:

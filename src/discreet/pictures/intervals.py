@@ -33,6 +33,10 @@ class Intervals(Picture):
         What the axis says.
     limits : str
         What the lines are: "two standard deviations of the noise", say.
+    unknown : str
+        What is said where there are no limits.
+    zero : bool
+        Whether 0 is on the axis wherever the numbers are.
     """
 
     values: Array
@@ -43,6 +47,8 @@ class Intervals(Picture):
     what: str = "coefficients"
     unit: str = ""
     limits: str = "two standard deviations of the noise"
+    unknown: str = "no limits are known"
+    zero: bool = False
 
     @property
     def title(self) -> str:
@@ -54,7 +60,8 @@ class Intervals(Picture):
         """The largest of them, with their limits."""
         order = np.argsort(-np.abs(self.values))[:4]
         each = [f"{self.labels[k]} {number(self.values[k])}{self._between(int(k))}" for k in order]
-        lines = "No limits are known" if self.low is None else f"Lines are {self.limits}"
+        lines = self.unknown if self.low is None else f"lines are {self.limits}"
+        lines = lines[0].upper() + lines[1:]
         return f"Points for {len(self.values)} numbers; the largest are " + ", ".join(each) + f". {lines}."
 
     def _between(self, k: int) -> str:
@@ -74,28 +81,39 @@ class Intervals(Picture):
     @property
     def size(self) -> tuple[float, float]:
         """As high as there are numbers."""
-        return 7.0, 1.1 + 0.32 * len(self.values)
+        return 7.0, (1.1 if self.low is not None else 1.4) + 0.32 * len(self.values)
 
     def _fill(self, panels: Any) -> None:
         ax = panels[0, 0]
-        draw_intervals(ax, self.values, self.low, self.high, self.inner)
+        draw_intervals(ax, self.values, self.low, self.high, self.inner, zero=self.zero)
         ax.set_yticks(np.arange(len(self.values)), [plain(label) for label in self.labels])
         ax.set(xlabel=self.unit)
         quiet(ax, grid="x")
+        if self.low is None:
+            ax.set_title(self.unknown, fontsize=9, color=MUTED, loc="left")
 
 
 def draw_intervals(
-    ax: Any, values: Array, low: Array | None, high: Array | None, inner: tuple[Array, Array] | None
+    ax: Any,
+    values: Array,
+    low: Array | None,
+    high: Array | None,
+    inner: tuple[Array, Array] | None,
+    *,
+    zero: bool = False,
 ) -> None:
-    """Draw points with their lines, the first one on top."""
+    """Draw points with their lines, the first one on top; with ``zero`` 0 is on the axis wherever they are."""
     places, blue = np.arange(len(values)), SERIES["blue"]
     ends = [values] if low is None or high is None else [values, low, high]
-    if min(map(np.min, ends)) <= 0.0 <= max(map(np.max, ends)):
+    if zero or min(map(np.min, ends)) <= 0.0 <= max(map(np.max, ends)):
         ax.axvline(0.0, color=MUTED, linewidth=1.0, linestyle=(0, (4, 3)))
     if low is not None and high is not None:
         ax.hlines(places, low, high, color=blue, linewidth=1.6)
     if inner is not None:
         ax.hlines(places, *inner, color=blue, linewidth=4.5)
     ax.plot(values, places, "o", color=INK if inner is not None else blue, markersize=5)
+    if zero:
+        ax.update_datalim([(0.0, 0.0)], updatey=False)
+        ax.autoscale_view(scaley=False)
     ax.set_ylim(len(values) - 0.5, -0.5)
     ax.locator_params(axis="x", nbins=6)

@@ -31,6 +31,8 @@ class Pairs(Picture):
     labels : sequence of str
     bounds : array of shape (d, 2), optional
     what : str
+    cut : bool
+        Whether everything ends at the bounds, as rows do that are moved into them.
     """
 
     weights: Array
@@ -40,6 +42,7 @@ class Pairs(Picture):
     labels: Sequence[str]
     bounds: Array | None = None
     what: str = "component"
+    cut: bool = False
 
     @property
     def title(self) -> str:
@@ -125,11 +128,15 @@ class Pairs(Picture):
 
     def _ellipses(self, ax: Any, i: int, j: int) -> None:
         part = np.array([j, i])
-        draw_ellipses(ax, self.weights, self.means[:, part], self.covariances[:, part][:, :, part], width=0.7)
+        within = self.bounds[part] if self.cut and self.bounds is not None else None
+        seen = (self.weights, self.means[:, part], self.covariances[:, part][:, :, part])
+        draw_ellipses(ax, *seen, width=0.7, within=within)
         ax.set(xlim=self._limits(j), ylim=self._limits(i))
 
     def _density(self, ax: Any, i: int, _: int) -> None:
         low, high = self._limits(i)
+        if self.cut and self.bounds is not None:
+            low, high = np.clip([low, high], *self.bounds[i])
         x = np.linspace(low, high, 200)
         total = np.zeros_like(x)
         for k, weight in enumerate(self.weights):

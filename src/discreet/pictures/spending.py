@@ -32,6 +32,9 @@ class Spending(Picture):
     delta : float
     name : str
         The data set.
+    numbers : sequence of int, optional
+        The place of each among all entries, where some have no point of their own. What a point was for then names all
+        entries since the point before it.
     """
 
     entries: Sequence[str]
@@ -40,6 +43,11 @@ class Spending(Picture):
     limits: Array
     delta: float
     name: str
+    numbers: Sequence[int] = ()
+
+    @property
+    def _places(self) -> Sequence[int]:
+        return self.numbers or range(1, len(self.entries) + 1)
 
     @property
     def title(self) -> str:
@@ -52,7 +60,7 @@ class Spending(Picture):
         limit = self.limits[-1]
         held = f"of a limit of ε = {number(limit, 4)}" if np.isfinite(limit) else "and no limit is set"
         return (
-            f"A line that rises with each of {len(self.entries)} entries of the ledger, to ε = "
+            f"A line that rises with each of {self._places[-1]} entries of the ledger, to ε = "
             f"{number(self.spent[-1], 4)} at δ = {self.delta:g}, {held}."
         )
 
@@ -60,12 +68,12 @@ class Spending(Picture):
     def facts(self) -> Facts:
         """All entries."""
         rows = [
-            [str(k + 1), time, entry, number(spent, 4), number(limit, 4) if np.isfinite(limit) else "none"]
-            for k, (time, entry, spent, limit) in enumerate(
-                zip(self.times, self.entries, self.spent, self.limits, strict=True)
+            [f"{place}: {entry}", time, number(spent, 4), number(limit, 4) if np.isfinite(limit) else "none"]
+            for place, time, entry, spent, limit in zip(
+                self._places, self.times, self.entries, self.spent, self.limits, strict=True
             )
         ]
-        return Facts(["entry", "time", "for", "ε of all up to here", "limit"], rows)
+        return Facts(["step", "time", "ε of all up to here", "limit"], rows)
 
     @property
     def size(self) -> tuple[float, float]:
@@ -74,7 +82,7 @@ class Spending(Picture):
 
     def _fill(self, panels: Any) -> None:
         ax = panels[0, 0]
-        edges = np.arange(len(self.spent) + 1) + 0.5  # each entry has the place around its number
+        edges = np.array([0, *self._places]) + 0.5  # each entry has the place around its number
         blue, vermillion = SERIES["blue"], SERIES["vermillion"]
         ax.stairs(self.spent, edges, fill=True, color=blue, alpha=0.18)
         ax.stairs(self.spent, edges, baseline=None, color=blue, linewidth=2.0)
@@ -85,7 +93,7 @@ class Spending(Picture):
         if known[-1]:
             self._note(ax, f"limit: ε = {number(self.limits[-1], 4)}", float(self.limits[-1]), 5)
         top = max(float(self.spent.max()), float(np.max(self.limits, where=np.isfinite(self.limits), initial=0.0)))
-        ax.set(xlim=(0.5, len(self.spent) + 0.5), xlabel="entries of the ledger")
+        ax.set(xlim=(edges[0], edges[-1]), xlabel="entries of the ledger, numbered as in the table")
         ax.set_ylim(0.0, 1.2 * top if top > 0.0 else 1.0)
         ax.set_ylabel(plain(f"ε at δ = {self.delta:g}"))
         ax.xaxis.get_major_locator().set_params(integer=True)
@@ -94,7 +102,7 @@ class Spending(Picture):
     def _note(self, ax: Any, text: str, height: float, away: int) -> None:
         ax.annotate(
             text,
-            (len(self.spent) + 0.5, height),
+            (self._places[-1] + 0.5, height),
             xytext=(-4, away),
             textcoords="offset points",
             ha="right",

@@ -200,7 +200,7 @@ def tradeoff_of(promise: Guarantee | Losses) -> Tradeoff:
         return PointTradeoff(promise.epsilon, promise.delta)
     counts = as_counts(promise)
     exact = Exact(counts)
-    if exact.quick:
+    if all(loss.gaussian is not None for loss in counts):
         return GaussianTradeoff(exact.mu)
     return CurveTradeoff(next(iter(counts)) if counts.total() == 1 else exact)
 

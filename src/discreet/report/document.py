@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.estimators.portrait_columns import columns_of
 from discreet.estimators.portraits import portrait, portraits_of
-from discreet.pictures import Facts, Picture
+from discreet.pictures import Facts, Picture, SampleOverDensity
+from discreet.pictures.coefficients import NO_NOISE
 from discreet.report.figures import Figure, figure_of
 from discreet.report.not_private import compared
 from discreet.report.promise import cautions, declared, explained, headline, refuse_simulated, relation, unit_of
@@ -24,6 +25,11 @@ __all__ = ["Report", "write_report"]
 
 LEVEL = 0.9  # of posterior intervals
 MOST_POSTERIORS = 6  # pictures of a posterior
+HELD = "Lines hold 50, 80 and 95 % of the rows."
+ROWS_ALONE = (
+    "The rows alone: they were moved into the declared bounds, and to whole numbers where these are declared, so the "
+    "density of the Gaussians is not theirs and is not drawn. A larger point is several rows in one place."
+)
 MODEL_WORDS = {
     "components": "Each ellipse is a component; the inner one is a standard deviation wide, the outer one two.",
     "classes": "Each ellipse is a class; the inner one is a standard deviation wide, the outer one two.",
@@ -52,10 +58,12 @@ class Report:
     html: str = field(repr=False)
     kind: str
 
-    def save(self, path: str | PathLike[str]) -> Path:
-        """Write the file and return where it is."""
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the file and return where it is. A file that is there is kept, unless ``overwrite`` says otherwise."""
         place = Path(path)
-        place.write_text(self.html, encoding="utf-8")
+        _refuse_existing(place, overwrite)
+        with place.open("w" if overwrite else "x", encoding="utf-8") as file:
+            file.write(self.html)
         return place
 
 
@@ -76,6 +84,8 @@ def write_report(
     columns: Sequence[str | int] | None = None,
     posterior: Any = None,
     private_rows: Any = None,
+    file: str | None = None,
+    overwrite: bool = False,
 ) -> Report:
     """Return the report of a fitted estimator, and write it where there is a path.
 
@@ -83,11 +93,13 @@ def write_report(
     """
     check_is_fitted(model)
     refuse_simulated(model)
+    if path is not None:
+        _refuse_existing(Path(path), overwrite)
     environment = _environment()  # what is missing is said before anything is drawn
     comparison = None if private_rows is None else _comparison(model, private_rows, columns)
     spent = None if ledger is None else figure_of(spending(ledger, name, model.releases_), "spending")
     facts = {
-        **_about(model),
+        **_about(model, file),
         "model_figures": _model_figures(model, columns),
         "noise": _noise(model),
         "sample": _sample(model, columns),
@@ -99,8 +111,15 @@ def write_report(
     text = text.encode("utf-8", "replace").decode("utf-8")  # a file can name a column with half a letter
     report = Report(text, type(model).__name__)
     if path is not None:
-        report.save(path)
+        report.save(path, overwrite=overwrite)
     return report
+
+
+def _refuse_existing(place: Path, overwrite: bool) -> None:
+    if place.exists() and not overwrite:
+        raise ValueError(
+            f"path={str(place)!r}: expected a file that is not there yet; write another name, or overwrite=True"
+        )
 
 
 def _environment() -> Any:
@@ -117,10 +136,10 @@ def _environment() -> Any:
     )
 
 
-def _about(model: Any) -> dict[str, Any]:
+def _about(model: Any, file: str | None) -> dict[str, Any]:
     now = datetime.now(UTC)
     guarantee = model.guarantee_
-    cost, code = recomputed(model)
+    cost, code = recomputed(model, file)
     return {
         "kind": type(model).__name__,
         "dataset": model.releases_[0].dataset,
@@ -159,8 +178,21 @@ def _model_figures(model: Any, columns: Sequence[str | int] | None) -> list[Show
         if what == "pairs" and len(columns_of(model)) < 3:
             continue  # the picture before it shows the only pair
         chosen = columns if what in ("components", "classes", "centres") else None
-        found.append(Shown(figure_of(portrait(model, what, chosen), what), MODEL_WORDS[what]))
+        picture = portrait(model, what, chosen)
+        found.append(Shown(figure_of(picture, what), _words(what, picture)))
     return found
+
+
+def _words(what: str, picture: Picture) -> str:
+    """Return a sentence about a picture, and one about what it leaves out."""
+    words = MODEL_WORDS[what]
+    if what == "coefficients":
+        known = getattr(picture, "low", None) is not None
+        said = "lines are two standard deviations of the noise" if known else NO_NOISE
+        words += f" {said[0].upper()}{said[1:]}."
+    if getattr(picture, "cut", False):
+        words += " They end at the declared bounds, as synthetic rows do."
+    return words
 
 
 def _noise(model: Any) -> Figure | None:
@@ -169,10 +201,11 @@ def _noise(model: Any) -> Figure | None:
     return figure_of(portrait(model, "noise"), "noise")
 
 
-def _sample(model: Any, columns: Sequence[str | int] | None) -> Figure | None:
+def _sample(model: Any, columns: Sequence[str | int] | None) -> Shown | None:
     if "sample" not in portraits_of(model) or len(columns_of(model)) < 2:
         return None
-    return figure_of(portrait(model, "sample", columns), "sample")
+    picture = portrait(model, "sample", columns)
+    return Shown(figure_of(picture, "sample"), HELD if isinstance(picture, SampleOverDensity) else ROWS_ALONE)
 
 
 def _posterior(model: Any, given: Any) -> list[Shown]:

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import Counter
 from typing import Any
 
-import numpy as np
-
 from discreet.door import Release
-from discreet.estimators.portrait_columns import columns_of, declared_bounds
-from discreet.guarantees import Guarantee, Neighbors
+from discreet.estimators.portrait_columns import all_declared_bounds, columns_of, declared_bounds
+from discreet.guarantees import Guarantee, Neighbors, compose
 from discreet.pictures import Facts
 from discreet.pictures.labels import number
 from discreet.planning import explain
 from discreet.planning.caution import PlanningWarning
-from discreet.records import Box
 
 __all__ = ["cautions", "declared", "explained", "headline", "refuse_simulated", "relation", "unit_of"]
 
 
 MOST_ROWS = 100  # of a table of columns
+ROUNDED = 1e-6  # by how much a δ that is computed again may differ
+FROM_LOSSES = (
+    "These limits follow from the losses of all releases, composed; (ε, δ) is one point of that curve, and by itself "
+    "would allow more."
+)
+FROM_POINT = "These limits follow from (ε, δ) alone."
 
 
 def refuse_simulated(model: Any) -> None:
@@ -47,10 +51,24 @@ def explained(model: Any) -> list[str]:
     guarantee = model.guarantee_
     if guarantee is None:
         return []
+    about: dict[str, Any] = {"n": _units(model), "unit": unit_of(model)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PlanningWarning)  # the caution is among the sentences
-        said = explain(guarantee, _units(model), unit=unit_of(model))
-    return str(said).replace(" %", "\N{NO-BREAK SPACE}%").splitlines()[2:]
+        if _losses_are_known(model):
+            said = explain(model.losses_, delta=guarantee.delta, **about)
+        else:
+            said = explain(guarantee, **about)
+    lines = str(said).replace(" %", "\N{NO-BREAK SPACE}%").splitlines()[2:]
+    return [*lines, FROM_LOSSES if said.whole_curve else FROM_POINT]
+
+
+def _losses_are_known(model: Any) -> bool:
+    """Return whether the losses cover every release and keep the promise, so that their whole curve can be used."""
+    guarantee, losses = model.guarantee_, Counter(model.losses_)
+    covered = Counter(release.loss for release in model.releases_) <= losses
+    if not covered or any(loss.neighbors is not guarantee.neighbors for loss in losses):
+        return False
+    return bool(compose(losses).delta(guarantee.epsilon) <= guarantee.delta * (1.0 + ROUNDED))
 
 
 def _units(model: Any) -> int | None:
@@ -68,7 +86,7 @@ def relation(model: Any) -> list[tuple[str, str]]:
          f"{neighbors.in_words(unit)}"),
     ]  # fmt: skip
     if neighbors is Neighbors.REPLACE_ONE and units is not None:
-        told.append(("Public size", f"{units:,} {unit}s"))
+        told.append(("Public size", f"{units:,} rows" if unit == "row" else f"{units:,}: each {unit} counts once"))
     else:
         told.append(("Public size", "none: how many there are is private"))
     where = release.declared.get("where")
@@ -93,7 +111,8 @@ def declared(model: Any) -> Facts:
     rows += [[name, "target", f"from {number(low, 6)} to {number(high, 6)}"] for name, low, high in _targets(model)]
     names = declaration.get("category_columns") or ()
     stated = getattr(model, "categories_", None) or dict(zip(names, declaration.get("categories") or (), strict=True))
-    rows += [[str(name), "category", _values(values)] for name, values in stated.items()]
+    kind = "target, category" if hasattr(model, "classes_") else "category"
+    rows += [[str(name), kind, _values(values)] for name, values in stated.items()]
     if len(rows) > MOST_ROWS:
         rows = [*rows[:MOST_ROWS], ["…", "", f"and {len(rows) - MOST_ROWS} more"]]
     return Facts(["column", "kind", "declared"], rows)
@@ -105,12 +124,8 @@ def _targets(model: Any) -> list[tuple[str, float, float]]:
     names = list(declaration["columns"])
     if len(names) == len(features):
         return []
-    space = Box.from_dict(declaration["space"])
-    if not isinstance(space, Box):
-        return []
-    space = space.for_columns(len(names))
-    ends = zip(names, np.asarray(space.low).tolist(), np.asarray(space.high).tolist(), strict=True)
-    return [(name, low, high) for name, low, high in ends if name not in features]
+    ends = all_declared_bounds(model).tolist()
+    return [(name, low, high) for name, (low, high) in zip(names, ends, strict=True) if name not in features]
 
 
 def _values(values: Any) -> str:

@@ -51,20 +51,29 @@ def spending(ledger: Ledger | str | PathLike[str], name: str | None, releases: A
             limit = np.inf if entry.limit is None else entry.limit.guarantee.epsilon
             continue
         spent += Counter(dict(entry.losses))
-        points.append((entry.time.strftime("%Y-%m-%d %H:%M UTC"), str(entry.query), Counter(spent), limit))
+        step = entry.query or " ".join(filter(None, (entry.kind, entry.reason)))  # as the ledger's history has it
+        points.append((entry.time.strftime("%Y-%m-%d %H:%M UTC"), step, Counter(spent), limit))
     if not points:
         raise ValueError(f"name={asked!r}: expected a data set that something was spent of; nothing is recorded")
     kept = sorted({round(place) for place in np.linspace(0, len(points) - 1, min(SHOWN, len(points)))})
+    ends = zip([0, *(place + 1 for place in kept)], kept, strict=False)
+    steps = [_counted([points[k][1] for k in range(start, end + 1)]) for start, end in ends]
     points = [points[place] for place in kept]
     losses = [total if last is None else under(last, total) for _, _, total, _ in points]
     composed = [compose(one) for one in losses]
     if not np.isfinite(composed[-1].epsilon(delta)):  # what was spent before a limit without δ
         delta = DELTA
     return Spending(
-        entries=[query for _, query, _, _ in points],
+        entries=steps,
+        numbers=[place + 1 for place in kept],
         times=[time for time, _, _, _ in points],
         spent=np.array([one.epsilon(delta) for one in composed]),
         limits=np.array([most for _, _, _, most in points]),
         delta=delta,
         name=asked,
     )
+
+
+def _counted(steps: list[str]) -> str:
+    """Return what some entries were for: one of them, or all that a point of the picture stands for."""
+    return ", ".join(step if count == 1 else f"{step} ({count} times)" for step, count in Counter(steps).items())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from discreet.door import Release
@@ -11,9 +13,19 @@ from discreet.guarantees import Loss, compose
 from discreet.guarantees.guarantee import rounded_up
 from discreet.pictures import Facts
 from discreet.pictures.labels import number
+from discreet.pictures.statistic_names import question_name
 from discreet.report.promise import headline, unit_of
 
 __all__ = ["citation", "installed", "recomputed", "releases_table"]
+
+MODEL_FILE = "model.json"  # where the name of the model's file is not known
+PASSAGES = {
+    "additive": "clipped sum with noise",
+    "selection": "selected by noisy scores",
+    "sampled": "drawn as a whole",
+    "approximate": "drawn approximately",
+}
+DRAWS = {True: "drawn exactly", False: "drawn in floating point"}
 
 
 def installed() -> str:
@@ -31,10 +43,10 @@ def releases_table(releases: tuple[Release, ...]) -> Facts:
         for release in releases
     )
     rows = [
-        [query, str(count), passage, law, loss, "exact" if exact else "idealised", provenance]
+        [question_name(query), str(count), PASSAGES[passage], law, loss, DRAWS[exact], provenance]
         for (query, passage, law, loss, exact, provenance), count in alike.items()
     ]
-    return Facts(["question", "times", "passage", "noise", "loss", "draw", "provenance"], rows)
+    return Facts(["question", "times", "how it was answered", "noise", "loss", "arithmetic", "provenance"], rows)
 
 
 def _law(release: Release) -> str:
@@ -51,8 +63,9 @@ def _loss(loss: Loss) -> str:
     return f"{type(loss).__name__}({shown})"
 
 
-def recomputed(model: Any) -> tuple[str, str]:
+def recomputed(model: Any, file: str | None) -> tuple[str, str]:
     """Return what the losses cost together as computed now, and code that computes it from the model's file."""
+    place = json.dumps(Path(file or MODEL_FILE).name, ensure_ascii=False)  # a folder's name is nobody's business
     delta = model.guarantee_.delta if model.guarantee_ is not None else 1e-6
     epsilon = compose(model.losses_).epsilon(delta)
     said = f"ε = {rounded_up(epsilon)} at δ = {rounded_up(delta)}, {model.losses_[0].neighbors}"
@@ -61,7 +74,7 @@ def recomputed(model: Any) -> tuple[str, str]:
             "import json",
             "import discreet as dp",
             "",
-            'with open("model.json") as file:      # as model.to_json() wrote it',
+            f'with open({place}, encoding="utf-8") as file:  # as model.to_json() wrote it',
             '    fitted = json.load(file)["fitted"]',
             'losses = [dp.guarantees.Loss.from_dict(loss) for loss in fitted["losses_"]]',
             f"print(dp.compose(losses).epsilon({delta!r}))   # {rounded_up(epsilon)}",

@@ -21,8 +21,8 @@ OPENING = """# The papers, reproduced
 
 Every table and figure of the papers that can be run, with noise that keeps the promise, and what this library gives
 beside it. Numbers and pictures on this page were written by the runs that it names; `discreet reproduce --list` has the
-entries, `discreet reproduce NAME` runs one, and `discreet reproduce --page docs/reproduced.md` writes this page from
-what was measured.
+entries, `discreet reproduce NAME` runs one, and `discreet reproduce --out docs/reproduced --page docs/reproduced.md`
+writes this page from what was measured.
 """
 
 

@@ -142,8 +142,7 @@ def verdict(found: dict[str, Any]) -> Verdict:
         honest=(
             f"The expected error over the posterior has a smaller mean than the heuristic's last iterate on "
             f"{on(lower)}, and a smaller deviation on {on(narrower)}; by the paper's numbers on {theirs[0]} and on "
-            f"{theirs[1]} of them. A posterior that is honest about its noise has draws that point elsewhere, and each "
-            f"of them counts.{'' if enough else f' Fewer than {ENOUGH} runs do not tell deviations.'}"
+            f"{theirs[1]} of them.{'' if enough else f' Fewer than {ENOUGH} runs do not tell deviations.'}"
         ),
         ours=(
             f"The error of the averaged probabilities, from the same releases, is below the heuristic's on "

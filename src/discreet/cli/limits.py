@@ -1,0 +1,56 @@
+"""The limit of a data set, as ``--limit`` and the ledger have it; and a trial on the side that leaves no trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os.path import lexists
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from discreet.guarantees import Guarantee
+from discreet.ledger import Ledger, LedgerError
+from discreet.ledger.address import Address
+from discreet.ledger.entry import SPENDS
+
+__all__ = ["check_limit", "existing", "on_trial"]
+
+EMPTY = "holds no ledger"  # what a server says that is there
+
+
+def existing(ledger: str) -> Ledger | None:
+    """Return the ledger that is there, None where there is none yet. None is made."""
+    path = Address.of(ledger).path
+    if path is not None:
+        return Ledger(ledger, create=False) if lexists(path) else None
+    try:
+        return Ledger(ledger, create=False)
+    except LedgerError as error:
+        if EMPTY not in str(error):
+            raise
+        return None
+
+
+def check_limit(ledger: str, name: str, limit: str | None, asked: Guarantee | None) -> bool:
+    """Return whether a limit is in force; raise where ``--limit`` says another one."""
+    book = existing(ledger)
+    in_force = None if book is None else book.limit(name)
+    if in_force is None:
+        return False
+    if asked is not None and asked != in_force.guarantee:
+        raise ValueError(
+            f"--limit {limit}: the limit of {name!r} is {in_force.guarantee}, and it is set once; leave --limit out, "
+            f"or change it: discreet budget limit {ledger} {limit} --name {name} --reason '…'"
+        )
+    return True
+
+
+@contextmanager
+def on_trial(ledger: str, name: str) -> Iterator[Ledger]:
+    """Give a ledger for the time being, with what was spent of a data set that has no limit yet."""
+    with TemporaryDirectory() as folder:
+        trial, book = Ledger(Path(folder) / "trial.ledger"), existing(ledger)
+        for entry in () if book is None else book.history(name):
+            if entry.kind in SPENDS:
+                trial.reserve(name, dict(entry.losses), query=str(entry.query), unit=str(entry.unit))
+        yield trial

@@ -1,0 +1,88 @@
+"""A budget refuses: what would fit instead.
+
+From the refusal alone, which holds what was asked for and what is left. More noise is put on what was asked for, until
+the limit admits it; the ε of that is the one to write. For the losses of most methods shrink together with ε.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+
+from discreet.guarantees import GaussianLoss, Loss, compose
+from discreet.ledger import BudgetExceeded
+from discreet.ledger.admission import Preview, admits_alone, remaining, under
+from discreet.ledger.filters import within
+
+__all__ = ["exceeded_in_words"]
+
+HALVINGS = 50
+RANGE = 1e4  # times the noise: what fits only beyond is no answer any more
+
+
+def exceeded_in_words(error: BudgetExceeded) -> str:
+    """Return what a refusal says to somebody at the command line, and what to write instead."""
+    limit, name = error.preview.remaining.limit, error.preview.dataset
+    promise = None if limit is None else limit.guarantee
+    told = error.asked or f"the limit of {name!r} is {promise}, and this needs more than is left of it"
+    return f"{told}; nothing was recorded; {_write(error)}"
+
+
+def _write(error: BudgetExceeded) -> str:
+    found = _fitting(error.preview, by_share=error.asked is not None)
+    if found is None:
+        raised = f"discreet budget limit LEDGER EPS:DELTA --name {error.preview.dataset} --reason '…' raises the limit"
+        return f"nothing like it fits any more; {raised}"
+    return f"write --epsilon {found} or less"
+
+
+def _fitting(preview: Preview, *, by_share: bool) -> str | None:
+    """Return the largest ε that would be admitted, of two digits; None where none is."""
+    limit = preview.remaining.limit
+    assert limit is not None  # without one nothing is refused
+    asked = under(limit, dict(preview.losses))
+    delta = limit.guarantee.delta
+    low, high = 0.0, math.log(RANGE)  # of the logarithm of how many times the noise
+    if any(loss.failure for loss in asked) or not _admitted(preview, _noisier(asked, math.exp(high)), by_share):
+        return None
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        fits = _admitted(preview, _noisier(asked, math.exp(middle)), by_share)
+        low, high = (low, middle) if fits else (middle, high)
+    pure = sum(count * loss.pure for loss, count in asked.items())
+    fitting = _noisier(asked, math.exp(high))
+    if math.isfinite(pure) and len(asked) == 1:
+        return _rounded_down(sum(count * loss.pure for loss, count in fitting.items()))
+    return _rounded_down(compose(fitting).epsilon(delta))
+
+
+def _noisier(losses: Mapping[Loss, int], factor: float) -> Counter[Loss]:
+    noisier = Counter[Loss]()
+    for loss, count in losses.items():
+        noisier[loss.with_noise(factor)] += count
+    return noisier
+
+
+def _admitted(preview: Preview, losses: Counter[Loss], by_share: bool) -> bool:
+    """Return whether what is left admits losses, as ``admission`` has it; by shares only the chosen filter counts."""
+    left, limit = preview.remaining, preview.remaining.limit
+    assert limit is not None
+    chosen = limit.filters()[0]
+    relation = limit.guarantee.neighbors
+    if left.mu and within(chosen.total(losses), chosen.price(GaussianLoss(left.mu, relation))):
+        return True
+    if by_share and limit.guarantee.delta > limit.failures:
+        return False
+    if within(sum(count * loss.pure for loss, count in losses.items()), left.epsilon):
+        return True
+    fresh = left == remaining(preview.dataset, limit, {})
+    return fresh and not by_share and admits_alone(limit, {}, losses)
+
+
+def _rounded_down(value: float) -> str | None:
+    """Return a number of two digits that is not above ``value``."""
+    if not value > 0.0:
+        return None
+    step = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return f"{math.floor(value / step * (1.0 + 1e-9)) * step:.2g}"

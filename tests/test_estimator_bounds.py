@@ -1,0 +1,72 @@
+"""Bounds as people write them, in every estimator; and columns by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import discreet as dp
+from discreet.estimators.bounds import space_of
+
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame(
+    {
+        "age": RNG.uniform(20, 80, 300),
+        "pressure": RNG.normal(130, 10, 300),
+        "note": ["free text"] * 300,
+        "ill": [0, 1] * 150,
+    }
+)
+NAMED = {"pressure": (60.0, 220.0), "age": (0.0, 110.0)}
+PAIRS = [(60.0, 220.0), (0.0, 110.0)]
+PROMISE = {"epsilon": 1.0, "delta": 1e-6}
+
+
+@pytest.mark.parametrize("estimator", [dp.GaussianMixture, dp.KMeans, dp.FactorAnalysis, dp.PCA])
+def test_columns_are_chosen_by_name(estimator, tmp_path):
+    model = estimator(1, bounds=NAMED, **PROMISE).fit(FRAME)
+    assert model.feature_names_in_.tolist() == ["pressure", "age"]
+    again = type(model).from_json(model.to_json())
+    assert again.bounds == NAMED
+    apply = again.predict if hasattr(again, "predict") else again.transform
+    assert len(apply(FRAME)) == len(FRAME)  # other columns may stand beside them here too
+    FRAME.to_parquet(tmp_path / "rows.parquet")
+    stored = estimator(1, bounds=NAMED, **PROMISE).fit(tmp_path / "rows.parquet")
+    assert stored.feature_names_in_.tolist() == ["pressure", "age"]
+
+
+def test_labels_beside_named_columns():
+    model = dp.LogisticRegression(bounds=NAMED, classes=[0, 1], **PROMISE).fit(FRAME, FRAME["ill"])
+    assert model.predict_proba(FRAME).shape == (300, 2)
+
+
+@pytest.mark.parametrize("bounds", [PAIRS, tuple(PAIRS), dp.Box([60, 0], [220, 110])])
+def test_a_pair_for_each_column(bounds):
+    model = dp.GaussianMixture(1, bounds=bounds, **PROMISE).fit(FRAME[["pressure", "age"]])
+    assert space_of(type(model).from_json(model.to_json()).bounds) == dp.Box([60, 0], [220, 110])
+
+
+def test_a_pair_for_all():
+    assert space_of((0, 120)).for_columns(3) == dp.Box([0] * 3, [120] * 3)
+
+
+@pytest.mark.parametrize("bounds", [None, {}, [], "age", {"age": 3}, [(0, 1), 2], (1, 2, 3)])
+def test_what_is_none(bounds):
+    with pytest.raises(ValueError, match="expected"):
+        dp.GaussianMixture(1, bounds=bounds, **PROMISE).fit(FRAME[["age"]])
+
+
+def test_names_that_are_not_there_and_rows_without_names():
+    model = dp.GaussianMixture(1, bounds={"years": (0, 110)}, **PROMISE)
+    with pytest.raises(ValueError, match="the column 'years' is not in the data: expected one of 'age'"):
+        model.fit(FRAME)
+    with pytest.raises(ValueError, match=r"write bounds=\[\(0, 110\)\]"):
+        model.fit(FRAME[["age"]].to_numpy())
+
+
+def test_names_beside_those_of_a_curator():
+    curator = dp.Curator(FRAME, schema=dp.Schema({"age": dp.Number(0, 110)}))
+    with pytest.raises(ValueError, match="expected None, or bounds of 'age'"):
+        dp.GaussianMixture(1, bounds={"years": (0, 110)}, **PROMISE).fit(curator)
+    assert dp.GaussianMixture(1, bounds={"age": (0, 110)}, **PROMISE).fit(curator).means_.shape == (1, 1)
