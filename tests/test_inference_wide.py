@@ -151,6 +151,11 @@ def test_a_spread_that_nothing_tells_stays_open(seeded):
     assert 1.1 < high < 2.4
     below, above = post.interval("a", 0.9)
     assert 0.42 < above - below < 1.0
+    with pytest.raises(TypeError, match="keep post"):
+        pickle.dumps(post)
+    with pytest.raises(AttributeError, match="classifier or a regression"):
+        post.predict([[1.0]])
+    assert list(post.summary(0.5).columns)[:2] == ["mean", "sd"]
 
 
 def test_a_model_that_has_changed_is_not_the_same():
@@ -320,12 +325,3 @@ def test_more_kinds_of_rows_than_a_likelihood_takes_jointly(seeded):
     truth, deviation = -math.log1p(-0.05), 0.05 / math.sqrt(3000)
     # Noise of variance 2 on each of 128 counts hardly adds: within eight deviations of the truth, fixed seeds
     assert abs(float(post.mean("rate")) - truth) < 8.0 * deviation
-
-
-def test_a_posterior_says_that_it_cannot_be_pickled(seeded):
-    post = dp.infer(measured_sum(seeded), own("a"), rows=100.0, chains=1, draws=10, warmup=10, seed=0)
-    with pytest.raises(TypeError, match="keep post"):
-        pickle.dumps(post)
-    with pytest.raises(AttributeError, match="classifier or a regression"):
-        post.predict([[1.0]])
-    assert list(post.summary(0.5).columns)[:2] == ["mean", "sd"]
