@@ -3,46 +3,18 @@
 from __future__ import annotations
 
 import copy
-import io
 import json
-import os
 
 import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.reproduce import ENTRIES, experiment
+from discreet.reproduce import experiment
 from discreet.reproduce.dpem import faces, figure_1, figure_4, likelihoods
 from discreet.reproduce.dpem.published_kmeans import PublishedKMeans, as_published
+from reproduced import drawn, needs_published_rows, numbers_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
-needs_published_rows = pytest.mark.skipif(
-    not os.environ.get("DISCREET_DATA"), reason="DISCREET_DATA does not name a folder with the published tables"
-)
-
-OWN = [name for name in ENTRIES if name.startswith("dp-em/")]
-
-
-def drawn(entry, numbers) -> bytes:
-    """Return the picture, with the table looked at on the way."""
-    table = entry.table(numbers)
-    assert all(len(row) == len(table.head) for row in table.rows)
-    file = io.BytesIO()
-    entry.draw(numbers).savefig(file, format="png")
-    return file.getvalue()
-
-
-def numbers_of(entry, parts) -> dict:
-    found = entry.numbers([(part, json.loads(json.dumps(entry.measure(**part)))) for part in parts])
-    return json.loads(json.dumps(found, allow_nan=False))
-
-
-@pytest.mark.parametrize("name", OWN)
-def test_parts_are_plain_and_quick_ones_are_fewer(name):
-    entry = experiment(name)
-    quick, full = ([json.dumps(part, sort_keys=True) for part in entry.parts(which)] for which in (True, False))
-    assert entry.name == name
-    assert len(set(quick)) == len(quick) < len(set(full)) == len(full)
 
 
 def test_one_person_is_given_away_by_exact_means_only():

@@ -3,45 +3,16 @@
 from __future__ import annotations
 
 import copy
-import io
-import json
-import os
 
 import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.reproduce import ENTRIES, experiment
+from discreet.reproduce import experiment
 from discreet.reproduce.xi import rules, table_1
+from reproduced import drawn, needs_published_rows, numbers_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
-needs_published_rows = pytest.mark.skipif(
-    not os.environ.get("DISCREET_DATA"), reason="DISCREET_DATA does not name a folder with the published tables"
-)
-
-OWN = [name for name in ENTRIES if name.startswith("xi/")]
-
-
-def drawn(entry, numbers) -> bytes:
-    """Return the picture, with the table looked at on the way."""
-    table = entry.table(numbers)
-    assert all(len(row) == len(table.head) for row in table.rows)
-    file = io.BytesIO()
-    entry.draw(numbers).savefig(file, format="png")
-    return file.getvalue()
-
-
-def numbers_of(entry, parts) -> dict:
-    found = entry.numbers([(part, json.loads(json.dumps(entry.measure(**part)))) for part in parts])
-    return json.loads(json.dumps(found, allow_nan=False))
-
-
-@pytest.mark.parametrize("name", OWN)
-def test_parts_are_plain_and_quick_ones_are_fewer(name):
-    entry = experiment(name)
-    quick, full = ([json.dumps(part, sort_keys=True) for part in entry.parts(which)] for which in (True, False))
-    assert entry.name == name
-    assert len(set(quick)) == len(quick) <= len(set(full)) == len(full)
 
 
 @pytest.mark.parametrize(("number", "columns"), [(2, 5), (3, 10), (4, 15), (5, 20)])

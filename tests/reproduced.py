@@ -1,0 +1,28 @@
+"""What the tests of experiments share."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+
+import pytest
+
+needs_published_rows = pytest.mark.skipif(
+    not os.environ.get("DISCREET_DATA"), reason="DISCREET_DATA does not name a folder with the published tables"
+)
+
+
+def drawn(entry, numbers) -> bytes:
+    """Return the picture, with the table looked at on the way."""
+    table = entry.table(numbers)
+    assert all(len(row) == len(table.head) for row in table.rows)
+    file = io.BytesIO()
+    entry.draw(numbers).savefig(file, format="png")
+    return file.getvalue()
+
+
+def numbers_of(entry, parts) -> dict:
+    """Return the numbers of some parts, as a file would have them."""
+    found = entry.numbers([(part, json.loads(json.dumps(entry.measure(**part)))) for part in parts])
+    return json.loads(json.dumps(found, allow_nan=False))
