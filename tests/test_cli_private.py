@@ -154,3 +154,20 @@ def test_warnings_of_others_are_not_shown(capsys):
 
     warned(as_json=False, traceback=False)
     assert capsys.readouterr() == ("fine\n", "note: the library's own\n")
+
+
+@pytest.mark.parametrize(
+    "first", ["Alice Smith,cardiology", "Alice Smith,1980-02-03", "Alice Smith,", "Alice Smith,3/4/80"]
+)
+def test_a_first_line_that_may_be_a_row_is_not_shown(folder, first):
+    Path("rows.csv").write_text(f"{first}\nBob Jones,surgery\n")
+    lines = ["fit kmeans rows.csv --bounds age=17:90 --epsilon 1 --out k.json"]
+    lines += ["query rows.csv mean age --bounds age=17:90 --ledger q.ledger --limit 1:1e-6"]
+    lines += ["schema check people.toml --data rows.csv"]
+    lines += ["schema init rows.csv"] if "cardiology" not in first else []  # text alone cannot be told from names
+    for line in lines:
+        told = discreet(line)
+        assert told.code == 1
+        assert "nothing of it is shown" in told.err
+        assert "Alice" not in told.out + told.err
+    assert not Path("q.ledger").exists()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import gzip
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from discreet.records.postgresql_engine import is_postgresql
 
 __all__ = ["declared_schema", "limit_of", "names_of", "opened", "read_schema", "usual_name"]
 
+DATE = re.compile(r"[\d\s./:T+-]*\d[-/.:]\d[\d\s./:TZ+-]*")
 WRITE_BOUNDS = "write for example --bounds age=17:90"
 WRITE_CLASSES = "write for example --classes income=below,above"
 WRITE_LIMIT = "write for example 1:1e-6, for ε = 1 and δ = 1e-6"
@@ -121,8 +123,8 @@ def usual_name(data: str, table: str | None) -> str:
     return Path(data).resolve().name.split(".")[0]
 
 
-def opened(data: str, table: str | None) -> Any:
-    """Return where rows are, for a ``Curator`` or a ``StatisticalDatabase``."""
+def opened(data: str, table: str | None, declared: Iterable[str] = ()) -> Any:
+    """Return where rows are, for a ``Curator`` or a ``StatisticalDatabase``, which will want the declared columns."""
     if is_postgresql(data):
         if table is None:
             raise typer.BadParameter("expected which table of the database; write --table visits", param_hint="--table")
@@ -131,7 +133,7 @@ def opened(data: str, table: str | None) -> Any:
             f"{data}: expected a file or a database, which is read several times; save the rows to a file first"
         )
     elif data.lower().endswith(CSV_SUFFIXES):
-        _check_header(Path(data))
+        _check_header(Path(data), declared)
     return data if table is None else Table(data, table)
 
 
@@ -142,25 +144,33 @@ def _is_pipe(data: str) -> bool:
     return named or (path.exists() and not (path.is_file() or path.is_dir()))
 
 
-def _check_header(path: Path) -> None:
-    """Raise where the first line of a CSV file holds a number: it is a row, and its cells would be taken for names.
+def _check_header(path: Path, declared: Iterable[str]) -> None:
+    """Raise where the first line of a CSV file may be a row, whose cells would be taken for names.
 
-    Names of columns are public and stand in errors, so this is asked before anything else, and no cell is shown.
+    It may be one where it holds a number, a date or nothing, or where no declared column is in it. Names of columns are
+    public and stand in errors, so this is asked before anything else, and no cell is shown.
     """
     reading: Any = gzip.open if path.name.lower().endswith(".gz") else open
     with reading(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as file:
         first = file.readline(2**20)
     cells = next(iter(csv.reader([first], delimiter=max(SEPARATORS, key=first.count))), [])
-    if any(map(_spells_number, cells)) or len(set(cells)) < len(cells):
+    if any(map(_is_value, cells)) or len(set(cells)) < len(cells):
         raise ValueError(
             f"{path.name!r}: expected a first line with the names of the columns, each once and none a number; this "
             "one looks like a row, so nothing of it is shown; write the names into the file"
         )
+    wanted = list(declared)
+    if wanted and not set(wanted) & set(cells):
+        raise ValueError(
+            f"{path.name!r}: none of the declared columns {', '.join(map(repr, wanted))} is in its first line, which "
+            "may be a row, so nothing of it is shown; write the names into the file, or declare them as they are there"
+        )
 
 
-def _spells_number(cell: str) -> bool:
+def _is_value(cell: str) -> bool:
+    """Return whether a cell is empty, a number or a date, and so no name."""
     try:
         float(cell)
     except ValueError:
-        return False
+        return not cell.strip() or DATE.fullmatch(cell.strip()) is not None
     return True

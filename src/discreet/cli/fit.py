@@ -108,7 +108,7 @@ def fit(
     estimator = model.make(epsilon, delta, given, verbose=watched(), **ordered)
     with new_file(out, overwrite=overwrite, spared=[data, ledger, schema]) as place:
         curator = Curator(
-            opened(data, table),
+            opened(data, table, declared.names),
             schema=declared,
             name=None if ledger is None else called,
             neighbors=neighbors,

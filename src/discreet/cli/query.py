@@ -123,7 +123,7 @@ def query(
     arguments |= {"where": where, "epsilon": epsilon, "share": share}
     declared, budget = declared_schema(schema, bounds, classes, unit, max_rows), limit_of(limit, neighbors)
     check_columns(declared, columns or [], numbers=statistic is not Statistic.HISTOGRAM, by=by, weights=weights)
-    called, place = name or usual_name(data, table), opened(data, table)
+    called, place = name or usual_name(data, table), opened(data, table, declared.names)
     in_force = check_limit(ledger, called, limit, budget)
     if not in_force and budget is None:
         raise ValueError(f"--ledger {ledger}: it has no limit for {called!r} yet; write --limit 1:1e-6 the first time")

@@ -7,7 +7,7 @@ them would be reading rows, so its owner chooses.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -86,7 +86,7 @@ def check(
     """Check a schema, and show what it declares. With --data: whether the columns are there. No row is looked at."""
     schema = read_schema(file)
     if data is not None:
-        _check_names(schema, list(_stated_types(data, table)))
+        _check_names(schema, list(_stated_types(data, table, schema.names)))
     rows = []
     for name, column in schema.columns:
         if isinstance(column, Category):
@@ -101,9 +101,9 @@ def check(
     )
 
 
-def _stated_types(data: str, table: str | None) -> Mapping[str, str]:
+def _stated_types(data: str, table: str | None, declared: Sequence[str] = ()) -> Mapping[str, str]:
     """Return the columns and the types that the file or the database states for them."""
-    place = opened(data, table)
+    place = opened(data, table, declared)
     engine = (place if isinstance(place, Table) else Table(place)).engine()
     if data.lower().endswith(CSV_SUFFIXES):
         return dict.fromkeys(engine.types, "unknown")
