@@ -254,7 +254,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_spent(folder):
         ("fit kmeans people.csv --epsilon 1 --bounds age=90", 2, "expected NAME=LOW:HIGH"),
         ("fit kmeans people.csv --epsilon 1 --classes income=", 2, "write for example --classes income=below,above"),
         ("fit kmeans people.csv --epsilon 1 --schema people.toml --bounds age=1:2", 2, "expected it alone"),
-        ("fit kmeans people.csv --epsilon 1 --bounds wage=1:2 --bounds age=17:90", 1, "expected one of 'age', 'hours', 'income'"),
+        ("fit kmeans people.csv --epsilon 1 --bounds wage=1:2 --bounds age=1:2", 1, "one of 'age', 'hours', 'income'"),
         ("fit kmeans people.csv --epsilon -1 --schema people.toml", 1, "--epsilon -1.0: expected a finite number"),
         ("fit kmeans people.csv --epsilon 1 --schema people.toml --columns age,wage", 1, "of 'age', 'hours', 'income'"),
         ("fit kmeans people.csv --epsilon 1 --schema people.toml --covariance full", 1, "write one of --components"),
