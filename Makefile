@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 DOCS_READY := $(VENV)/.docs-ready
+AUDIT_READY := $(VENV)/.audit-ready
 LOCK := requirements/test.txt
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
@@ -16,7 +17,7 @@ ifneq ($(DISCREET_DATA),)
 export DISCREET_DATA := $(abspath $(DISCREET_DATA))
 endif
 
-.PHONY: demo test lint types check bench docs lock clean help
+.PHONY: demo test lint types check audit bench docs lock clean help
 
 help:  ## what can be made
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "%-8s %s\n", $$1, $$2}' Makefile
@@ -35,6 +36,15 @@ types: $(READY)  ## strict types over src/
 	@$(BIN)/mypy
 
 check: test lint types  ## what CI runs
+
+# Where attacks write what they found. `make audit AUDIT=docs/audited` makes the page of the documentation anew.
+AUDIT ?= build/audited
+
+audit: $(AUDIT_READY)  ## every attack at full length: under an hour on two cores
+	@rm -rf $(AUDIT)
+	@$(BIN)/discreet audit --all --out $(AUDIT)
+	@DISCREET_AUDIT=$(abspath $(AUDIT)) $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/test_audit_*.py
+	@$(BIN)/discreet audit --out $(AUDIT) --page $(AUDIT).md
 
 bench: $(BENCH_READY)  ## every benchmark; each prints ratios measured in one run
 	@set -e; for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script; done
@@ -55,6 +65,10 @@ $(BENCH_READY): $(READY) requirements/bench.txt
 	@$(PIP) install --require-hashes -r requirements/bench.txt
 	@touch $@
 
+$(AUDIT_READY): $(READY) requirements/audit.txt
+	@$(PIP) install --require-hashes -r requirements/audit.txt
+	@touch $@
+
 $(DOCS_READY): $(READY) requirements/docs.txt
 	@$(PIP) install --require-hashes -r requirements/docs.txt
 	@touch $@
@@ -67,6 +81,8 @@ lock: $(READY)  ## choose new versions of everything that the tests and benchmar
 	  --custom-compile-command 'make lock' --upgrade --group bench -c $(LOCK) -o requirements/bench.txt
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --custom-compile-command 'make lock' --upgrade --group docs -c $(LOCK) -o requirements/docs.txt
+	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --custom-compile-command 'make lock' --upgrade --group audit -c $(LOCK) -o requirements/audit.txt
 
 clean:  ## remove the environment and every cache
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

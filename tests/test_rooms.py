@@ -17,7 +17,7 @@ SOURCE = Path(discreet.__file__).parent
 ROOMS = [
     "arguments", "plain", "guarantees", "noise", "ledger", "records", "door", "planning", "mechanisms", "em",
     "model_check", "models", "statistics", "database", "signals", "pictures", "estimators", "inference", "report",
-    "datasets", "reproduce", "cli", "__main__",
+    "datasets", "reproduce", "audit", "cli", "__main__",
 ]  # fmt: skip
 
 HEAVY = {

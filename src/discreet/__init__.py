@@ -30,7 +30,7 @@ from discreet.ledger import BudgetExceeded, Ledger
 from discreet.records import Ball, Box, Category, Number, Schema, Table
 
 if TYPE_CHECKING:
-    from discreet import database, inference, mechanisms, planning, signals, statistics
+    from discreet import audit, database, inference, mechanisms, planning, signals, statistics
     from discreet.database.front import StatisticalDatabase
     from discreet.em import Model
     from discreet.estimators.factor_analysis import FactorAnalysis
@@ -87,6 +87,7 @@ __all__ = [
     "TableMixture",
     "WrongBound",
     "ZcdpLoss",
+    "audit",
     "calibrate",
     "compare",
     "compose",
@@ -128,7 +129,7 @@ _LATER = {
     "plan": "discreet.planning",
     "private_score": "discreet.estimators.scoring",
 }
-_ROOMS_LATER = ("database", "inference", "mechanisms", "planning", "signals", "statistics")
+_ROOMS_LATER = ("audit", "database", "inference", "mechanisms", "planning", "signals", "statistics")
 
 
 def __getattr__(name: str) -> Any:

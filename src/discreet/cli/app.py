@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli import budget, schema
+from discreet.cli.audit import audit
 from discreet.cli.compose import compose
 from discreet.cli.explain import explain
 from discreet.cli.fit import fit
@@ -65,6 +66,7 @@ def application(*, fancy: bool) -> typer.Typer:
     app.command("plan")(plan)
     app.command("explain")(explain)
     app.command("compose")(compose)
+    app.command("audit")(audit)
     app.command("reproduce")(reproduce)
     app.add_typer(budget.commands(), name="budget")
     return app

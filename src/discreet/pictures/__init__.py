@@ -22,6 +22,7 @@ from discreet.pictures.shares import Shares
 from discreet.pictures.spending import Spending
 from discreet.pictures.synthetic_rows import SyntheticRows
 from discreet.pictures.tables import Grid
+from discreet.pictures.tradeoff import TradeoffPicture
 
 __all__ = [
     "Centres",
@@ -39,5 +40,6 @@ __all__ = [
     "Shares",
     "Spending",
     "SyntheticRows",
+    "TradeoffPicture",
     "picture_of_draws",
 ]

@@ -1,0 +1,146 @@
+"""What an attack found: counts, the bound that follows, and whether the claim stands."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.audit.claim import Claim
+from discreet.audit.limits import epsilon_above, mu_above, upper
+from discreet.audit.scores import Array
+
+__all__ = ["Attack"]
+
+
+@dataclass(frozen=True, eq=False)
+class Attack:
+    """An attack on a promise.
+
+    Attributes
+    ----------
+    name : str
+        What was attacked.
+    claim : Claim
+        What it promises.
+    pair : str
+        The neighbours on which outputs differed most.
+    score : str
+        What the attacker went by.
+    confidence : float
+    runs : int
+        On each side.
+    alarms, missed : int
+        How often the attacker said "other" of the first data set, and "one" of the other.
+    scores : pair of arrays
+        Of all counted runs, for the picture.
+    seconds : float
+    """
+
+    name: str
+    claim: Claim
+    pair: str
+    score: str
+    confidence: float
+    runs: int
+    alarms: int
+    missed: int
+    scores: tuple[Array, Array] = field(repr=False)
+    seconds: float
+
+    @cached_property
+    def errors(self) -> tuple[float, float]:
+        """Limits above the true probabilities of a false alarm and of a miss, both at the stated confidence."""
+        chance = (1.0 - self.confidence) / 2.0
+        return float(upper(self.alarms, self.runs, chance)), float(upper(self.missed, self.runs, chance))
+
+    @property
+    def holds(self) -> bool:
+        """Whether the claim stands: False is a proof, at the stated confidence, that it is wrong."""
+        return not self.claim.refuted(*self.errors)
+
+    @cached_property
+    def noticed(self) -> float:
+        """The factor by which noise must be too small for this attack to have noticed; ∞ where none would do.
+
+        Below 1 the claim is refuted.
+        """
+        return self.claim.noticed(*self.errors)
+
+    @cached_property
+    def epsilon(self) -> float:
+        """A lower bound on ε at the claim's δ.
+
+        For a mechanism of the kind that the losses name: all promises of this kind below it are refuted. With Gaussian
+        noise it comes from μ, with pure privacy it is that of Clopper and Pearson.
+        """
+        return 0.0 if math.isinf(self.noticed) else self.claim.epsilon(self.noticed)
+
+    @property
+    def epsilon_of_any(self) -> float:
+        """A lower bound on ε at the claim's δ for any mechanism whatever."""
+        return float(epsilon_above(*self.errors, self.claim.guarantee.delta))
+
+    @property
+    def mu(self) -> float | None:
+        """A lower bound on μ, where Gaussian noise is claimed."""
+        return None if self.claim.mu is None else float(mu_above(*self.errors))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was found as plain values, for JSON; of the scores, nothing."""
+        guarantee = self.claim.guarantee
+        return {
+            "name": self.name,
+            "epsilon_claimed": guarantee.epsilon,
+            "delta": guarantee.delta,
+            "relation": str(guarantee.neighbors),
+            "mu_claimed": self.claim.mu,
+            "epsilon": self.epsilon,
+            "epsilon_of_any": self.epsilon_of_any,
+            "mu": self.mu,
+            "noticed": None if math.isinf(self.noticed) else self.noticed,
+            "holds": self.holds,
+            "confidence": self.confidence,
+            "runs": self.runs,
+            "alarms": self.alarms,
+            "missed": self.missed,
+            "pair": self.pair,
+            "score": self.score,
+            "seconds": round(self.seconds, 1),
+        }
+
+    def picture(self) -> Any:
+        """Return a picture of what was claimed and what the attacker attained."""
+        from discreet.pictures.tradeoff import TradeoffPicture
+
+        alarms = np.concatenate([np.geomspace(1e-3, 0.1, 30, endpoint=False), np.linspace(0.1, 1.0, 50)])
+        curve = self.claim.tradeoff()
+        one, other = self.scores
+        thresholds = np.unique(np.quantile(np.concatenate([one, other]), np.linspace(0.0, 1.0, 200)))
+        return TradeoffPicture(
+            name=self.name,
+            alarms=alarms,
+            promised=np.array([curve.power(float(alarm)) for alarm in alarms]),
+            attained=np.array([[np.mean(side > each) for side in (one, other)] for each in thresholds]),
+            chosen=(self.alarms / self.runs, 1.0 - self.missed / self.runs),
+            limits=(self.errors[0], 1.0 - self.errors[1]),
+            epsilon=self.epsilon,
+            claimed=self.claim.guarantee.epsilon,
+            confidence=self.confidence,
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the power of the attack against its false alarms, below what is promised; needs matplotlib."""
+        return self.picture().draw(ax)
+
+    def __repr__(self) -> str:
+        verdict = "holds" if self.holds else "IS REFUTED"
+        noticed = "no factor" if math.isinf(self.noticed) else f"a factor of {self.noticed:.3g}"
+        return (
+            f"<attack on {self.name}: ε ≥ {self.epsilon:.3g} where {self.claim.guarantee} is claimed, which {verdict} "
+            f"({self.confidence:.5g} confidence, {self.runs:,} runs a side, {self.pair}, by {self.score}); noise too "
+            f"small by {noticed} would have been noticed>"
+        )

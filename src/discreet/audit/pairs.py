@@ -1,0 +1,131 @@
+"""Neighbouring data sets on which a mechanism is likely to tell most: small, extreme, and of many kinds.
+
+One row is added, or replaced by another one, or all rows of a person. What it is: opposite corners of the declared
+bounds, far outside of them (an honest mechanism clips), one column or one category apart, a gap. What stands beside it:
+nothing, rows like the first, or rows spread over the bounds. No pair is the worst for every mechanism, so an attack
+scouts all of them before it chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.door import Curator
+from discreet.guarantees import Neighbors
+from discreet.records import Ball, Number, Schema
+
+__all__ = ["Pair", "in_a_ball", "neighbours"]
+
+FAR = 1e308
+LIKE, SPREAD = 5, 16  # rows beside the one that changes
+Row = list[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two neighbouring data sets.
+
+    Attributes
+    ----------
+    name : str
+        What makes them differ, in words.
+    one, other : Curator, or whatever the function that is attacked takes
+    """
+
+    name: str
+    one: Any
+    other: Any
+
+
+def neighbours(schema: Schema, relation: Neighbors | str = Neighbors.REPLACE_ONE) -> tuple[Pair, ...]:
+    """Return pairs of curators whose rows are neighbours, extreme for this schema.
+
+    Examples
+    --------
+    >>> from discreet import Number, Schema
+    >>> len(neighbours(Schema({"age": Number(0, 120)}), "add-remove"))
+    9
+    """
+    relation = Neighbors.of(relation)
+    columns = Schema(dict(schema.columns))
+
+    def opened(units: Sequence[Row]) -> Curator:
+        several = schema.max_rows or 1
+        values = np.empty((len(units) * several, len(schema.columns)), dtype=object)
+        for place in range(len(values)):
+            values[place] = units[place // several]
+        ids = None if schema.unit is None else np.repeat(np.arange(len(units)), several)
+        return Curator(values, schema=columns, unit=ids, max_rows=schema.max_rows, neighbors=relation, at_most=1000)
+
+    return _pairs(_kinds(schema), _spread(schema), relation, opened)
+
+
+def in_a_ball(space: Ball, relation: Neighbors) -> tuple[Pair, ...]:
+    """Return the same for rows in a ball."""
+    center, direction = np.asarray(space.center), np.ones(space.dimension) / np.sqrt(space.dimension)
+    high, low = (center + sign * space.radius * direction for sign in (1.0, -1.0))
+    kinds = {
+        "opposite ends": (low.tolist(), high.tolist()),
+        "from the centre": (center.tolist(), high.tolist()),
+        "far outside": ([-FAR] * len(center), [FAR] * len(center)),
+    }
+    spread = np.random.default_rng(0).uniform(-1.0, 1.0, (SPREAD, len(center))) * space.radius + center
+
+    def opened(rows: Sequence[Row]) -> Curator:
+        values = np.array(rows, dtype=np.float64).reshape(-1, len(center))
+        return Curator(values, space=space, neighbors=relation, at_most=1000)
+
+    return _pairs(kinds, spread.tolist(), relation, opened)
+
+
+def _pairs(
+    kinds: Mapping[str, tuple[Row, Row]], spread: list[Row], relation: Neighbors, opened: Callable[[list[Row]], Any]
+) -> tuple[Pair, ...]:
+    found = []
+    for kind, (first, second) in kinds.items():
+        beside = {"alone": [], f"beside {LIKE} like the first": [first] * LIKE, f"among {len(spread)} others": spread}
+        for where, rest in beside.items():
+            if relation is Neighbors.ADD_REMOVE:
+                found.append(Pair(f"a row more, {kind}, {where}", opened(rest), opened([*rest, second])))
+            else:
+                found.append(Pair(f"{kind}, {where}", opened([*rest, first]), opened([*rest, second])))
+    return tuple(found)
+
+
+def _kinds(schema: Schema) -> dict[str, tuple[Row, Row]]:
+    """Return two rows for each way to be far apart."""
+
+    def row(number: Callable[[Number], Any], category: int) -> Row:
+        return [
+            number(column) if isinstance(column, Number) else column.values[category] for _, column in schema.columns
+        ]
+
+    high, low = row(lambda column: column.high, -1), row(lambda column: column.low, 0)
+    found = {"opposite corners": (low, high)}
+    if schema.numbers:
+        places = [place for place, (_, column) in enumerate(schema.columns) if isinstance(column, Number)]
+        found["far outside"] = (row(lambda _: -FAR, 0), row(lambda _: FAR, -1))
+        found["from the centre"] = (row(lambda column: column.low / 2.0 + column.high / 2.0, -1), high)
+        if len(places) > 1:
+            found["one column apart"] = ([low[k] if k == places[-1] else value for k, value in enumerate(high)], high)
+    if schema.categories:
+        found["other categories"] = (row(lambda column: column.high, 0), high)
+        found["no category"] = (
+            [None if not isinstance(column, Number) else column.high for _, column in schema.columns], high,
+        )  # fmt: skip
+    return found
+
+
+def _spread(schema: Schema) -> list[Row]:
+    rng = np.random.default_rng(0)
+    return [
+        [
+            float(rng.uniform(column.low, column.high)) if isinstance(column, Number) else
+            column.values[int(rng.integers(len(column.values)))] for _, column in schema.columns
+        ]
+        for _ in range(SPREAD)
+    ]  # fmt: skip

@@ -1,0 +1,261 @@
+"""How an attacker guesses from an output: a score, larger where the output looks like that of the other data set.
+
+He knows both data sets, the code, and everything that is released; what he does not know is which of the two was used.
+
+- **Known laws.** A release says what was asked (``Release.question``), with the parameters that earlier releases led
+  to, and which noise was added. So he computes the sum on both data sets and adds up the log-likelihood ratios of all
+  releases. If the stated laws are true this is the best test there is (Neyman and Pearson); if they are not it is still
+  a test, and counting tells.
+- **Learnt.** Where a mechanism states no law (a selection, a draw from a density), or a result holds other numbers, he
+  learns from runs of his own: the number that tells most, by the frequencies of its values; a projection on which the
+  means are far apart; or boosted trees.
+
+Whatever is learnt is tried on runs that it was not learnt from, and the best is kept. No choice here can make a bound
+wrong: bounds count guesses on runs that come afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from discreet.audit.output import Output
+from discreet.audit.pairs import Pair
+from discreet.door import Curator, Query, Question, Release
+from discreet.estimators.base import behind_a_door
+from discreet.noise import GaussianNoise, LaplaceNoise
+
+__all__ = ["Observed", "Score", "Sums", "best_score", "difference", "separation"]
+
+Array = NDArray[np.float64]
+
+KNOWN = "known laws"
+VALUES, BINS = 24, 12
+KEPT = 64  # questions; those of an adaptive mechanism are new in every run
+QUADRATIC = 8  # numbers up to which products of two are looked at as well
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """Outputs of some runs on one data set.
+
+    Attributes
+    ----------
+    known : array of shape (runs,)
+        The log-likelihood ratio by known laws; 0 where there are none.
+    numbers : array of shape (runs, p)
+        Everything else.
+    strength : float
+        How far apart the data sets are by known laws, on average.
+    """
+
+    known: Array
+    numbers: Array
+    strength: float = 0.0
+
+    def __getitem__(self, runs: slice) -> Observed:
+        return Observed(self.known[runs], self.numbers[runs], self.strength)
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """A way to guess, and what it goes by."""
+
+    name: str
+    of: Callable[[Observed], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """What a question gives on both data sets of a pair; the attacker computes it once for each question."""
+
+    pair: Pair
+    _found: dict[str, tuple[Array, Array] | None] = field(default_factory=dict, repr=False)
+
+    def ratio(self, output: Output) -> float:
+        """Return the log-likelihood ratio, other over one, of all releases whose law and question are known."""
+        return sum(self._of_release(release) for release in output.releases)
+
+    def strength(self, output: Output) -> float:
+        """Return how far apart the two data sets are in units of the stated noise: a μ or an ε, as it were."""
+        squares = total = 0.0
+        for release in output.releases:
+            law, sums = release.law, self._sums(release)
+            if sums is not None and isinstance(law, GaussianNoise):
+                squares += float(np.sum((sums[1] - sums[0]) ** 2)) / law.scale**2
+            elif sums is not None and isinstance(law, LaplaceNoise):
+                total += float(np.sum(np.abs(sums[1] - sums[0]))) / law.scale
+        return math.sqrt(squares) + total
+
+    def _of_release(self, release: Release) -> float:
+        law, sums = release.law, self._sums(release)
+        if sums is None or not isinstance(law, GaussianNoise | LaplaceNoise):
+            return 0.0
+        one, other = sums
+        if isinstance(law, GaussianNoise):
+            return float((other - one) @ (release.value - one / 2.0 - other / 2.0)) / law.scale**2
+        return float(np.sum(np.abs(release.value - one) - np.abs(release.value - other))) / law.scale
+
+    def _sums(self, release: Release) -> tuple[Array, Array] | None:
+        one, other = behind_a_door(self.pair.one), behind_a_door(self.pair.other)
+        if release.asked is None or not (isinstance(one, Curator) and isinstance(other, Curator)):
+            return None
+        key = json.dumps([dict(release.asked), dict(release.declared)])
+        if key not in self._found:
+            if len(self._found) >= KEPT:
+                self._found.clear()
+            question = release.question
+            first, second = (_sum(question, _view(curator, release.declared)) for curator in (one, other))
+            same = first is not None and second is not None and first.shape == second.shape == release.value.shape
+            self._found[key] = (first, second) if same and first is not None and second is not None else None
+        return self._found[key]
+
+
+def _view(curator: Curator, declared: Mapping[str, Any]) -> Curator:
+    """Return a curator of the rows that a release speaks of."""
+    columns = [*declared["columns"], *declared["category_columns"]]
+    view = curator.only(columns) if columns else curator.counting()
+    return view.where(declared["where"]) if "where" in declared else view
+
+
+def _sum(question: Question | None, curator: Curator) -> Array | None:
+    return question.collect(curator._records, curator.setting) if isinstance(question, Query) else None
+
+
+def separation(one: Array, other: Array) -> float:
+    """Return how many deviations apart two normal samples would be in which a score wins as often as here; robust.
+
+    >>> rng = np.random.default_rng(0)
+    >>> round(separation(rng.normal(0.0, 1.0, 20000), rng.normal(1.0, 1.0, 20000)), 1)
+    1.0
+    """
+    ranked = np.sort(one)
+    wins = np.searchsorted(ranked, other, side="left") + np.searchsorted(ranked, other, side="right")
+    share = float(wins.mean()) / (2.0 * len(one))
+    edge = 0.5 / len(one)
+    return float(np.sqrt(2.0) * ndtri(min(max(share, edge), 1.0 - edge)))
+
+
+def best_score(one: Observed, other: Observed) -> Score:
+    """Return the score that tells most, learnt from one half of the runs and tried on the other half."""
+    learners = (_scores, _trees)
+    tried = [value for learner in learners for value in _tried(one, other, learner)]
+    return [score for learner in learners for score in learner(one, other)][int(np.argmax(tried))]
+
+
+def difference(one: Observed, other: Observed) -> float:
+    """Return how far apart two data sets are for the best score: to choose between pairs.
+
+    Where laws are known it is computed, which takes few runs; what is learnt must be seen to be better.
+    """
+    noise = 3.0 / math.sqrt(len(one) // 2)
+    return max(max(_tried(one, other, _scores)) - noise, (one.strength + other.strength) / 2.0)
+
+
+def _tried(one: Observed, other: Observed, learner: Callable[[Observed, Observed], list[Score]]) -> list[float]:
+    """Return how far each score tells, learnt from one half of the runs and tried on the other half."""
+    half = len(one) // 2
+    learnt = learner(one[:half], other[:half])
+    tried = [separation(score.of(one[half:]), score.of(other[half:])) for score in learnt]
+    if (
+        one.strength > 0.0 and learnt[0].name == KNOWN
+    ):  # nothing was learnt for it, so all runs can try it, and chance alone must not beat it
+        tried[0] = separation(one.known, other.known) + 3.0 / math.sqrt(half)
+    return tried
+
+
+def _scores(one: Observed, other: Observed) -> list[Score]:
+    """Return all scores, learnt from these runs; always the same ones in the same order."""
+    number = _one_number(one.numbers, other.numbers)
+    numbers = _telling(one, other)
+    projection = _projection(_expanded(one, numbers), _expanded(other, numbers))
+    return [
+        Score(KNOWN, lambda seen: seen.known),
+        Score("one number", lambda seen: number(seen.numbers)),
+        Score("known laws and one number", lambda seen: seen.known + number(seen.numbers)),
+        Score("a projection", lambda seen: projection(_expanded(seen, numbers))),
+    ]
+
+
+def _trees(one: Observed, other: Observed) -> list[Score]:
+    """Return the log-odds of boosted trees, which find what is neither a threshold nor a line."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    rows = np.concatenate([_features(one), _features(other)])
+    labels = np.repeat([0, 1], [len(one), len(other)])
+    trees = HistGradientBoostingClassifier(
+        max_iter=60, max_depth=3, learning_rate=0.1, early_stopping=False, random_state=0
+    ).fit(rows, labels)
+    return [Score("boosted trees", lambda seen: np.asarray(trees.decision_function(_features(seen))))]
+
+
+def _one_number(one: Array, other: Array) -> Callable[[Array], Array]:
+    """Return the log-ratio of the frequencies of the values, or intervals of them, of the number that tells most."""
+    tables = [_frequencies(one[:, j], other[:, j]) for j in range(one.shape[1])]
+    if not tables:
+        return lambda numbers: np.zeros(len(numbers))
+    tells = [separation(table(one[:, j]), table(other[:, j])) for j, table in enumerate(tables)]
+    best = int(np.argmax(tells))
+    return lambda numbers: tables[best](numbers[:, best])
+
+
+def _frequencies(one: Array, other: Array) -> Callable[[Array], Array]:
+    both = np.concatenate([one, other])
+    values = np.unique(both)
+    if len(values) <= VALUES:
+        edges = (values[1:] + values[:-1]) / 2.0
+    else:
+        edges = np.unique(np.quantile(both, np.arange(1, BINS) / BINS))
+    size = len(edges) + 1
+    counts = [np.bincount(np.searchsorted(edges, side), minlength=size) + 0.5 for side in (one, other)]
+    ratio = np.log(counts[1] / counts[1].sum()) - np.log(counts[0] / counts[0].sum())
+    return lambda numbers: np.asarray(ratio[np.searchsorted(edges, numbers)])
+
+
+def _features(seen: Observed) -> Array:
+    return np.hstack([seen.known[:, None], np.clip(seen.numbers, -1e100, 1e100)])
+
+
+def _telling(one: Observed, other: Observed) -> NDArray[np.int64]:
+    """Return which numbers vary, each once: results often hold a number in several places."""
+    both = np.clip(np.concatenate([one.numbers, other.numbers]), -1e100, 1e100)
+    spread = both.std(axis=0)
+    varying = np.flatnonzero(spread > 0.0)
+    scaled = np.abs((both[:, varying] - both[:, varying].mean(axis=0)) / spread[varying]).round(6)
+    return np.asarray(varying[np.sort(np.unique(scaled, axis=1, return_index=True)[1])])
+
+
+def _expanded(seen: Observed, numbers: NDArray[np.int64]) -> Array:
+    """Return these numbers, and products of two where they are few."""
+    found = np.clip(seen.numbers[:, numbers], -1e100, 1e100)
+    if 0 < found.shape[1] <= QUADRATIC:
+        rows, columns = np.triu_indices(found.shape[1])
+        found = np.hstack([found, found[:, rows] * found[:, columns]])
+    return np.hstack([seen.known[:, None], found])
+
+
+def _projection(one: Array, other: Array) -> Callable[[Array], Array]:
+    """Return Fisher's discriminant, of numbers that are first put on one robust scale."""
+    both = np.concatenate([one, other])
+    centre = np.median(both, axis=0)
+    width = np.subtract(*np.quantile(both, [0.75, 0.25], axis=0))
+    width = np.where(width > 0.0, width, np.maximum(both.std(axis=0), 1e-300))
+
+    def scaled(numbers: Array) -> Array:
+        return np.asarray(np.clip((numbers - centre) / width, -6.0, 6.0))
+
+    first, second = scaled(one), scaled(other)
+    spread = np.cov(first, rowvar=False) + np.cov(second, rowvar=False)
+    spread = np.atleast_2d(spread) + 0.05 * np.eye(one.shape[1])
+    way = np.linalg.solve(spread, second.mean(axis=0) - first.mean(axis=0))
+    return lambda numbers: np.asarray(scaled(numbers) @ way)

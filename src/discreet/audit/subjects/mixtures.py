@@ -1,0 +1,34 @@
+"""Mixtures for the audit in one run: many columns, so that many canaries have room beside each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.gaussian_mixture import GaussianMixture
+from discreet.estimators.kmeans import KMeans
+from discreet.estimators.table_mixture import TableMixture
+from discreet.records import Category, Number, Schema
+from discreet.records.columns import Column
+
+__all__ = ["mixtures"]
+
+EPSILON, COLUMNS, CANARIES = 10.0, 40, 1000
+DELTA = 1e-10  # the proof charges 2δ for every canary, which must stay below what the confidence leaves
+
+
+def mixtures() -> dict[str, tuple[PrivateEstimator, int]]:
+    """Return estimators, each with a number of canaries."""
+    shared: dict[str, Any] = {"epsilon": EPSILON, "delta": DELTA, "neighbors": "add-remove"}
+    bounds = [(-1.0, 3.0)] * COLUMNS
+    columns: dict[str, Column] = {f"x{j}": Number(-1.0, 3.0) for j in range(10)}
+    columns |= {f"g{j}": Category(["a", "b", "c"]) for j in range(10)}
+    return {
+        "GaussianMixture, adaptive": (GaussianMixture(2, bounds=bounds, n_steps=2, **shared), CANARIES),
+        "GaussianMixture, joint": (GaussianMixture(2, bounds=bounds, method="joint", n_steps=2, **shared), CANARIES),
+        "GaussianMixture, diagonal": (
+            GaussianMixture(2, bounds=bounds, covariance_type="diag", n_steps=2, **shared), CANARIES,
+        ),
+        "KMeans, adaptive": (KMeans(2, bounds=bounds, **shared), CANARIES),
+        "TableMixture": (TableMixture(2, schema=Schema(columns), **shared), CANARIES),
+    }  # fmt: skip

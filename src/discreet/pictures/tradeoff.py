@@ -1,0 +1,98 @@
+"""``TradeoffPicture``: what an attacker attained, below what is promised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.pictures.labels import number, plain
+from discreet.pictures.palette import INK, MUTED, SERIES
+from discreet.pictures.picture import Array, Facts, Picture, quiet
+
+__all__ = ["TradeoffPicture"]
+
+
+@dataclass(frozen=True, eq=False)
+class TradeoffPicture(Picture):
+    """The power of an attack against its false alarms.
+
+    Parameters
+    ----------
+    name : str
+        What was attacked.
+    alarms : array of shape (n,)
+        Probabilities of a false alarm, and
+    promised : array of shape (n,)
+        the most power that the claim allows at each.
+    attained : array of shape (k, 2)
+        False alarms and power at every threshold, as counted.
+    chosen : pair of float
+        The same at the threshold that the attacker had chosen before, and
+    limits : pair of float
+        their limits at the confidence: the true point lies to the left of the first and above the second.
+    epsilon, claimed : float
+    confidence : float
+    """
+
+    name: str
+    alarms: Array
+    promised: Array
+    attained: Array
+    chosen: tuple[float, float]
+    limits: tuple[float, float]
+    epsilon: float
+    claimed: float
+    confidence: float
+
+    @property
+    def title(self) -> str:
+        """What was attacked."""
+        return f"Attack on {self.name}"
+
+    @property
+    def description(self) -> str:
+        """The bound."""
+        return (
+            f"The power of the attack over its false alarms, and what ε = {number(self.claimed, 4)} allows. At the "
+            f"chosen threshold {self.chosen[0]:.1%} are false alarms and {self.chosen[1]:.1%} are recognised, from "
+            f"which ε ≥ {number(self.epsilon, 4)} follows with {self.confidence:.4%} confidence."
+        )
+
+    @property
+    def facts(self) -> Facts:
+        """The promise at some false alarms, and what was attained there."""
+        rows = []
+        for place in range(0, len(self.alarms), 8):
+            alarm = float(self.alarms[place])
+            here = self.attained[self.attained[:, 0] <= alarm]
+            power = f"{here[:, 1].max():.1%}" if len(here) else "0.0%"
+            rows.append([f"{alarm:.2%}", f"{self.promised[place]:.1%}", power])
+        return Facts(["false alarms", "power that is promised at most", "power that was attained"], rows)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Nearly square."""
+        return 5.4, 4.8
+
+    def _fill(self, panels: Any) -> None:
+        ax = panels[0, 0]
+        blue, vermillion = SERIES["blue"], SERIES["vermillion"]
+        alarms, promised = np.append(0.0, self.alarms), np.append(0.0, self.promised)
+        ax.fill_between(alarms, promised, 1.0, color=vermillion, alpha=0.12, linewidth=0)
+        ax.plot(alarms, promised, color=vermillion, linewidth=1.6)
+        ax.plot([0.0, 1.0], [0.0, 1.0], color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
+        order = np.lexsort((self.attained[:, 1], self.attained[:, 0]))
+        ax.plot(*self.attained[order].T, color=blue, linewidth=2.0)
+        ax.plot(*self.chosen, "o", color=blue, markersize=6)
+        ax.plot(
+            [self.chosen[0], self.limits[0], self.limits[0]], [self.limits[1], self.limits[1], self.chosen[1]],
+            color=INK, linewidth=1.0,
+        )  # fmt: skip
+        ax.annotate("above: the claim is broken", (0.02, 0.97), va="top", fontsize=9, color=MUTED)
+        for height, words in ((0.1, f"claimed: ε = {number(self.claimed, 4)}"),
+                              (0.04, f"attacked: ε ≥ {number(self.epsilon, 4)}")):  # fmt: skip
+            ax.annotate(plain(words), (0.98, height), ha="right", fontsize=10, color=INK)
+        ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), xlabel="false alarms", ylabel="power of the attack")
+        quiet(ax, grid="both")

@@ -1,0 +1,28 @@
+"""Two sizes of an attack: a short one in ``make test``, a long one in ``make audit``, which writes down what it saw."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TypeVar
+
+__all__ = ["LONG", "measured", "size"]
+
+Size = TypeVar("Size")
+
+FOLDER = os.environ.get("DISCREET_AUDIT")  # where figures go; where there is none attacks are short
+LONG = bool(FOLDER)
+
+
+def size(short: Size, long: Size) -> Size:
+    """Return the size that an attack has in this run."""
+    return long if LONG else short
+
+
+def measured(name: str, **figures: object) -> None:
+    """Write down what a long attack measured, for the page of the documentation; a short one writes nothing."""
+    if FOLDER:
+        folder = Path(FOLDER)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
