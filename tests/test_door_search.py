@@ -144,6 +144,31 @@ def test_broken_copies_are_caught(right, fault):
     assert all(finding.holds for finding in worst_neighbours(right, np.random.default_rng(0)))
 
 
+def too_small(instance: Query) -> Query:
+    """Return a copy of a query whose bound is √2 below what it proves."""
+    kind = type(instance)
+
+    class TooSmall(kind):
+        @property
+        def bound(self):
+            own = super().bound
+            norms = {norm: getattr(own, norm) for norm in ("l2", "l1", "replace_l2", "replace_l1")}
+            return Bound(**{norm: value and value / np.sqrt(2.0) for norm, value in norms.items()})
+
+    copy = object.__new__(TooSmall)
+    copy.__dict__.update(vars(instance))
+    return copy
+
+
+@pytest.mark.parametrize("query", EACH, ids=lambda query: query.__name__)
+def test_a_bound_too_small_by_the_root_of_two_is_caught_in_every_query(query):
+    rng = np.random.default_rng(5)
+    for instance in QUERIES[query](rng, 3, 2.0)[:2]:
+        findings = worst_neighbours(too_small(instance), rng)
+        # A guarded query holds every row to the norm that it states, whatever that is.
+        assert all(finding.holds for finding in findings) == (query.__name__ == "GuardedQuery"), instance
+
+
 def test_a_bound_that_claims_too_much_tightness_is_caught():
     @dataclass(frozen=True)
     class Loose(Histogram):
