@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from functools import partial
 
 import matplotlib as mpl
@@ -337,6 +338,39 @@ def test_declarations_of_every_kind(model):
     assert attack(ask, taken[0], runs=20, confidence=SURE, progress=False).holds
 
 
+def fitted_behind_a_curator(kind):
+    rng = np.random.default_rng(0)
+    rows = [(*rng.uniform(0, 1, 2), str(rng.choice(["a", "b"]))) for _ in range(60)]
+    table = np.empty((60, 3), dtype=object)
+    table[:] = rows
+    columns = {"x": dp.Number(0, 1), "y": dp.Number(0, 1), "g": dp.Category(["a", "b"])}
+    curator = dp.Curator(table, schema=dp.Schema(columns))
+    if kind == "regression":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return dp.LinearRegression(method="adassp").fit(curator.only(["x", "y"]), "y")
+    if kind == "classifier":
+        return dp.GaussianClassifier(method="joint").fit(curator, "g")
+    people = dp.Curator(table[:, :2], space=dp.Box(0, 1), unit=np.repeat(np.arange(20), 3), max_rows=2)
+    return dp.PCA(1, method="analyze-gauss").fit(people)
+
+
+@pytest.mark.parametrize(("kind", "target"), [("regression", "y"), ("classifier", "g"), ("persons", None)])
+def test_a_fitted_estimator_is_attacked_as_its_rows_were_declared(kind, target):
+    model = fitted_behind_a_curator(kind)
+    ask, pairs, _ = asked_of(model, None, None)
+    again = _quietly(ask)(pairs[2].other)
+    assert again.losses_ == model.losses_
+    assert dict(again.releases_[0].declared) == dict(model.releases_[0].declared) | (
+        {"unit": again.releases_[0].declared["unit"]} if target is None else {}
+    )
+
+
+def test_what_promises_nothing_is_not_attacked():
+    with pytest.raises(ValueError, match="claimed=None"):
+        attack(dp.PCA(1, bounds=(0, 1), method="gibbs"), runs=20, progress=False)
+
+
 def test_a_picture_of_an_attack():
     ask, pair = gaussian(np.random.default_rng(3))
     found = attack(ask, pair, claimed=dp.GaussianLoss(1.0), runs=500, progress=False)
@@ -371,8 +405,10 @@ def test_wrong_arguments(arguments, says):
         attack(**{"progress": False, **arguments})
 
 
-def test_an_attack_reads_a_ledger_nowhere(tmp_path):
-    """A user's curator with a ledger would be spent from; the pairs that attacks make have none."""
+def test_an_attack_spends_nothing(tmp_path):
+    curator = dp.Curator(np.zeros((3, 1)), space=dp.Box(0, 1), name="rows", ledger=str(tmp_path / "a.ledger"))
+    with pytest.raises(ValueError, match="without a ledger"):
+        attack(len, Pair("spent", curator, curator), claimed=dp.Guarantee(1.0))
     for pair in neighbours(LINE):
         assert pair.one.ledger is None
         assert pair.other.ledger is None

@@ -18,8 +18,7 @@ SUBJECT = "door: sum, Gaussian noise, add-remove"
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Leave the attack as it is, for a tenth of a second."""
-    monkeypatch.setattr("discreet.cli.audit.QUICK", 0.2)
+    """Let an attack have few runs."""
     monkeypatch.setattr("discreet.audit.suite.FEWEST", 200)
 
 
@@ -34,7 +33,7 @@ def test_a_list_of_names():
 
 def test_an_attack_is_shown_and_kept(tmp_path, quick):
     out = tmp_path / "found"
-    ran = discreet(f"audit '{SUBJECT}' --quick --jobs 1 --out {out} --page {tmp_path / 'pages' / 'page.md'}")
+    ran = discreet(f"audit '{SUBJECT}' --seconds 0.2 --jobs 1 --out {out} --page {tmp_path / 'pages' / 'page.md'}")
     assert ran.code == 0, ran.printed
     assert "None of 1 promises was broken." in ran.out
     (each,) = json.loads((out / "attacks.json").read_text(encoding="utf-8"))["attacks"]
@@ -47,7 +46,7 @@ def test_an_attack_is_shown_and_kept(tmp_path, quick):
 
 def test_a_broken_promise_ends_with_code_1(monkeypatch, quick):
     monkeypatch.setattr(GaussianNoise, "add", lambda self, values, bits=None: np.asarray(values, dtype=np.float64))
-    ran = discreet(f"audit '{SUBJECT}' --quick --jobs 1")
+    ran = discreet(f"audit '{SUBJECT}' --seconds 0.2 --jobs 1")
     assert ran.code == 1
     assert "REFUTED" in ran.out
     assert "1 of 1 promises were broken" in ran.out
@@ -57,7 +56,7 @@ def test_a_file_of_a_model(tmp_path, quick):
     rows = np.random.default_rng(0).uniform(0, 10, (500, 1))
     model = dp.PCA(1, bounds=(0, 10), epsilon=0.5, method="analyze-gauss").fit(rows)
     (tmp_path / "model.json").write_text(model.to_json(), encoding="utf-8")
-    ran = discreet(f"audit {tmp_path / 'model.json'} --quick --json")
+    ran = discreet(f"audit {tmp_path / 'model.json'} --seconds 0.2 --json")
     (each,) = ran.data["attacks"]
     assert each["name"] == "PCA"
     assert each["epsilon_claimed"] == 0.5
@@ -70,7 +69,7 @@ def test_a_file_of_a_model(tmp_path, quick):
         ("audit windows", "expected a name of --list"),
         ("audit door --all", "not both"),
         ("audit --page page.md", "expected --out too"),
-        ("audit nowhere.json --quick", "nowhere.json"),
+        ("audit nowhere.json --seconds 0.2", "nowhere.json"),
     ],
 )
 def test_mistakes_say_what_to_write(line, says):

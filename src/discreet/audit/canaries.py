@@ -140,6 +140,8 @@ def one_run(
         Curator(chosen, **declared, neighbors=Neighbors.ADD_REMOVE, at_most=count) for chosen in (rows, rows[inside])
     )
     fitted = clone(estimator).fit(some)
+    if fitted.guarantee_ is None:
+        raise ValueError("estimator: expected one that promises something; its guarantee_ is None")
     scores = _coins(fitted.releases_, everyone)
     guesses = max(2 * math.ceil(chance * count / 2.0), 2)
     order = np.argsort(scores)

@@ -66,10 +66,11 @@ def claimed_by(result: Any) -> Claim | None:
     releases = _releases(result)
     if isinstance(result, tuple | list) and releases:
         return Claim.of(tuple(release.loss for release in releases))
-    guarantee = getattr(result, "guarantee_", None) or getattr(result, "guarantee", None)
     losses = tuple(release.loss for release in releases)
-    if isinstance(guarantee, Guarantee):
-        return Claim(guarantee, losses)
+    for name in ("guarantee_", "guarantee"):
+        if hasattr(result, name):  # None where it says that nothing is promised
+            guarantee = getattr(result, name)
+            return Claim(guarantee, losses) if isinstance(guarantee, Guarantee) else None
     return Claim.of(losses) if losses else None
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from discreet.audit.pairs import Pair, in_a_ball, neighbours
+from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator
 from discreet.estimators.bounds import space_of
 from discreet.estimators.labelled import LabelledEstimator
 from discreet.estimators.linear_regression import LinearRegression
 from discreet.estimators.targeted import declared_number
 from discreet.guarantees import Neighbors
-from discreet.records import Ball, Box, Category, Number, Schema
+from discreet.records import Ball, Box, Category, Schema, Space
+from discreet.records.columns import Column
 
 __all__ = ["asked_of"]
 
@@ -29,6 +31,10 @@ def asked_of(
     given = None if pairs is None else (pairs,) if isinstance(pairs, Pair) else tuple(pairs)
     if given is not None and (not given or not all(isinstance(pair, Pair) for pair in given)):
         raise ValueError(f"pairs={pairs!r}: expected a discreet.audit.Pair, or several")
+    if any(
+        isinstance(side, Curator) and side.ledger is not None for pair in given or () for side in (pair.one, pair.other)
+    ):
+        raise ValueError("pairs: expected curators without a ledger, since an attack asks thousands of times")
     if isinstance(subject, PrivateEstimator):
         return _of_estimator(subject, given, target)
     if not callable(subject):
@@ -62,6 +68,8 @@ def _of_estimator(
 
 def _extreme(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | None]:
     """Return neighbours within what an estimator declares, and the name of the target's column."""
+    if getattr(estimator, "releases_", ()):
+        return _as_fitted(estimator)
     relation = Neighbors.REPLACE_ONE if estimator.neighbors is None else Neighbors.of(estimator.neighbors)
     schema = getattr(estimator, "schema", None)
     if isinstance(schema, Schema):
@@ -69,20 +77,47 @@ def _extreme(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | None]
     if estimator.bounds is None:
         raise ValueError("pairs=None: expected neighbouring data sets, or an estimator with bounds to make some from")
     space = space_of(estimator.bounds)
-    labelled, regression = isinstance(estimator, LabelledEstimator), isinstance(estimator, LinearRegression)
+    space = space.for_columns(COLUMNS) if space.columns is None else space
+    names = list(estimator.bounds) if isinstance(estimator.bounds, Mapping) else []
+    columns: dict[str, Column] = {}
+    target = None
+    if isinstance(estimator, LabelledEstimator):
+        target, columns[LABEL] = LABEL, estimator._category()
+    elif isinstance(estimator, LinearRegression):
+        if estimator.target_bounds is None:
+            raise ValueError("target_bounds=None: expected where the target lies, to make neighbouring data sets from")
+        target, columns[TARGET] = TARGET, declared_number(*estimator.target_bounds, "fill")
+    if isinstance(space, Ball) and target is None:
+        return in_a_ball(space, relation), None
+    # Gaps are filled, as for rows that their owner hands over.
+    return neighbours(Schema(_numbers(space, names, "fill") | columns), relation), target
+
+
+def _as_fitted(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | None]:
+    """Return the same from what was declared of the rows that an estimator was fitted to."""
+    release = estimator.releases_[0]
+    declared = release.declared
+    space: Any = Space.from_dict(declared["space"])
     if isinstance(space, Ball):
-        ball = space.for_columns(COLUMNS) if space.columns is None else space
-        if not (labelled or regression):
-            return in_a_ball(ball, relation), None
-        space = Box.holding(ball)
-    box = space.for_columns(COLUMNS) if space.columns is None else space
-    names = list(estimator.bounds) if isinstance(estimator.bounds, dict) else [f"x{j}" for j in range(box.dimension)]
-    columns: dict[str, Number | Category] = {
-        name: declared_number(low, high, "fill")  # as for rows that their owner hands over
-        for name, low, high in zip(names, np.asarray(box.low).tolist(), np.asarray(box.high).tolist(), strict=True)
+        return in_a_ball(space, release.neighbors), None
+    columns = _numbers(space, declared["columns"], "fill" if release.size.complete else "drop")
+    columns |= {
+        name: Category(values)
+        for name, values in zip(declared["category_columns"], declared["categories"], strict=True)
     }
-    if labelled:
-        return neighbours(Schema(columns | {LABEL: estimator._category()}), relation), LABEL
-    if regression:
-        return neighbours(Schema(columns | {TARGET: Number(*estimator.target_bounds)}), relation), TARGET
-    return neighbours(Schema(columns), relation), None
+    schema = Schema(columns, unit=declared["unit"], max_rows=declared["max_rows"] if declared["unit"] else None)
+    target = None
+    if isinstance(estimator, LabelledEstimator):
+        (target,) = estimator.categories_
+    elif isinstance(estimator, LinearRegression):
+        names = getattr(estimator, "feature_names_in_", declared["columns"][:-1])
+        (target,) = (name for name in declared["columns"] if name not in names)
+    return neighbours(schema, release.neighbors), target
+
+
+def _numbers(space: Box | Ball, names: Sequence[str], missing: str) -> dict[str, Column]:
+    """Return numeric columns within a box, or within the box around a ball."""
+    box = Box.holding(space) if isinstance(space, Ball) else space
+    ends = zip(np.asarray(box.low).tolist(), np.asarray(box.high).tolist(), strict=True)
+    named = names or [f"x{j}" for j in range(box.dimension)]
+    return {name: declared_number(*pair, missing) for name, pair in zip(named, ends, strict=True)}

@@ -16,13 +16,12 @@ from discreet.cli.refusals import FAILED
 
 __all__ = ["audit"]
 
-QUICK, FULL = 2.0, 24.0  # seconds of a processor, for each subject
 HEAD = ("attacked", "claimed", "ε at least", "noticed from", "runs", "holds")
 
 
 @command(
     "discreet audit --list",
-    "discreet audit 'door: sum' --quick",
+    "discreet audit 'door: sum' --seconds 2",
     "discreet audit model.json",
     "discreet audit --all --out build/audit --page build/audit.md",
 )
@@ -37,7 +36,10 @@ def audit(
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="Print what can be attacked, and attack nothing.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Attack everything: half an hour on two cores.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help=f"{QUICK:g} seconds for each instead of {FULL:g}.")] = False,
+    seconds: Annotated[
+        float,
+        typer.Option("--seconds", min=0.01, max=1e6, help="Of a processor, for each: the more, the more is noticed."),
+    ] = 24.0,
     out: Annotated[Path | None, typer.Option("--out", help="The folder for what was found, as JSON.")] = None,
     page: Annotated[
         Path | None, typer.Option("--page", help="Write a page (Markdown) of what the folder of --out has.")
@@ -64,12 +66,11 @@ def audit(
         raise typer.BadParameter("expected --out too, the folder with what was found", param_hint="--page")
     if not (chosen or models or everything or page):
         raise typer.BadParameter("expected what to attack: names, --all, or --list to see them", param_hint="NAME")
-    seconds = QUICK if quick else FULL
     found = [_of_model(path, seconds) for path in models]
     found += _attacked(known if everything else chosen, seconds, jobs)
     in_one_run = _in_one_run() if everything else []
     if out is not None and (found or in_one_run):
-        _kept(out, found, in_one_run, quick)
+        _kept(out, found, in_one_run, seconds)
     if page is not None and out is not None:
         _written(page, out)
     refuted = [each["name"] for each in (*found, *in_one_run) if not each["holds"]]
@@ -121,9 +122,9 @@ def _in_one_run() -> list[dict[str, Any]]:
     return in_one_run()
 
 
-def _kept(out: Path, found: list[dict[str, Any]], in_one_run: list[dict[str, Any]], quick: bool) -> None:
+def _kept(out: Path, found: list[dict[str, Any]], in_one_run: list[dict[str, Any]], seconds: float) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    values = {"quick": quick, "attacks": found, "one_run": in_one_run}
+    values = {"seconds": seconds, "attacks": found, "one_run": in_one_run}
     (out / "attacks.json").write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
@@ -162,4 +163,7 @@ def _shown(
             f"{len(refuted)} of {len(rows)} promises were broken: {', '.join(refuted)}." if refuted else
             f"None of {len(rows)} promises was broken."
         )  # fmt: skip
-    return [*shown, facts({"found": None if out is None else out / "attacks.json", "page": page})]
+    if any(each["noticed"] is None for each in found):
+        shown.append("No factor: the runs were too few to see anything at this ε. Write a larger --seconds.")
+    files = {"found": None if out is None else out / "attacks.json", "page": page}
+    return [*shown, facts(files)] if any(files.values()) else shown
