@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,9 +21,14 @@ def size(short: Size, long: Size) -> Size:
     return long if LONG else short
 
 
-def measured(name: str, **figures: object) -> None:
-    """Write down what a long attack measured, for the page of the documentation; a short one writes nothing."""
+def measured(what: str, **figures: object) -> None:
+    """Write down what a long attack measured, for the page of the documentation; a short one writes nothing.
+
+    Each is a line of a file, which begins as the name does up to a dash: of several processes each adds its own.
+    """
     if FOLDER:
         folder = Path(FOLDER)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{name}.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        line = json.dumps({"what": what, **figures}, ensure_ascii=False)
+        with (folder / f"{re.split('[-_]', what)[0]}.jsonl").open("a", encoding="utf-8") as file:
+            file.write(line + "\n")

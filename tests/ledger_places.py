@@ -78,7 +78,7 @@ def _unprivileged() -> dict[str, object]:
 
 
 @contextmanager
-def server() -> Iterator[Server]:
+def server(*, durable: bool = False) -> Iterator[Server]:
     """Start a server in a temporary folder on a free port, and stop it."""
     pytest.importorskip("psycopg", reason="psycopg is not installed: PostgreSQL is not tested")
     binaries = _binaries()
@@ -101,7 +101,7 @@ def server() -> Iterator[Server]:
             running = Server(probe.getsockname()[1], "keeper")
         postgres = [binaries / "postgres", "-D", folder / "data", "-p", str(running.port)]
         postgres += ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="]
-        postgres += ["-c", "fsync=off"]  # nobody cuts the power
+        postgres += ["-c", f"fsync={'on' if durable else 'off'}"]  # nobody cuts the power, but it takes its time
         with (folder / "log").open("w") as log:
             process = subprocess.Popen(postgres, stdout=log, stderr=log, **common)
         try:

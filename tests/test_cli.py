@@ -70,8 +70,8 @@ def test_every_example_in_the_help_runs_and_prints_one_json_document(folder):
     for command in all_commands():
         lines = examples(command)
         assert lines, f"discreet {command} --help has no example"
-        if command == "reproduce":  # the others take minutes, and have tests of their own
-            lines = ["reproduce --list"]
+        if command in ("reproduce", "audit"):  # the others take minutes, and have tests of their own
+            lines = [f"{command} --list"]
         for line in lines:
             small = ["--draws", "10", "--warmup", "10"] if command == "infer" else []
             answers[line] = discreet(line, *small, "--json").data
@@ -245,6 +245,35 @@ def test_what_cannot_be_written_is_refused_before_anything_is_spent(folder):
     assert type(load_model("model.json")).__name__ == "KMeans"
     misspelt = discreet(f"{line} --overwrite --name peopel")
     assert "note: --name 'peopel': nothing is recorded under this name" in misspelt.err
+
+
+def test_a_refused_fit_leaves_no_limit_behind(folder):
+    line = f"fit kmeans people.csv {DECLARED} --clusters 2 --ledger people.ledger --limit 1:1e-6"
+    refused = discreet(f"{line} --epsilon 3")
+    assert (refused.code, "nothing was recorded; write --epsilon" in refused.err) == (3, True), refused.err
+    assert discreet(f"{line} --epsilon 0.5 --where 'agee > 3'").code == 1
+    assert not Path("people.ledger").exists()
+    spent = f"fit kmeans people.csv {DECLARED} --clusters 2 --ledger people.ledger --epsilon 0.9"
+    assert discreet(f"{spent} --out first.json").code == 0
+    assert discreet(f"{line} --epsilon 0.5").code == 3  # what was spent before the limit counts
+    assert [entry.kind for entry in dp.Ledger("people.ledger").history()] == ["reserve"]
+    assert discreet(f"{line} --epsilon 0.5 --limit 2:1e-6").code == 0
+    assert [entry.kind for entry in dp.Ledger("people.ledger").history()] == ["reserve", "limit", "reserve"]
+
+
+def test_a_large_delta_is_cautioned_against_before_it_is_spent(folder):
+    line = f"fit kmeans people.csv {DECLARED} --clusters 2 --epsilon 1 --overwrite"
+    for more, says in [
+        ("--delta 0.9", "note: δ=0.9 is not far below 1/n"),
+        ("--delta 1e-3", "note: δ=0.001 is not far below 1/n"),
+        ("--delta 0.9 --neighbors add-remove", "note: δ=0.9 is not small: it allows"),
+        ("--ledger l --limit 1:0.9", "note: δ=0.9 is not far below 1/n"),
+    ]:
+        told = discreet(f"{line} {more}").err
+        assert says in told
+        assert told.index(says) < told.index("fitting KMeans")
+    assert "δ=" not in discreet(f"{line} --delta 1e-6").err
+    assert "note: δ=0.9 is not small" in discreet("budget limit l2 1:0.9 --name people").err
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def test_a_list_of_names():
     found = discreet("audit --list --json")
     assert SUBJECT in found.data["subjects"]
     assert len(found.data["subjects"]) > 100
-    assert discreet("audit door --list --json").data["subjects"] == [
+    assert discreet("audit DOOR: --list --json").data["subjects"] == [
         name for name in found.data["subjects"] if name.startswith("door")
     ]
 
@@ -41,6 +41,8 @@ def test_an_attack_is_shown_and_kept(tmp_path, quick):
     assert each["holds"] is True
     page = (tmp_path / "pages" / "page.md").read_text(encoding="utf-8")
     assert SUBJECT in page
+    assert discreet(f"audit 'door: histogram, add' --seconds 0.2 --jobs 1 --out {out}").code == 0
+    assert len(json.loads((out / "attacks.json").read_text(encoding="utf-8"))["attacks"]) == 2
     assert "## What is not covered" in page
 
 
@@ -58,7 +60,7 @@ def test_a_file_of_a_model(tmp_path, quick):
     (tmp_path / "model.json").write_text(model.to_json(), encoding="utf-8")
     ran = discreet(f"audit {tmp_path / 'model.json'} --seconds 0.2 --json")
     (each,) = ran.data["attacks"]
-    assert each["name"] == "PCA"
+    assert each["name"] == "model.json: PCA"
     assert each["epsilon_claimed"] == 0.5
 
 
@@ -69,10 +71,14 @@ def test_a_file_of_a_model(tmp_path, quick):
         ("audit windows", "expected a name of --list"),
         ("audit door --all", "not both"),
         ("audit --page page.md", "expected --out too"),
+        ("audit --page page.md --out nowhere", "expected a folder with what discreet audit"),
+        ("audit door --out pyproject.toml", "expected a folder"),
         ("audit nowhere.json --seconds 0.2", "nowhere.json"),
     ],
 )
-def test_mistakes_say_what_to_write(line, says):
+def test_mistakes_say_what_to_write(line, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").touch()
     ran = discreet(line)
     assert ran.code in (1, 2)
     assert says in ran.printed

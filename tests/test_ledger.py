@@ -21,6 +21,7 @@ import discreet as dp
 import ledger_places
 from discreet.guarantees.normal import normal_mu
 from discreet.ledger import BudgetExceeded, ChainError, Entry, Ledger, LedgerError, Limit
+from discreet.ledger.chain import follow
 
 PROMISE = dp.Guarantee(1.0, 1e-6)
 MU = normal_mu(1.0, 1e-6)
@@ -770,6 +771,26 @@ def test_a_lock_that_stays_and_a_server_that_may_only_read(server, schema):
     with pytest.raises(LedgerError, match="may only read"):
         read_only.spend("census", dp.GaussianLoss(0.1), query="q")
     assert read_only.history() == ()
+
+
+def test_a_record_that_grows_while_it_is_verified_is_intact(server, schema, monkeypatch):
+    """Another thread at the same handle spends after the reading has begun, which does not see that entry."""
+    ledger = Ledger(server.url(schema))
+    ledger.spend("census", dp.GaussianLoss(0.1), query="q")
+
+    def slowly(rows, expected_head):
+        first = next(rows)
+        with ThreadPoolExecutor(1) as other:
+            other.submit(ledger.spend, "census", dp.GaussianLoss(0.1), query="q").result()
+        return follow([first, *rows], expected_head)
+
+    monkeypatch.setattr("discreet.ledger.handle.follow", slowly)
+    head = ledger.verify()
+    assert next(iter(ledger.history())).hash == head
+    with server.connect(schema) as connection:
+        connection.execute(f"DELETE FROM {TABLE} WHERE number = 2")
+    with pytest.raises(ChainError, match="has gone or changed"):
+        ledger.spend("census", dp.GaussianLoss(0.1), query="q")
 
 
 def test_a_commit_is_on_the_disk_even_where_the_server_does_not_insist(server, schema):

@@ -48,6 +48,30 @@ def test_the_gaussian_dominates_the_pure_loss_everywhere_and_no_smaller_one_does
     assert np.any(normal_delta(0.999 * mu_of_pure(epsilon), grid) < curve)
 
 
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 4.0, 20.0])
+def test_the_gaussian_dominates_every_mechanism_of_bounded_range_and_no_smaller_one_does(epsilon):
+    """Each t has a mechanism with the log-ratios t and t − ε; the middle one needs the largest μ."""
+    t = np.linspace(0.0, epsilon, 2001)[1:-1]
+    p = np.expm1(epsilon - t) * np.exp(t - epsilon) / -np.expm1(-epsilon)  # of saying yes, on one side
+    q = np.expm1(epsilon - t) / np.expm1(epsilon)  # and on the other
+    needed = norm.ppf(p) - norm.ppf(q)
+    mu = mu_of_pure(epsilon / 2.0)
+    assert needed.max() == pytest.approx(mu, rel=1e-9)
+    assert t[needed.argmax()] == pytest.approx(epsilon / 2.0, rel=1e-2)
+    grid = np.linspace(0.0, 1.5 * epsilon, 400)
+    curve = dp.BoundedRangeLoss(epsilon).delta_at(grid)
+    assert np.all(normal_delta(mu, grid) >= curve * (1.0 - 1e-12))
+    assert np.any(normal_delta(0.999 * mu, grid) < curve)
+
+
+def test_a_choice_costs_a_quarter_of_what_is_only_known_to_be_pure():
+    """For small ε; so twice the ε, or four times as many choices, fit beside Gaussian noise."""
+    chosen = limit().filters()[0]
+    assert chosen.price(dp.PureLoss(0.01)) / chosen.price(dp.BoundedRangeLoss(0.01)) == pytest.approx(4.0, rel=1e-4)
+    assert not admits(limit(), {dp.PureLoss(0.01): 300}, {dp.GaussianLoss(0.1): 1})
+    assert admits(limit(), {dp.BoundedRangeLoss(0.01): 300}, {dp.GaussianLoss(0.1): 1})
+
+
 @pytest.mark.parametrize("epsilon", [1e-10, 1e-3, 0.5, 1.0, 2.0, 30.0, 1e3])
 def test_the_way_back_from_the_gaussian_to_the_pure_loss(epsilon):
     assert pure_of_mu(mu_of_pure(epsilon)) == pytest.approx(epsilon, rel=1e-13)
@@ -58,7 +82,7 @@ def test_prices():
     for loss, prices in [
         (dp.GaussianLoss(0.3), (0.09, 0.045, math.inf)),
         (dp.LaplaceLoss(0.3), (mu_of_pure(0.3) ** 2, 0.045, 0.3)),
-        (dp.BoundedRangeLoss(0.4), (mu_of_pure(0.4) ** 2, 0.02, 0.4)),
+        (dp.BoundedRangeLoss(0.4), (mu_of_pure(0.2) ** 2, 0.02, 0.4)),
         (dp.ApproximateLoss(0.3, 1e-8), (mu_of_pure(0.3) ** 2, 0.045, 0.3)),
         (dp.ZcdpLoss(0.01), (math.inf, 0.01, math.inf)),
     ]:

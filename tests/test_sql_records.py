@@ -670,7 +670,7 @@ CSV = {
     "long line": (b"a,b\n1,2,9\n3,4\n", 2, [4.0, 6.0]),
     "quote inside": (b'a,b\n1,2"\n3,4\n', 2, [3.0, 4.0]),
     "text after a quote": (b'a,b\n1,"2"x\n3,4\n', 2, None),
-    "line break in quotes": (b'a,b\n1,"2\n3"\n3,4\n', 2, [3.0, 4.0]),
+    "line break in quotes": (b'a,b\n1,"2\n3"\n3,4\n', 3, [3.0, 4.0]),
     "NUL": (b"a,b\n1,\x002\n3,4\n", 2, [3.0, 4.0]),
     "not UTF-8": (b"a,b\n1,\xff\xfe\n3,4\n", 2, [3.0, 4.0]),
     "text": (b"a,b\n1,n/a\n3,4\nx,\n", 3, [3.0, 4.0]),
@@ -681,7 +681,9 @@ CSV = {
     "semicolons": (b"a;b\n1;2\n3,5;4\n", 2, [1.0, 2.0]),
     "a line of megabytes": (b"a,b\n1," + b"7" * 3_000_000 + b"\n3,4\n", None, [3.0, 4.0]),
     "many broken lines": (b"a,b\n" + b'1,"x\ny"\n1\n1,2,3\n' * 50_000 + b"3,4\n", None, [50_003.0, 100_004.0]),
-    "a quote left open": (b'a,b\n3,4\n1,"2\n3,4\n', 2, [3.0, 4.0]),
+    "a quote left open": (b'a,b\n3,4\n1,"2\n3,4\n', 3, [6.0, 8.0]),
+    "empty lines": (b"a,b\n\n3,4\n\r\n\n1,2\n", 5, [4.0, 6.0]),
+    "returns alone": (b"a,b\n3,4\r1,2\n3,4\n", 2, [3.0, 4.0]),
 }
 
 

@@ -13,7 +13,25 @@ from collections.abc import Collection
 from numbers import Real
 from typing import Any
 
-__all__ = ["choice", "integer", "nonnegative", "positive", "probability"]
+__all__ = ["axes", "choice", "integer", "nonnegative", "positive", "probability", "shown"]
+
+MOST_LETTERS = 200  # of a value that an error shows
+
+
+def shown(value: Any) -> str:
+    """Return a value as an error shows it: short, and whatever ``repr`` makes of it.
+
+    Python writes out no number of thousands of digits and no list that is thousands of lists deep, and an object of the
+    caller's may refuse to be shown; then its type must do.
+
+    >>> shown("age"), shown(10**5000), len(shown("x" * 10**6))
+    ("'age'", '<int>', 201)
+    """
+    try:
+        text = repr(value)
+    except Exception:
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= MOST_LETTERS else text[:MOST_LETTERS] + "…"
 
 
 def _number(name: str, value: Any, accepted: str) -> float:
@@ -23,7 +41,7 @@ def _number(name: str, value: Any, accepted: str) -> float:
             return float(value)
         except OverflowError:
             pass
-    raise ValueError(f"{name}={value!r}: expected {accepted}")
+    raise ValueError(f"{name}={shown(value)}: expected {accepted}")
 
 
 def positive(name: str, value: Any, *, accepted: str = "a finite number above 0") -> float:
@@ -38,7 +56,7 @@ def positive(name: str, value: Any, *, accepted: str = "a finite number above 0"
     """
     number = _number(name, value, accepted)
     if not (0.0 < number < math.inf):
-        raise ValueError(f"{name}={value!r}: expected {accepted}")
+        raise ValueError(f"{name}={shown(value)}: expected {accepted}")
     return number
 
 
@@ -51,7 +69,7 @@ def nonnegative(name: str, value: Any) -> float:
     accepted = "a finite number, at least 0"
     number = _number(name, value, accepted)
     if not (0.0 <= number < math.inf):
-        raise ValueError(f"{name}={value!r}: expected {accepted}")
+        raise ValueError(f"{name}={shown(value)}: expected {accepted}")
     return number
 
 
@@ -67,7 +85,7 @@ def probability(name: str, value: Any, *, accepted: str = "a probability in [0, 
     """
     number = _number(name, value, accepted)
     if not (0.0 <= number < 1.0):
-        raise ValueError(f"{name}={value!r}: expected {accepted}")
+        raise ValueError(f"{name}={shown(value)}: expected {accepted}")
     return number
 
 
@@ -85,9 +103,9 @@ def integer(name: str, value: Any, *, least: int, most: int | None = None) -> in
     try:
         whole = operator.index(value)
     except TypeError:
-        raise ValueError(f"{name}={value!r}: expected {accepted}") from None
+        raise ValueError(f"{name}={shown(value)}: expected {accepted}") from None
     if isinstance(value, bool) or whole < least or (most is not None and whole > most):
-        raise ValueError(f"{name}={value!r}: expected {accepted}")
+        raise ValueError(f"{name}={shown(value)}: expected {accepted}")
     return whole
 
 
@@ -103,4 +121,17 @@ def choice(name: str, value: Any, accepted: Collection[str]) -> str:
     """
     if isinstance(value, str) and value in accepted:
         return value
-    raise ValueError(f"{name}={value!r}: expected one of " + ", ".join(map(repr, accepted)))
+    raise ValueError(f"{name}={shown(value)}: expected one of " + ", ".join(map(repr, accepted)))
+
+
+def axes(value: Any) -> Any:
+    """Return matplotlib's axes to draw on, as they are; an error where something else was given.
+
+    >>> axes(3)
+    Traceback (most recent call last):
+        ...
+    ValueError: ax=3: expected the axes of a matplotlib figure, or None for new ones
+    """
+    if not all(callable(getattr(value, verb, None)) for verb in ("plot", "barh", "fill_between", "add_patch")):
+        raise ValueError(f"ax={shown(value)}: expected the axes of a matplotlib figure, or None for new ones")
+    return value

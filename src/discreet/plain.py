@@ -5,16 +5,33 @@ Losses, noise laws and declared spaces go into releases, ledgers and files in th
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import fields
 from enum import Enum
 from typing import Any, TypeVar
 
-from discreet.arguments import choice
+from discreet.arguments import choice, shown
 
-__all__ = ["from_plain", "to_plain"]
+__all__ = ["from_plain", "read_json", "to_plain"]
 
 T = TypeVar("T")
+
+
+def read_json(text: Any) -> Any:
+    """Return what a text of JSON says; nothing of a text that is none is shown, for it may be any file.
+
+    >>> read_json("[" * 10**5)
+    Traceback (most recent call last):
+        ...
+    ValueError: text: expected JSON, as to_json writes it
+    """
+    if not isinstance(text, str | bytes | bytearray):
+        raise ValueError(f"text of type {type(text).__name__}: expected JSON, as to_json writes it")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):  # of JSON, of UTF-8, and of a number of thousands of digits
+        raise ValueError("text: expected JSON, as to_json writes it") from None
 
 
 def to_plain(value: Any) -> dict[str, Any]:
@@ -35,10 +52,12 @@ def _plain(value: Any) -> Any:
 
 def from_plain(kinds: Mapping[str, type[T]], values: Mapping[str, Any]) -> T:
     """Return the value that ``to_plain`` described: of one of ``kinds``, with all of its fields and no others."""
+    if not isinstance(values, Mapping):
+        raise ValueError(f"values={shown(values)}: expected what to_dict wrote, one of {', '.join(kinds)}")
     kind: Any = kinds[choice("kind", values.get("kind"), kinds)]
     given = {name: value for name, value in values.items() if name != "kind"}
     names = {field.name for field in fields(kind)}
     if given.keys() != names:
-        raise ValueError(f"{kind.__name__}: expected the fields {sorted(names)}, got {sorted(given)}")
+        raise ValueError(f"{kind.__name__}: expected the fields {sorted(names)}, got {shown(sorted(map(str, given)))}")
     made: T = kind(**given)
     return made

@@ -18,18 +18,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import integer, probability
+from discreet.arguments import integer, positive, probability
 from discreet.audit.limits import one_run_epsilon
 from discreet.door import Curator, Query, Release
 from discreet.estimators.base import PrivateEstimator
 from discreet.estimators.bounds import space_of
+from discreet.estimators.targeted import TargetedEstimator
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.noise import GaussianNoise
 from discreet.records import Ball, Box, Number, Schema
@@ -88,10 +89,10 @@ class OneRun:
         }
 
     def __repr__(self) -> str:
-        verdict = "holds" if self.holds else "IS REFUTED"
+        verdict = "is not refuted" if self.holds else "IS REFUTED"
         return (
-            f"<one run of {self.name}: ε ≥ {self.epsilon:.3g} where {self.guarantee} is claimed, which {verdict} "
-            f"({self.confidence:.5g} confidence, {self.right:,} of {self.guesses:,} guesses right, {self.canaries:,} "
+            f"<one run of {self.name}: the claim {self.guarantee} {verdict}. ε ≥ {self.epsilon:.3g}, with "
+            f"{self.confidence:.5g} confidence ({self.right:,} of {self.guesses:,} guesses right, {self.canaries:,} "
             "canaries)>"
         )
 
@@ -122,10 +123,15 @@ def one_run(
     from sklearn.base import clone
 
     count = integer("canaries", canaries, least=10, most=20_000)
-    chance = probability("share", share)
-    probability("confidence", confidence)
-    if not isinstance(estimator, PrivateEstimator):
-        raise ValueError(f"estimator of type {type(estimator).__name__}: expected an estimator of discreet")
+    chance = positive("share", share)
+    if chance > 1.0:
+        raise ValueError(f"share={share!r}: expected a share of the canaries, at most 1")
+    if not probability("confidence", confidence):
+        raise ValueError(f"confidence={confidence!r}: expected a probability in (0, 1), for example 0.99")
+    if not isinstance(estimator, PrivateEstimator) or isinstance(estimator, TargetedEstimator):
+        raise ValueError(
+            f"estimator of type {type(estimator).__name__}: expected a mixture, k-means, factor analysis or PCA"
+        )
     if estimator.neighbors is None or Neighbors.of(estimator.neighbors) is not Neighbors.ADD_REMOVE:
         raise ValueError(
             f"neighbors={estimator.neighbors!r}: expected 'add-remove', since canaries are put in or left out"
@@ -143,7 +149,7 @@ def one_run(
     if fitted.guarantee_ is None:
         raise ValueError("estimator: expected one that promises something; its guarantee_ is None")
     scores = _coins(fitted.releases_, everyone)
-    guesses = max(2 * math.ceil(chance * count / 2.0), 2)
+    guesses = min(max(2 * math.ceil(chance * count / 2.0), 2), count - count % 2)
     order = np.argsort(scores)
     right = int(np.sum(~inside[order[: guesses // 2]]) + np.sum(inside[order[-(guesses // 2) :]]))
     return OneRun(estimator._label, fitted.guarantee_, count, guesses, right, confidence, time.perf_counter() - started)
@@ -162,7 +168,10 @@ def _canaries(estimator: PrivateEstimator, count: int, rng: np.random.Generator)
         raise ValueError("bounds=None: expected declared bounds, to make canaries within them")
     space = space_of(estimator.bounds)
     space = space.for_columns(2) if space.columns is None else space
-    return _corners(space, count, rng), {"space": space}
+    rows = _corners(space, count, rng)
+    if isinstance(estimator.bounds, Mapping):
+        return rows, {"schema": Schema({name: Number(*pair) for name, pair in estimator.bounds.items()})}
+    return rows, {"space": space}
 
 
 def _corners(space: Box | Ball, count: int, rng: np.random.Generator) -> Array:

@@ -47,8 +47,13 @@ class Claim:
     def of(cls, losses: tuple[Loss, ...], delta: float = 1e-6) -> Claim:
         """Return what losses amount to; at δ = 0 where they are pure."""
         composed = compose(losses)
+        delta = max(delta, min(2.0 * sum(loss.failure for loss in losses), 0.5))
         pure = math.isfinite(composed.epsilon(0.0))
         return cls(composed.guarantee(0.0 if pure else delta), losses)
+
+    def __str__(self) -> str:
+        kinds = ", ".join(sorted({type(loss).__name__ for loss in self.losses}))
+        return f"{self.guarantee} by {kinds}" if kinds else str(self.guarantee)
 
     @cached_property
     def mu(self) -> float | None:

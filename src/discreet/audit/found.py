@@ -97,6 +97,7 @@ class Attack:
             "epsilon_claimed": guarantee.epsilon,
             "delta": guarantee.delta,
             "relation": str(guarantee.neighbors),
+            "claim": str(self.claim),
             "mu_claimed": self.claim.mu,
             "epsilon": self.epsilon,
             "epsilon_of_any": self.epsilon_of_any,
@@ -129,6 +130,8 @@ class Attack:
             limits=(self.errors[0], 1.0 - self.errors[1]),
             epsilon=self.epsilon,
             claimed=self.claim.guarantee.epsilon,
+            delta=self.claim.guarantee.delta,
+            holds=self.holds,
             confidence=self.confidence,
         )
 
@@ -137,10 +140,16 @@ class Attack:
         return self.picture().draw(ax)
 
     def __repr__(self) -> str:
-        verdict = "holds" if self.holds else "IS REFUTED"
-        noticed = "no factor" if math.isinf(self.noticed) else f"a factor of {self.noticed:.3g}"
+        verdict = "is not refuted" if self.holds else "IS REFUTED"
+        kind = f" for noise of this kind, ε ≥ {self.epsilon_of_any:.3g} for any" if self.claim.losses else ""
+        if not self.holds:
+            noticed = ""
+        elif math.isinf(self.noticed):
+            noticed = "; too few runs to notice anything at this ε"
+        else:
+            noticed = f"; noise too small by a factor of {self.noticed:.3g} or more would have been noticed"
         return (
-            f"<attack on {self.name}: ε ≥ {self.epsilon:.3g} where {self.claim.guarantee} is claimed, which {verdict} "
-            f"({self.confidence:.5g} confidence, {self.runs:,} runs a side, {self.pair}, by {self.score}); noise too "
-            f"small by {noticed} would have been noticed>"
+            f"<attack on {self.name}: the claim {self.claim} {verdict}. ε ≥ {self.epsilon:.3g}{kind}, with "
+            f"{self.confidence:.5g} confidence ({self.runs:,} runs a side; neighbours: {self.pair}; told by: "
+            f"{self.score}){noticed}>"
         )

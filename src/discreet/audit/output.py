@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,12 @@ from discreet.audit.claim import Claim
 from discreet.door import Release
 from discreet.guarantees import Guarantee
 
-__all__ = ["Output", "claimed_by", "seen"]
+__all__ = ["Output", "claimed_by", "raised", "seen"]
 
 Array = NDArray[np.float64]
 
-MOST = 512  # numbers that are looked at, of one result
+MOST, FOLDS = 512, 16  # numbers that are looked at, of one result, and sums of those beyond
+MISSING = 1.2345e299  # a NaN is seen as a number that nothing else is
 DEPTH = 3
 
 
@@ -36,14 +38,28 @@ class Output:
     releases: tuple[Release, ...]
 
 
+def raised(error: Exception) -> Output:
+    """Return what can be seen of an error: its kind and its words."""
+    return Output(np.concatenate([_mark(type(error).__name__), _mark(str(error)), np.ones(1)]), ())
+
+
 def seen(result: Any) -> Output:
-    """Return what can be seen of a fitted estimator, an answer, a release, or of numbers."""
+    """Return what can be seen of a fitted estimator, an answer, a release, or of anything else."""
     releases = _releases(result)
     numbers = [release.value for release in releases if release.law is None]
     if not isinstance(result, Release):
         numbers += list(_numbers(result, DEPTH))
-    flat = np.concatenate([np.empty(0), *(np.ravel(each) for each in numbers)])
-    return Output(np.nan_to_num(flat[:MOST], posinf=1e300, neginf=-1e300), releases)
+    flat = np.concatenate([np.empty(0), *(np.ravel(each) for each in numbers)]).astype(np.float64)
+    return Output(_folded(np.nan_to_num(flat, nan=MISSING, posinf=1e300, neginf=-1e300)), releases)
+
+
+def _folded(numbers: Array) -> Array:
+    """Return the first ``MOST`` numbers as they are, and random sums of those beyond, always the same ones."""
+    rest = np.clip(numbers[MOST:], -1e60, 1e60)
+    if not len(rest):
+        return numbers
+    signs = np.random.default_rng(len(rest)).choice([-1.0, 1.0], (FOLDS, len(rest)))
+    return np.concatenate([numbers[:MOST], signs @ rest])
 
 
 def _releases(result: Any) -> tuple[Release, ...]:
@@ -56,15 +72,14 @@ def _releases(result: Any) -> tuple[Release, ...]:
     one = getattr(result, "release", None)
     if isinstance(one, Release):
         return (one,)
-    if isinstance(result, tuple | list):
-        return tuple(release for part in result for release in _releases(part))
-    return ()
+    parts = list(result.values()) if isinstance(result, Mapping) else result
+    return tuple(release for part in parts for release in _releases(part)) if isinstance(parts, tuple | list) else ()
 
 
 def claimed_by(result: Any) -> Claim | None:
     """Return what a result says of itself; None where it says nothing."""
     releases = _releases(result)
-    if isinstance(result, tuple | list) and releases:
+    if isinstance(result, tuple | list | Mapping) and releases:
         return Claim.of(tuple(release.loss for release in releases))
     losses = tuple(release.loss for release in releases)
     for name in ("guarantee_", "guarantee"):
@@ -75,21 +90,45 @@ def claimed_by(result: Any) -> Claim | None:
 
 
 def _numbers(value: Any, depth: int) -> Iterable[Array]:
-    """Yield the numbers of a value: of an array, of what a container holds, of public attributes of an object."""
-    if isinstance(value, bool | int | float | np.number | np.bool_):
-        yield np.array([float(value)])
-    elif isinstance(value, np.ndarray):
-        if value.dtype.kind in "biuf":
-            yield value.astype(np.float64)
-    elif depth == 0 or value is None or isinstance(value, str | bytes | type | Release):
-        return
+    """Yield the numbers of a value: of an array, of what a container holds, of public attributes of an object.
+
+    What is no number becomes one: two texts, or two objects that are shown differently, have different ones.
+    """
+    if isinstance(value, bool | int | float | complex | np.number | np.bool_):
+        yield _floats(value)
+    elif isinstance(value, Release):
+        return  # read by itself
+    elif isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
+        yield np.concatenate(
+            [np.ravel(value.real), np.ravel(value.imag)] if value.dtype.kind == "c" else [np.ravel(value)]
+        )
+    elif depth == 0 or value is None or isinstance(value, str | bytes | type):
+        yield _mark(value)
     elif isinstance(value, Mapping):
         for key in sorted(value, key=str):
+            yield from _numbers(key, 0)
             yield from _numbers(value[key], depth - 1)
     elif isinstance(value, tuple | list):
         for part in value:
             yield from _numbers(part, depth - 1)
-    elif hasattr(value, "__dict__"):
+    elif isinstance(value, set | frozenset):
+        yield from _numbers(sorted(map(repr, value)), depth - 1)
+    elif hasattr(value, "to_numpy") or isinstance(value, np.ndarray):  # a frame or a series, or an array of objects
+        yield from _numbers(np.asarray(value).tolist(), depth)
+    elif getattr(value, "__dict__", None):
         for name, part in sorted(vars(value).items()):
             if not name.startswith("_") and name not in ("releases", "releases_", "losses", "losses_"):
                 yield from _numbers(part, depth - 1)
+    else:
+        yield _mark(value)
+
+
+def _floats(value: Any) -> Array:
+    try:
+        return np.array([complex(value).real, complex(value).imag] if isinstance(value, complex) else [float(value)])
+    except OverflowError:
+        return _mark(value)
+
+
+def _mark(value: Any) -> Array:
+    return np.array([float(crc32(repr(value).encode(errors="replace")))])

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import choice
 from discreet.door import Curator
 from discreet.guarantees import Neighbors
 from discreet.records import Ball, Number, Schema
@@ -48,9 +49,13 @@ def neighbours(schema: Schema, relation: Neighbors | str = Neighbors.REPLACE_ONE
     --------
     >>> from discreet import Number, Schema
     >>> len(neighbours(Schema({"age": Number(0, 120)}), "add-remove"))
-    9
+    12
     """
-    relation = Neighbors.of(relation)
+    if not isinstance(schema, Schema):
+        raise ValueError(
+            f"schema of type {type(schema).__name__}: expected a Schema; write Schema({{'age': Number(0, 120)}})"
+        )
+    relation = Neighbors(choice("relation", str(relation), tuple(map(str, Neighbors))))
     columns = Schema(dict(schema.columns))
 
     def opened(units: Sequence[Row]) -> Curator:
@@ -59,13 +64,20 @@ def neighbours(schema: Schema, relation: Neighbors | str = Neighbors.REPLACE_ONE
         for place in range(len(values)):
             values[place] = units[place // several]
         ids = None if schema.unit is None else np.repeat(np.arange(len(units)), several)
-        return Curator(values, schema=columns, unit=ids, max_rows=schema.max_rows, neighbors=relation, at_most=1000)
+        return Curator(
+            values,
+            schema=columns,
+            unit=ids,
+            max_rows=schema.max_rows,
+            neighbors=relation,
+            at_most=(SPREAD + 2) * several,
+        )
 
     return _pairs(_kinds(schema), _spread(schema), relation, opened)
 
 
-def in_a_ball(space: Ball, relation: Neighbors) -> tuple[Pair, ...]:
-    """Return the same for rows in a ball."""
+def in_a_ball(space: Ball, relation: Neighbors, max_rows: int | None = None) -> tuple[Pair, ...]:
+    """Return the same for rows in a ball; of persons where ``max_rows`` is given."""
     center, direction = np.asarray(space.center), np.ones(space.dimension) / np.sqrt(space.dimension)
     high, low = (center + sign * space.radius * direction for sign in (1.0, -1.0))
     kinds = {
@@ -75,9 +87,13 @@ def in_a_ball(space: Ball, relation: Neighbors) -> tuple[Pair, ...]:
     }
     spread = np.random.default_rng(0).uniform(-1.0, 1.0, (SPREAD, len(center))) * space.radius + center
 
-    def opened(rows: Sequence[Row]) -> Curator:
-        values = np.array(rows, dtype=np.float64).reshape(-1, len(center))
-        return Curator(values, space=space, neighbors=relation, at_most=1000)
+    def opened(units: Sequence[Row]) -> Curator:
+        several = max_rows or 1
+        values = np.repeat(np.array(units, dtype=np.float64).reshape(-1, len(center)), several, axis=0)
+        ids = None if max_rows is None else np.repeat(np.arange(len(units)), several)
+        return Curator(
+            values, space=space, unit=ids, max_rows=max_rows, neighbors=relation, at_most=(SPREAD + 2) * several
+        )
 
     return _pairs(kinds, spread.tolist(), relation, opened)
 
@@ -110,6 +126,7 @@ def _kinds(schema: Schema) -> dict[str, tuple[Row, Row]]:
         places = [place for place, (_, column) in enumerate(schema.columns) if isinstance(column, Number)]
         found["far outside"] = (row(lambda _: -FAR, 0), row(lambda _: FAR, -1))
         found["from the centre"] = (row(lambda column: column.low / 2.0 + column.high / 2.0, -1), high)
+        found["a gap"] = ([None if k == places[0] else value for k, value in enumerate(high)], high)
         if len(places) > 1:
             found["one column apart"] = ([low[k] if k == places[-1] else value for k, value in enumerate(high)], high)
     if schema.categories:

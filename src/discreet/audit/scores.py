@@ -223,12 +223,12 @@ def _frequencies(one: Array, other: Array) -> Callable[[Array], Array]:
 
 
 def _features(seen: Observed) -> Array:
-    return np.hstack([seen.known[:, None], np.clip(seen.numbers, -1e100, 1e100)])
+    return np.hstack([seen.known[:, None], np.clip(seen.numbers, -1e60, 1e60)])
 
 
 def _telling(one: Observed, other: Observed) -> NDArray[np.int64]:
     """Return which numbers vary, each once: results often hold a number in several places."""
-    both = np.clip(np.concatenate([one.numbers, other.numbers]), -1e100, 1e100)
+    both = np.clip(np.concatenate([one.numbers, other.numbers]), -1e60, 1e60)
     spread = both.std(axis=0)
     varying = np.flatnonzero(spread > 0.0)
     scaled = np.abs((both[:, varying] - both[:, varying].mean(axis=0)) / spread[varying]).round(6)
@@ -237,7 +237,7 @@ def _telling(one: Observed, other: Observed) -> NDArray[np.int64]:
 
 def _expanded(seen: Observed, numbers: NDArray[np.int64]) -> Array:
     """Return these numbers, and products of two where they are few."""
-    found = np.clip(seen.numbers[:, numbers], -1e100, 1e100)
+    found = np.clip(seen.numbers[:, numbers], -1e60, 1e60)
     if 0 < found.shape[1] <= QUADRATIC:
         rows, columns = np.triu_indices(found.shape[1])
         found = np.hstack([found, found[:, rows] * found[:, columns]])

@@ -59,6 +59,7 @@ def attack_subject(
             claimed=claimed,
             runs=runs or FEWEST,
             confidence=confidence,
+            spends=True,
             progress=False,
         )
 

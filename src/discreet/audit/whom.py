@@ -9,11 +9,11 @@ import numpy as np
 
 from discreet.audit.pairs import Pair, in_a_ball, neighbours
 from discreet.door import Curator
-from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.base import PrivateEstimator, behind_a_door
 from discreet.estimators.bounds import space_of
 from discreet.estimators.labelled import LabelledEstimator
 from discreet.estimators.linear_regression import LinearRegression
-from discreet.estimators.targeted import declared_number
+from discreet.estimators.targeted import TargetedEstimator, declared_number
 from discreet.guarantees import Neighbors
 from discreet.records import Ball, Box, Category, Schema, Space
 from discreet.records.columns import Column
@@ -25,28 +25,41 @@ COLUMNS = 2  # where bounds are the same for any number of columns
 
 
 def asked_of(
-    subject: Any, pairs: Pair | Sequence[Pair] | None, target: str | None
+    subject: Any, pairs: Pair | Sequence[Pair] | None, target: str | None, *, spends: bool = False
 ) -> tuple[Callable[[Any], Any], tuple[Pair, ...], str]:
     """Return what to call with a data set, the pairs, and a name."""
-    given = None if pairs is None else (pairs,) if isinstance(pairs, Pair) else tuple(pairs)
+    given = None if pairs is None else (pairs,) if isinstance(pairs, Pair) else pairs
+    if given is not None:
+        given = tuple(given) if isinstance(given, list | tuple) else ()
     if given is not None and (not given or not all(isinstance(pair, Pair) for pair in given)):
         raise ValueError(f"pairs={pairs!r}: expected a discreet.audit.Pair, or several")
-    if any(
-        isinstance(side, Curator) and side.ledger is not None for pair in given or () for side in (pair.one, pair.other)
-    ):
-        raise ValueError("pairs: expected curators without a ledger, since an attack asks thousands of times")
+    if not spends and any(_is_paid_for(side) for pair in given or () for side in (pair.one, pair.other)):
+        raise ValueError(
+            "pairs: expected data without a ledger, since an attack asks thousands of times; or spends=True"
+        )
     if isinstance(subject, PrivateEstimator):
+        if given is None and target is not None:
+            raise ValueError(f"target={target!r}: expected None where the pairs are made here, with their target")
         return _of_estimator(subject, given, target)
-    if not callable(subject):
+    if not callable(subject) or isinstance(subject, type):
         raise ValueError(f"subject of type {type(subject).__name__}: expected an estimator of discreet, or a function")
     if given is None:
         raise ValueError(
             "pairs=None: expected neighbouring data sets for a function; write for example "
-            "neighbours(Schema({'age': Number(0, 120)})), or Pair('one row more', rows[:-1], rows)"
+            "neighbours(Schema({'age': Number(0, 120)})), or Pair('one row changed', rows, changed)"
         )
     if target is not None:
         raise ValueError(f"target={target!r}: expected None with a function, which knows its own")
     return subject, given, str(getattr(subject, "__name__", type(subject).__name__))
+
+
+def _is_paid_for(data: Any) -> bool:
+    """Return whether a ledger would record what data are asked, also where they are part of something."""
+    held = behind_a_door(data)
+    if isinstance(held, Curator):
+        return held.ledger is not None
+    parts = held.values() if isinstance(held, Mapping) else held if isinstance(held, list | tuple) else ()
+    return any(_is_paid_for(part) for part in parts if not isinstance(part, int | float))
 
 
 def _of_estimator(
@@ -58,6 +71,9 @@ def _of_estimator(
         raise ValueError(f"random_state={estimator.random_state!r}: expected None; noise from a seed is no noise")
     if given is None:
         given, target = _extreme(estimator)
+
+    if target is None and isinstance(estimator, TargetedEstimator):
+        raise ValueError("target=None: expected the name of the target's column, with pairs of your own")
 
     def ask(data: Any) -> Any:
         fresh = clone(estimator)
@@ -99,7 +115,7 @@ def _as_fitted(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | Non
     declared = release.declared
     space: Any = Space.from_dict(declared["space"])
     if isinstance(space, Ball):
-        return in_a_ball(space, release.neighbors), None
+        return in_a_ball(space, release.neighbors, declared["max_rows"] if declared["unit"] else None), None
     columns = _numbers(space, declared["columns"], "fill" if release.size.complete else "drop")
     columns |= {
         name: Category(values)

@@ -7,20 +7,29 @@ What this room promises:
   ``--json``. Messages and progress go to standard error.
 - What is printed is public: what was released, declared or recorded. An error's words are shown only where the
   library's own code wrote them (``refusals``), for those of a parser may quote a row. No flag seeds the noise.
-- Exit codes: 0 fine, 1 refused or failed, 2 a mistake in the command, 3 the budget does not admit it.
+- Exit codes: 0 fine, 1 refused or failed, 2 a mistake in the command, 3 the budget does not admit it; 130 and 143 where
+  somebody stopped it, by Ctrl-C or by a signal to terminate. A file that was being written is then taken away again.
 
 A command is one file with one function that returns an ``Answer``, and one line in ``app``. May import every room.
 """
 
 from __future__ import annotations
 
+import signal
 import sys
+from typing import Any
 
 __all__ = ["main"]
 
 
+def _terminated(number: int, _: Any) -> None:
+    """End as Ctrl-C does, so that what was begun is cleared up: a signal's own way would leave half a file behind."""
+    sys.exit(128 + number)
+
+
 def main() -> None:
     """Run the command line."""
+    signal.signal(signal.SIGTERM, _terminated)
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without Greek letters still gets its numbers

@@ -30,16 +30,18 @@ def audit(
         list[str] | None,
         typer.Argument(
             metavar="NAME",
-            help="What to attack, or how its name begins: door. Or a file of a fitted model.",
+            help="What to attack, or a part of its name. Or a file of a fitted model: its kind and parameters.",
             show_default=False,
         ),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="Print what can be attacked, and attack nothing.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Attack everything: half an hour on two cores.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Attack everything: a quarter of an hour on two cores.")
+    ] = False,
     seconds: Annotated[
         float,
-        typer.Option("--seconds", min=0.01, max=1e6, help="Of a processor, for each: the more, the more is noticed."),
-    ] = 24.0,
+        typer.Option("--seconds", min=0.01, max=1e6, help="Of a processor, about, for each; at least 150 runs."),
+    ] = 8.0,
     out: Annotated[Path | None, typer.Option("--out", help="The folder for what was found, as JSON.")] = None,
     page: Annotated[
         Path | None, typer.Option("--page", help="Write a page (Markdown) of what the folder of --out has.")
@@ -55,8 +57,8 @@ def audit(
     from discreet.audit.subjects import subjects
 
     known = list(subjects())
-    models = [Path(name) for name in names or () if name.endswith(".json")]
-    chosen = _chosen([name for name in names or () if not name.endswith(".json")], known)
+    models = [Path(name) for name in names or () if name.endswith(".json") or Path(name).is_file()]
+    chosen = _chosen([name for name in names or () if Path(name) not in models], known)
     if everything and names:
         raise typer.BadParameter("expected names or --all, not both", param_hint="NAME, --all")
     if listed:
@@ -64,13 +66,18 @@ def audit(
         return Answer({"subjects": rows}, [Grid(("what can be attacked",), [[name] for name in rows])])
     if page is not None and out is None:
         raise typer.BadParameter("expected --out too, the folder with what was found", param_hint="--page")
+    if out is not None and out.exists() and not out.is_dir():
+        raise typer.BadParameter(f"{str(out)!r}: expected a folder", param_hint="--out")
     if not (chosen or models or everything or page):
         raise typer.BadParameter("expected what to attack: names, --all, or --list to see them", param_hint="NAME")
+    for place in (out, None if page is None else page.parent):
+        if place is not None:
+            place.mkdir(parents=True, exist_ok=True)  # now, and not when all is attacked
     found = [_of_model(path, seconds) for path in models]
     found += _attacked(known if everything else chosen, seconds, jobs)
     in_one_run = _in_one_run() if everything else []
     if out is not None and (found or in_one_run):
-        _kept(out, found, in_one_run, seconds)
+        _keep(out, found, in_one_run)
     if page is not None and out is not None:
         _written(page, out)
     refuted = [each["name"] for each in (*found, *in_one_run) if not each["holds"]]
@@ -82,12 +89,14 @@ def audit(
 
 
 def _chosen(names: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the subjects that are named, or whose names begin so, in the order of the list."""
+    """Return the subjects that are named, or whose names have that in them, in the order of the list."""
     found: set[str] = set()
     for name in names:
-        fitting = [name] if name in known else [one for one in known if one.startswith(name)]
+        fitting = [name] if name in known else [one for one in known if name.lower() in one.lower()]
         if not fitting:
-            raise typer.BadParameter(f"{name!r}: expected a name of --list, or how one begins", param_hint="NAME")
+            raise typer.BadParameter(
+                f"{name!r}: expected a name of --list, a part of one, or a file of a fitted model", param_hint="NAME"
+            )
         found.update(fitting)
     return [one for one in known if one in found]
 
@@ -102,7 +111,8 @@ def _of_model(path: Path, seconds: float) -> dict[str, Any]:
     model = load_model(path)
     ask, pairs, _ = asked_of(model, None, None)
     note(f"{path}: {type(model).__name__} with the same parameters, on made-up rows")
-    return attack(model, runs=runs_within(ask, pairs[-1], seconds)).to_dict()
+    found = attack(model, runs=runs_within(ask, pairs[-1], seconds)).to_dict()
+    return found | {"name": f"{path.name}: {found['name']}"}
 
 
 def _attacked(names: Sequence[str], seconds: float, jobs: int) -> list[dict[str, Any]]:
@@ -122,9 +132,14 @@ def _in_one_run() -> list[dict[str, Any]]:
     return in_one_run()
 
 
-def _kept(out: Path, found: list[dict[str, Any]], in_one_run: list[dict[str, Any]], seconds: float) -> None:
+def _keep(out: Path, found: list[dict[str, Any]], in_one_run: list[dict[str, Any]]) -> None:
+    """Write what was found beside what is there; the newer one of a name."""
+    from discreet.audit.page import kept_attacks
+
     out.mkdir(parents=True, exist_ok=True)
-    values = {"seconds": seconds, "attacks": found, "one_run": in_one_run}
+    values = kept_attacks(out)
+    for name, new in (("attacks", found), ("one_run", in_one_run)):
+        values[name] = list(({each["name"]: each for each in (*values[name], *new)}).values())
     (out / "attacks.json").write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
@@ -163,7 +178,8 @@ def _shown(
             f"{len(refuted)} of {len(rows)} promises were broken: {', '.join(refuted)}." if refuted else
             f"None of {len(rows)} promises was broken."
         )  # fmt: skip
-    if any(each["noticed"] is None for each in found):
-        shown.append("No factor: the runs were too few to see anything at this ε. Write a larger --seconds.")
-    files = {"found": None if out is None else out / "attacks.json", "page": page}
+    blind = sum(each["noticed"] is None for each in found)
+    if blind:
+        shown.append(f"Of {blind} the runs were too few to see anything at this ε. Write a larger --seconds.")
+    files = {"found": out / "attacks.json" if out is not None and rows else None, "page": page}
     return [*shown, facts(files)] if any(files.values()) else shown

@@ -74,11 +74,16 @@ def limit(
     ] = None,
 ) -> Answer:
     """Set or lower the limit of a data set; with --reason, raise it. A ledger is made where there is none."""
+    from discreet.planning.caution import spending_caution
+
     stated = limit_of(promise, Neighbors.REPLACE_ONE, "EPS:DELTA")  # a mistake makes no ledger
     if stated is not None and not stated.delta:
         note(
             f"note: {promise} means δ=0, which admits no Gaussian noise; write {promise.partition(':')[0]}:1e-6 for a δ"
         )
+    caution = spending_caution(0.0 if stated is None else stated.delta, None, "record")
+    if caution:
+        note(f"note: {caution}")
     _check_known(ledger, name, raised=reason is not None)
     record = Record(ledger)
     in_force = record.limit(name)

@@ -82,6 +82,7 @@ def _help(ask: Asked, examples: tuple[str, ...], table: str) -> str:
 
 def _asked(ask: Asked, arguments: dict[str, Any], traceback: bool) -> Answer:
     """Return what a command answers; or end, with a message that shows no row."""
+    _check_texts(arguments)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -95,6 +96,14 @@ def _asked(ask: Asked, arguments: dict[str, Any], traceback: bool) -> Answer:
             for message in dict.fromkeys(str(warning.message) for warning in caught if _ours(warning)):
                 note(f"note: {as_flags(message)}")
     raise typer.Exit(code)
+
+
+def _check_texts(arguments: dict[str, Any]) -> None:
+    """Raise where a text holds what no path, name or number does, and Python would say so in words of its own."""
+    for name, given in arguments.items():
+        for one in given if isinstance(given, list | tuple) else [given]:
+            if isinstance(one, str | Path) and "\0" in str(one):
+                raise typer.BadParameter("expected text without the character NUL", param_hint=name)
 
 
 def _ours(warning: warnings.WarningMessage) -> bool:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.arguments import integer, shown
 from discreet.cli.answer import Answer, Grid
 from discreet.cli.command import command
 from discreet.cli.options import Relation
@@ -25,6 +26,7 @@ from discreet.guarantees import (
     ZcdpLoss,
     compare,
 )
+from discreet.guarantees.composition import MOST
 from discreet.guarantees.guarantee import rounded_up
 
 __all__ = ["compose"]
@@ -71,12 +73,13 @@ def _loss(text: str, neighbors: Neighbors) -> tuple[Loss, int]:
     try:
         if match is None or kind is None:
             raise ValueError("no such mechanism")
-        fields = dict(pair.split("=") for pair in match["fields"].split(","))
-        if tuple(fields) != names:
+        fields = [pair.split("=") for pair in match["fields"].split(",")]
+        numbers = {name: float(value) for name, value in fields}
+        if tuple(name for name, _ in fields) != names:  # a number that is there twice is a mistake
             raise ValueError("other numbers")
-        numbers = {name: float(value) for name, value in fields.items()}
+        count = integer("count", int(match["count"] or 1), least=1, most=MOST)
     except ValueError:
         raise typer.BadParameter(
-            f"{text!r}: expected one of {KNOWN}, with x20 at the end for twenty", param_hint="MECHANISM"
+            f"{shown(text)}: expected one of {KNOWN}, with x20 at the end for twenty", param_hint="MECHANISM"
         ) from None
-    return kind(**numbers, neighbors=neighbors), int(match["count"] or 1)
+    return kind(**numbers, neighbors=neighbors), count

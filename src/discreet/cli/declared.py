@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
+import os
 import re
+import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,12 @@ import typer
 from discreet.cli.wording import as_toml
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.records import Category, Number, Schema, Table
-from discreet.records.duckdb_engine import CSV_SUFFIXES, SEPARATORS
+from discreet.records.csv_engine import CSV_SUFFIXES, csv_header
 from discreet.records.postgresql_engine import is_postgresql
 
 __all__ = ["declared_schema", "limit_of", "names_of", "opened", "read_schema", "usual_name"]
 
+WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # what is longer is a name
 DATE = re.compile(r"[\d\s./:T+-]*\d[-/.:]\d[\d\s./:TZ+-]*")
 WRITE_BOUNDS = "write for example --bounds age=17:90"
 WRITE_CLASSES = "write for example --classes income=below,above"
@@ -91,7 +93,7 @@ def _classed(text: str) -> tuple[str, Category]:
     values = [value.strip() for value in listed.split(",")]
     if not (name and equals and all(values)):
         raise typer.BadParameter(f"{text!r}: expected NAME=VALUE,VALUE; {WRITE_CLASSES}", param_hint="--classes")
-    whole = all(value.removeprefix("-").isdecimal() and str(int(value)) == value for value in values)
+    whole = all(WHOLE.fullmatch(value) for value in values)
     return name, Category([int(value) for value in values] if whole else values)
 
 
@@ -120,7 +122,7 @@ def usual_name(data: str, table: str | None) -> str:
     """
     if table is not None:
         return table.removeprefix("main.").removeprefix("public.")
-    return Path(data).resolve().name.split(".")[0]
+    return Path(os.path.realpath(data)).name.split(".")[0]
 
 
 def opened(data: str, table: str | None, declared: Iterable[str] = ()) -> Any:
@@ -150,10 +152,13 @@ def _check_header(path: Path, declared: Iterable[str]) -> None:
     It may be one where it holds a number, a date or nothing, or where no declared column is in it. Names of columns are
     public and stand in errors, so this is asked before anything else, and no cell is shown.
     """
-    reading: Any = gzip.open if path.name.lower().endswith(".gz") else open
-    with reading(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as file:
-        first = file.readline(2**20)
-    cells = next(iter(csv.reader([first], delimiter=max(SEPARATORS, key=first.count))), [])
+    try:
+        _, cells = csv_header(path)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise ValueError(
+            f"{path.name!r}: expected a file that gzip can read, since its name ends with .gz; it is broken, or not "
+            "compressed"
+        ) from None
     if any(map(_is_value, cells)) or len(set(cells)) < len(cells):
         raise ValueError(
             f"{path.name!r}: expected a first line with the names of the columns, each once and none a number; this "

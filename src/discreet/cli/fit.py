@@ -16,7 +16,7 @@ from discreet.cli.declared import declared_schema, limit_of, names_of, opened, u
 from discreet.cli.files import new_file
 from discreet.cli.found import found_in
 from discreet.cli.kinds import MODELS, Kind, KindName, kind_of
-from discreet.cli.limits import check_limit
+from discreet.cli.limits import check_limit, on_trial
 from discreet.cli.options import (
     AtMost,
     Bounds,
@@ -36,9 +36,10 @@ from discreet.cli.options import (
 from discreet.cli.printing import note, watched
 from discreet.door import Curator
 from discreet.door.curator import AT_MOST
-from discreet.guarantees import Neighbors
+from discreet.guarantees import Guarantee, Neighbors
+from discreet.ledger import Ledger
 from discreet.ledger.entry import SPENDS
-from discreet.records import Schema
+from discreet.records import Schema, as_records
 
 __all__ = ["fit"]
 
@@ -94,8 +95,7 @@ def fit(
     if ledger is None and (limit is not None or name is not None):
         raise typer.BadParameter("expected with --ledger FILE, which keeps them", param_hint="--limit, --name")
     budget, called = limit_of(limit, neighbors), name or usual_name(data, table)
-    if ledger is not None:
-        check_limit(ledger, called, limit, budget)
+    first = ledger is not None and not check_limit(ledger, called, limit, budget) and budget is not None
     wanted = names_of(columns)
     check_declared("--columns ", wanted, declared.names)
     chosen = [column for column in declared.names if not wanted or column in wanted]
@@ -107,19 +107,25 @@ def fit(
     ordered = {"schema": Schema({one: declared[one] for one in chosen})} if model.categories else {}
     estimator = model.make(epsilon, delta, given, verbose=watched(), **ordered)
     with new_file(out, overwrite=overwrite, spared=[data, ledger, schema]) as place:
-        curator = Curator(
-            opened(data, table, declared.names),
-            schema=declared,
-            name=None if ledger is None else called,
-            neighbors=neighbors,
-            budget=budget,
-            ledger=ledger,
-            at_most=AT_MOST if at_most is None else at_most,
-        )
-        view = (curator if where is None else curator.where(where)).only(chosen)
+        rows = as_records(opened(data, table, declared.names), schema=declared)
+
+        def curated(book: str | Ledger | None) -> Curator:
+            name, most = None if book is None else called, AT_MOST if at_most is None else at_most
+            return Curator(rows, name=name, neighbors=neighbors, budget=budget, ledger=book, at_most=most)
+
+        def fitted(whole: Curator) -> Any:
+            view = (whole if where is None else whole.where(where)).only(chosen)
+            return estimator.fit(*([view, target] if model.targeted else [view]))
+
+        if first:
+            with on_trial(str(ledger), called) as book:  # what is refused leaves no limit behind
+                trial = curated(book)
+                book.reserve(called, trial.rehearse(fitted), query=model.estimator, unit=trial.unit)
+        curator = curated(ledger)
+        _caution(delta, budget, curator)
         if not watched():
             note(f"fitting {model.estimator}")
-        estimator.fit(*([view, target] if model.targeted else [view]))
+        fitted(curator)
         _kept(estimator.to_json(), place)
     _remark(curator)
     widths = {name: column.high - column.low for name, column in declared.numbers.items()}
@@ -149,6 +155,16 @@ def _numbers(text: str | None) -> Any:
             f"{text!r}: expected a whole number, or several: 2,4,8", param_hint="--components"
         ) from None
     return found[0] if len(found) == 1 else found
+
+
+def _caution(delta: float, budget: Guarantee | None, curator: Curator) -> None:
+    """Say it where a δ lets whole records out, of the fit or of a first limit, before anything is spent."""
+    from discreet.planning.caution import spending_caution
+
+    largest = delta if budget is None else max(delta, budget.delta)
+    caution = spending_caution(largest, curator.size.units, curator.unit.removeprefix("each "))
+    if caution:
+        note(f"note: {caution}")
 
 
 def _remark(curator: Curator) -> None:

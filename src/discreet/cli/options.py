@@ -53,7 +53,11 @@ Unit = Annotated[
 MaxRows = Annotated[int | None, typer.Option("--max-rows", help="With --unit: how many rows of one person count.")]
 AtMost = Annotated[
     int | None,
-    typer.Option("--at-most", help="A public bound on the number of rows, where that is private; 2^27 by default."),
+    typer.Option(
+        "--at-most",
+        min=2**27,  # more rows than that are an error, which must not tell how many there are: docs/limits.md
+        help="A public bound on the number of rows, where that is private; 2^27 by default, and at least.",
+    ),
 ]
 Where = Annotated[
     str | None, typer.Option("--where", help="Only rows for which this holds: \"18 <= age < 65 and sex == 'f'\".")

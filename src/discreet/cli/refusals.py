@@ -46,6 +46,10 @@ def message_for(error: Exception) -> str:
         return as_flags(exceeded_in_words(error))
     if _written_here(error.__traceback__):
         return as_flags(str(error))
+    if isinstance(error, UnicodeEncodeError):
+        return "a name or a text is not UTF-8; write it in other letters, or rename the file"
+    if isinstance(error, MemoryError):
+        return "this needs more memory than there is; write smaller numbers"
     if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return f"{type(error).__name__}: {UNKNOWN}"

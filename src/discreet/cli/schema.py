@@ -20,7 +20,7 @@ from discreet.cli.files import new_file
 from discreet.cli.options import Data, Overwrite, TableName
 from discreet.cli.wording import listed
 from discreet.records import Category, Number, Schema, Table
-from discreet.records.duckdb_engine import CSV_SUFFIXES
+from discreet.records.csv_engine import CSV_SUFFIXES
 
 __all__ = ["check", "commands", "init"]
 

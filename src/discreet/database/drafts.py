@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-from discreet.arguments import positive
+from discreet.arguments import positive, shown
 from discreet.database.questions import Questions, Spending
 
 __all__ = ["Draft", "Drafting"]
@@ -40,9 +40,11 @@ class Draft:
 
     def __post_init__(self) -> None:
         if self.statistic not in STATISTICS:
-            raise ValueError(f"statistic={self.statistic!r}: expected one of {', '.join(STATISTICS)}")
+            raise ValueError(f"statistic={shown(self.statistic)}: expected one of {', '.join(STATISTICS)}")
+        if not isinstance(self.arguments, Mapping):
+            raise ValueError(f"arguments={shown(self.arguments)}: expected a mapping of names to values")
         if self.epsilon is not None and self.share is not None:
-            raise ValueError(f"epsilon={self.epsilon!r}, share={self.share!r}: expected one of them")
+            raise ValueError(f"epsilon={shown(self.epsilon)}, share={shown(self.share)}: expected one of them")
         if self.epsilon is not None:
             positive("epsilon", self.epsilon)
         if self.share is not None:
@@ -67,9 +69,10 @@ class Draft:
         if self.statistic == "quantile" and self.arguments.get("q") == 0.5:
             parts = ["median"]
         if names:
-            parts.append("of " + ", ".join(map(str, names)))
+            parts.append("of " + ", ".join(one if isinstance(one, str) else shown(one) for one in names))
         if self.arguments.get("by") is not None:
-            parts.append(f"by {self.arguments['by']}")
+            group = self.arguments["by"]
+            parts.append(f"by {group if isinstance(group, str) else shown(group)}")
         if self.where is not None:
             parts.append(f"where {self.where}")
         return " ".join(parts)
@@ -94,7 +97,7 @@ def _listed(value: Any) -> Any:
 
 def checked_share(share: Any) -> float:
     """Return a share of the budget if it is one."""
-    accepted = f"share={share!r}: expected a share of the budget, above 0 and at most 1; write 0.1 for a tenth of it"
+    accepted = f"share={shown(share)}: expected a share of the budget, above 0 and at most 1; write 0.1 for a tenth"
     if isinstance(share, bool) or not isinstance(share, Real) or not 0.0 < float(share) <= 1.0:
         raise ValueError(accepted)
     return float(share)

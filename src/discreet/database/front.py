@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet import statistics
-from discreet.arguments import positive
+from discreet.arguments import positive, shown
 from discreet.database.drafts import Draft, Drafting, checked_share
 from discreet.database.pricing import Priced, Pricing
 from discreet.database.purse import Purse
@@ -29,6 +29,7 @@ WRITE = "write for example bounds={'age': (0, 120)}, classes={'smoker': [0, 1]}"
 USUAL_SHARE = 0.1
 RANGE = 16.0
 HALVINGS = 11  # to within 0.3 %
+FILLED = 0.99  # of a share that a question takes
 
 
 class StatisticalDatabase(Questions[Reply]):
@@ -113,10 +114,10 @@ class StatisticalDatabase(Questions[Reply]):
                 "when the budget is spent; write for example ledger='clinic.ledger'"
             )
         if budget is not None and not isinstance(budget, Guarantee):
-            raise ValueError(f"budget={budget!r}: expected a Guarantee; write budget=dp.Guarantee(1.0, 1e-6)")
+            raise ValueError(f"budget={shown(budget)}: expected a Guarantee; write budget=dp.Guarantee(1.0, 1e-6)")
         if budget is not None and neighbors is not None and Neighbors.of(neighbors) is not budget.neighbors:
             raise ValueError(
-                f"neighbors={neighbors!r}: expected {str(budget.neighbors)!r}, as the budget; write for example "
+                f"neighbors={shown(neighbors)}: expected {str(budget.neighbors)!r}, as the budget; write for example "
                 f"budget=dp.Guarantee({budget.epsilon:g}, {budget.delta:g}, {neighbors!r})"
             )
         relation = (Neighbors.REPLACE_ONE if budget is None else budget.neighbors) if neighbors is None else neighbors
@@ -128,7 +129,7 @@ class StatisticalDatabase(Questions[Reply]):
         if isinstance(data, str | os.PathLike):
             data = Table(data, table)
         elif table is not None:
-            raise ValueError(f"table={table!r}: expected None where data is not a path or a URL")
+            raise ValueError(f"table={shown(table)}: expected None where data is not a path or a URL")
         if name is None:
             name = _usual_name(data)
         if at_most is not None:
@@ -286,8 +287,10 @@ class StatisticalDatabase(Questions[Reply]):
         allowed = self._purse.allowance(share)
         if not draft.drawn:
             priced = self._at(draft, allowed.epsilon, allowed.delta)
-            # A question that also draws (for a range, say) has a pure part, which may make it dearer than its share.
-            return priced if priced.share <= share else self._within(draft, allowed.epsilon, allowed.delta, share)
+            if FILLED * share <= priced.share <= share:
+                return priced
+            # A question that also draws (for a range, say) has another price than additive noise at its ε alone.
+            return self._within(draft, allowed.epsilon, allowed.delta, share)
         return self._within(draft, allowed.pure, 0.0, share)
 
     def _within(self, draft: Draft, epsilon: float, delta: float, share: float) -> Priced:
@@ -350,7 +353,8 @@ def _usual_name(data: Any) -> str:
 
 
 def _drafts(questions: Draft | Iterable[Draft]) -> list[Draft]:
-    found = [questions] if isinstance(questions, Draft) else list(questions)
+    several = questions if isinstance(questions, Iterable) and not isinstance(questions, Draft) else [questions]
+    found = list(several)
     if not all(isinstance(draft, Draft) for draft in found):
         raise ValueError("questions: expected drafts; write for example [db.draft.mean('age'), db.draft.count()]")
     return found

@@ -75,8 +75,8 @@ class Sensitivity:
 
 def _checked(n: int | None, d: int, norm: str, norms: tuple[str, ...] = ("l1", "l2"), least: int = 1) -> None:
     if n is not None:
-        integer("n", n, least=least)
-    integer("d", d, least=1)
+        integer("n", n, least=least, most=2**53)
+    integer("d", d, least=1, most=2**53)
     choice("norm", norm, norms)
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, Self
 
-from discreet.arguments import integer
+from discreet.arguments import integer, shown
 from discreet.door.asked import described
 from discreet.door.passages import Passage, Plan, Setting, passage_for
 from discreet.door.question import Question
@@ -75,7 +75,7 @@ class Curator:
     at_most : int
         Where the number of rows is not public (add-remove, or persons of several rows): a bound on it that is. It
         only enters the bound on float error and the size of the grid. More rows than that are an error, here and now:
-        the owner's promise was wrong.
+        the owner's promise was wrong. So it is the owner's to choose, and never an analyst's (docs/limits.md).
     who : str
         Who spends, for the ledger; the name of the account by default.
 
@@ -117,12 +117,12 @@ class Curator:
         self._at_most = integer("at_most", at_most, least=1, most=2**50)
         if ledger is not None and not name:
             raise ValueError(
-                f"name={name!r}: expected the data set's name, under which the ledger records what is spent"
+                f"name={shown(name)}: expected the data set's name, under which the ledger records what is spent"
             )
         if budget is not None and ledger is None:
             raise ValueError("ledger=None: expected a ledger (a path is enough) that keeps the budget across sessions")
         if budget is not None and not isinstance(budget, Guarantee):
-            raise ValueError(f"budget={budget!r}: expected a Guarantee, for example Guarantee(1.0, 1e-6)")
+            raise ValueError(f"budget={shown(budget)}: expected a Guarantee, for example Guarantee(1.0, 1e-6)")
         if budget is not None and budget.neighbors is not self.neighbors:
             raise ValueError(f"budget={budget}: expected one under {self.neighbors}, as the curator")
         if isinstance(records, Records):
@@ -134,7 +134,9 @@ class Curator:
         else:
             self._records = as_records(records, space=space, schema=schema, unit=unit, max_rows=max_rows)
         if not self._size_is_public and self._records.rows > self._at_most:
-            raise ValueError(f"at_most={at_most!r}: expected a public bound that the number of rows does not exceed")
+            raise ValueError(
+                f"at_most={shown(at_most)}: expected a public bound that the number of rows does not exceed"
+            )
         self._unit = self._unit_in_the_ledger(unit_name, ledger is not None)
         self._ledger = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger)
         if self._ledger is not None:
@@ -155,7 +157,7 @@ class Curator:
             )
         if unit not in (None, self.unit):
             raise ValueError(
-                f"name={self.name!r}: expected the unit that the ledger has for it, {unit!r}, got {self.unit!r}; "
+                f"name={shown(self.name)}: expected the unit that the ledger has for it, {unit!r}, got {self.unit!r}; "
                 "losses of rows and of persons do not add up: use one unit, or another name"
             )
         if budget is None:
@@ -244,6 +246,8 @@ class Curator:
         With ``rehearse`` it makes one payment of several questions: all of them are admitted, or none. The schedule
         must be of the same data set, in the same ledger, for the same unit.
         """
+        if not isinstance(schedule, Schedule):
+            raise ValueError(f"schedule={shown(schedule)}: expected what a curator's reserve returned")
         payer = schedule.curator
         mine, theirs = ((one.name, one.ledger, one.unit, one.neighbors) for one in (self, payer))
         if mine != theirs or self._records.kind != payer._records.kind:
@@ -292,8 +296,10 @@ class Curator:
         own = self._records.unit
         if own is None:
             if unit_name is not None:
-                raise ValueError(f"unit_name={unit_name!r}: expected None where each row stands for itself")
+                raise ValueError(f"unit_name={shown(unit_name)}: expected None where each row stands for itself")
             return "row"
+        if not isinstance(unit_name, str | None):
+            raise ValueError(f"unit_name={shown(unit_name)}: expected what the unit is, for example 'patient'")
         if unit_name is None and needed and NAMELESS.fullmatch(own):
             raise ValueError(
                 "unit_name=None: expected what the unit is, for example 'patient', since its column has no name of its "
@@ -350,25 +356,25 @@ class Curator:
     ) -> Plan:
         """Return what measuring would cost and with what noise, from public numbers; nothing is spent."""
         if bits is not None and not isinstance(bits, Bits):
-            raise ValueError(f"bits={bits!r}: expected SeededBits, for a test, or None")
+            raise ValueError(f"bits={shown(bits)}: expected SeededBits, for a test, or None")
         if bits is not None and not bits.private and self._ledger is not None:
             raise ValueError("bits: expected None where a ledger records; noise from a seed lets the exact sum out")
         if not isinstance(query, Question):
-            raise ValueError(f"query={query!r}: expected a Query, for example Sum(curator.space)")
+            raise ValueError(f"query={shown(query)}: expected a Query, for example Sum(curator.space)")
         if isinstance(loss, Guarantee):
             loss = query.usual_loss(loss)
         if not isinstance(loss, Loss):
             raise ValueError(
-                f"loss={loss!r}: expected what to spend, for example Guarantee(0.5, 1e-6) or GaussianLoss(0.1)"
+                f"loss={shown(loss)}: expected what to spend, for example Guarantee(0.5, 1e-6) or GaussianLoss(0.1)"
             )
         if loss.neighbors is not self.neighbors:
-            raise ValueError(f"loss={loss!r}: expected one under {self.neighbors}, as the curator")
+            raise ValueError(f"loss={shown(loss)}: expected one under {self.neighbors}, as the curator")
         if query.dimension not in (0, self._records.dimension):
             have = self._records.dimension
             raise ValueError(f"query={query.name!r}: expected one over {have} numeric columns, got {query.dimension}")
         query.check(self.space, self.categories)
         if passage is not None and not isinstance(passage, Passage):
-            raise ValueError(f"passage={passage!r}: expected a Passage, for example Euclidean(), or None")
+            raise ValueError(f"passage={shown(passage)}: expected a Passage, for example Euclidean(), or None")
         plan = (passage or passage_for(query, loss)).plan(query, loss, self.setting)
         if plan.kind == "approximate" and self._ledger is not None:
             raise ValueError(

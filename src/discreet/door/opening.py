@@ -18,6 +18,7 @@ import narwhals as nw
 import numpy as np
 from array_api_compat import is_array_api_obj
 
+from discreet.arguments import shown
 from discreet.door.curator import Curator
 from discreet.guarantees import Neighbors
 from discreet.records import Ball, Box, Number, Records, Schema, Table, as_records, check_finite
@@ -110,23 +111,25 @@ def _space(bounds: Any) -> Box | Ball | Schema:
         return bounds
     if isinstance(bounds, Mapping):
         if not bounds or not all(_is_pair(pair) or isinstance(pair, Number) for pair in bounds.values()):
-            raise ValueError(f"bounds={bounds!r}: expected a pair (low, high) for each column; {WRITE}")
+            raise ValueError(f"bounds={shown(bounds)}: expected a pair (low, high) for each column; {WRITE}")
         return Schema({name: pair if isinstance(pair, Number) else Number(*pair) for name, pair in bounds.items()})
     if not _is_pair(bounds):
-        raise ValueError(f"bounds={bounds!r}: expected (low, high), a Box, a Ball or a mapping of columns; {WRITE}")
+        raise ValueError(
+            f"bounds={shown(bounds)}: expected (low, high), a Box, a Ball or a mapping of columns; {WRITE}"
+        )
     try:
         return Box(*bounds)
     except ValueError:
         if all(_is_pair(pair) for pair in bounds):
             raise ValueError(
-                f"bounds={bounds!r}: expected the low ends and then the high ends of all columns; for pairs write "
+                f"bounds={shown(bounds)}: expected the low ends and then the high ends of all columns; for pairs write "
                 f"Box(low={[pair[0] for pair in bounds]}, high={[pair[1] for pair in bounds]})"
             ) from None
         raise
 
 
 def _is_pair(bounds: Any) -> bool:
-    return isinstance(bounds, tuple | list | np.ndarray) and len(bounds) == 2
+    return isinstance(bounds, tuple | list | np.ndarray) and getattr(bounds, "ndim", 1) > 0 and len(bounds) == 2
 
 
 def _filling(schema: Schema) -> Schema:

@@ -7,13 +7,14 @@ release shows it with the weight undone.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import integer, positive
+from discreet.arguments import integer, positive, shown
 
 __all__ = ["Part", "packed_scale"]
 
@@ -49,7 +50,7 @@ class Part:
         if not isinstance(self.symmetric, bool) or (self.symmetric and (len(shape) < 2 or shape[-1] != shape[-2])):
             raise ValueError(f"shape={self.shape!r}, symmetric={self.symmetric!r}: expected square matrices, or False")
         object.__setattr__(self, "shape", shape)
-        object.__setattr__(self, "weight", positive("weight", self.weight) if self.weight else 0.0)
+        object.__setattr__(self, "weight", 0.0 if self.weight == 0 else positive("weight", self.weight))
 
     @property
     def size(self) -> int:
@@ -76,3 +77,12 @@ class Part:
     def to_dict(self) -> dict[str, Any]:
         """Return the part as plain values."""
         return {"shape": list(self.shape), "weight": self.weight, "symmetric": self.symmetric}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the part that ``to_dict`` described."""
+        if not isinstance(values, Mapping) or values.keys() != {"shape", "weight", "symmetric"}:
+            raise ValueError(f"part={shown(values)}: expected shape, weight and symmetric, as to_dict writes them")
+        if not isinstance(values["shape"], list | tuple):
+            raise ValueError(f"shape={shown(values['shape'])}: expected a list of whole numbers")
+        return cls(tuple(values["shape"]), values["weight"], values["symmetric"])

@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arguments import choice, integer
+from discreet.arguments import choice, integer, shown
 from discreet.door.asked import asked
 from discreet.door.part import Part
 from discreet.door.question import Question
 from discreet.guarantees import Loss, Neighbors
 from discreet.noise import Law
+from discreet.plain import read_json
 
 __all__ = ["FORMAT", "PublicSize", "Release", "measured", "simulate"]
 
@@ -51,7 +52,7 @@ class PublicSize:
         if self.units is not None:
             object.__setattr__(self, "units", integer("units", self.units, least=0))
         if not isinstance(self.complete, bool):
-            raise ValueError(f"complete={self.complete!r}: expected True or False")
+            raise ValueError(f"complete={shown(self.complete)}: expected True or False")
 
     @property
     def rows(self) -> int | None:
@@ -110,24 +111,33 @@ class Release:
     provenance: str = "simulated"
 
     def __post_init__(self) -> None:
-        value = np.frombuffer(np.array(self.value, dtype=np.float64).tobytes())  # over bytes: it stays read-only
+        try:
+            numbers = np.array(self.value, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError("value: expected finite numbers, as every release has") from None
+        value = np.frombuffer(numbers.tobytes())  # over bytes: it stays read-only
         if not np.all(np.isfinite(value)):
             raise ValueError("value: expected finite numbers, as every release has")
+        if not isinstance(self.parts, Mapping) or not all(isinstance(part, Part) for part in self.parts.values()):
+            raise ValueError(f"parts={shown(self.parts)}: expected a mapping of names to parts")
+        for name, kind in (("loss", Loss), ("law", Law | None), ("size", PublicSize), ("declared", Mapping)):
+            if not isinstance(getattr(self, name), kind):
+                raise ValueError(f"{name}={shown(getattr(self, name))}: expected what a release of the door has")
         if sum(part.size for part in self.parts.values()) != value.size:
             raise ValueError(f"parts={dict(self.parts)!r}: expected parts of {value.size} numbers in all")
         choice("passage", self.passage, PASSAGES)
         choice("provenance", self.provenance, ("loaded", "simulated"))
         object.__setattr__(self, "value", value)
         object.__setattr__(self, "parts", MappingProxyType(dict(self.parts)))
-        object.__setattr__(self, "declared", MappingProxyType(deepcopy(dict(self.declared))))
+        object.__setattr__(self, "declared", MappingProxyType(_copied(self.declared)))
         if not isinstance(self.asked, Mapping | None):
-            raise ValueError(f"asked={self.asked!r}: expected what to_dict wrote, or None")
+            raise ValueError(f"asked={shown(self.asked)}: expected what to_dict wrote, or None")
         if self.asked is not None:
             object.__setattr__(self, "asked", MappingProxyType(_copied(self.asked)))
         if not isinstance(self.query, str) or not isinstance(self.dataset, str | None):
-            raise ValueError(f"query={self.query!r}, dataset={self.dataset!r}: expected names")
+            raise ValueError(f"query={shown(self.query)}, dataset={shown(self.dataset)}: expected names")
         if not isinstance(self.exact, bool) or not isinstance(self.recorded, bool):
-            raise ValueError(f"exact={self.exact!r}, recorded={self.recorded!r}: expected True or False")
+            raise ValueError(f"exact={shown(self.exact)}, recorded={shown(self.recorded)}: expected True or False")
 
     @property
     def neighbors(self) -> Neighbors:
@@ -168,7 +178,7 @@ class Release:
         clipping, nor of sampling the people in the data.
         """
         if self.law is None:
-            raise ValueError(f"passage={self.passage!r}: expected a release with a noise law; this one has none")
+            raise ValueError(f"passage={shown(self.passage)}: expected a release with a noise law; this one has none")
         if name is None and len(self.parts) == 1:
             name = next(iter(self.parts))
         part = self.parts[choice("name", name, self.parts)]
@@ -182,7 +192,7 @@ class Release:
             "query": self.query,
             "value": self.value.tolist(),
             "parts": {name: part.to_dict() for name, part in self.parts.items()},
-            "declared": deepcopy(dict(self.declared)),
+            "declared": _copied(self.declared),
             "asked": None if self.asked is None else _copied(self.asked),
             "passage": self.passage,
             "law": None if self.law is None else self.law.to_dict(),
@@ -216,10 +226,7 @@ class Release:
             | {
                 "law": None if law is None else Law.from_dict(law),
                 "loss": Loss.from_dict(given["loss"]),
-                "parts": {
-                    name: Part(tuple(part["shape"]), part["weight"], part["symmetric"])
-                    for name, part in given["parts"].items()
-                },
+                "parts": {name: Part.from_dict(part) for name, part in given["parts"].items()},
                 "size": PublicSize(given["size"].get("units"), given["size"].get("complete")),
                 "provenance": "simulated" if was == "simulated" else "loaded",
             }
@@ -232,7 +239,7 @@ class Release:
     @classmethod
     def from_json(cls, text: str) -> Release:
         """Return the release that ``to_json`` wrote."""
-        return cls.from_dict(json.loads(text))
+        return cls.from_dict(read_json(text))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Release) and self.to_dict() == other.to_dict()
@@ -268,11 +275,11 @@ def _check_names(declared: Mapping[str, Any]) -> None:
         raise ValueError(f"declared['where']={declared['where']!r}: expected the text of a condition, or none")
 
 
-def _copied(asked: Mapping[str, Any]) -> dict[str, Any]:
+def _copied(plain: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return deepcopy(dict(asked))
+        return deepcopy(dict(plain))
     except RecursionError as error:
-        raise ValueError("asked: expected what to_dict wrote, which is not so deep") from error
+        raise ValueError("asked, declared: expected what to_dict wrote, which is not so deep") from error
 
 
 def measured(*, private: bool, **facts: Any) -> Release:

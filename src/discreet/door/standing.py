@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arguments import integer
+from discreet.arguments import integer, shown
 from discreet.door.curator import Curator
 from discreet.door.part import Part
 from discreet.door.release import PublicSize, Release, measured
@@ -63,9 +63,9 @@ class Standing:
         bits: Bits | None = None,
     ) -> None:
         if loss.gaussian is None or loss.neighbors is not curator.neighbors:
-            raise ValueError(f"loss={loss!r}: expected a GaussianLoss under {curator.neighbors}")
+            raise ValueError(f"loss={shown(loss)}: expected a GaussianLoss under {curator.neighbors}")
         if bits is not None and not isinstance(bits, Bits):
-            raise ValueError(f"bits={bits!r}: expected SeededBits, for a test, or None")
+            raise ValueError(f"bits={shown(bits)}: expected SeededBits, for a test, or None")
         if bits is not None and not bits.private and curator.ledger is not None:
             raise ValueError("bits: expected None where a ledger records; noise from a seed lets the exact sum out")
         self._law = GaussianNoise.for_query(mu=loss.gaussian, sensitivity=sensitivity, largest=largest, size=size)

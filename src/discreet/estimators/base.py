@@ -141,6 +141,8 @@ class PrivateEstimator(Shown, Persistent, BaseEstimator):  # type: ignore[misc]
         refusal = ""
         try:
             rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=1)
+        except OverflowError:
+            refusal = "X holds numbers that no float holds: expected finite numbers"
         except ValueError as error:
             refusal = str(error).splitlines()[0]  # what follows may show rows
         if rows is None:  # outside of the except block, or the error would come along as context

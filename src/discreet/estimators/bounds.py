@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import narwhals as nw
 
+from discreet.arguments import shown
 from discreet.records import Ball, Box
 
 __all__ = ["Bounds", "listed", "selected", "space_of"]
@@ -31,7 +32,7 @@ def space_of(bounds: Any) -> Box | Ball:
     if isinstance(pairs, list | tuple) and pairs and all(map(_is_pair, pairs)):
         return Box(low=[pair[0] for pair in pairs], high=[pair[1] for pair in pairs])
     raise ValueError(
-        f"bounds={bounds!r}: expected declared bounds, never taken from the rows; write for example "
+        f"bounds={shown(bounds)}: expected declared bounds, never taken from the rows; write for example "
         "bounds={'age': (0, 120), 'pressure': (40, 250)}, bounds=[(0, 120), (40, 250)], "
         "bounds=Box(low=[0, 40], high=[120, 250]) or bounds=Ball(radius=10)"
     )

@@ -133,6 +133,10 @@ class FactorAnalysis(ClassNamePrefixFeaturesOutMixin, RowTransformer, DensityMix
     _portraits = ("loadings", "scree", "sample", "noise")
     _fitted = ("components_", "noise_variance_", "mean_")
 
+    def _method_for(self, rows: Any) -> Any:
+        """Return the method that the parameters ask for."""
+        return self._chosen(rows)
+
     def _check_fitted(self) -> None:
         """Raise where a file holds no factors."""
         super()._check_fitted()

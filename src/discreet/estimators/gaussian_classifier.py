@@ -209,6 +209,10 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
     _portraits = ("classes", "pairs", "weights", "sample", "noise")
     _fitted = ("categories_", "class_count_", "priors_", "means_", "covariances_", "noise_")
 
+    def _method_for(self, rows: Any) -> Any:
+        """Return the method that the parameters ask for."""
+        return self._method(rows, len(self._values))
+
     def _check_fitted(self) -> None:
         """Raise where a file holds no classifier."""
         super()._check_fitted()

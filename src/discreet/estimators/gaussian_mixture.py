@@ -156,6 +156,10 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
     _portraits = ("components", "pairs", "weights", "sample", "noise")
     _fitted = ("weights_", "means_", "covariances_", "n_components_")
 
+    def _method_for(self, rows: Any) -> Any:
+        """Return the method that the parameters ask for."""
+        return self._chosen(rows)
+
     def _check_fitted(self) -> None:
         """Raise where a file holds no mixture."""
         super()._check_fitted()

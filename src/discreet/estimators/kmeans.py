@@ -149,6 +149,13 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
     _portraits = ("centres", "noise")
     _fitted = ("cluster_centers_",)
 
+    def _method_for(self, rows: Any) -> Any:
+        """Return the method that the parameters ask for.
+
+        The adaptive one also follows what reading the rows did to floats, which no file holds.
+        """
+        return None if self.method == "adaptive" else self._chosen(rows)
+
     def _check_fitted(self) -> None:
         """Raise where a file holds no centres."""
         super()._check_fitted()

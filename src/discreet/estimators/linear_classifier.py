@@ -109,6 +109,10 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
     _portraits = ("coefficients", "noise")
     _fitted = ("categories_", "coef_", "intercept_")
 
+    def _method_for(self, rows: Any) -> Any:
+        """Return the method that the parameters ask for."""
+        return self._method(rows, len(self._values))
+
     def _check_fitted(self) -> None:
         """Raise where a file holds no linear classifier."""
         super()._check_fitted()

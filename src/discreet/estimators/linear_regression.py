@@ -264,6 +264,10 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
     _portraits = ("coefficients", "noise")
     _fitted = ("coef_", "intercept_", "noise_", "ridge_", "directions_")
 
+    def _method_for(self, rows: Any) -> Any:
+        """Return the method that the parameters ask for."""
+        return self._chosen(rows)
+
     def _check_fitted(self) -> None:
         """Raise where a file holds no line."""
         super()._check_fitted()

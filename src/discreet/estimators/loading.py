@@ -6,13 +6,13 @@ nothing in it is run.
 
 from __future__ import annotations
 
-import json
 import os
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
 from discreet.estimators.base import PrivateEstimator
+from discreet.plain import read_json
 
 __all__ = ["KINDS", "load_model"]
 
@@ -57,8 +57,8 @@ def load_model(path: str | os.PathLike[str]) -> PrivateEstimator:
     if place.exists() and not place.is_file():
         raise ValueError(f"{place.name!r}: expected a file of JSON")  # a device may have no end
     try:
-        values: Any = json.loads(place.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError):  # of JSON and of UTF-8; their words would show the file, whatever it is
+        values: Any = read_json(place.read_bytes())
+    except ValueError:
         values = None
     if not isinstance(values, dict) or "kind" not in values:
         raise ValueError(

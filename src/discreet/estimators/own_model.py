@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from discreet.arguments import integer, positive
+from discreet.arguments import integer, positive, shown
 from discreet.door import Curator, Question, Release
 from discreet.door.words import promise_in_words
 from discreet.em import Model, ModelQuery, Step, expectation_maximization
@@ -165,7 +165,7 @@ class OwnModel(PrivateEstimator):
     def _attacked(self, X: Any) -> tuple[Curator, Steps]:
         """Return the rows behind a door, and the loop over a model that has stood the attacks; nothing is spent."""
         if not isinstance(self.model, Model):
-            raise ValueError(f"model={self.model!r}: expected a discreet.Model; see examples/model_skeleton.py")
+            raise ValueError(f"model={shown(self.model)}: expected a discreet.Model; see examples/model_skeleton.py")
         shares = self._shares()
         curator = self._open(X)
         self._promised(curator.neighbors)
@@ -182,7 +182,7 @@ class OwnModel(PrivateEstimator):
         if isinstance(given, np.ndarray):
             given = given.tolist()
         if not isinstance(given, Collection) or isinstance(given, str | bytes | Mapping) or len(given) != steps:
-            raise ValueError(f"shares={self.shares!r}: expected {steps} positive numbers, one for each of n_steps")
+            raise ValueError(f"shares={shown(self.shares)}: expected {steps} positive numbers, one for each of n_steps")
         parts = [positive("shares", share) for share in given]
         return tuple(share / sum(parts) for share in parts)
 

@@ -215,6 +215,14 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  #
         "n_components_",
     )
 
+    def _method_for(self, rows: Any) -> Any:
+        """Return the method that the parameters ask for."""
+        name = choice("method", self.method, METHODS)
+        count, _ = self._asked(rows.space.dimension)
+        if name not in DRAWN:
+            return self._covariance(name, rows)
+        return None if count is None else Directions(count, rows.size, frame=name == "gibbs")
+
     def _check_fitted(self) -> None:
         """Raise where a file holds no components."""
         super()._check_fitted()

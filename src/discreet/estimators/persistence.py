@@ -1,7 +1,8 @@
 """Fitted estimators as JSON and back: parameters, fitted numbers, releases and guarantee; they hold nothing else.
 
 A file holds public numbers only, so it can be published. What comes back predicts, scores and samples; its releases say
-``loaded``, and a file whose noise came from a seed says so for ever.
+``loaded``, and a file whose noise came from a seed says so for ever. What a file says of its own privacy is worked out
+again as far as it goes (``plausible``); what does not agree is refused.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import choice
 from discreet.door import Release
+from discreet.estimators.plausible import PublicRows, check_losses, check_release
 from discreet.guarantees import Guarantee, Loss, Neighbors, compose
+from discreet.plain import read_json
 from discreet.records import Schema, Space
 
 __all__ = ["FORMAT", "Persistent"]
 
 FORMAT = 1
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, np.linalg.LinAlgError)
 
 
 class Persistent:
@@ -30,6 +34,7 @@ class Persistent:
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted estimator as plain values."""
         check_is_fitted(self)
+        self._check_promised(self.losses_[0].neighbors)  # type: ignore[attr-defined]  # or nobody could read it again
         fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
         return {
             "format": FORMAT,
@@ -62,7 +67,7 @@ class Persistent:
             for name, value in fitted.items():
                 setattr(model, name, _value(name, value))
             model._check_fitted()
-        except (TypeError, KeyError, AttributeError, np.linalg.LinAlgError) as error:
+        except UNREADABLE as error:
             raise ValueError(f"model: expected what to_dict wrote, and cannot read it ({error})") from error
         return model
 
@@ -83,14 +88,32 @@ class Persistent:
                 raise ValueError("guarantee_: expected a guarantee under the relation of the releases")
             if compose(losses).delta(guarantee.epsilon) > guarantee.delta * (1.0 + 1e-6):
                 raise ValueError("guarantee_: expected one that the losses keep together")
+        public = PublicRows.of(releases)
+        self._check_promised(public.neighbors)
+        for release in releases:
+            check_release(release, public)
+        method = self._method_for(public)
+        if method is not None:
+            check_losses(losses, method.losses(self._promised(public.neighbors)))  # type: ignore[attr-defined]
         unit, rows = self.unit_, all(release.declared.get("unit") is None for release in releases)  # type: ignore[attr-defined]
         if not isinstance(unit, str) or (unit == "row") != rows:
             raise ValueError(f"unit_={unit!r}: expected the unit that the releases declare")
 
+    def _check_promised(self, neighbors: Neighbors) -> None:
+        """Raise where the parameters are not those of the fit any more."""
+        promise, kept = self._promised(neighbors), self.guarantee_  # type: ignore[attr-defined]
+        own = getattr(self, "neighbors", None)
+        if kept not in (None, promise) or (own is not None and Neighbors.of(own) is not neighbors):
+            raise ValueError(f"epsilon, delta, neighbors: expected those of the fit, which promised {kept}")
+
+    def _method_for(self, rows: Any) -> Any:
+        """Return the method that the parameters ask for, of rows of which this is public; None where none is known."""
+        return None
+
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Return the estimator that ``to_json`` wrote."""
-        return cls.from_dict(json.loads(text))
+        return cls.from_dict(read_json(text))
 
 
 def _plain(value: Any) -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import shown
 from discreet.records import Ball, Space
 
 __all__ = ["all_declared_bounds", "chosen_columns", "columns_of", "declared_bounds"]
@@ -46,10 +47,12 @@ def chosen_columns(model: Any, columns: Sequence[str | int] | None, most: int, d
     if columns is None:
         return list(default)
     names = columns_of(model)
-    given = [columns] if isinstance(columns, str | int) else list(columns)
+    given = list(columns) if isinstance(columns, Iterable) and not isinstance(columns, str) else [columns]
     places = [names.index(one) if one in names else one for one in given]
     known = all(isinstance(one, int | np.integer) and 0 <= one < len(names) for one in places)
     if not known or not 2 <= len(set(places)) == len(places) <= most:
         few = "two" if most == 2 else f"two to {most}"
-        raise ValueError(f"columns={columns!r}: expected {few} different columns of " + ", ".join(map(repr, names)))
+        raise ValueError(
+            f"columns={shown(columns)}: expected {few} different columns of " + ", ".join(map(repr, names))
+        )
     return [int(one) for one in places]

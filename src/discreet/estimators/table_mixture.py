@@ -239,6 +239,10 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         "columns_",
     )
 
+    def _method_for(self, rows: Any) -> Any:
+        """Return the method that the parameters ask for."""
+        return self._method(rows)
+
     def _check_fitted(self) -> None:
         """Raise where a file holds no mixture."""
         super()._check_fitted()

@@ -15,6 +15,7 @@ from discreet.guarantees.composition import Composition, Losses
 from discreet.guarantees.guarantee import Guarantee
 from discreet.guarantees.renyi import best_order
 from discreet.guarantees.search import least
+from discreet.guarantees.sums import added
 
 __all__ = ["Advanced", "IntegerMoments", "Linear", "Moments", "Zcdp"]
 
@@ -33,7 +34,7 @@ class _Stepwise(Composition):
         self._free = [(loss, count) for loss, count in self.counts.items() if not loss.stated]
 
     def _epsilon(self, delta: float) -> float:
-        spent = math.fsum(step_delta * count for _, step_delta, count in self._fixed)
+        spent = added(step_delta * count for _, step_delta, count in self._fixed)
         left = delta - spent
         if left < -4e-16 * spent or (self._free and left <= 0.0):
             return math.inf
@@ -67,7 +68,7 @@ class Linear(_Stepwise):
     own_share = 0.0
 
     def _total(self, steps: list[tuple[float, int]], own: float) -> float:
-        return math.fsum(epsilon * count for epsilon, count in steps)
+        return added(epsilon * count for epsilon, count in steps)
 
 
 class Advanced(_Stepwise):
@@ -83,8 +84,8 @@ class Advanced(_Stepwise):
     def _total(self, steps: list[tuple[float, int]], own: float) -> float:
         if own <= 0.0 or any(epsilon > 700.0 for epsilon, _ in steps):
             return math.inf
-        mean = math.fsum(count * epsilon * math.expm1(epsilon) for epsilon, count in steps)
-        square = math.fsum(count * epsilon * epsilon for epsilon, count in steps)
+        mean = added(count * epsilon * math.expm1(epsilon) for epsilon, count in steps)
+        square = added(count * epsilon * epsilon for epsilon, count in steps)
         return mean + math.sqrt(2.0 * math.log(1.0 / own) * square)
 
 
@@ -93,7 +94,7 @@ class _Concentrated(Composition):
 
     def __init__(self, losses: Losses) -> None:
         super().__init__(losses)
-        self._failure = math.fsum(loss.failure * count for loss, count in self.counts.items())
+        self._failure = added(loss.failure * count for loss, count in self.counts.items())
 
     def _epsilon(self, delta: float) -> float:
         return self._tail_epsilon(delta - self._failure) if delta > self._failure else math.inf
@@ -115,7 +116,7 @@ class Zcdp(_Concentrated):
 
     def __init__(self, losses: Losses) -> None:
         super().__init__(losses)
-        self.rho = math.fsum(loss.zcdp * count for loss, count in self.counts.items())
+        self.rho = added(loss.zcdp * count for loss, count in self.counts.items())
 
     def _tail_epsilon(self, delta: float) -> float:
         return self.rho + 2.0 * math.sqrt(self.rho * math.log(1.0 / delta))
@@ -123,7 +124,8 @@ class Zcdp(_Concentrated):
     def _tail_delta(self, epsilon: float) -> float:
         if epsilon <= self.rho:
             return 1.0
-        return max(math.exp(-(epsilon - self.rho) * (epsilon - self.rho) / (4.0 * self.rho)), 5e-324)
+        above = (epsilon - self.rho) / max(2.0 * math.sqrt(self.rho), 5e-324)
+        return max(math.exp(-above * above), 5e-324)
 
 
 class Moments(_Concentrated):
@@ -136,7 +138,7 @@ class Moments(_Concentrated):
 
     def _moment(self, order: float) -> float:
         """Return Σα_i(λ) at λ = order − 1."""
-        return (order - 1.0) * math.fsum(count * loss.renyi(order) for loss, count in self.counts.items())
+        return (order - 1.0) * added(count * loss.renyi(order) for loss, count in self.counts.items())
 
     def _tail_epsilon(self, delta: float) -> float:
         bits = math.log(1.0 / delta)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from discreet.arguments import probability
+from discreet.arguments import axes, probability
 from discreet.guarantees.composing import METHODS, compose
 from discreet.guarantees.composition import Losses
 from discreet.guarantees.guarantee import rounded_up
@@ -59,6 +59,7 @@ class Comparison:
             except ImportError as missing:
                 raise ImportError("plot() needs matplotlib: pip install 'discreet[plot]'") from missing
             ax = pyplot.subplots(layout="constrained")[1]
+        ax = cast("Axes", axes(ax))
         if len(self.delta) == 1:
             heights = [float(values[0]) for values in self.epsilon.values()]
             bars = ax.barh(list(self.epsilon), [height if np.isfinite(height) else 0.0 for height in heights])

@@ -8,14 +8,13 @@ method: the papers' in ``classical``, the tight one in ``exact``.
 from __future__ import annotations
 
 import math
-import reprlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Self, TypeAlias
 
-from discreet.arguments import integer, nonnegative, probability
+from discreet.arguments import integer, nonnegative, probability, shown
 from discreet.guarantees.guarantee import Guarantee
 from discreet.guarantees.loss import Loss
 from discreet.guarantees.neighbors import Neighbors, common
@@ -36,7 +35,7 @@ def as_counts(losses: Losses) -> Counter[Loss]:
     except TypeError:
         counts = Counter()
     if not counts:
-        raise ValueError(f"losses={reprlib.repr(losses)}: expected a loss, or a list of at least one")
+        raise ValueError(f"losses={shown(losses)}: expected a loss, or a list of at least one")
     for item, count in counts.items():
         if not isinstance(item, Loss):
             raise ValueError(f"losses: {item!r} is not a loss; expected values such as GaussianLoss(mu=0.1)")
@@ -74,7 +73,7 @@ class Composition(ABC):
         epsilon = self.epsilon(delta)
         if math.isinf(epsilon):
             raise ValueError(
-                f"delta={delta!r}: expected a larger one; {self.method} composition promises nothing at it"
+                f"delta={shown(delta)}: expected a larger one; {self.method} composition promises nothing at it"
             )
         return Guarantee(max(epsilon, 1e-12), delta, self.neighbors)  # its ε is above 0
 
@@ -102,9 +101,7 @@ class Composition(ABC):
 
     def _check(self, guarantee: Guarantee) -> None:
         if not isinstance(guarantee, Guarantee):
-            raise ValueError(
-                f"guarantee={reprlib.repr(guarantee)}: expected a Guarantee, for example Guarantee(1.0, 1e-6)"
-            )
+            raise ValueError(f"guarantee={shown(guarantee)}: expected a Guarantee, for example Guarantee(1.0, 1e-6)")
         if guarantee.neighbors is not self.neighbors:
             raise ValueError(
                 f"guarantee={guarantee}: expected one under {self.neighbors}, as the losses; where those are "

@@ -29,6 +29,7 @@ from discreet.guarantees.loss import Loss
 from discreet.guarantees.normal import normal_delta, normal_epsilon
 from discreet.guarantees.pld import LossDistribution
 from discreet.guarantees.renyi import renyi_delta, renyi_epsilon
+from discreet.guarantees.sums import added
 
 __all__ = ["Exact"]
 
@@ -102,10 +103,10 @@ class Exact(Composition):
 
     @cached_property
     def _pure(self) -> float:
-        return math.inf if self.mu else math.fsum(loss.pure * count for loss, count in self._others)
+        return math.inf if self.mu else added(loss.pure * count for loss, count in self._others)
 
     def _divergence(self, order: float) -> float:
-        return order * self.mu**2 / 2.0 + math.fsum(count * loss.renyi(order) for loss, count in self._others)
+        return order * (self.mu * self.mu) / 2.0 + added(count * loss.renyi(order) for loss, count in self._others)
 
     @cached_property
     def _distribution(self) -> LossDistribution | None:

@@ -86,6 +86,11 @@ class Loss(ABC):
         return math.inf
 
     @property
+    def span(self) -> float:
+        """How far apart the log-likelihood ratios of two outputs can be, leaving ``failure`` out."""
+        return 2.0 * self.pure
+
+    @property
     def failure(self) -> float:
         """The probability with which the mechanism may promise nothing, for every ε alike."""
         return 0.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
-from discreet.arguments import choice
+from discreet.arguments import choice, shown
 
 __all__ = ["Neighbors", "common"]
 
@@ -56,6 +56,8 @@ class Neighbors(Enum):
 
     def in_words(self, unit: str = "record") -> str:
         """Return what sets neighbours apart, as the end of "what it would be"."""
+        if not isinstance(unit, str):
+            raise ValueError(f"unit={shown(unit)}: expected what a record is; write for example unit='patient'")
         if self is Neighbors.REPLACE_ONE:
             return f"if any one {unit} had other values (how many there are is public)"
         return f"if any one {unit} were added or left out"

@@ -24,6 +24,7 @@ Curve = NDArray[np.float64]
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 _SMALL = 0.5  # up to here the difference of Mills' ratios is integrated
+_LARGE = 1e150  # from here on squares overflow; it promises nothing at all, and 1 is always a bound
 
 
 def reflected(epsilon: Curve, above: Curve) -> Curve:
@@ -55,7 +56,10 @@ def normal_delta(mu: float, epsilon: float | Curve) -> Curve:
     """
     e = np.asarray(epsilon, dtype=np.float64)
     size = np.abs(e)
-    a = np.minimum(size / mu - mu / 2.0, 1e8)  # from there on the density is 0 many times over
+    if mu > _LARGE:
+        return np.ones_like(size)
+    with np.errstate(over="ignore"):
+        a = np.minimum(size / mu - mu / 2.0, 1e8)  # from there on the density is 0 many times over
     b = a + mu
     if mu <= _SMALL:
         x = a[..., None] + mu * (_NODES + 1.0) / 2.0
@@ -72,7 +76,7 @@ def normal_epsilon(mu: float, delta: float) -> float:
 
     δ_μ(ε) ≤ Φ(−a) ≤ e^(−a²/2), so a = √(2 ln(1/δ)) is a bracket.
     """
-    if delta <= 0.0:
+    if delta <= 0.0 or mu > _LARGE:
         return math.inf
     high = mu * mu / 2.0 + mu * math.sqrt(-2.0 * math.log(delta))
     return least(lambda epsilon: float(normal_delta(mu, epsilon)), delta, 0.0, high)

@@ -19,11 +19,13 @@ import numpy as np
 
 from discreet.guarantees.loss import Array, Loss
 from discreet.guarantees.normal import normal_delta, normal_epsilon
+from discreet.guarantees.sums import added
 
 __all__ = ["LossDistribution"]
 
 ROUNDING, ROUNDING_A_FOLD = 1e-12, 1e-15
 MOST_FOLDS = 100_000  # beyond, the rounding and the time both get too large, and Rényi divergences have to do
+LEAST = 1e-100  # of the largest loss: of smaller ones the squares underflow, and with them the grid
 FINENESS = 1.0  # the tests double it and see that nothing changes
 _MOST = 2**20  # grid points on each side of zero; a wider grid is as valid, only less tight
 _TAIL = 1e-14  # the probability beyond which a Gaussian's losses count as a failure, and the convolution's cut
@@ -33,7 +35,7 @@ class LossDistribution:
     """The composition of one Gaussian (μ may be 0) and of losses of finite range, on a grid."""
 
     def __init__(self, mu: float, others: Sequence[tuple[Loss, int]]) -> None:
-        spread = math.sqrt(mu * mu + math.fsum(count * min(loss.pure, 2.0) * loss.pure for loss, count in others))
+        spread = math.sqrt(mu * mu + added(count * min(loss.pure, 2.0) * loss.pure for loss, count in others))
         steps = sum(count for _, count in others) + (mu > 0.0)
         reach = max([loss.pure for loss, _ in others] + ([normal_epsilon(mu, _TAIL)] if mu > 0.0 else []))
         finest = spread * min(1.0 / 1000.0, 1.0 / (50.0 * math.sqrt(steps))) / FINENESS
@@ -51,7 +53,7 @@ class LossDistribution:
     def applies(mu: float, others: Sequence[tuple[Loss, int]]) -> bool:
         """Return whether the losses have finite ranges, and are few and small enough for a grid."""
         reach = max([loss.pure for loss, _ in others] + [normal_epsilon(mu, _TAIL) if mu > 0.0 else 0.0])
-        return reach < 500.0 * _MOST and sum(count for _, count in others) <= MOST_FOLDS
+        return LEAST < reach < 500.0 * _MOST and sum(count for _, count in others) <= MOST_FOLDS
 
     def _on_grid(self, curve: Callable[[Array], Array], reach: float, count: int) -> Any:
         """Return the distribution of ``count`` independent losses with this curve, supported on [−reach, reach]."""

@@ -101,6 +101,11 @@ class BoundedRangeLoss(Loss):
         return self.epsilon
 
     @property
+    def span(self) -> float:
+        """ε: half of what a pure loss has."""
+        return self.epsilon
+
+    @property
     def zcdp(self) -> float:
         """ε²/8."""
         return self.epsilon * self.epsilon / 8.0
@@ -141,7 +146,7 @@ class ZcdpLoss(Loss):
         return self.rho
 
     def _with_noise(self, factor: float) -> Self:
-        return replace(self, rho=self.rho / factor**2)
+        return replace(self, rho=self.rho / factor / factor)
 
     def _twice(self) -> Self:
         return replace(self, rho=4.0 * self.rho)  # Bun and Steinke 2016, proposition 1.9

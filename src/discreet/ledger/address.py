@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from discreet.arguments import shown
+
 __all__ = ["Address"]
 
 _SQLITE = ("sqlite:///", "sqlite+pysqlite:///")
@@ -50,13 +52,13 @@ class Address:
         if isinstance(url, os.PathLike):
             url = os.fspath(url)
         if not isinstance(url, str) or not url or "\0" in url:
-            raise ValueError(f"url={url!r}: expected {_ACCEPTED}")
+            raise ValueError(f"url={shown(url)}: expected {_ACCEPTED}")
         if "://" not in url:
             return cls._of_file(url)
         if url.startswith("sqlite"):
             start = next((start for start in _SQLITE if url.startswith(start)), None)
             if start is None:
-                raise ValueError(f"url={url!r}: expected {_ACCEPTED}")
+                raise ValueError(f"url={shown(url)}: expected {_ACCEPTED}")
             return cls._of_file(url[len(start) :])
         return cls._of_database(url)
 
@@ -64,7 +66,10 @@ class Address:
     def _of_file(cls, name: str) -> Address:
         if name in ("", ":memory:"):
             raise ValueError(f"url={name!r}: expected a file; a record in memory is forgotten when the process ends")
-        path = Path(os.path.abspath(Path(name).expanduser()))
+        try:
+            path = Path(os.path.abspath(Path(name).expanduser()))
+        except RuntimeError:  # ~somebody
+            raise ValueError(f"url={name!r}: expected a path without ~, since nobody of this name has a home") from None
         return cls(f"sqlite:///{path}", path)
 
     @classmethod

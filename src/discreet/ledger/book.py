@@ -28,7 +28,7 @@ from sqlalchemy import (
 
 from discreet.guarantees import Loss
 from discreet.ledger.entry import GENESIS, LIMITS, SPENDS, Entry, limit_of, losses_of, read_entry, sealed
-from discreet.ledger.errors import ChainError, LedgerError
+from discreet.ledger.errors import PUT_BACK, ChainError, LedgerError
 from discreet.ledger.limit import Limit
 
 __all__ = ["LAYOUT", "Book"]
@@ -94,7 +94,9 @@ class Book:
             statement = select(_ENTRIES.c.number, _ENTRIES.c.hash, count).order_by(_ENTRIES.c.number.desc()).limit(1)
             number, digest, there = self._connection.execute(statement).first() or (0, GENESIS, 0)
             if number != there:
-                raise ChainError(f"the last entry has number {number} but there are {there}: some are missing")
+                raise ChainError(
+                    f"the last entry has number {number} but there are {there}: some are missing; {PUT_BACK}"
+                )
             self._head = (number, digest)
         return self._head
 

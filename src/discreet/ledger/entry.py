@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from discreet.arguments import integer
 from discreet.guarantees import Loss, Neighbors
-from discreet.ledger.errors import LedgerError
+from discreet.ledger.errors import PUT_BACK, LedgerError
 from discreet.ledger.limit import Limit
 
 __all__ = ["GENESIS", "LIMITS", "SPENDS", "Entry", "digest", "draft", "limit_of", "losses_of", "read_entry", "sealed"]
@@ -156,7 +156,7 @@ def read_entry(row: Row) -> Entry:
     try:
         return Entry._of(row)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise LedgerError(f"entry {row['number']} of the ledger cannot be read: {error}") from error
+        raise LedgerError(f"entry {row['number']} of the ledger cannot be read: {error}; {PUT_BACK}") from error
 
 
 @lru_cache(maxsize=2**15)  # a spend reads the whole history
@@ -172,7 +172,7 @@ def losses_of(details: str) -> Counter[Loss]:
         for loss, count in _losses(details):
             counts[loss] += count
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise LedgerError(f"an entry of the ledger holds losses that cannot be read: {error}") from error
+        raise LedgerError(f"an entry of the ledger holds losses that cannot be read: {error}; {PUT_BACK}") from error
     return counts
 
 
@@ -181,4 +181,4 @@ def limit_of(details: str) -> Limit:
     try:
         return Limit.from_dict(json.loads(details)["limit"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise LedgerError(f"an entry of the ledger holds a limit that cannot be read: {error}") from error
+        raise LedgerError(f"an entry of the ledger holds a limit that cannot be read: {error}; {PUT_BACK}") from error

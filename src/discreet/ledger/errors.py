@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from discreet.ledger.admission import Preview
 
-__all__ = ["BudgetExceeded", "ChainError", "LedgerError"]
+__all__ = ["PUT_BACK", "BudgetExceeded", "ChainError", "LedgerError"]
+
+PUT_BACK = "put back a good copy and verify it"  # what to do about a record that was changed
 
 
 class LedgerError(OSError):

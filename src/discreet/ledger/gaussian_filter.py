@@ -19,11 +19,21 @@ has no part outside Q's support), so the same holds for f in the hinge's place. 
 
 At the start x = 1 and b = μ_max², hence H ≤ δ_μ_max(ε) ≤ δ. Exchanging P and Q changes nothing. ∎
 
-**Pure ε is Gaussian with μ = 2Φ⁻¹(e^ε/(1 + e^ε)).** A pure mechanism is a function of ε-randomised response, whose
-trade-off curve between the errors of a test is two line segments that meet at (p, p), p = 1/(1 + e^ε). The Gaussian
-curve G(α) = Φ(Φ⁻¹(1 − α) − μ) is convex and shares the end points (0, 1) and (1, 0). It passes through (p, p) where
-μ = 2Φ⁻¹(1 − p), and then lies below both segments. So every test does at least as well against the Gaussian. With 2(1 −
-p) − 1 = tanh(ε/2), small ε keeps its digits as 2√2·erf⁻¹(tanh(ε/2)); large ε as −2Φ⁻¹(p) from the logarithm of p.
+**Pure ε is Gaussian with μ = 2Φ⁻¹(e^ε/(1 + e^ε)), ε-bounded range with that of ε/2.** Let the log-likelihood ratio
+of a mechanism lie in [t − s, t] for some pair of neighbours: pure privacy says so with t = ε and s = 2ε, bounded range
+with s = ε and a t that may be another for each pair (``Loss.span`` is s). A convex function of a ratio of mean 1 is
+largest where the ratio takes the two ends alone, so the worst mechanism says yes or no, yes with probability p or q.
+Its trade-off curve between the errors of a test is two line segments that meet at (q, 1 − p). The Gaussian curve
+G(α) = Φ(Φ⁻¹(1 − α) − μ) is convex and shares the end points (0, 1) and (1, 0). Where it meets (q, 1 − p) or passes
+below, which is μ ≥ Φ⁻¹(p) − Φ⁻¹(q), it lies below both segments: every test does at least as well against it.
+
+Which t needs the largest μ? Let L(x) = ln Φ(x) − ln Φ(−x), x = Φ⁻¹(p) and y = Φ⁻¹(q); then s = L(x) − L(y). Now L'(x) =
+h(x) + h(−x), where h = φ/(1 − Φ) is the normal's hazard rate, which is convex (Sampford 1953). So L' is even and grows
+with |x|, and of all intervals [y, x] of one length it has the least integral over the one around 0. With the integral s
+given, that one is the longest: y = −x, 2L(x) = s, and μ = 2L⁻¹(s/2) = 2Φ⁻¹(e^(s/2)/(1 + e^(s/2))) is enough. ∎
+
+With ε for s/2 and 2Φ(μ/2) − 1 = tanh(ε/2), a small one keeps its digits as 2√2·erf⁻¹(tanh(ε/2)); a large one as
+−2Φ⁻¹(1/(1 + e^ε)), from the logarithm of that probability.
 """
 
 from __future__ import annotations
@@ -72,7 +82,7 @@ class GaussianFilter(Filter):
         """Return μ², of the Gaussian that the mechanism is, or of one that is known to be no more private."""
         mu = loss.dominating
         if mu is None:
-            mu = mu_of_pure(loss.pure) if math.isfinite(loss.pure) else math.inf
+            mu = mu_of_pure(loss.span / 2.0) if math.isfinite(loss.span) else math.inf
         return mu * mu
 
     def keeps(self, total: float) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
-from discreet.arguments import positive
+from discreet.arguments import positive, shown
 from discreet.ledger.address import Address
 from discreet.ledger.chain import follow
 from discreet.ledger.entry import GENESIS, Entry, read_entry
@@ -94,27 +94,31 @@ class Handle:
             A ``head`` from earlier. It must occur in the record.
         """
         if expected_head is not None and not (isinstance(expected_head, str) and len(expected_head) == len(GENESIS)):
-            raise ValueError(f"expected_head={expected_head!r}: expected the 64 hexadecimal digits of a ledger's head")
+            raise ValueError(
+                f"expected_head={shown(expected_head)}: expected the 64 hexadecimal digits of a ledger's head"
+            )
         self._storage.checkup()
         with self._storage.reading() as book:
+            seen = self._seen  # before the first row: what other threads record from then on is not in this reading
             head = follow(book.rows(), expected_head)
-            self._look(book)
+            self._look(book, seen)
             return head
 
-    def _look(self, book: Book) -> str:
+    def _look(self, book: Book, seen: tuple[int, str] | None = None) -> str:
         """Return the head, having seen that what this handle saw before is still there."""
-        number, digest = self._seen
+        number, digest = seen or self._seen
         if book.hash_of(number) != digest:
             raise ChainError(
                 f"entry {number}, which this handle has seen, has gone or changed: the record was replaced or rolled "
                 "back; put back the newest copy"
             )
-        self._seen = book.head()
-        return self._seen[1]
+        head = book.head()
+        self._seen = max(self._seen, head)
+        return head[1]
 
     def _remember(self, entry: Entry) -> None:
-        """Note an entry that has been committed."""
-        self._seen = (entry.number, entry.hash)
+        """Note an entry that has been committed; another thread may have seen later ones."""
+        self._seen = max(self._seen, (entry.number, entry.hash))
 
     def __copy__(self) -> Self:
         return self

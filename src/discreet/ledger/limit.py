@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.arguments import choice, nonnegative
+from discreet.arguments import choice, nonnegative, shown
 from discreet.guarantees import Guarantee
 from discreet.ledger.filters import Filter
 from discreet.ledger.gaussian_filter import GaussianFilter
@@ -44,13 +44,13 @@ class Limit:
         (0.0, 1e-06)
         """
         if not isinstance(guarantee, Guarantee):
-            raise ValueError(f"guarantee={guarantee!r}: expected a Guarantee, for example Guarantee(1.0, 1e-6)")
+            raise ValueError(f"guarantee={shown(guarantee)}: expected a Guarantee, for example Guarantee(1.0, 1e-6)")
         name = choice("filter", filter, FILTERS)
         if failures is None:
             failures = guarantee.delta if name == "pure" else 0.0
         share = nonnegative("failures", failures)
         if share > guarantee.delta:
-            raise ValueError(f"failures={failures!r}: expected a part of delta={guarantee.delta!r}, or 0")
+            raise ValueError(f"failures={shown(failures)}: expected a part of delta={guarantee.delta!r}, or 0")
         return cls(guarantee, name, share)
 
     def filters(self) -> tuple[Filter, ...]:

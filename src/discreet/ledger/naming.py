@@ -10,6 +10,8 @@ import getpass
 import unicodedata
 from typing import Any
 
+from discreet.arguments import shown
+
 __all__ = ["somebody", "text"]
 
 _MOST = 1000
@@ -30,7 +32,7 @@ def text(name: str, value: Any) -> str:
         if normal.isprintable() and normal == normal.strip() and 0 < len(normal) <= _MOST:
             return normal
     raise ValueError(
-        f"{name}={value!r}: expected a text of 1 to {_MOST} printable characters, without a blank at either end"
+        f"{name}={shown(value)}: expected a text of 1 to {_MOST} printable characters, without a blank at either end"
     )
 
 

@@ -95,7 +95,9 @@ class SqliteStorage(Storage):
                 self._create()
         with self.reading() as book:
             if not book.exists():
-                raise LedgerError("the file is empty or belongs to something else; name another, or remove it")
+                raise LedgerError(
+                    "the file is empty or belongs to something else; put back the ledger, or name another"
+                )
             book.check_layout()
 
     def _create(self) -> None:

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
 import numpy as np
 
-from discreet.arguments import positive
+from discreet.arguments import positive, shown
 from discreet.door import Answer, Curator, Declarations, open_rows
 from discreet.door.part import Part
 from discreet.door.passages import Plan, Setting
@@ -105,9 +105,9 @@ def exponential(
     """
     curator = open_rows(data, **declared)
     promise = Guarantee(epsilon, 0.0, curator.neighbors)
-    chosen = list(candidates)
+    chosen = list(candidates) if isinstance(candidates, Iterable) else []
     if not chosen:
-        raise ValueError(f"candidates={candidates!r}: expected at least one")
+        raise ValueError(f"candidates={shown(candidates)}: expected a list of at least one")
     own = scores_of(
         score, candidates if hasattr(candidates, "__len__") else chosen, len(chosen), sensitivity, largest, curator
     )
@@ -127,15 +127,18 @@ def scores_of(
 ) -> Own:
     """Return the scores of candidates as a function of rows, made total."""
     if not callable(score):
-        raise ValueError(f"score={score!r}: expected a function of rows and candidates")
+        raise ValueError(f"score={shown(score)}: expected a function of rows and candidates")
     moved = positive("sensitivity", sensitivity)
     if not 1e-300 <= moved <= LARGEST / SCORES:
         raise ValueError(
-            f"sensitivity={sensitivity!r}: expected from 1e-300 to {LARGEST / SCORES:.0e}; write scores in other units"
+            f"sensitivity={shown(sensitivity)}: expected from 1e-300 to {LARGEST / SCORES:.0e}; write scores in "
+            "other units"
         )
     size = SCORES * moved if largest is None else positive("largest", largest)
     if not 1e-300 <= size <= LARGEST:
-        raise ValueError(f"largest={largest!r}: expected from 1e-300 to {LARGEST:.0e}; write scores in other units")
+        raise ValueError(
+            f"largest={shown(largest)}: expected from 1e-300 to {LARGEST:.0e}; write scores in other units"
+        )
     own = Own.of(lambda rows: score(rows, candidates), (-size, size), count, -size)
     found = own.rehearsed(curator, "score")
     beyond = np.abs(found[np.isfinite(found)]).max(initial=0.0)
@@ -153,7 +156,7 @@ def scores_of(
 def spread_of(sensitivity: float, monotonic: bool, curator: Curator) -> float:
     """Return by how much the moves of two scores can differ when one row changes."""
     if not isinstance(monotonic, bool):
-        raise ValueError(f"monotonic={monotonic!r}: expected True or False")
+        raise ValueError(f"monotonic={shown(monotonic)}: expected True or False")
     if monotonic and curator.neighbors is not Neighbors.ADD_REMOVE:
         raise ValueError(
             "monotonic=True: expected False under replace-one, where a row that goes may lower some scores and the one "
@@ -165,10 +168,10 @@ def spread_of(sensitivity: float, monotonic: bool, curator: Curator) -> float:
 def rate(loss: Loss, spread: float, largest: float) -> float:
     """Return η, so that η·scores drawn as they are computed have the bounded range of the loss; see the module."""
     if not isinstance(loss, BoundedRangeLoss):
-        raise ValueError(f"loss={loss!r}: expected a BoundedRangeLoss")
+        raise ValueError(f"loss={shown(loss)}: expected a BoundedRangeLoss")
     eta = loss.epsilon / (spread + 4.0 * 2.0**-53 * largest) * (1.0 - 2.0**-50)
     if not (eta > 0.0 and math.isfinite(eta * largest)):
-        raise ValueError(f"loss={loss!r}: expected an ε at which η·score neither overflows nor vanishes")
+        raise ValueError(f"loss={shown(loss)}: expected an ε at which η·score neither overflows nor vanishes")
     return eta
 
 

@@ -34,6 +34,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from discreet.arguments import shown
 from discreet.door import Bound, Curator, Declarations, open_rows
 from discreet.door.part import Part
 from discreet.door.passages import Passage, Plan, Setting
@@ -113,10 +114,10 @@ class FactoredExponential:
 
     def __post_init__(self) -> None:
         if not callable(self.score):
-            raise ValueError(f"score={self.score!r}: expected a function of rows and candidates")
+            raise ValueError(f"score={shown(self.score)}: expected a function of rows and candidates")
         kept = _kept(self.candidates)
         if not len(kept):
-            raise ValueError(f"candidates={self.candidates!r}: expected at least one")
+            raise ValueError(f"candidates={shown(self.candidates)}: expected at least one")
         object.__setattr__(self, "candidates", kept)
         try:
             low, high = float(self.low), float(self.high)
@@ -124,8 +125,8 @@ class FactoredExponential:
             low, high = math.nan, math.nan
         if not (max(abs(low), abs(high)) <= LARGEST and high / 2 - low / 2 >= SMALLEST):
             raise ValueError(
-                f"low={self.low!r}, high={self.high!r}: expected low < high, finite numbers of at most {LARGEST:g} in "
-                "size; write for example low=-1.0, high=1.0"
+                f"low={shown(self.low)}, high={shown(self.high)}: expected low < high, finite numbers of at "
+                f"most {LARGEST:g} in size; write for example low=-1.0, high=1.0"
             )
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
@@ -213,13 +214,16 @@ class FactoredExponential:
 def _kept(candidates: Any) -> Any:
     """Return candidates that nobody can change afterwards: an array, or a tuple."""
     if isinstance(candidates, str | bytes | Mapping | Set) or not isinstance(candidates, Iterable):
-        raise ValueError(f"candidates={candidates!r}: expected a list or an array of them, in an order")
+        raise ValueError(f"candidates={shown(candidates)}: expected a list or an array of them, in an order")
     if hasattr(candidates, "to_numpy"):
         candidates = candidates.to_numpy()
     if not isinstance(candidates, np.ndarray):
-        return tuple(deepcopy(list(candidates)))
+        try:
+            return tuple(deepcopy(list(candidates)))
+        except RecursionError:
+            raise ValueError("candidates: expected values that are not so deep") from None
     if candidates.ndim == 0:
-        raise ValueError(f"candidates={candidates!r}: expected a list or an array of them, in an order")
+        raise ValueError(f"candidates={shown(candidates)}: expected a list or an array of them, in an order")
     kept = np.array(candidates)
     kept.setflags(write=False)
     return kept

@@ -80,7 +80,10 @@ def smooth_sensitivity_of_median(values: ArrayLike, low: float, high: float, bet
     1.0
     """
     box = Box(low, high).for_columns(1)
-    ordered = np.asarray(values, dtype=np.float64)
+    try:
+        ordered = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError("values: expected numbers") from None
     if ordered.ndim != 1 or ordered.size == 0:
         raise ValueError(f"values: expected one dimension and at least one value, got shape {ordered.shape}")
     bounds = np.asarray(box.low)[0], np.asarray(box.high)[0]

@@ -22,6 +22,7 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
+from discreet.arguments import shown
 from discreet.door import Curator, Gathering, Passage, Question
 from discreet.door.passages import Plan, Setting
 from discreet.guarantees import Guarantee, Loss, Neighbors
@@ -127,9 +128,11 @@ class Own:
         Where nothing is declared as a default it is the middle of the box.
         """
         if not callable(f):
-            raise ValueError(f"f={f!r}: expected a function of rows; write for example lambda rows: rows.mean()")
+            raise ValueError(f"f={shown(f)}: expected a function of rows; write for example lambda rows: rows.mean()")
         if not isinstance(output, tuple | list) or len(output) != 2:
-            raise ValueError(f"output={output!r}: expected (low, high), what f returns; write for example (0, 100)")
+            raise ValueError(
+                f"output={shown(output)}: expected (low, high), what f returns; write for example (0, 100)"
+            )
         try:
             box = Box(*output)
             shape = (box.columns,) if box.columns is not None else () if size is None else (size,)
@@ -137,7 +140,8 @@ class Own:
         except ValueError:
             many = "numbers" if size is None else f"numbers, one or {size} of each"
             raise ValueError(
-                f"output={output!r}: expected low < high, finite {many}, of at most {LARGEST:g} in size and at least "
+                f"output={shown(output)}: expected low < high, finite {many}, of at most {LARGEST:g} in size and at "
+                "least "
                 f"{2 * SMALLEST:g} apart; write for example (0, 100)"
             ) from None
         try:
@@ -146,7 +150,7 @@ class Own:
             given = np.array(np.nan)
         if given.ndim > 1 or given.size not in (1, box.dimension) or not np.all(np.isfinite(given)):
             many = "a finite number" + (f", or {box.dimension} of them" if box.dimension > 1 else "")
-            raise ValueError(f"default={default!r}: expected {many}; write for example default=0.0")
+            raise ValueError(f"default={shown(default)}: expected {many}; write for example default=0.0")
         return cls(f, box, shape, box.clip(np.broadcast_to(given, (box.dimension,))))
 
     @classmethod
@@ -155,7 +159,8 @@ class Own:
         own = cls.of(f, output, None, default)
         if own.shape:
             raise ValueError(
-                f"output={output!r}: expected (low, high), one number each, since f returns one number; for several, "
+                f"output={shown(output)}: expected (low, high), one number each, since f returns one number; for "
+                "several, "
                 "write sample_and_aggregate, or a call for each"
             )
         return own
@@ -227,6 +232,7 @@ def refuse_gaps(setting: Setting, query: str) -> None:
     """Raise where rows may be dropped or a unit may have several: for proofs that take their number as public."""
     if setting.neighbors is not Neighbors.REPLACE_ONE or not setting.complete:
         raise ValueError(
-            f"query={query!r}: expected replace-one, and rows of which each surely counts and stands for itself, since "
+            f"query={shown(query)}: expected replace-one, and rows of which each surely counts and stands for "
+            "itself, since "
             "their number must be public; write missing='fill' for columns with gaps, and one row for each person"
         )

@@ -28,7 +28,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from discreet.arguments import positive, probability
+from discreet.arguments import positive, probability, shown
 from discreet.door import Answer, Curator, Declarations, open_rows
 from discreet.door.part import Part
 from discreet.door.passages import Plan, Setting
@@ -131,7 +131,7 @@ def propose_test_release(
     curator = open_rows(data, **declared)
     promise = Guarantee(epsilon, delta, curator.neighbors)
     if promise.delta == 0.0:
-        raise ValueError(f"delta={delta!r}: expected above 0, since the test may pass by chance; write delta=1e-6")
+        raise ValueError(f"delta={shown(delta)}: expected above 0, since the test may pass by chance; write delta=1e-6")
     if curator.setting.max_rows != 1:
         raise ValueError(
             f"max_rows={curator.setting.max_rows}: expected 1, since distances count rows; write sample_and_aggregate"
@@ -141,7 +141,7 @@ def propose_test_release(
     own = _spoken_of(f, distance, output, default, curator).rehearse(curator)
     away = Own.of(lambda rows: min(float(distance(rows)), FARTHEST), (0.0, FARTHEST), None, 0.0)
     if probability("share", share, accepted="a number in (0, 1)") == 0.0:
-        raise ValueError(f"share={share!r}: expected a number in (0, 1)")
+        raise ValueError(f"share={shown(share)}: expected a number in (0, 1)")
     way = ProposedTest(own, away.rehearse(curator, "distance"), bound, float(share))
     loss = way.usual_loss(promise)
     release = curator.measure(Proposed.of(curator, way), loss, bits=bits)
@@ -153,14 +153,17 @@ def propose_test_release(
 def _fits(distance: Any, proposal: float, curator: Curator) -> None:
     """Refuse a distance that says of itself that it is for another relation or another proposal."""
     if not callable(distance):
-        raise ValueError(f"distance={distance!r}: expected a function of rows; write for example median_distance(…)")
+        raise ValueError(
+            f"distance={shown(distance)}: expected a function of rows; write for example median_distance(…)"
+        )
     relation = getattr(distance, "neighbors", None)
     if relation is not None and (relation is not curator.neighbors or curator.size.rows is None):
         raise ValueError(
-            f"distance={distance!r}: expected rows under {relation}, of which each surely counts and stands for itself"
+            f"distance={shown(distance)}: expected rows under {relation}, of which each surely counts and stands "
+            "for itself"
         )
     if hasattr(distance, "proposal") and positive("distance.proposal", distance.proposal) > proposal:
-        raise ValueError(f"proposal={proposal!r}: expected at least the distance's own, {distance.proposal!r}")
+        raise ValueError(f"proposal={shown(proposal)}: expected at least the distance's own, {distance.proposal!r}")
 
 
 def _spoken_of(f: Any, distance: Any, output: Any, default: Any, curator: Curator) -> Own:
@@ -169,7 +172,7 @@ def _spoken_of(f: Any, distance: Any, output: Any, default: Any, curator: Curato
     if not callable(statistic):
         if f is None:
             raise ValueError(
-                f"f=None: expected a function of rows, since distance={distance!r} does not say what it is about; "
+                f"f=None: expected a function of rows, since distance={shown(distance)} does not say what it is about; "
                 "write f, or for example median_distance(…)"
             )
         return Own.one(f, output, default)
@@ -181,7 +184,8 @@ def _spoken_of(f: Any, distance: Any, output: Any, default: Any, curator: Curato
         rows = made_up(curator, count)
         if given(rows.copy()) != meant(rows.copy()):
             raise ValueError(
-                f"f={f!r}: expected the function that the distance is about, distance.statistic; on {count} made-up "
+                f"f={shown(f)}: expected the function that the distance is about, distance.statistic; on {count} "
+                "made-up "
                 "rows the two differ; write None for f"
             )
     return meant
@@ -209,11 +213,13 @@ class ProposedTest(OwnPassage):
     def laws(self, loss: Loss) -> tuple[GeometricNoise, int, LaplaceNoise]:
         """Return the noise of the test, the least distance that passes, and the noise of the release."""
         if not isinstance(loss, ApproximateLoss):
-            raise ValueError(f"loss={loss!r}: expected an ApproximateLoss")
+            raise ValueError(f"loss={shown(loss)}: expected an ApproximateLoss")
         test, rest = self.share * loss.epsilon, (1.0 - self.share) * loss.epsilon * (1.0 - 1e-15)
         scale = (1.0 / test) * (1.0 + 2.0**-50)  # so that r = 1/scale ≤ ε₁
         if not 2.0**-8 <= scale <= 2.0**40:
-            raise ValueError(f"epsilon={loss.epsilon!r}, share={self.share!r}: expected from 1e-12 to 256 for the test")
+            raise ValueError(
+                f"epsilon={loss.epsilon!r}, share={shown(self.share)}: expected from 1e-12 to 256 for the test"
+            )
         # A little more than r·T = ln(1/δ) − ln(1 + q) asks for, against the roundings of the logarithms.
         least = (-math.log(loss.delta) - math.log1p(math.exp(-1.0 / scale))) * scale
         law = LaplaceNoise.for_query(epsilon=rest, sensitivity=self.proposal, largest=self.own.largest)

@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from discreet.arguments import shown
 from discreet.door import Answer, Curator, Declarations, Gathering, Passage, open_rows
 from discreet.door.passages import Plan, Setting
 from discreet.guarantees import Guarantee, Loss, Neighbors
@@ -99,7 +100,7 @@ def _place(curator: Curator, column: str | int | None) -> int:
         return names.index(column)
     if isinstance(column, int) and not isinstance(column, bool) and 0 <= column < len(names):
         return column
-    raise ValueError(f"column={column!r}: expected one of {names}, or its number")
+    raise ValueError(f"column={shown(column)}: expected one of {names}, or its number")
 
 
 def _interval(space: Box | Ball, place: int) -> Box:

@@ -24,7 +24,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from discreet.arguments import probability
+from discreet.arguments import probability, shown
 from discreet.door import Answer, Declarations, open_rows
 from discreet.door.part import Part
 from discreet.door.passages import Plan, Setting
@@ -113,9 +113,11 @@ def smooth_sensitivity(
     own = Own.one(f, output, default).rehearse(curator)
     width = width_of(own.box)
     if width > LARGEST:
-        raise ValueError(f"output={output!r}: expected numbers at most {LARGEST:g} apart; write for example (0, 100)")
+        raise ValueError(
+            f"output={shown(output)}: expected numbers at most {LARGEST:g} apart; write for example (0, 100)"
+        )
     if not callable(s):
-        raise ValueError(f"s={s!r}: expected a function of rows and β; write for example lambda rows, beta: 1.0")
+        raise ValueError(f"s={shown(s)}: expected a function of rows and β; write for example lambda rows, beta: 1.0")
     way = SmoothOwn(noise_for(noise, promise), share_for(share), own.box, own, s)
     Own.of(lambda rows: s(rows, 1.0), (0.0, width), None, width).rehearse(curator, "s")
     release = curator.measure(Smoothed.of(curator, way), promise, bits=bits)
@@ -132,7 +134,8 @@ def noise_for(noise: AdmissibleNoise | None, promise: Guarantee) -> AdmissibleNo
     chosen = (LaplaceSlide() if promise.delta else StudentNoise()) if noise is None else noise
     if not isinstance(chosen, AdmissibleNoise) or not (chosen.pure or promise.delta):
         raise ValueError(
-            f"noise={noise!r}: expected StudentNoise or CauchyNoise, or with delta > 0 LaplaceSlide or GaussianSlide"
+            f"noise={shown(noise)}: expected StudentNoise or CauchyNoise, or with delta > 0 LaplaceSlide or "
+            "GaussianSlide"
         )
     return chosen
 
@@ -140,7 +143,7 @@ def noise_for(noise: AdmissibleNoise | None, promise: Guarantee) -> AdmissibleNo
 def share_for(share: float) -> float:
     """Return a share of ε, strictly between 0 and 1."""
     if probability("share", share, accepted="a number in (0, 1)") == 0.0:
-        raise ValueError(f"share={share!r}: expected a number in (0, 1)")
+        raise ValueError(f"share={shown(share)}: expected a number in (0, 1)")
     return float(share)
 
 
@@ -165,12 +168,14 @@ class Smooth(OwnPassage):
     def planned(self, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``PureLoss``, or an ``ApproximateLoss``."""
         if not isinstance(loss, PureLoss if self.noise.pure else ApproximateLoss):
-            raise ValueError(f"loss={loss!r}: expected a PureLoss, or an ApproximateLoss where the noise needs a δ")
+            raise ValueError(
+                f"loss={shown(loss)}: expected a PureLoss, or an ApproximateLoss where the noise needs a δ"
+            )
         if setting.max_rows != 1:
             raise ValueError(f"max_rows={setting.max_rows}: expected 1")
         alpha, beta = self.noise.rates(loss.pure, loss.failure, self.share)
         if not (alpha > 0.0 and beta > 0.0):
-            raise ValueError(f"loss={loss!r}: expected a larger ε; at this one the noise overflows")
+            raise ValueError(f"loss={shown(loss)}: expected a larger ε; at this one the noise overflows")
 
         def draw(values: Array, bits: Bits | None) -> Array:
             value, bound = self.bounded(values, alpha, beta)

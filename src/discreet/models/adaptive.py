@@ -32,6 +32,7 @@ __all__ = ["Adaptive"]
 GUESS = 10_000  # rows, where their number is not public; only accuracy depends on it
 ROUNDS = 4  # of phase 1
 GROWTH = 1.5  # of the budget from one of them to the next
+GROWING = 30  # rounds; what comes after them, where so many are asked for, is alike
 WORTHWHILE = 0.25  # nats a column that the noise of one round may cost
 MANY_COLUMNS = 500  # beyond, the rounds take long
 DISTINCT = 0.05  # up to this error of its mean a component is well told apart
@@ -138,7 +139,7 @@ class Adaptive(Method[Components]):
     @property
     def shares(self) -> list[float]:
         """Growing ones in phase 1, equal ones in phase 2."""
-        rounds = GROWTH ** np.arange(self._rounds)
+        rounds = GROWTH ** np.minimum(np.arange(self._rounds), GROWING)
         first: list[float] = (self._first * rounds / rounds.sum()).tolist()
         return first if self.single else first + [(1.0 - self._first) / self.steps] * self.steps
 

@@ -31,6 +31,8 @@ _MOST = 2**37  # words a call
 _PIECE = 2**17  # words that are encrypted at a time, so that they stay in the processor's cache
 _ZEROS = memoryview(bytes(8 * _PIECE))
 
+MOST_SEED = 2**128 - 1
+
 
 class NotPrivateWarning(UserWarning):
     """Noise that somebody could compute again was asked for."""
@@ -77,6 +79,9 @@ class SecureBits(Bits):
 class SeededBits(Bits):
     """Bits that can be made again, for tests and examples. Noise from them protects nobody, so they warn.
 
+    They warn once more in every other process that they get to, by a fork or as a pickle: the words there are those
+    of the process that they came from.
+
     Parameters
     ----------
     seed : int
@@ -95,18 +100,24 @@ class SeededBits(Bits):
     private = False
 
     def __init__(self, seed: int) -> None:
-        self.seed = integer("seed", seed, least=0)
-        warnings.warn(
-            f"seed={seed}: noise from a seed can be computed again by anybody, so its output is not private; "
-            "leave the seed out for a release",
-            NotPrivateWarning,
-            stacklevel=2,
-        )
+        self.seed = integer("seed", seed, least=0, most=MOST_SEED)
+        self._warn()
         self._key = hashlib.sha256(b"discreet seeded bits" + str(self.seed).encode()).digest()
         self._place = 0
 
+    def _warn(self) -> None:
+        self._process = os.getpid()
+        warnings.warn(
+            f"seed={self.seed}: noise from a seed can be computed again by anybody, so its output is not private; "
+            "leave the seed out for a release",
+            NotPrivateWarning,
+            stacklevel=3,
+        )
+
     def words(self, count: int) -> Words:
         """Return the next ``count`` words of the seed's stream, the same ones however they are asked for."""
+        if os.getpid() != self._process:
+            self._warn()
         block, skip = divmod(self._place, 2)
         self._place += integer("count", count, least=0, most=_MOST)
         return _expand(self._key, block, skip + count)[skip:]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import integer
+from discreet.arguments import integer, shown
 from discreet.noise.bits import Bits, SecureBits, Words
 
 __all__ = ["Integers", "Size", "WordStream", "draw", "source"]
@@ -49,7 +49,7 @@ def source(bits: Bits | None) -> Bits:
     if bits is None:
         return SecureBits()
     if not isinstance(bits, Bits):
-        raise ValueError(f"bits={bits!r}: expected None for secure bits, or SeededBits for a test")
+        raise ValueError(f"bits={shown(bits)}: expected None for secure bits, or SeededBits for a test")
     return bits
 
 

@@ -136,17 +136,18 @@ class DiscreteGaussianNoise(GridNoise):
 
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> ZcdpLoss:
         """Return what a statistic costs whose L2 sensitivity, once it is on the grid, is this much: ρ = Δ²/(2σ²)."""
-        return ZcdpLoss((positive("sensitivity", sensitivity) / self.scale) ** 2 / 2.0, Neighbors.of(neighbors))
+        mu = positive("sensitivity", sensitivity) / self.scale
+        return ZcdpLoss(mu * mu / 2.0, Neighbors.of(neighbors))
 
     @property
     def variance(self) -> float:
         """Below σ² by less than anybody could measure from σ = 2 steps on; summed below that."""
         sigma = self.scale / self.step
         if sigma > 4.0:
-            return self.scale**2
+            return self.scale * self.scale
         k = np.arange(1, 200)
         weights = np.exp(-((k / sigma) ** 2) / 2.0)
-        return self.step**2 * float(2.0 * (k**2 * weights).sum() / (1.0 + 2.0 * weights.sum()))
+        return self.step * self.step * float(2.0 * (k**2 * weights).sum() / (1.0 + 2.0 * weights.sum()))
 
     def half_width(self, level: float) -> float:
         """Return σΦ⁻¹((1 + level)/2) and a step: the tail from k on is below the normal's from k − 1 on (ibid.)."""

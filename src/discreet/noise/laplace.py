@@ -67,7 +67,7 @@ class LaplaceNoise(RoundedNoise):
     @property
     def variance(self) -> float:
         """2b² + grid²/12, or a little less on a coarse grid."""
-        return 2.0 * self.scale * self.scale + self.grid**2 / 12.0
+        return 2.0 * self.scale * self.scale + self.grid * self.grid / 12.0
 
     def half_width(self, level: float) -> float:
         """Return −b·ln(1 − level) and half a step."""
@@ -137,7 +137,8 @@ class GeometricNoise(GridNoise):
     @property
     def variance(self) -> float:
         """2q/(1 − q)² steps squared, q = e^(−grid/scale)."""
-        return 2.0 * math.exp(-self._rate) * (self.step / math.expm1(-self._rate)) ** 2
+        width = self.step / math.expm1(-self._rate)
+        return 2.0 * math.exp(-self._rate) * width * width
 
     def half_width(self, level: float) -> float:
         """Return the least number of steps k with 2q^(k+1)/(1 + q) ≤ 1 − level, times the step."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import axes
 from discreet.pictures.palette import GRID, INK, MUTED
 
 __all__ = ["Array", "Facts", "Picture", "matplotlib_part", "quiet"]
@@ -88,7 +89,9 @@ class Picture(ABC):
             return panels[0, 0] if self.panels == (1, 1) else panels
         if self.panels != (1, 1):
             raise ValueError(f"ax: expected None, since this picture has {self.panels[0]} × {self.panels[1]} panels")
-        self._fill(np.array([[ax]], dtype=object))
+        panels = np.empty((1, 1), dtype=object)
+        panels[0, 0] = axes(ax)
+        self._fill(panels)
         return ax
 
     def on(self, figure: Any) -> Any:

@@ -32,8 +32,10 @@ class TradeoffPicture(Picture):
         The same at the threshold that the attacker had chosen before, and
     limits : pair of float
         their limits at the confidence: the true point lies to the left of the first and above the second.
-    epsilon, claimed : float
+    epsilon, claimed, delta : float
+        The bound, and the claim at this δ.
     confidence : float
+    holds : bool
     """
 
     name: str
@@ -44,7 +46,9 @@ class TradeoffPicture(Picture):
     limits: tuple[float, float]
     epsilon: float
     claimed: float
+    delta: float
     confidence: float
+    holds: bool
 
     @property
     def title(self) -> str:
@@ -90,9 +94,14 @@ class TradeoffPicture(Picture):
             [self.chosen[0], self.limits[0], self.limits[0]], [self.limits[1], self.limits[1], self.chosen[1]],
             color=INK, linewidth=1.0,
         )  # fmt: skip
-        ax.annotate("above: the claim is broken", (0.02, 0.97), va="top", fontsize=9, color=MUTED)
-        for height, words in ((0.1, f"claimed: ε = {number(self.claimed, 4)}"),
-                              (0.04, f"attacked: ε ≥ {number(self.epsilon, 4)}")):  # fmt: skip
-            ax.annotate(plain(words), (0.98, height), ha="right", fontsize=10, color=INK)
+        told = [
+            ("orange: the most power that the claim allows", 0.24, 8.5),
+            ("dot: the chosen threshold, corner: its limits", 0.18, 8.5),
+            (f"claimed: ε = {number(self.claimed, 4)} at δ = {self.delta:g}", 0.1, 10),
+            (f"attacked: ε ≥ {number(self.epsilon, 4)}{'' if self.holds else ', the claim is refuted'}", 0.04, 10),
+        ]
+        for words, height, letters in told:
+            ax.annotate(plain(words), (0.98, height), ha="right", fontsize=letters, color=INK if letters > 9 else MUTED)
+        ax.set_title(plain(self.title))
         ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), xlabel="false alarms", ylabel="power of the attack")
         quiet(ax, grid="both")

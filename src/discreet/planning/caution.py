@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["MILD", "STRONG", "PlanningWarning", "delta_caution", "too_large"]
+__all__ = ["MILD", "STRONG", "PlanningWarning", "delta_caution", "spending_caution", "too_large"]
 
 STRONG, MILD = 0.1, 0.01  # of a record, on average
+ANY = 1e-3  # a δ above it is too large for any number of records
 ROUNDING = 1.0 + 1e-9  # n times MILD/n may come out above MILD
 
 
@@ -45,6 +46,24 @@ def delta_caution(failure: float, n: int | None, unit: str) -> str:
     if not too_large(failure, n):
         return f"δ={failure:.3g} could be smaller for n={n}: {within}; {advice}"
     return f"δ={failure:.3g} is not far below 1/n: {within}; {advice}"
+
+
+def spending_caution(delta: float, n: int | None, unit: str) -> str:
+    """Return what to say of a δ to somebody who is about to spend it; nothing where it is not too large.
+
+    How many records there are may be private. Then a δ is too large that is so for any number worth protecting.
+
+    >>> spending_caution(1e-6, 1000, "record"), spending_caution(1e-6, None, "record")
+    ('', '')
+    >>> print(spending_caution(0.9, None, "record"))
+    δ=0.9 is not small: it allows a mechanism that publishes each record whole with that probability; write 1e-6, say.
+    """
+    if n is not None:
+        return delta_caution(delta, n, unit) if too_large(delta, n) else ""
+    if delta <= ANY * ROUNDING:
+        return ""
+    within = f"it allows a mechanism that publishes each {unit} whole with that probability"
+    return f"δ={delta:.3g} is not small: {within}; write 1e-6, say."
 
 
 def _rounded_down(value: float) -> str:

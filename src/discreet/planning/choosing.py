@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import positive
+from discreet.arguments import axes, positive, shown
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.planning.caution import PlanningWarning, delta_caution, too_large
 from discreet.planning.formulas import Formula
@@ -75,7 +75,10 @@ class Plan:
         >>> plan("mean", 1000, target=0.01).curve([0.1, 1.0]).round(5).tolist()
         [0.01414, 0.00141]
         """
-        each = np.atleast_1d(np.asarray(epsilons, dtype=np.float64)).ravel()
+        try:
+            each = np.atleast_1d(np.asarray(epsilons, dtype=np.float64)).ravel()
+        except (TypeError, ValueError):
+            raise ValueError(f"epsilons={shown(epsilons)}: expected a number, or several") from None
         return np.array([self.formula.error(replace(self.guarantee, epsilon=float(epsilon))) for epsilon in each])
 
     def plot(self, ax: Any = None) -> Any:
@@ -90,6 +93,7 @@ class Plan:
             from matplotlib.figure import Figure
 
             ax = Figure(figsize=(6.0, 4.0), layout="constrained").add_subplot()
+        axes(ax)
         epsilons = self.epsilon * np.geomspace(0.1, 10.0, 81)
         ax.loglog(epsilons, self.curve(epsilons), label="predicted")
         ax.axhline(self.target, linestyle="--", color="0.4", label="target")

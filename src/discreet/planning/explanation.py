@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.arguments import integer, probability
+from discreet.arguments import integer, probability, shown
 from discreet.guarantees import Guarantee, Neighbors, compose
-from discreet.guarantees.composition import Losses, as_counts
+from discreet.guarantees.composition import MOST, Losses, as_counts
 from discreet.guarantees.guarantee import rounded_up
 from discreet.planning.caution import MILD, PlanningWarning, delta_caution, too_large
 from discreet.planning.tradeoff import belief, beyond, tradeoff_of
@@ -185,14 +185,16 @@ def explain(
     >>> kept.grade, round(kept.accuracy, 3), kept.expected_failures
     ('strong', 0.547, 0.0)
     """
-    n = None if n is None else integer("n", n, least=1)
+    n = None if n is None else integer("n", n, least=1, most=MOST)
     if not isinstance(unit, str) or not unit:
-        raise ValueError(f"unit={unit!r}: expected what a record is; write for example unit='patient'")
+        raise ValueError(f"unit={shown(unit)}: expected what a record is; write for example unit='patient'")
     priors = _priors(prior)
     tradeoff = tradeoff_of(guarantee)
     if isinstance(guarantee, Guarantee):
         if delta is not None:
-            raise ValueError(f"delta={delta!r}: expected None where a Guarantee has its own; write it for losses only")
+            raise ValueError(
+                f"delta={shown(delta)}: expected None where a Guarantee has its own; write it for losses only"
+            )
         promise, failure, whole = guarantee, guarantee.delta, False
     else:
         promise, failure = _stated(guarantee, n, delta)
@@ -236,7 +238,7 @@ def _priors(prior: float | Iterable[float]) -> tuple[float, ...]:
     accepted = "a probability in (0, 1), or several"
     checked = tuple(probability("prior", one, accepted=accepted) for one in several)
     if not checked or 0.0 in checked:
-        raise ValueError(f"prior={prior!r}: expected {accepted}; write for example prior=0.1")
+        raise ValueError(f"prior={shown(prior)}: expected {accepted}; write for example prior=0.1")
     return checked
 
 

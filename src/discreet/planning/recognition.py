@@ -10,8 +10,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.arguments import choice, integer, nonnegative, positive, probability
+from discreet.arguments import choice, integer, nonnegative, positive, probability, shown
 from discreet.guarantees import Neighbors
+from discreet.guarantees.composition import MOST
 from discreet.planning.caution import MILD
 from discreet.planning.formulas import (
     Axes,
@@ -87,7 +88,8 @@ def name_of(what: Any) -> Question:
     if name in NAMES:
         return Question(name, estimator)
     raise ValueError(
-        f"what={what!r}: expected one of {', '.join(map(repr, NAMES))}, or a function or estimator of that kind; the "
+        f"what={shown(what)}: expected one of {', '.join(map(repr, NAMES))}, or a function or estimator of "
+        "that kind; the "
         "error of others is not predicted"
     )
 
@@ -113,14 +115,16 @@ def formula_for(
     name = question.name
     for flag, value in (("sampling", sampling), ("counted", counted)):
         if not isinstance(value, bool):
-            raise ValueError(f"{flag}={value!r}: expected True or False")
-    n, d = integer("n", n, least=1), _columns(question, d)
+            raise ValueError(f"{flag}={shown(value)}: expected True or False")
+    n, d = integer("n", n, least=1, most=MOST), _columns(question, d)
     if d > 1 and name in SINGLE:
-        raise ValueError(f"d={d!r}: expected None or 1, as what={name!r} is not asked of several columns at once")
+        raise ValueError(f"d={shown(d)}: expected None or 1, as what={name!r} is not asked of several columns at once")
     wide = _width(question, d, width)
     deviation = wide / math.sqrt(12.0) if spread is None else positive("spread", spread)
     if nonnegative("offset", offset) > wide / 2.0:
-        raise ValueError(f"offset={offset!r}: expected a mean within the bounds, at most {wide / 2.0:g} off the middle")
+        raise ValueError(
+            f"offset={shown(offset)}: expected a mean within the bounds, at most {wide / 2.0:g} off the middle"
+        )
     rows: dict[str, Any] = {"n": n, "d": d, "sampling": sampling}
     bounded = rows | {"width": wide, "spread": deviation, "offset": float(offset), "counted": counted}
     columns: dict[str, type[Mean | Variance | Covariance]] = {one.name: one for one in (Mean, Variance, Covariance)}
@@ -141,10 +145,10 @@ def formula_for(
     if name == "count":
         return Count(**rows)
     if name == "histogram":
-        return Cells(**rows, cells=integer("cells", cells, least=2))
+        return Cells(**rows, cells=integer("cells", cells, least=2, most=MOST))
     dense = 1.0 / wide if density is None else positive("density", density)
     if positive("share", share) > 1.0:
-        raise ValueError(f"share={share!r}: expected a share of ε, above 0 and at most 1")
+        raise ValueError(f"share={shown(share)}: expected a share of ε, above 0 and at most 1")
     drawn = rows | {"density": dense, "share": float(share), "width": wide}
     if name == "interquartile_range":
         return InterquartileRange(**drawn)
@@ -155,11 +159,11 @@ def _quantile(name: str, q: float | None) -> float:
     accepted = "a number in (0, 1)"
     if name == "median":
         if q is not None and q != 0.5:
-            raise ValueError(f"q={q!r}: expected None for the median; write 'quantile' for another one")
+            raise ValueError(f"q={shown(q)}: expected None for the median; write 'quantile' for another one")
         return 0.5
     chosen = probability("q", 0.5 if q is None else q, accepted=accepted)
     if chosen == 0.0:
-        raise ValueError(f"q={q!r}: expected {accepted}")
+        raise ValueError(f"q={shown(q)}: expected {accepted}")
     return chosen
 
 
@@ -174,8 +178,8 @@ def _columns(question: Question, d: int | None) -> int:
     if d is None:
         return 1 if declared is None else declared
     if declared not in (None, d):
-        raise ValueError(f"d={d!r}: expected {declared}, the number of columns of the estimator's bounds")
-    return integer("d", d, least=1)
+        raise ValueError(f"d={shown(d)}: expected {declared}, the number of columns of the estimator's bounds")
+    return integer("d", d, least=1, most=MOST)
 
 
 def _width(question: Question, d: int, width: float | None) -> float:

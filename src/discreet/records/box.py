@@ -12,6 +12,7 @@ import numpy as np
 from array_api_compat import is_jax_array
 from numpy.typing import ArrayLike
 
+from discreet.arguments import shown
 from discreet.records.ball import Ball
 from discreet.records.space import SMALLEST, Space, Vector, as_floats, on_device, spread, vector
 
@@ -106,6 +107,8 @@ class Box(Space):
         >>> Box.holding(Ball(2, center=[0, 50]))
         Box(low=(-2.0, 48.0), high=(2.0, 52.0))
         """
+        if not isinstance(ball, Ball):
+            raise ValueError(f"ball={shown(ball)}: expected a Ball; write for example Ball(2, center=[0, 50])")
         center = np.array(ball.for_columns(ball.dimension).center)
         return cls(center - ball.radius, center + ball.radius)
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import choice
+from discreet.arguments import choice, shown
 from discreet.records.box import WRITE as WRITE_BOX
 from discreet.records.box import Box
 from discreet.records.cells import category_key
@@ -65,12 +65,14 @@ class Number:
         except ValueError as error:
             raise ValueError(str(error).replace(WRITE_BOX, "for example Number(0, 120)")) from None
         if isinstance(box.low, tuple) or isinstance(box.high, tuple):
-            raise ValueError(f"low={low!r}, high={high!r}: expected one number each; write for example Number(0, 120)")
+            raise ValueError(
+                f"low={shown(low)}, high={shown(high)}: expected one number each; write for example Number(0, 120)"
+            )
         if _fills(missing, fill, "Number(0, 120, missing='fill', fill=40)"):
             usable = isinstance(fill, int | float | np.number) and not isinstance(fill, bool)
             if not (usable and box.low <= float(cast(float, fill)) <= box.high):
                 raise ValueError(
-                    f"fill={fill!r}: expected a number from low={box.low!r} to high={box.high!r}, "
+                    f"fill={shown(fill)}: expected a number from low={box.low!r} to high={box.high!r}, "
                     "declared and not taken from the rows"
                 )
             fill = float(cast(float, fill))
@@ -107,11 +109,13 @@ class Category:
     def __init__(self, values: Iterable[Value] | None = None, missing: str = "drop", fill: Value | None = None) -> None:
         write = "write for example Category(['female', 'male'])"
         if values is None or isinstance(values, str | bytes) or not isinstance(values, Iterable):
-            raise ValueError(f"values={values!r}: expected the public categories, never taken from the rows; {write}")
+            raise ValueError(
+                f"values={shown(values)}: expected the public categories, never taken from the rows; {write}"
+            )
         values = tuple(map(_builtin, values))
         if not values or not all(isinstance(value, str | int) for value in values):
             raise ValueError(
-                f"values={values!r}: expected at least one, each text, a whole number or a boolean; {write}"
+                f"values={shown(values)}: expected at least one, each text, a whole number or a boolean; {write}"
             )
         seen: dict[Hashable, Value] = {}
         for value in values:
@@ -122,7 +126,7 @@ class Category:
             seen[key] = value
         if _fills(missing, fill, f"Category({list(values)!r}, missing='fill', fill={values[0]!r})"):
             if category_key(fill) not in seen:
-                raise ValueError(f"fill={fill!r}: expected one of the declared categories {list(values)!r}")
+                raise ValueError(f"fill={shown(fill)}: expected one of the declared categories {list(values)!r}")
             fill = seen[category_key(fill)]
         _set(self, values=values, missing=missing, fill=fill)
 
@@ -177,7 +181,7 @@ def _fills(missing: str, fill: Any, write: str) -> bool:
     """Return whether missing values are filled; an error where ``missing`` and ``fill`` do not go together."""
     choice("missing", missing, MISSING)
     if missing == "drop" and fill is not None:
-        raise ValueError(f"fill={fill!r} with missing='drop': write missing='fill', or leave fill out")
+        raise ValueError(f"fill={shown(fill)} with missing='drop': write missing='fill', or leave fill out")
     if missing == "fill" and (fill is None or (isinstance(fill, float) and math.isnan(fill))):
-        raise ValueError(f"fill={fill!r}: expected a declared value to fill; write for example {write}")
+        raise ValueError(f"fill={shown(fill)}: expected a declared value to fill; write for example {write}")
     return missing == "fill"

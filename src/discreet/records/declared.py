@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.arguments import choice, integer
+from discreet.arguments import choice, integer, shown
 from discreet.records.ball import Ball
 from discreet.records.box import Box
 from discreet.records.columns import MISSING
@@ -41,14 +41,14 @@ class Declared:
                 "space=Box(low=[0, 40], high=[120, 250]) or schema=Schema({'age': Number(0, 120)})"
             )
         if space is not None and not isinstance(space, Box | Ball):
-            raise ValueError(f"space={space!r}: expected a Box or a Ball; write for example space=Box(0, 1)")
+            raise ValueError(f"space={shown(space)}: expected a Box or a Ball; write for example space=Box(0, 1)")
         if schema is not None and not isinstance(schema, Schema):
-            raise ValueError(f"schema={schema!r}: expected a Schema; write Schema.from_toml(path) for a file")
+            raise ValueError(f"schema={shown(schema)}: expected a Schema; write Schema.from_toml(path) for a file")
         choice("missing", missing, MISSING)
         if schema is not None:
             if missing != "drop":
                 raise ValueError(
-                    f"missing={missing!r}: with a schema it is said for each column; "
+                    f"missing={shown(missing)}: with a schema it is said for each column; "
                     "write for example Number(0, 120, missing='fill', fill=40)"
                 )
             unit, max_rows = _merged(schema, unit, max_rows)
@@ -75,7 +75,7 @@ class Declared:
         names = [f"x{j}" for j in range(width)]
         if isinstance(self.unit, str):
             raise ValueError(
-                f"unit={self.unit!r}: an array has no names; "
+                f"unit={shown(self.unit)}: an array has no names; "
                 "write the number of its column, as unit=0, or an array of units, one a row"
             )
         place = None

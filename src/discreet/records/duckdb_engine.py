@@ -1,8 +1,4 @@
-"""Tables that DuckDB reads: Parquet, CSV and Arrow files, and tables of a DuckDB file.
-
-CSV files are read as text, all of it: a reader that looks for types looks at the rows. The names are those of the first
-line, and what separates the columns is told from that line alone. A line that is broken is left out, or lacks columns.
-Whoever writes the file has to close the quotes: one that is left open takes the lines after it into its cell.
+"""Tables that DuckDB reads: Parquet and Arrow files, and tables of a DuckDB file. CSV files have a reader of their own.
 
 Parquet and Arrow files are streamed by Arrow, as everywhere: DuckDB stops at text that is not UTF-8. Paths are
 absolute and name one file each: DuckDB would look for others where one has a ``*``, ``?`` or ``[``.
@@ -10,24 +6,22 @@ absolute and name one file each: DuckDB would look for others where one has a ``
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from discreet.records.csv_engine import CSV_SUFFIXES, CsvEngine, csv_header
 from discreet.records.optional import need
 from discreet.records.parquet_source import parquet_files
-from discreet.records.sql_engine import Engine, quietly
+from discreet.records.sql_engine import Engine, SqlEngine, quietly
 from discreet.records.sql_text import quoted, text_literal
 from discreet.records.table_source import unique_names
 
-__all__ = ["DUCKDB_SUFFIXES", "DuckDBEngine", "duckdb_engine"]
+__all__ = ["ARROW_SUFFIXES", "DUCKDB_SUFFIXES", "DuckDBEngine", "duckdb_engine"]
 
 DUCKDB_SUFFIXES = (".duckdb", ".ddb", ".db")
-CSV_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 ARROW_SUFFIXES = (".arrow", ".feather", ".ipc")
-SEPARATORS = (",", ";", "\t", "|")
 TYPES = dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), "integer")
 TYPES |= {f"U{name}": "integer" for name in TYPES}
 TYPES |= {"FLOAT": "float", "DOUBLE": "float", "BOOLEAN": "boolean", "VARCHAR": "text"}
@@ -38,7 +32,7 @@ ROWS = "rows"  # the name of an Arrow file's table
 BUFFER = 2**18  # bytes read ahead in each column of a Parquet file
 
 
-class DuckDBEngine(Engine):
+class DuckDBEngine(SqlEngine):
     """One table, by DuckDB.
 
     Parameters
@@ -142,7 +136,7 @@ class ArrowEngine(DuckDBEngine):
             return self._dataset().schema.empty_table().select(list(names))
 
 
-def duckdb_engine(path: Path, table: str | None = None) -> DuckDBEngine:
+def duckdb_engine(path: Path, table: str | None = None) -> Engine:
     """Return the table that a path stands for; errors here are about files and names, never about rows.
 
     Parameters
@@ -218,23 +212,13 @@ def _parquet_columns(file: str) -> list[tuple[str, str]]:
     return [(name, str(kind)) for name, kind in zip(_names(schema.names), schema.types, strict=True)]
 
 
-def _csv(path: Path) -> DuckDBEngine:
-    import gzip
-
-    opened: Any = gzip.open if path.name.lower().endswith(".gz") else open
-    with opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as file:
-        first = file.readline(2**20)
-    separator = max(SEPARATORS, key=first.count)
-    header = next(iter(csv.reader([first], delimiter=separator)), [])
+def _csv(path: Path) -> CsvEngine:
+    separator, header = csv_header(path)
     if not any(header):
-        raise ValueError(f"{str(path)!r}: expected a first line with the names of the columns")
-    names = _names(header)
-    columns = ", ".join(f"{text_literal(name)}: 'VARCHAR'" for name in names)
-    options = f"auto_detect = false, header = true, delim = {text_literal(separator)}, quote = '\"', escape = '\"'"
-    # In parallel DuckDB fails for a line that lacks columns in a file with a line break between quotes.
-    tolerant = "ignore_errors = true, null_padding = true, strict_mode = false, parallel = false"
-    relation = f"read_csv({text_literal(_one_file(str(path)))}, {options}, {tolerant}, columns = {{{columns}}})"
-    return DuckDBEngine("CSV file", relation, None)
+        raise ValueError(
+            f"{str(path)!r}: expected a first line with the names of the columns, and a line feed after each line"
+        )
+    return CsvEngine(path, separator, _names(header))
 
 
 def _stored(path: Path, table: str | None) -> DuckDBEngine:

@@ -63,7 +63,10 @@ def _columns(data: Any, columns: Sequence[str] | None) -> Iterator[tuple[str, An
             raise ValueError(f"columns has {len(names)} names: expected {data.shape[1]}, one for each column of data")
         yield from ((name, data[:, j]) for j, name in enumerate(names))
         return
-    frame = nw.from_native(data, eager_only=True)
+    try:
+        frame = nw.from_native(data, eager_only=True)
+    except TypeError:
+        raise ValueError(f"data of type {type(data).__name__}: expected rows, as an array or a data frame") from None
     names = unique_names(frame.columns)
     for name in names if columns is None else columns:
         if name not in names:

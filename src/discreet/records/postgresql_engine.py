@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 
 from discreet.ledger.address import Address
 from discreet.records.optional import need
-from discreet.records.sql_engine import Engine, quietly
+from discreet.records.sql_engine import SqlEngine, quietly
 from discreet.records.sql_text import quoted, text_literal
 from discreet.records.table_source import unique_names
 
@@ -53,7 +53,7 @@ def database_address(url: str) -> Address:
     return address
 
 
-class PostgreSQLEngine(Engine):
+class PostgreSQLEngine(SqlEngine):
     """One table, by PostgreSQL. A pickle of it leaves the password out, as that of a ledger does.
 
     Parameters

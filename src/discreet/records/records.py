@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import integer
+from discreet.arguments import integer, shown
 from discreet.records.ball import Ball
 from discreet.records.block import Block
 from discreet.records.box import Box
@@ -124,8 +124,8 @@ class Records:
         [2.0, 3.0]
         """
         known = self.columns + self.category_columns
-        if not any(name in names for name in known):
-            raise ValueError(f"names={sorted(names)!r}: expected at least one of {known}")
+        if not isinstance(names, Collection) or not any(name in names for name in known):
+            raise ValueError(f"columns={shown(names)}: expected at least one of {known}, in a list")
         return self._read(self._reading.only(names))
 
     def where(self, condition: str | Condition) -> Records:

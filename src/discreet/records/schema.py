@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.arguments import integer
+from discreet.arguments import integer, shown
 from discreet.records import toml
 from discreet.records.box import Box
 from discreet.records.columns import Category, Column, Number
@@ -66,10 +66,10 @@ class Schema:
     ) -> None:
         given: Any = columns.items() if isinstance(columns, Mapping) else columns
         if isinstance(given, str) or not isinstance(given, Iterable):
-            raise ValueError(f"columns={columns!r}: expected a mapping of names to columns; {WRITE}")
+            raise ValueError(f"columns={shown(columns)}: expected a mapping of names to columns; {WRITE}")
         pairs = tuple(given)
         if not pairs or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
-            raise ValueError(f"columns={columns!r}: expected at least one name with its column; {WRITE}")
+            raise ValueError(f"columns={shown(columns)}: expected at least one name with its column; {WRITE}")
         seen: set[str] = set()
         for name, column in pairs:
             if not isinstance(name, str) or not name:
@@ -80,9 +80,9 @@ class Schema:
                 raise ValueError(f"columns: {name!r} is there twice; expected each name once")
             seen.add(name)
         if unit is not None and (not isinstance(unit, str) or not unit):
-            raise ValueError(f"unit={unit!r}: expected the name of a column; write unit='patient_id'")
+            raise ValueError(f"unit={shown(unit)}: expected the name of a column; write unit='patient_id'")
         if unit in seen:
-            raise ValueError(f"unit={unit!r} is also one of the columns: leave it out of them")
+            raise ValueError(f"unit={shown(unit)} is also one of the columns: leave it out of them")
         object.__setattr__(self, "columns", pairs)
         object.__setattr__(self, "unit", unit)
         object.__setattr__(self, "max_rows", checked_unit(unit, max_rows))
@@ -138,7 +138,7 @@ def checked_unit(unit: object, max_rows: Any) -> int | None:
     """Return ``max_rows`` if it goes with ``unit``: both or neither."""
     if unit is None:
         if max_rows is not None:
-            raise ValueError(f"max_rows={max_rows!r} without a unit: write unit='patient_id' too, or leave it out")
+            raise ValueError(f"max_rows={shown(max_rows)} without a unit: write unit='patient_id' too, or leave it out")
         return None
     if max_rows is None:
         raise ValueError(

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
 
-from discreet.arguments import integer
+from discreet.arguments import integer, shown
 from discreet.plain import from_plain, to_plain
 
 __all__ = ["LARGEST", "SMALLEST", "UNIT_ROUNDOFF", "Space", "Vector", "as_floats", "on_device", "vector"]
@@ -115,16 +115,16 @@ def vector(name: str, value: Any, write: str) -> Vector:
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if not abs(number) <= LARGEST:
-            raise ValueError(f"{name}={value!r}: expected {accepted}")
+            raise ValueError(f"{name}={shown(value)}: expected {accepted}")
         numbers.append(number)
     if not numbers:
-        raise ValueError(f"{name}={value!r}: expected {accepted}")
+        raise ValueError(f"{name}={shown(value)}: expected {accepted}")
     return numbers[0] if single else tuple(numbers)
 
 
 def spread(name: str, value: Vector, columns: int) -> tuple[float, ...]:
     """Return one value a column."""
-    integer("columns", columns, least=1)
+    integer("columns", columns, least=1, most=2**31)
     if not isinstance(value, tuple):
         return (value,) * columns
     if len(value) != columns:
@@ -137,7 +137,12 @@ def spread(name: str, value: Vector, columns: int) -> tuple[float, ...]:
 def as_floats(x: Any) -> tuple[Any, Any]:
     """Return the namespace of ``x`` and ``x`` in float64; lists and frames become NumPy arrays."""
     if not is_array_api_obj(x):
-        x = np.asarray(x, dtype=np.float64)
+        try:
+            x = np.asarray(x, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):  # whose words may show a row
+            raise ValueError(f"rows of type {type(x).__name__}: expected numbers, as an array") from None
+    if x.ndim == 0:
+        raise ValueError("rows: expected an array whose last axis is the columns, got a single number")
     xp = array_namespace(x)
     return xp, xp.astype(x, xp.float64, copy=False)
 

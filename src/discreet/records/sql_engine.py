@@ -1,4 +1,4 @@
-"""What a database must be able to do, so that its rows can be read and summed.
+"""What reads a table outside of memory, and what a database must be able to do, so that its rows can be summed there.
 
 An engine knows one table: its columns and their types, which are public, and how to ask for rows and for numbers. It
 opens a connection for each question and closes it, so that it can be pickled and used from any thread. Errors of a
@@ -13,7 +13,7 @@ from typing import Any
 
 from discreet.records.sql_text import quoted
 
-__all__ = ["Engine", "quietly"]
+__all__ = ["Engine", "SqlEngine", "quietly"]
 
 
 class quietly:  # noqa: N801
@@ -40,17 +40,39 @@ class quietly:  # noqa: N801
 
 
 class Engine(ABC):
-    """One table of a database.
+    """One table outside of memory.
 
     Attributes
     ----------
     kind : str
         What it is, in words; without a password.
+    types : mapping of str to str
+        For each column, in order: ``"integer"``, ``"float"``, ``"boolean"``, ``"text"``, or anything else.
+    """
+
+    kind: str
+    types: Mapping[str, str]
+
+    @abstractmethod
+    def rows(self) -> int:
+        """Return how many rows there are."""
+
+    @abstractmethod
+    def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
+        """Yield some of the columns as Arrow batches of at most about so many rows, in the order of the table."""
+
+    @abstractmethod
+    def empty(self, names: Sequence[str], numbers: Collection[str]) -> Any:
+        """Return what ``stream`` yields as an Arrow table without rows, for its types."""
+
+
+class SqlEngine(Engine):
+    """One table of a database. What is not of a known type is read and never computed with in the database.
+
+    Attributes
+    ----------
     careful : bool
         Whether an underflow is an error (``sql_text``).
-    types : mapping of str to str
-        For each column, in order: ``"integer"``, ``"float"``, ``"boolean"``, ``"text"``, or anything else, which is
-        read and never computed with in the database.
     relation : str
         What stands after FROM.
     position : str or None
@@ -62,9 +84,7 @@ class Engine(ABC):
         The operator or function for regular expressions, with ``{text}`` and ``{pattern}``.
     """
 
-    kind: str
     careful: bool
-    types: Mapping[str, str]
     relation: str
     position: str | None
     fence: str = ""
@@ -81,6 +101,10 @@ class Engine(ABC):
     @abstractmethod
     def schema(self, query: str) -> Any:
         """Return the Arrow schema of an answer."""
+
+    def rows(self) -> int:
+        """Return how many rows there are."""
+        return int(self.texts(f"SELECT CAST(COUNT(*) AS VARCHAR) FROM {self.relation}")[0])
 
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
         """Yield some of the columns as Arrow batches of at most about so many rows, in the order of the table."""

@@ -1,4 +1,4 @@
-"""Rows of a table in a database: streamed in Arrow batches, and summed in the database where that can be done."""
+"""Rows of a table outside of memory: streamed in Arrow batches, and summed in the database where that can be done."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.records.optional import need
 from discreet.records.reading import RawBlock, Reading
 from discreet.records.source import Contributions, Kernel
-from discreet.records.sql_engine import Engine
+from discreet.records.sql_engine import Engine, SqlEngine
 from discreet.records.sql_sum import summing
 from discreet.records.table_cells import plain
 from discreet.records.table_source import FrameSource, TableSource, check_types
@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 
 class SqlSource(FrameSource):
-    """Rows of a table in a database.
+    """Rows of a table outside of memory.
 
     Each pass reads the table as it then is: the rows of a unit are counted in the same pass, and a question that is
     answered in one pass is about one state of the table. All questions of the library are; in a table that changes, two
@@ -54,7 +54,7 @@ class SqlSource(FrameSource):
 
     @cached_property
     def _count(self) -> int:
-        return int(self._engine.texts(f"SELECT CAST(COUNT(*) AS VARCHAR) FROM {self._engine.relation}")[0])
+        return self._engine.rows()
 
     def rows(self) -> int:
         """Return how many rows the table has."""
@@ -103,6 +103,8 @@ class SqlSource(FrameSource):
         return super().reduce(kernel, size)
 
     def _summed(self, each: Contributions, size: int) -> Array:
+        if not isinstance(self._engine, SqlEngine):
+            raise NotTraceable(self.kind)
         found = summing(self._engine, self.reading, each, size)
         try:
             *sums, spelt = self._engine.texts(found.text)

@@ -17,7 +17,7 @@ from discreet.records.cells import category_key
 from discreet.records.columns import Category
 from discreet.records.reading import Reading
 from discreet.records.source import Contributions
-from discreet.records.sql_engine import Engine
+from discreet.records.sql_engine import SqlEngine
 from discreet.records.sql_text import (
     LEAST_BLOCK,
     MOST_NUMBERS,
@@ -46,7 +46,7 @@ class Summing(NamedTuple):
     exponent: int
 
 
-def summing(engine: Engine, reading: Reading, each: Contributions, size: int) -> Summing:
+def summing(engine: SqlEngine, reading: Reading, each: Contributions, size: int) -> Summing:
     """Return the SQL for the sum of contributions over the rows; raise ``NotTraceable`` where it cannot be written."""
     if size > MOST_NUMBERS or reading.block_rows < LEAST_BLOCK:
         raise NotTraceable("the size")
@@ -138,7 +138,7 @@ def _each(bound: float | tuple[float, ...]) -> Sequence[float]:
     return bound if isinstance(bound, tuple) else (bound,)
 
 
-def _number(engine: Engine, reading: Reading, place: int) -> str:
+def _number(engine: SqlEngine, reading: Reading, place: int) -> str:
     """Return a number, filled; NULL where it is missing and the row is dropped."""
     name, fill = reading.numbers[place], reading.fills[place]
     kind, cell = engine.types[name], quoted(name)
@@ -154,7 +154,7 @@ def _number(engine: Engine, reading: Reading, place: int) -> str:
     return found if math.isnan(fill) else f"COALESCE({found}, {literal(fill)})"
 
 
-def _code(engine: Engine, reading: Reading, place: int) -> str:
+def _code(engine: SqlEngine, reading: Reading, place: int) -> str:
     """Return a category's number, filled; NULL where it is missing and the row is dropped."""
     name, category = reading.labels[place], reading.categories[place]
     kind, cases = engine.types[name], []
@@ -178,7 +178,7 @@ def _chosen(cases: list[tuple[str, int]], category: Category) -> str:
     return f"CASE{texts} ELSE {other} END" if texts else f"CAST({other} AS FLOAT8)"
 
 
-def _ranked(engine: Engine, reading: Reading) -> tuple[str, str]:
+def _ranked(engine: SqlEngine, reading: Reading) -> tuple[str, str]:
     """Return what to read from and which of its rows: the first ones of each unit, in the order of the table."""
     if reading.unit is None:
         return engine.relation, "TRUE"
@@ -196,7 +196,7 @@ def _ranked(engine: Engine, reading: Reading) -> tuple[str, str]:
     return f"({inner}) AS ranked", f"{quoted(rank)} <= {reading.max_rows}"
 
 
-def _unit(engine: Engine, name: str) -> str:
+def _unit(engine: SqlEngine, name: str) -> str:
     kind = engine.types[name]
     if kind == "integer":
         return quoted(name)
@@ -205,7 +205,7 @@ def _unit(engine: Engine, name: str) -> str:
     raise NotTraceable(kind)
 
 
-def _spelt(engine: Engine, unit: str | None) -> str:
+def _spelt(engine: SqlEngine, unit: str | None) -> str:
     """Return how many units spell a number: of the same rows as the sums, even where a table grows."""
     if unit is None or engine.types[unit] != "text":
         return "'0'"

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.records.duckdb_engine import ARROW_SUFFIXES, CSV_SUFFIXES, DUCKDB_SUFFIXES, duckdb_engine
+from discreet.arguments import shown
+from discreet.records.csv_engine import CSV_SUFFIXES
+from discreet.records.duckdb_engine import ARROW_SUFFIXES, DUCKDB_SUFFIXES, duckdb_engine
 from discreet.records.postgresql_engine import PostgreSQLEngine, database_address, is_postgresql
 from discreet.records.sql_engine import Engine
 
@@ -26,10 +28,10 @@ class Table:
     Parameters
     ----------
     location : str or path
-        A Parquet file or a folder of them, a CSV file (``.csv``, ``.tsv``, also with ``.gz``), an Arrow file
-        (``.arrow``, ``.feather``, ``.ipc``) or a DuckDB file (``.duckdb``, ``.ddb``, ``.db``), by DuckDB; or the URL of
-        a PostgreSQL database, ``"postgresql://user@host/database"``, with the password in ``PGPASSWORD`` or
-        ``~/.pgpass``.
+        A CSV file (``.csv``, ``.tsv``, also with ``.gz``), in which one line is one row; a Parquet file or a folder of
+        them, an Arrow file (``.arrow``, ``.feather``, ``.ipc``) or a DuckDB file (``.duckdb``, ``.ddb``, ``.db``), by
+        DuckDB; or the URL of a PostgreSQL database, ``"postgresql://user@host/database"``, with the password in
+        ``PGPASSWORD`` or ``~/.pgpass``.
     table : str, optional
         Which table of a database, ``"name"`` or ``"schema.name"``; needed where there are several.
 
@@ -50,7 +52,7 @@ class Table:
         if is_postgresql(self.location):
             database_address(str(self.location))  # refuses a password in other places
         if not (self.table is None or (isinstance(self.table, str) and self.table)):
-            raise ValueError(f"table={self.table!r}: expected the name of a table, or None")
+            raise ValueError(f"table={shown(self.table)}: expected the name of a table, or None")
 
     def engine(self) -> Engine:
         """Return what reads it; errors are about files, servers and names."""

@@ -37,6 +37,8 @@ def read(text: str) -> dict[str, Any]:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"the schema is not valid TOML: {error}") from None
+    except (ValueError, RecursionError, TypeError):  # a number of thousands of digits, a list of thousands of lists
+        raise ValueError("the schema is not valid TOML: expected shorter numbers and flat lists") from None
     _known("the schema", found, ("unit", "max_rows", "columns"))
     columns = found.pop("columns", {})
     if not isinstance(columns, dict) or not columns:

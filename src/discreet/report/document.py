@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from discreet.arguments import shown
 from discreet.estimators.portrait_columns import columns_of
 from discreet.estimators.portraits import portrait, portraits_of
 from discreet.pictures import Facts, Picture, SampleOverDensity
@@ -215,6 +217,9 @@ def _posterior(model: Any, given: Any) -> list[Shown]:
         from discreet.inference.infer import infer
 
         given = infer(model)
+    room = sys.modules.get("discreet.inference.posterior")  # whoever has a posterior has imported it
+    if room is None or not isinstance(given, room.Posterior):
+        raise ValueError(f"posterior={shown(given)}: expected what discreet.infer returned, or True to infer it now")
     pictures: list[Picture] = []
     for name in given.names:
         try:

@@ -60,6 +60,7 @@ def compared(model: Any, private_rows: Any, columns: Sequence[str | int] | None)
         targeted = hasattr(model, "coef_") or hasattr(model, "priors_")
         if targeted and (y is None or len(y) != len(rows)):
             raise ValueError("private_rows: expected (X, y) with a label or a target for each row of X")
+        _check_enough(model, rows, y if hasattr(model, "classes_") else None)
         return _way(model)(model, rows, columns) if not targeted else _predictor(model, rows, np.asarray(y))
 
 
@@ -77,6 +78,16 @@ def _inside(model: Any, X: Any) -> Array:
         )
     low, high = declared_bounds(model).T
     return np.clip(rows, low, high)
+
+
+def _check_enough(model: Any, rows: Array, labels: Any) -> None:
+    """Raise where the rows are too few to fit the model to them without privacy."""
+    parts = [getattr(model, name, ()) for name in ("weights_", "cluster_centers_", "components_")]
+    least = max(2, *map(len, parts))
+    if len(rows) < least:
+        raise ValueError(f"private_rows: expected at least {least} complete rows to fit this model to")
+    if labels is not None and len(set(np.asarray(labels).tolist())) < 2:
+        raise ValueError("private_rows: expected rows of at least two of the classes")
 
 
 def _way(model: Any) -> Callable[[Any, Array, Sequence[str | int] | None], Comparison]:

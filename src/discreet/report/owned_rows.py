@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -61,7 +62,7 @@ def _columns(path: Path, wanted: list[str]) -> dict[str, list[str]]:
     """Return the cells of the columns that are wanted."""
     found: dict[str, list[str]] = {name: [] for name in wanted}
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
-        reader = csv.reader(file)
+        reader = _read(file)
         header = next(reader, [])
         missing = [name for name in wanted if name not in header]
         if missing:
@@ -75,6 +76,18 @@ def _columns(path: Path, wanted: list[str]) -> dict[str, list[str]]:
                 for name, place in places.items():
                     found[name].append(line[place])
     return found
+
+
+def _read(file: TextIO) -> Iterator[list[str]]:
+    """Yield the lines of a CSV file; one with a cell that is too large for a number or a name is left out."""
+    reader = csv.reader(file)
+    while True:
+        try:
+            yield next(reader)
+        except csv.Error:  # whose words may quote the line
+            yield []
+        except StopIteration:
+            return
 
 
 def _number(cell: str) -> float:

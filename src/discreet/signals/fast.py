@@ -29,7 +29,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import integer, nonnegative
+from discreet.arguments import integer, nonnegative, shown
 from discreet.door import Declarations, Release
 from discreet.guarantees import GaussianLoss, LaplaceLoss, Loss, calibrate
 from discreet.noise import Bits, Law
@@ -125,7 +125,7 @@ def fast(
     )
     moves = None if process is None else nonnegative("process", process)
     if controller is not None and not isinstance(controller, Controller):
-        raise ValueError(f"controller={controller!r}: expected a Controller, for example Controller(target=0.05)")
+        raise ValueError(f"controller={shown(controller)}: expected a Controller, for example Controller(target=0.05)")
     there = measured_steps(missing, series.count)
     open_ = np.arange(series.count, dtype=np.int64) if there is None else there
     dear = series.layout == "wide" and not series.promise.delta
@@ -156,7 +156,7 @@ def _checked(process: float | None, law: Law) -> float:
     """Return the variance of the noise; refuse a movement that it would be lost in."""
     if process is not None and not process <= LIMIT * law.variance:
         raise ValueError(
-            f"process={process!r}: expected at most {LIMIT:.0e} times the noise's variance, which is "
+            f"process={shown(process)}: expected at most {LIMIT:.0e} times the noise's variance, which is "
             f"{law.variance:.3g}; beyond that floats do not hold both"
         )
     return law.variance

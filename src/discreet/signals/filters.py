@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, signal
 
-from discreet.arguments import choice
+from discreet.arguments import choice, shown
 from discreet.door import Declarations
 from discreet.noise import Bits
 from discreet.signals.factorization import Convolved, series_quotient
@@ -169,7 +169,7 @@ def _coefficients(name: str, given: Any, count: int) -> Array:
     except (TypeError, ValueError):
         values = np.zeros(0)
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
-        raise ValueError(f"{name}={given!r}: expected finite coefficients; write for example {name}=[1.0, -0.9]")
+        raise ValueError(f"{name}={shown(given)}: expected finite coefficients; write for example {name}=[1.0, -0.9]")
     if len(values) > count:
         raise ValueError(
             f"{name}: expected at most {count} coefficients, as many as there are steps; got {len(values)}"

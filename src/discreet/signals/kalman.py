@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, solve_discrete_are
 
-from discreet.arguments import choice
+from discreet.arguments import choice, shown
 from discreet.door import Declarations
 from discreet.noise import Bits
 from discreet.signals.additive import promised_delta, quietest
@@ -213,9 +213,9 @@ def kalman(
     if isinstance(model, str):
         choice("model", model, NAMED)
     elif model is not None and not isinstance(model, StateSpace):
-        raise ValueError(f"model={model!r}: expected a StateSpace, None, or one of {', '.join(map(repr, NAMED))}")
+        raise ValueError(f"model={shown(model)}: expected a StateSpace, None, or one of {', '.join(map(repr, NAMED))}")
     if smooth is not None and not isinstance(smooth, bool | np.bool_):
-        raise ValueError(f"smooth={smooth!r}: expected True, False, or None for what the method can")
+        raise ValueError(f"smooth={shown(smooth)}: expected True, False, or None for what the method can")
     spent = promised_delta("noise", noise, delta)
     series = Series.of(
         data, time=time, value=value, steps=steps, epsilon=epsilon, delta=spent, bits=bits, declared=declared
@@ -274,14 +274,14 @@ def _output(
 ) -> Filtered:
     if not isinstance(model, StateSpace):
         raise ValueError(
-            f"model={model!r}: expected a StateSpace for output perturbation, since nothing is released that its "
+            f"model={shown(model)}: expected a StateSpace for output perturbation, since nothing is released that its "
             "variances could be learnt from; write model=StateSpace(…), or method='input'"
         )
     if smooth:
         raise ValueError("smooth=True: expected False for output perturbation; write method='input' to smooth")
     if target not in (None, "level"):
         raise ValueError(
-            f"target={target!r}: expected 'level', which is what the filter releases; write method='input'"
+            f"target={shown(target)}: expected 'level', which is what the filter releases; write method='input'"
         )
     if there is not None:
         raise ValueError("missing: expected None for output perturbation; write method='input' where steps are missing")

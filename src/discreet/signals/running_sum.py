@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import choice
+from discreet.arguments import choice, shown
 from discreet.door import Declarations
 from discreet.noise import Bits
 from discreet.signals.blt import streaming
@@ -94,11 +94,12 @@ def running_sum(
     )
     if not series.promise.delta and method != "tree":
         raise ValueError(
-            f"delta={delta!r}: expected δ above 0 for method={method!r}; write delta=1e-6, or method='tree', which "
+            f"delta={shown(delta)}: expected δ above 0 for method={shown(method)}; write delta=1e-6, or "
+            "method='tree', which "
             "takes Laplace noise"
         )
     if not isinstance(monotone, bool):
-        raise ValueError(f"monotone={monotone!r}: expected True or False")
+        raise ValueError(f"monotone={shown(monotone)}: expected True or False")
     if monotone and not series.nonnegative:
         raise ValueError("monotone=True: expected values that are declared at least 0; sums of others may decrease")
     return answered(series, METHODS[method](series.count), monotone=monotone)

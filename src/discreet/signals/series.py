@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import integer, positive, probability
+from discreet.arguments import integer, positive, probability, shown
 from discreet.door import Curator, Query, Release, open_rows
 from discreet.door.question import additive_loss
 from discreet.guarantees import Guarantee, Loss
@@ -61,7 +61,8 @@ class Steps:
             start = stop = np.nan
         if not (max(abs(start), abs(stop)) <= 1e100 and 0.0 < stop - start >= 1e-8 * max(abs(start), abs(stop))):
             raise ValueError(
-                f"start={self.start!r}, stop={self.stop!r}: expected two numbers of at most 1e100 in size, apart "
+                f"start={shown(self.start)}, stop={shown(self.stop)}: expected two numbers of at most 1e100 in size, "
+                "apart "
                 "by 1e-8 of their size or more; write for example Steps(0, 24, count=24)"
             )
         for name, value in {"start": start, "stop": stop, "count": count}.items():
@@ -227,7 +228,7 @@ def _long(curator: Curator, promise: Guarantee, time: Any, value: Any, steps: in
     when = curator.columns[place_of("time", time, curator.columns)]
     what = None if value is None else curator.columns[place_of("value", value, curator.columns)]
     if when == what:
-        raise ValueError(f"value={value!r}: expected another column than that of time; leave it out to count rows")
+        raise ValueError(f"value={shown(value)}: expected another column than that of time; leave it out to count rows")
     if steps is None:
         raise ValueError(
             f"steps=None: expected how many steps the declared range of {when!r} is cut into; write for example "
@@ -248,7 +249,7 @@ def _long(curator: Curator, promise: Guarantee, time: Any, value: Any, steps: in
 
 def _wide(curator: Curator, promise: Guarantee, value: Any, steps: int | Steps | None) -> Found:
     if value is not None:
-        raise ValueError(f"value={value!r}: expected a column of time beside it; write for example time='day'")
+        raise ValueError(f"value={shown(value)}: expected a column of time beside it; write for example time='day'")
     view = curator.only(curator.columns)
     count = len(view.columns)
     found = steps.count if isinstance(steps, Steps) else steps

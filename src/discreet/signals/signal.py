@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from discreet.arguments import probability
+from discreet.arguments import axes, probability, shown
 from discreet.door import Answer
 from discreet.noise import LaplaceNoise
 
@@ -87,15 +87,19 @@ class Signal(Answer):
         level : float
             Of the limits.
         """
+        other = None if truth is None else np.asarray(truth)
+        if other is not None and (other.dtype.kind not in "biuf" or other.shape != self.times.shape):
+            raise ValueError(f"truth={shown(truth)}: expected {len(self.times)} numbers, one a step")
         if ax is None:
             import matplotlib.pyplot as plt
 
             ax = plt.subplots()[1]
+        axes(ax)
         low, high = self.interval(level)
         ax.fill_between(self.times, low, high, step="post", alpha=0.25, linewidth=0, label=f"{level:.0%} limits")
         ax.step(self.times, self.value, where="post", label=f"private, {self.level}-level")
         if truth is not None:
-            ax.step(self.times, np.asarray(truth), where="post", color="black", linewidth=0.8, label="truth")
+            ax.step(self.times, other, where="post", color="black", linewidth=0.8, label="truth")
         ax.set_xlabel("time")
         ax.legend()
         return ax

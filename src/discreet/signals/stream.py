@@ -34,7 +34,7 @@ from array_api_compat import is_torch_array
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from discreet.arguments import integer, positive, probability
+from discreet.arguments import integer, positive, probability, shown
 from discreet.door import Bound, Curator, Release
 from discreet.door.standing import Standing
 from discreet.guarantees import GaussianLoss, Guarantee, Neighbors, calibrate
@@ -288,11 +288,11 @@ def _number(row: Any) -> float:
 
 def _limits(bounds: Any) -> tuple[float, float]:
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        raise ValueError(f"bounds={bounds!r}: expected (low, high), or None to count rows; write bounds=(0, 10)")
+        raise ValueError(f"bounds={shown(bounds)}: expected (low, high), or None to count rows; write bounds=(0, 10)")
     box = Box(*bounds).for_columns(1)
     low, high = float(np.asarray(box.low)[0]), float(np.asarray(box.high)[0])
     if max(abs(low), abs(high)) > 1e100:
-        raise ValueError(f"bounds={bounds!r}: expected numbers of at most 1e100 in size")
+        raise ValueError(f"bounds={shown(bounds)}: expected numbers of at most 1e100 in size")
     return low, high
 
 

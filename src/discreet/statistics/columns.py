@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj
 
-from discreet.arguments import integer
+from discreet.arguments import integer, shown
 from discreet.door import Curator, Query, open_rows
 from discreet.door.queries import Grid, OfColumns
 from discreet.records import Ball, Box, Records
@@ -47,8 +47,8 @@ def place_of(argument: str, name: Any, known: Sequence[str]) -> int:
         return int(name)
     have = ", ".join(map(repr, known)) or "none: declare them in a Schema"
     kind = "a declared column of categories" if argument == "by" else "a declared column of numbers"
-    shown = repr(name) if isinstance(name, str | int | float | None) else f"a {type(name).__name__}"  # never rows
-    raise ValueError(f"{argument}={shown}: expected {kind}, by its name or number; there are {have}")
+    given = shown(name) if isinstance(name, str | int | float | None) else f"a {type(name).__name__}"  # never rows
+    raise ValueError(f"{argument}={given}: expected {kind}, by its name or number; there are {have}")
 
 
 def chosen_column(curator: Curator, column: str | int | None) -> int:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from discreet.arguments import choice, integer, positive
+from discreet.arguments import choice, integer, positive, shown
 from discreet.door import Answer, Curator, Declarations, Query
 from discreet.guarantees import Guarantee, Loss
 from discreet.noise import Bits
@@ -76,7 +76,10 @@ class Density(Answer):
 
     def distribution(self, points: ArrayLike) -> Array:
         """Return the share of rows below points."""
-        return self.curve.distribution(points)
+        values = np.asarray(points)
+        if values.dtype.kind not in "biuf":
+            raise ValueError(f"points={shown(points)}: expected numbers")
+        return self.curve.distribution(values)
 
     def quantile(self, q: ArrayLike) -> Array:
         """Return the points below which the shares ``q`` of the rows lie."""
@@ -85,13 +88,13 @@ class Density(Answer):
         except (TypeError, ValueError):
             shares = np.full(1, np.nan)
         if not np.all((shares >= 0.0) & (shares <= 1.0)):
-            raise ValueError(f"q={q!r}: expected shares in [0, 1]")
+            raise ValueError(f"q={shown(q)}: expected shares in [0, 1]")
         return self.curve.quantile(shares)
 
     def sample(self, n: int, rng: np.random.Generator | None = None) -> Array:
         """Return ``n`` synthetic values; as many as one likes, at no further cost."""
         if not isinstance(rng, np.random.Generator | None):
-            raise ValueError(f"rng={rng!r}: expected numpy.random.default_rng(…), or None")
+            raise ValueError(f"rng={shown(rng)}: expected numpy.random.default_rng(…), or None")
         uniform = (rng or np.random.default_rng()).random(integer("n", n, least=0))
         return np.atleast_1d(self.curve.quantile(uniform))
 
@@ -174,15 +177,17 @@ def density(
     """
     choice("method", method, METHODS)
     if not isinstance(denoise, bool):
-        raise ValueError(f"denoise={denoise!r}: expected True or False")
+        raise ValueError(f"denoise={shown(denoise)}: expected True or False")
     if bandwidth is not None and method != "functional":
-        raise ValueError(f"bandwidth={bandwidth!r}: expected None, unless method='functional'")
+        raise ValueError(f"bandwidth={shown(bandwidth)}: expected None, unless method='functional'")
     curator = opened(data, declared, [column])
     promise = Guarantee(epsilon, delta, curator.neighbors)
     if bins is not None and (method == "functional" or (method == "smooth" and promise.delta)):
-        raise ValueError(f"bins={bins!r}: expected None where cosines are summed; write method='histogram'")
+        raise ValueError(f"bins={shown(bins)}: expected None where cosines are summed; write method='histogram'")
     if method == "functional" and not promise.delta:
-        raise ValueError(f"delta={delta!r}: expected one above 0 for a Gaussian process; write for example delta=1e-6")
+        raise ValueError(
+            f"delta={shown(delta)}: expected one above 0 for a Gaussian process; write for example delta=1e-6"
+        )
     name = curator.columns[chosen_column(curator, column)]
     curator = curator.only([name])
     number = chosen_column(curator, name)
@@ -236,5 +241,7 @@ def _width(bandwidth: float | None, interval: tuple[float, float], usual: float)
     width = positive("bandwidth", bandwidth) / (interval[1] - interval[0])
     if not 2.0 / MOST_COSINES <= width <= 10.0:
         least = 2.0 / MOST_COSINES * (interval[1] - interval[0])
-        raise ValueError(f"bandwidth={bandwidth!r}: expected at least {least:.3g} and at most ten times the bounds")
+        raise ValueError(
+            f"bandwidth={shown(bandwidth)}: expected at least {least:.3g} and at most ten times the bounds"
+        )
     return width

@@ -19,7 +19,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import choice, integer, positive, probability
+from discreet.arguments import choice, integer, positive, probability, shown
 from discreet.door import Answer, Curator, Declarations, Query
 from discreet.guarantees import Guarantee, Loss
 from discreet.noise import Bits, GaussianNoise
@@ -166,10 +166,10 @@ def m_estimate(
     if not callable(loss):
         choice("loss", loss, LOSSES)
         if within is not None:
-            raise ValueError(f"within={within!r}: expected None, unless the loss is a function")
+            raise ValueError(f"within={shown(within)}: expected None, unless the loss is a function")
     if (loss == "huber") != (k is not None):
         wanted = "a width above 0 in the data's units; write for example k=1.345 * scale" if k is None else "None"
-        raise ValueError(f"k={k!r}: expected {wanted} for loss={loss!r}")
+        raise ValueError(f"k={shown(k)}: expected {wanted} for loss={shown(loss)}")
     bend = 0.0 if k is None else positive("k", k)
     curator = opened(data, declared, column if isinstance(column, list | tuple) else [column])
     promise = Guarantee(epsilon, delta, curator.neighbors)
@@ -238,9 +238,11 @@ def huber_location(
     True
     """
     if (scale is None) == (k is None):
-        raise ValueError(f"scale={scale!r}, k={k!r}: expected one of them; write for example scale=10.0")
+        raise ValueError(f"scale={shown(scale)}, k={shown(k)}: expected one of them; write for example scale=10.0")
     if isinstance(column, list | tuple):
-        raise ValueError(f"column={column!r}: expected one column; ask for several one by one, or write m_estimate")
+        raise ValueError(
+            f"column={shown(column)}: expected one column; ask for several one by one, or write m_estimate"
+        )
     width = positive("k", k) if scale is None else USUAL * positive("scale", scale)
     spent = {"epsilon": epsilon, "delta": delta, "bins": bins, "rows": rows, "bits": bits}
     return m_estimate(data, column, loss="huber", k=width, **spent, **declared)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from discreet.arguments import probability
+from discreet.arguments import probability, shown
 from discreet.door import Declarations, Moments, Query, Release
 from discreet.door.queries import Within
 from discreet.mechanisms.order import Quantiles
@@ -173,7 +173,7 @@ def mean(
     """
     asking = Asking.of(data, columns, epsilon, delta, declared, by=by, weights=weights, bits=bits)
     if not isinstance(loose, bool):
-        raise ValueError(f"loose={loose!r}: expected True or False")
+        raise ValueError(f"loose={shown(loose)}: expected True or False")
     if loose:
         return _loose(asking)
     query = asking.query(_moments(asking, asking.box))
@@ -285,9 +285,9 @@ def trimmed_mean(
     """
     asking = Asking.of(data, column, epsilon, delta, declared, weights=weights, bits=bits)
     if len(asking.places) != 1:
-        raise ValueError(f"column={column!r}: expected one of {', '.join(map(repr, asking.names))}")
+        raise ValueError(f"column={shown(column)}: expected one of {', '.join(map(repr, asking.names))}")
     if not isinstance(trim, int | float) or not 0.0 < trim < 0.5:
-        raise ValueError(f"trim={trim!r}: expected a share above 0 and below 1/2")
+        raise ValueError(f"trim={shown(trim)}: expected a share above 0 and below 1/2")
     place = asking.places[0]
     low, high = limits_of(asking.curator.space, place)
     questions = [_quantile(asking, place, q) for q in (trim, 1.0 - trim)]

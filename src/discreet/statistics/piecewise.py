@@ -63,7 +63,7 @@ class Piecewise:
 
     def distribution(self, points: ArrayLike) -> Array:
         """Return the mass below points."""
-        x = np.asarray(points, dtype=np.float64)
+        x = np.clip(np.asarray(points, dtype=np.float64), self.edges[0], self.edges[-1])
         cell, share = self._cell(x)
         u = np.clip(share, 0.0, 1.0)
         grown = (self.edges[cell + 1] - self.edges[cell]) * (

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arguments import choice, integer, positive, probability
+from discreet.arguments import axes, choice, integer, positive, probability, shown
 from discreet.door import Curator
 from discreet.records import Records
 from discreet.statistics.weighted_estimators import ESTIMATORS, Estimator
@@ -73,7 +73,7 @@ class Influence:
 
     def extra_error(self, epsilon: float, n: int) -> float:
         """Return GES/(ε·n): about what privacy adds to the error of an estimate from ``n`` rows, up to a constant."""
-        return self.gross_error_sensitivity / (positive("epsilon", epsilon) * integer("n", n, least=1))
+        return self.gross_error_sensitivity / (positive("epsilon", epsilon) * integer("n", n, least=1, most=2**53))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the influence over the points, and return the axes. Needs matplotlib."""
@@ -81,6 +81,7 @@ class Influence:
             from matplotlib.figure import Figure
 
             ax = Figure(figsize=(6.0, 3.5), layout="constrained").subplots()
+        axes(ax)
         ax.plot(self.points, self.values)
         ax.plot([self.where], [self.values[np.abs(self.values).argmax()]], "o")
         ax.axhline(0.0, linewidth=0.5, color="gray")
@@ -152,7 +153,7 @@ def influence(
     if x.ndim != 1 or not len(x) or not np.all(np.isfinite(x)):
         raise ValueError(f"rows: expected at least one finite number in one dimension, got shape {x.shape}")
     low, high = _interval(bounds)
-    rho = _scale(scale, epsilon, len(x) if n is None else integer("n", n, least=1))
+    rho = _scale(scale, epsilon, len(x) if n is None else integer("n", n, least=1, most=2**53))
     points = _candidates(candidates, x, low, high)
     inside = np.clip(x, low, high)
     both = np.append(inside, 0.0)
@@ -204,16 +205,18 @@ def _interval(bounds: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         low = high = math.nan
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ValueError(f"bounds={bounds!r}: expected (low, high), finite; write for example bounds=(0, 120)")
+        raise ValueError(f"bounds={shown(bounds)}: expected (low, high), finite; write for example bounds=(0, 120)")
     return low, high
 
 
 def _scale(scale: float | None, epsilon: float | None, n: int) -> float:
     if (scale is None) == (epsilon is None):
-        raise ValueError(f"scale={scale!r}, epsilon={epsilon!r}: expected one of them; write for example epsilon=1.0")
+        raise ValueError(
+            f"scale={shown(scale)}, epsilon={shown(epsilon)}: expected one of them; write for example epsilon=1.0"
+        )
     rho = 1.0 / (positive("epsilon", epsilon) * n) if scale is None else positive("scale", scale)
     if not rho < 1.0:
-        given = f"scale={scale!r}" if epsilon is None else f"epsilon={epsilon!r}, n={n}"
+        given = f"scale={shown(scale)}" if epsilon is None else f"epsilon={shown(epsilon)}, n={n}"
         raise ValueError(f"{given}: expected a scale ρ = 1/(ε·n) below 1, got {rho:.3g}")
     return rho
 

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from discreet.arguments import nonnegative
+from discreet.arguments import nonnegative, shown
 from discreet.door.bound import Bound
 from discreet.door.part import Part, packed_scale
 from discreet.door.query import Query
@@ -52,6 +52,11 @@ def _spaces(rng: np.random.Generator, d: int, radius: float) -> list[Box | Ball]
     ]
 
 
+def _check_space(space: Any) -> None:
+    if not isinstance(space, Box | Ball):
+        raise ValueError(f"space={shown(space)}: expected a Box or a Ball; write for example Sum(curator.space)")
+
+
 @registered(lambda rng, d, radius: [Sum(space) for space in _spaces(rng, d, radius)])
 @dataclass(frozen=True)
 class Sum(Query):
@@ -60,6 +65,9 @@ class Sum(Query):
     space: Box | Ball
 
     name = "sum"
+
+    def __post_init__(self) -> None:
+        _check_space(self.space)
 
     @property
     def dimension(self) -> int:
@@ -119,7 +127,10 @@ class Moments(Query):
     name = "moments"
 
     def __post_init__(self) -> None:
-        wrong = ValueError(f"weights={self.weights!r}: expected three numbers a², b², c² ≥ 0 that sum to 1, a² < 1")
+        _check_space(self.space)
+        wrong = ValueError(
+            f"weights={shown(self.weights)}: expected three numbers a², b², c² ≥ 0 that sum to 1, a² < 1"
+        )
         if not isinstance(self.weights, tuple | list | np.ndarray) or len(self.weights) != 3:
             raise wrong
         a2, b2, c2 = (nonnegative("weights", weight) for weight in self.weights)

@@ -1,0 +1,20 @@
+"""Sums of costs, exact to the last digit, and ∞ where they are beyond all numbers: an upper bound in any case."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+__all__ = ["added"]
+
+
+def added(values: Iterable[float]) -> float:
+    """Return the sum of numbers that are at least 0, rounded once.
+
+    >>> added([0.1] * 10), added([1e308, 1e308])
+    (1.0, inf)
+    """
+    try:
+        return math.fsum(values)
+    except OverflowError:
+        return math.inf

@@ -1,0 +1,153 @@
+"""One line of a CSV file is one row, whatever stands in it and whatever stands beside it."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+
+import numpy as np
+import pytest
+
+from discreet.records import Category, Number, Schema, Table, as_records, csv_engine
+from discreet.records.csv_engine import CsvEngine, csv_header
+from effort import measured, size
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+
+NAMES = ["a", "b", "c"]
+TOKENS = [b'"', b'"', b'""', b",", b",", b",", b"\r", b"1", b"2.5", b"x", b"\xff", b"\xc3\xa9", b"\x00"]
+TOKENS += [b"\xef\xbb\xbf", b" ", b'"a"', b'"a,b"', b'"a""b"', b";", b"\x1a", b"\x85", b"\xe2\x80\xa8", b"\\"]
+CLEAN = [b"1,oak,2", b'1,"oak",2', b'"1","oak, elm","2"', b"1,,2"]
+
+
+def lines_of(rng) -> list[bytes]:
+    """Return some lines, half of which are as they should be."""
+    found = []
+    for _ in range(rng.integers(1, 40)):
+        odd = b"".join(TOKENS[place] for place in rng.integers(0, len(TOKENS), rng.integers(0, 10)))
+        found.append(CLEAN[rng.integers(len(CLEAN))] if rng.random() < 0.5 else odd)
+    return found
+
+
+def rows_of(path, lines, end=b"\n") -> list[tuple]:
+    """Return what is read of a file of these lines."""
+    path.write_bytes(b"a,b,c" + end + end.join([*lines, b""]))
+    engine = CsvEngine(path, ",", NAMES)
+    batches = list(engine.stream(NAMES, [], 2**20))
+    found = pa.Table.from_batches(batches, schema=engine.empty(NAMES, []).schema).to_pylist()
+    assert engine.rows() == len(lines) == len(found)
+    return [tuple(row.values()) for row in found]
+
+
+def test_a_line_is_read_as_if_it_stood_alone(tmp_path, monkeypatch):
+    """So a row that comes, goes or changes moves no other row, and the number of rows by one at most."""
+    rng, alone, read = np.random.default_rng(0), {}, 0
+    for _ in range(size(30, 2000)):
+        lines = lines_of(rng)
+        monkeypatch.setattr(csv_engine, "PIECE", int(rng.choice([5, 60, 2**22])))
+        for line, row in zip(lines, rows_of(tmp_path / "t.csv", lines), strict=True):
+            if line not in alone:
+                alone[line] = rows_of(tmp_path / "one.csv", [line])[0]
+            assert row == alone[line], line
+        read += len(lines)
+    assert len(alone) > 150
+    engine = CsvEngine(tmp_path / "t.csv", ",", NAMES)
+    for line, row in alone.items():  # by Arrow and one by one
+        assert tuple(engine._by_line([line + b"\n"], NAMES).to_pylist()[0].values()) == row, line
+    measured("csv", lines=read, distinct=len(alone))
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["unix", "windows"])
+@pytest.mark.parametrize(
+    ("line", "row"),
+    [
+        (b"1,oak,2", ("1", "oak", "2")),
+        (b'1,"oak, elm",2', ("1", "oak, elm", "2")),
+        (b'1,"o""k",2', ("1", 'o"k', "2")),
+        (b'1,o"k,2', ("1", 'o"k', "2")),
+        (b'1,"oak,2', (None, None, None)),  # the quote would have gone on
+        (b'1,"oak"x,2', (None, None, None)),
+        (b"1,oak", ("1", "oak", None)),
+        (b"1,oak,2,3,4", ("1", "oak", "2")),
+        (b"", (None, None, None)),
+        (b",,", (None, None, None)),
+        (b'"","",""', (None, None, None)),
+        (b"1,Jos\xe9,2", ("1", None, "2")),
+        (b'"1",Jos\xe9,"2"', ("1", None, "2")),
+        (b"1,Jos\xc3\xa9,2", ("1", "José", "2")),
+        (b"1,o\rk,2", ("1", "o\rk", "2")),
+        (b"\xef\xbb\xbf1,oak,2", ("\ufeff1", "oak", "2")),
+    ],
+)
+def test_what_a_line_says(line, row, end, tmp_path):
+    lines = [b"9,elm,9", line, b"8,ash,8"]
+    assert rows_of(tmp_path / "t.csv", lines, end) == [("9", "elm", "9"), row, ("8", "ash", "8")]
+    assert rows_of(tmp_path / "t.csv", lines[1:], end)[0] == row  # the first that is read
+
+
+def test_a_line_that_is_too_long_is_one_row_without_cells(tmp_path, monkeypatch):
+    """Where it is cut must not depend on the lines before it."""
+    monkeypatch.setattr(csv_engine, "LONGEST_LINE", 100)
+    for piece in (7, 150, 2**22):
+        monkeypatch.setattr(csv_engine, "PIECE", piece)
+        for before in (0, 20, 60):
+            first = b"1," + b"x" * before + b",2"
+            for length, missing in ((99, False), (100, False), (101, True), (102, True), (500, True)):
+                lines = [first, b"1,2," + b"3" * (length - 4), b"8,ash,8"]
+                found = rows_of(tmp_path / "t.csv", lines)
+                assert (found[1] == (None, None, None)) is missing
+                assert found[2] == ("8", "ash", "8")
+        path = tmp_path / "last.csv"
+        path.write_bytes(b"a,b,c\n1,2,3\n" + b"4" * 500)  # no line feed at the end
+        assert CsvEngine(path, ",", NAMES).rows() == 2
+
+
+def test_an_open_quote_moves_nobodys_row(tmp_path):
+    """A count and a sum of neighbours under add-remove, one of whom has left a quote open."""
+    schema = Schema({"age": Number(0, 100), "town": Category(["a", "b"])})
+    rows = [f"{20 + j},{'ab'[j % 2]}" for j in range(50)]
+    found = []
+    for odd in ([], ['30,"b'], ['30,"b\r'], ['"'], ["\r\r\r"], [""], ["x" * 200_000]):
+        (tmp_path / "t.csv").write_text("\n".join(["age,town", *rows[:10], *odd, *rows[10:], ""]), newline="")
+        records = as_records(tmp_path / "t.csv", schema=schema)
+        found.append(records.reduce(lambda block: block.x.sum(axis=0), 1).tolist())
+        assert records.rows == 50 + len(odd)
+    assert found == [found[0]] * len(found)
+
+
+def test_compressed_files_pickles_and_units(tmp_path):
+    text = b'who,age\n"7",30\n007,40\n"ann",50\n"ann,60\n,70\n'
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(text))
+    schema = Schema({"age": Number(0, 100)}, unit="who", max_rows=1)
+    records = pickle.loads(pickle.dumps(as_records(Table(tmp_path / "t.csv.gz"), schema=schema)))
+    assert records.reduce(lambda block: block.x.sum(axis=0), 1).tolist() == [80.0]
+    assert (records.rows, records.units) == (5, 2)
+
+
+def test_the_first_line(tmp_path):
+    path = tmp_path / "t.csv"
+    for text, separator, cells in (
+        (b"\xef\xbb\xbfa;b\r\n1;2\r\n", ";", ["a", "b"]),
+        (b'"a, b",c\n1,2\n', ",", ["a, b", "c"]),
+        (b"a\tb", "\t", ["a", "b"]),
+        (b"a,b\r1,2\r3,4\r", ",", []),  # returns alone: all of the file is one line
+        (b'a,"b\n', ",", []),
+        (b"a," + b"x" * 2**20 + b"\n1,2\n", ",", []),
+    ):
+        path.write_bytes(text)
+        assert csv_header(path) == (separator, cells)
+        if not cells:
+            with pytest.raises(ValueError, match="expected a first line with the names") as caught:
+                as_records(path, schema=Schema({"a": Number(0, 1)}))
+            assert "1" not in str(caught.value).replace(str(path), "")
+
+
+def test_a_file_that_is_gone_fails_without_its_words(tmp_path):
+    path = tmp_path / "t.csv.gz"
+    numbers = np.random.default_rng(0).integers(0, 10**9, 20_000)
+    path.write_bytes(gzip.compress(b"age\n" + b"".join(b"%d\n" % one for one in numbers))[:-2000])
+    records = as_records(path, schema=Schema({"age": Number(0, 100)}))
+    for fails in (lambda: records.rows, lambda: records.reduce(lambda block: block.x.sum(axis=0), 1)):
+        with pytest.raises(OSError, match="failed to answer") as caught:
+            fails()
+        assert caught.value.__context__ is None
