@@ -42,7 +42,7 @@ AUDIT ?= build/audited
 
 audit: $(AUDIT_READY)  ## every attack at full length: under an hour on two cores
 	@rm -rf $(AUDIT)
-	@$(BIN)/discreet audit --all --out $(AUDIT)
+	@$(BIN)/discreet audit --all --seconds 20 --out $(AUDIT)
 	@DISCREET_AUDIT=$(abspath $(AUDIT)) $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/test_audit_*.py
 	@$(BIN)/discreet audit --out $(AUDIT) --page $(AUDIT).md
 

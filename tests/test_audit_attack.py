@@ -19,7 +19,7 @@ from discreet.audit import Attack, Pair, attack, neighbours, one_run
 from discreet.audit.attacking import _admitted, _quietly
 from discreet.audit.claim import Claim
 from discreet.audit.limits import epsilon_above, mu_above, one_run_chance, one_run_epsilon, upper
-from discreet.audit.output import claimed_by, seen
+from discreet.audit.output import MISSING, claimed_by, seen
 from discreet.audit.scores import Sums
 from discreet.audit.subjects import subjects
 from discreet.audit.suite import CONFIDENCE, attack_subject, confidence_of_each
@@ -570,6 +570,6 @@ def test_what_a_result_claims_and_shows():
     assert claimed_by(release).mu == 0.5
     assert claimed_by([release, release]).mu == pytest.approx(math.sqrt(0.5))
     assert claimed_by(3.0) is None
-    assert seen((3.0, [1, np.array([2.0, np.nan])])).numbers.tolist() == [3.0, 1.0, 2.0, 0.0]
+    assert seen((3.0, [1, np.array([2.0, np.nan])])).numbers.tolist() == [3.0, 1.0, 2.0, MISSING]
     assert claimed_by({"one": release}).mu == 0.5
     assert isinstance(Claim.of((dp.LaplaceLoss(1.0), dp.GaussianLoss(1.0))).tradeoff(), CurveTradeoff)

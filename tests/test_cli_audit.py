@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ pytest.importorskip("typer")
 
 import discreet as dp
 from cli_folder import discreet
+from discreet.audit.page import kept_attacks, page
+from discreet.audit.subjects import subjects
 from discreet.noise import GaussianNoise
 
 SUBJECT = "door: sum, Gaussian noise, add-remove"
@@ -82,3 +85,11 @@ def test_mistakes_say_what_to_write(line, says, tmp_path, monkeypatch):
     ran = discreet(line)
     assert ran.code in (1, 2)
     assert says in ran.printed
+
+
+def test_the_page_of_the_documentation_is_what_the_files_say():
+    docs = Path(__file__).parent.parent / "docs"
+    assert (docs / "audited.md").read_text(encoding="utf-8") == page(docs / "audited")
+    found = kept_attacks(docs / "audited")
+    assert {each["name"] for each in found["attacks"]} == set(subjects())
+    assert all(each["holds"] for each in (*found["attacks"], *found["one_run"]))

@@ -13,6 +13,7 @@ from scipy.integrate import quad
 import discreet.mechanisms as dm
 from conftest import FALSE_ALARM
 from discreet import Ball, Category, Curator, Guarantee, Number, Schema
+from discreet.arguments import shown
 from discreet.door import open_rows
 from discreet.guarantees import ApproximateLoss, PureLoss
 from discreet.ledger import Ledger
@@ -341,7 +342,7 @@ class TestOwn:
         for output in ((0, 1e308), (1, 0), (0, float("nan")), ("a", "b"), (-1e300, 1e300), (0, 1e-310)):
             assert message(output=output).startswith(f"output={output!r}: expected ")
         for default in ("a", [1.0, 2.0], float("inf"), {}, 10**400):
-            assert message(default=default).startswith(f"default={default!r}: expected a finite number;")
+            assert message(default=default).startswith(f"default={shown(default)}: expected a finite number;")
 
     def test_the_medians_own_bound_gives_the_same_law(self):
         median = SmoothMedian(dm.StudentNoise(), 0.5, Box(LOW, HIGH).for_columns(1))

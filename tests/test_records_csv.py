@@ -57,6 +57,15 @@ def test_a_line_is_read_as_if_it_stood_alone(tmp_path, monkeypatch):
     measured("csv", lines=read, distinct=len(alone))
 
 
+@pytest.mark.parametrize("letters", [100, 2**16 - 10, 2**16 + 10, 2**17 + 10])
+def test_a_long_quoted_cell_is_read_alike_beside_any_line(letters, tmp_path):
+    """Python's reader takes cells of 131,072 letters; whether it is asked depends on the other lines of a piece."""
+    line = b'1,"' + "é".encode() * letters + b'",2'
+    beside = [rows_of(tmp_path / "t.csv", [line, other])[0] for other in (b"1,oak,2", b"1,\xff,2", b'1,"oak,2')]
+    assert beside[0] == beside[1] == beside[2]
+    assert (beside[0][0] is None) == (len(line) > csv_engine.LONGEST_QUOTED)
+
+
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["unix", "windows"])
 @pytest.mark.parametrize(
     ("line", "row"),

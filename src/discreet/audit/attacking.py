@@ -177,7 +177,7 @@ def _check_neighbours(pair: Pair, relation: Neighbors) -> None:
         raise ValueError(f"pairs: expected curators under {relation}, as is claimed")
     if not all(isinstance(side, np.ndarray | list | tuple) or hasattr(side, "columns") for side in sides):
         return
-    if any(isinstance(side, Curator) or np.ndim(side) == 0 for side in sides):
+    if any(isinstance(side, Curator) or getattr(side, "ndim", 1) == 0 for side in sides):
         return
     longer = len(pair.other) - len(pair.one)
     changed = _rows_apart(pair.one, pair.other)

@@ -252,11 +252,12 @@ warnings, log lines, errors, entries of the ledger).
 
 
 def _leaks(lines: Lines) -> str:
-    (each,) = lines.values()
+    each = {name: sum(line[name] for line in lines.values()) for name in ("answers", "walked", "numbers")}
+    secrets = max(line["secrets"] for line in lines.values())
     return f"""## Training values in what is public
 
 {each["answers"]} fitted models and answers, their pickles, files, reports, pictures and tracebacks: {each["walked"]:,}
-objects with {each["numbers"]:,} numbers were searched for {each["secrets"]:,} training values and exact statistics of
+objects with {each["numbers"]:,} numbers were searched for {secrets:,} training values and exact statistics of
 them. None was there.
 """
 

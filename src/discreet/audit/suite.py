@@ -10,6 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import Any
@@ -42,7 +43,8 @@ def attack_subject(
 ) -> Attack:
     """Attack one subject, with so many runs a side or for about so long; on ``few`` pairs of neighbours, or on all."""
     subject = subjects()[name]
-    with subject.pairs() as pairs:
+    with subject.pairs() as pairs, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of noise that hides a line, say: nobody's rows are here
         at = epsilon if epsilon is not None else _usual(subject, pairs[-1])
 
         def ask(data: Any) -> Any:
