@@ -57,7 +57,8 @@ def test_a_broken_promise_ends_with_code_1(monkeypatch, quick):
     assert "1 of 1 promises were broken" in ran.out
 
 
-def test_a_file_of_a_model(tmp_path, quick):
+def test_a_file_of_a_model(tmp_path, monkeypatch):
+    monkeypatch.setattr("discreet.audit.suite.FEWEST", 20)
     rows = np.random.default_rng(0).uniform(0, 10, (500, 1))
     model = dp.PCA(1, bounds=(0, 10), epsilon=0.5, method="analyze-gauss").fit(rows)
     (tmp_path / "model.json").write_text(model.to_json(), encoding="utf-8")

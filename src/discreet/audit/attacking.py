@@ -82,7 +82,7 @@ def attack(
     Examples
     --------
     >>> import discreet as dp
-    >>> found = dp.audit.attack(dp.PCA(1, bounds=(0, 1), epsilon=1.0), runs=200, confidence=1 - 1e-9, progress=False)
+    >>> found = dp.audit.attack(dp.PCA(1, bounds=(0, 1), epsilon=1.0), runs=40, confidence=1 - 1e-9, progress=False)
     >>> found.holds
     True
     """

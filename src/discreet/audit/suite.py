@@ -7,12 +7,10 @@ time and as many runs as fit into it.
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from typing import Any
 
 from discreet.audit.attacking import attack
@@ -22,6 +20,7 @@ from discreet.audit.output import claimed_by
 from discreet.audit.pairs import Pair
 from discreet.audit.subjects import subjects
 from discreet.audit.subjects.mixtures import mixtures
+from discreet.reproduce.running import processes
 
 __all__ = ["CONFIDENCE", "attack_subject", "attacked", "confidence_of_each", "in_one_run", "runs_within"]
 
@@ -101,23 +100,10 @@ def attacked(names: Sequence[str], *, seconds: float, jobs: int = 2) -> Iterator
         for name in names:
             yield _plain(name, confidence, seconds)
         return
-    before = {name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-    os.environ.update(dict.fromkeys(before, "1"))  # one core a process
-    try:
-        with ProcessPoolExecutor(min(jobs, len(names)), multiprocessing.get_context("spawn")) as pool:
-            waiting = [pool.submit(_plain, name, confidence, seconds) for name in names]
-            try:
-                for future in as_completed(waiting):
-                    yield future.result()
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+    with processes(min(jobs, len(names))) as pool:
+        waiting = [pool.submit(_plain, name, confidence, seconds) for name in names]
+        for future in as_completed(waiting):
+            yield future.result()
 
 
 def _plain(name: str, confidence: float, seconds: float) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from discreet.arguments import integer
 from discreet.noise import NotPrivateWarning
 from discreet.reproduce.experiment import Experiment, Outcome, Part
 
-__all__ = ["kept_parts", "run"]
+__all__ = ["kept_parts", "processes", "run"]
 
 
 def run(
@@ -106,15 +107,22 @@ def _measured(experiment: Experiment, parts: list[Part], jobs: int) -> Iterator[
         for part in parts:
             yield (part, *_timed(experiment.measure, part))
         return
-    context = multiprocessing.get_context("spawn")  # forks and JAX's threads do not go together
+    with processes(min(jobs, len(parts))) as pool:
+        waiting = {pool.submit(_timed, experiment.measure, part): part for part in parts}
+        for future in as_completed(waiting):
+            yield (waiting[future], *future.result())
+
+
+@contextmanager
+def processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Return a pool of processes, one core each; what it still has to do is left when something goes wrong."""
     before = {name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-    os.environ.update(dict.fromkeys(before, "1"))  # one core a process
+    os.environ.update(dict.fromkeys(before, "1"))
     try:
-        with ProcessPoolExecutor(min(jobs, len(parts)), context) as pool:
-            waiting = {pool.submit(_timed, experiment.measure, part): part for part in parts}
+        # Forks and JAX's threads do not go together.
+        with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
             try:
-                for future in as_completed(waiting):
-                    yield (waiting[future], *future.result())
+                yield pool
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
