@@ -40,7 +40,7 @@ check: test lint types  ## what CI runs
 # Where attacks write what they found. `make audit AUDIT=docs/audited` makes the page of the documentation anew.
 AUDIT ?= build/audited
 
-audit: $(AUDIT_READY)  ## every attack at full length: under an hour on two cores
+audit: $(AUDIT_READY)  ## every attack at full length, with a page of what was found
 	@rm -rf $(AUDIT)
 	@$(BIN)/discreet audit --all --seconds 20 --out $(AUDIT)
 	@DISCREET_AUDIT=$(abspath $(AUDIT)) $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/test_audit_*.py

@@ -18,9 +18,9 @@ Lines = dict[str, dict[str, Any]]  # what tests wrote down, by name
 
 OPENING = """# Attacked
 
-What attackers could not do, measured. `make audit` runs everything on this page at full length, in less than an hour on
-two cores; a short version of each attack is in `make test`; [Audit](audit.md) says how the attacks work and how to run
-them on a model of your own. Every number here was written by these runs.
+What attackers could not do, measured. `make audit` runs everything on this page at full length; a short version of each
+attack is in `make test`; [Audit](audit.md) says how the attacks work and how to run them on a model of your own. Every
+number here was written by such runs.
 """
 
 NOT_COVERED = """## What is not covered
