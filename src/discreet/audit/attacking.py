@@ -181,7 +181,7 @@ def _check_neighbours(pair: Pair, relation: Neighbors) -> None:
         return
     longer = len(pair.other) - len(pair.one)
     changed = _rows_apart(pair.one, pair.other)
-    if longer != 0 if relation is Neighbors.REPLACE_ONE else abs(longer) != 1 and longer != 0:
+    if abs(longer) != (0 if relation is Neighbors.REPLACE_ONE else 1):
         raise ValueError(
             f"pairs: expected neighbours under {relation}, as is claimed; {pair.name!r} has {len(pair.one)} and "
             f"{len(pair.other)} rows"

@@ -28,7 +28,7 @@ from scipy.special import ndtri
 
 from discreet.audit.output import Output
 from discreet.audit.pairs import Pair
-from discreet.door import Curator, Query, Question, Release
+from discreet.door import Curator, Query, Release
 from discreet.estimators.base import behind_a_door
 from discreet.noise import GaussianNoise, LaplaceNoise
 
@@ -53,7 +53,7 @@ class Observed:
     numbers : array of shape (runs, p)
         Everything else.
     strength : float
-        How far apart the data sets are by known laws, on average.
+        How far apart the data sets are by known laws, on average; the same for both.
     """
 
     known: Array
@@ -115,9 +115,10 @@ class Sums:
             if len(self._found) >= KEPT:
                 self._found.clear()
             question = release.question
-            first, second = (_sum(question, _view(curator, release.declared)) for curator in (one, other))
-            same = first is not None and second is not None and first.shape == second.shape == release.value.shape
-            self._found[key] = (first, second) if same and first is not None and second is not None else None
+            self._found[key] = None
+            if isinstance(question, Query) and question.size == release.value.size:
+                first, second = (_sum(question, _view(curator, release.declared)) for curator in (one, other))
+                self._found[key] = first, second
         return self._found[key]
 
 
@@ -128,8 +129,8 @@ def _view(curator: Curator, declared: Mapping[str, Any]) -> Curator:
     return view.where(declared["where"]) if "where" in declared else view
 
 
-def _sum(question: Question | None, curator: Curator) -> Array | None:
-    return question.collect(curator._records, curator.setting) if isinstance(question, Query) else None
+def _sum(question: Query, curator: Curator) -> Array:
+    return question.collect(curator._records, curator.setting)
 
 
 def separation(one: Array, other: Array) -> float:
@@ -159,7 +160,7 @@ def difference(one: Observed, other: Observed) -> float:
     Where laws are known it is computed, which takes few runs; what is learnt must be seen to be better.
     """
     noise = 3.0 / math.sqrt(len(one) // 2)
-    return max(max(_tried(one, other, _scores)) - noise, (one.strength + other.strength) / 2.0)
+    return max(max(_tried(one, other, _scores)) - noise, one.strength)
 
 
 def _tried(one: Observed, other: Observed, learner: Callable[[Observed, Observed], list[Score]]) -> list[float]:
@@ -167,9 +168,8 @@ def _tried(one: Observed, other: Observed, learner: Callable[[Observed, Observed
     half = len(one) // 2
     learnt = learner(one[:half], other[:half])
     tried = [separation(score.of(one[half:]), score.of(other[half:])) for score in learnt]
-    if (
-        one.strength > 0.0 and learnt[0].name == KNOWN
-    ):  # nothing was learnt for it, so all runs can try it, and chance alone must not beat it
+    # Nothing is learnt for known laws, so all runs can try them, and chance alone must not beat them.
+    if one.strength > 0.0 and learnt[0].name == KNOWN:
         tried[0] = separation(one.known, other.known) + 3.0 / math.sqrt(half)
     return tried
 

@@ -88,8 +88,7 @@ def confidence_of_each() -> float:
 def in_one_run() -> list[dict[str, Any]]:
     """Return what canaries tell of every mixture, as plain values."""
     return [
-        one_run(model, canaries=canaries, confidence=confidence_of_each()).to_dict() | {"name": name}
-        for name, (model, canaries) in mixtures().items()
+        one_run(model, confidence=confidence_of_each()).to_dict() | {"name": name} for name, model in mixtures().items()
     ]
 
 
