@@ -2,8 +2,8 @@
 
 One row is added, or replaced by another one, or all rows of a person. What it is: opposite corners of the declared
 bounds, far outside of them (an honest mechanism clips), one column or one category apart, a gap. What stands beside it:
-nothing, rows like the first, or rows spread over the bounds. No pair is the worst for every mechanism, so an attack
-scouts all of them before it chooses.
+nothing, one row in the middle (which it crosses, so that ranks change), rows like the first, or rows spread over the
+bounds. No pair is the worst for every mechanism, so an attack scouts all of them before it chooses.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def neighbours(schema: Schema, relation: Neighbors | str = Neighbors.REPLACE_ONE
     --------
     >>> from discreet import Number, Schema
     >>> len(neighbours(Schema({"age": Number(0, 120)}), "add-remove"))
-    12
+    16
     """
     if not isinstance(schema, Schema):
         raise ValueError(
@@ -73,7 +73,7 @@ def neighbours(schema: Schema, relation: Neighbors | str = Neighbors.REPLACE_ONE
             at_most=(SPREAD + 2) * several,
         )
 
-    return _pairs(_kinds(schema), _spread(schema), relation, opened)
+    return _pairs(_kinds(schema), _middle(schema), _spread(schema), relation, opened)
 
 
 def in_a_ball(space: Ball, relation: Neighbors, max_rows: int | None = None) -> tuple[Pair, ...]:
@@ -95,15 +95,24 @@ def in_a_ball(space: Ball, relation: Neighbors, max_rows: int | None = None) -> 
             values, space=space, unit=ids, max_rows=max_rows, neighbors=relation, at_most=(SPREAD + 2) * several
         )
 
-    return _pairs(kinds, spread.tolist(), relation, opened)
+    return _pairs(kinds, center.tolist(), spread.tolist(), relation, opened)
 
 
 def _pairs(
-    kinds: Mapping[str, tuple[Row, Row]], spread: list[Row], relation: Neighbors, opened: Callable[[list[Row]], Any]
+    kinds: Mapping[str, tuple[Row, Row]],
+    middle: Row,
+    spread: list[Row],
+    relation: Neighbors,
+    opened: Callable[[list[Row]], Any],
 ) -> tuple[Pair, ...]:
     found = []
     for kind, (first, second) in kinds.items():
-        beside = {"alone": [], f"beside {LIKE} like the first": [first] * LIKE, f"among {len(spread)} others": spread}
+        beside = {
+            "alone": [],
+            f"beside {LIKE} like the first": [first] * LIKE,
+            f"among {len(spread)} others": spread,
+            "beside one in the middle": [middle],
+        }
         for where, rest in beside.items():
             if relation is Neighbors.ADD_REMOVE:
                 found.append(Pair(f"a row more, {kind}, {where}", opened(rest), opened([*rest, second])))
@@ -112,25 +121,27 @@ def _pairs(
     return tuple(found)
 
 
+def _row(schema: Schema, number: Callable[[Number], Any], category: int) -> Row:
+    return [number(column) if isinstance(column, Number) else column.values[category] for _, column in schema.columns]
+
+
+def _middle(schema: Schema) -> Row:
+    return _row(schema, lambda column: column.low / 2.0 + column.high / 2.0, -1)
+
+
 def _kinds(schema: Schema) -> dict[str, tuple[Row, Row]]:
     """Return two rows for each way to be far apart."""
-
-    def row(number: Callable[[Number], Any], category: int) -> Row:
-        return [
-            number(column) if isinstance(column, Number) else column.values[category] for _, column in schema.columns
-        ]
-
-    high, low = row(lambda column: column.high, -1), row(lambda column: column.low, 0)
+    high, low = _row(schema, lambda column: column.high, -1), _row(schema, lambda column: column.low, 0)
     found = {"opposite corners": (low, high)}
     if schema.numbers:
         places = [place for place, (_, column) in enumerate(schema.columns) if isinstance(column, Number)]
-        found["far outside"] = (row(lambda _: -FAR, 0), row(lambda _: FAR, -1))
-        found["from the centre"] = (row(lambda column: column.low / 2.0 + column.high / 2.0, -1), high)
+        found["far outside"] = (_row(schema, lambda _: -FAR, 0), _row(schema, lambda _: FAR, -1))
+        found["from the centre"] = (_middle(schema), high)
         found["a gap"] = ([None if k == places[0] else value for k, value in enumerate(high)], high)
         if len(places) > 1:
             found["one column apart"] = ([low[k] if k == places[-1] else value for k, value in enumerate(high)], high)
     if schema.categories:
-        found["other categories"] = (row(lambda column: column.high, 0), high)
+        found["other categories"] = (_row(schema, lambda column: column.high, 0), high)
         found["no category"] = (
             [None if not isinstance(column, Number) else column.high for _, column in schema.columns], high,
         )  # fmt: skip

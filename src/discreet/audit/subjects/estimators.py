@@ -27,6 +27,8 @@ __all__ = ["estimators"]
 
 Ask = Callable[[Any, float], Any]
 TWO_CLASSES = Schema({**dict(PLANE.columns), "g": Category(["a", "b"])})
+# The stronger the penalty, the more of what a minimum is charged for can be seen in it.
+STRONG = {"objective": {"C": 1e-3}, "output": {"C": 1e-3}}
 
 
 def _fits(kind: Any, *arguments: Any, target: str | None = None, **parameters: Any) -> Ask:
@@ -45,8 +47,8 @@ def _own(curator: Any, epsilon: float) -> Any:
 
 @cache
 def _scored() -> Any:
-    """Return a model to score with: of made-up rows, and the same throughout a process."""
-    rows = np.random.default_rng(0).uniform([0.0, -3.0], [10.0, 1.0], (500, 2))
+    """Return a model to score with, the same throughout a process: of made-up rows in the middle, where it is dense."""
+    rows = np.random.default_rng(0).normal([5.0, -1.0], [0.5, 0.2], (500, 2))
     return GaussianMixture(2, bounds=PLANE.space, epsilon=10.0, delta=DELTA).fit(rows)
 
 
@@ -74,7 +76,7 @@ OF_ROWS: dict[str, Ask] = {
     "private score": lambda c, e: private_score(_scored(), c, epsilon=e),
 }
 CLASSIFIERS: dict[str, Ask] = {
-    f"{kind.__name__}, {method}": _fits(kind, target="g", method=method)
+    f"{kind.__name__}, {method}": _fits(kind, target="g", method=method, **STRONG.get(method, {}))
     for kind, methods in (
         (GaussianClassifier, ("adaptive", "joint", "xi2011")),
         (LogisticRegression, LogisticRegression._methods),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet import mechanisms as me
-from discreet.audit.subjects.subject import DELTA, LINE, Subject, middle, of_schema
+from discreet.audit.subjects.subject import DELTA, LINE, Subject, across, of_schema
 
 __all__ = ["mechanisms"]
 
@@ -90,4 +90,4 @@ ASKED: dict[str, Ask] = {
 
 def mechanisms() -> list[Subject]:
     """Return all of them."""
-    return of_schema("mechanisms", ASKED, LINE, also=middle)
+    return of_schema("mechanisms", ASKED, LINE, also=across)

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet import statistics as st
 from discreet.audit.pairs import Pair
-from discreet.audit.subjects.subject import BOTH, DELTA, LABELLED, LINE, PERSONS, PLANE, Subject, middle, of_schema
+from discreet.audit.subjects.subject import BOTH, DELTA, LABELLED, LINE, PERSONS, PLANE, Subject, across, of_schema
 from discreet.database import StatisticalDatabase
 from discreet.guarantees import Guarantee
 from discreet.ledger import Ledger
@@ -47,9 +47,10 @@ OF_ONE: dict[str, Ask] = {
     "least absolute": lambda c, e: st.m_estimate(c, "x", loss="absolute", epsilon=e),
 }
 RANKED: dict[str, Ask] = {
-    "median": lambda c, e: st.median(c, "x", epsilon=e),
-    "quantiles": lambda c, e: st.quantiles(c, [0.1, 0.5, 0.8], "x", step=0.5, epsilon=e),
-    "interquartile range": lambda c, e: st.interquartile_range(c, "x", epsilon=e),
+    "median": lambda c, e: st.median(c, "x", epsilon=e, interval=None),
+    "median with limits": lambda c, e: st.median(c, "x", epsilon=e),
+    "quantiles": lambda c, e: st.quantiles(c, [0.1, 0.5, 0.8], "x", step=0.5, epsilon=e, interval=None),
+    "interquartile range": lambda c, e: st.interquartile_range(c, "x", epsilon=e, interval=None),
     "trimmed mean": lambda c, e: st.trimmed_mean(c, "x", epsilon=e),
 }
 
@@ -61,7 +62,7 @@ def statistics() -> list[Subject]:
         *of_schema("statistics", ADDITIVE, PLANE),
         *of_schema("statistics", GROUPED, LABELLED),
         *of_schema("statistics", OF_ONE, LINE),
-        *of_schema("statistics", RANKED, LINE, BOTH, also=middle),
+        *of_schema("statistics", RANKED, LINE, BOTH, also=across),
         *of_schema("statistics", {"mean of persons": lambda c, e: st.mean(c, "x", epsilon=e)}, PERSONS, BOTH),
     ]
 

@@ -15,7 +15,7 @@ from discreet.guarantees import Loss, Neighbors
 from discreet.records import Category, Number, Schema
 from discreet.records.columns import Column
 
-__all__ = ["BOTH", "DELTA", "LABELLED", "LINE", "MANY", "PERSONS", "PLANE", "REPLACE", "Subject", "middle", "of_schema"]
+__all__ = ["BOTH", "DELTA", "LABELLED", "LINE", "MANY", "PERSONS", "PLANE", "REPLACE", "Subject", "across", "of_schema"]
 
 DELTA = 1e-5
 REPLACE, BOTH = (Neighbors.REPLACE_ONE,), (Neighbors.REPLACE_ONE, Neighbors.ADD_REMOVE)
@@ -78,16 +78,29 @@ def of_schema(
     ]
 
 
-def middle(schema: Schema, relation: Neighbors) -> tuple[Pair, ...]:
-    """Return neighbours whose rows are spread evenly, so that the one that changes moves every rank: for quantiles."""
-    spread = np.linspace(0.05, 0.95, 9)
+def across(schema: Schema, relation: Neighbors) -> tuple[Pair, ...]:
+    """Return neighbours of which one row goes from the lower to the upper end of the others: for ranks.
+
+    Where the others are one row, or one with two at the upper end, it is the median or the lower quartile that is on
+    one side of that row before and on the other side afterwards.
+    """
     columns = [column for _, column in schema.columns if isinstance(column, Number)]
-    rest = [[column.low + share * (column.high - column.low) for column in columns] for share in spread]
-    low, high = [column.low for column in columns], [column.high for column in columns]
+
+    def at(share: float) -> list[float]:
+        return [column.low + share * (column.high - column.low) for column in columns]
 
     def opened(rows: list[list[float]]) -> Curator:
         return Curator(np.array(rows), schema=schema, neighbors=relation, at_most=1000)
 
+    others = {
+        "an even spread": [at(float(share)) for share in np.linspace(0.05, 0.95, 9)],
+        "the median": [at(0.8)],
+        "the lower quartile": [at(0.8), at(1.0), at(1.0)],
+    }
     if relation is Neighbors.ADD_REMOVE:
-        return (Pair("a row more, at the upper end of an even spread", opened(rest), opened([*rest, high])),)
-    return (Pair("from one end of an even spread to the other", opened([*rest, low]), opened([*rest, high])),)
+        return tuple(
+            Pair(f"a row more, above {name}", opened(rest), opened([*rest, at(1.0)])) for name, rest in others.items()
+        )
+    return tuple(
+        Pair(f"across {name}", opened([*rest, at(0.0)]), opened([*rest, at(1.0)])) for name, rest in others.items()
+    )
