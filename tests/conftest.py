@@ -6,6 +6,7 @@ import warnings
 
 import pytest
 
+import ledger_places
 from discreet.noise import NotPrivateWarning, SeededBits
 
 # A statistical test fails a right implementation with at most this probability. With fixed seeds none of them
@@ -23,3 +24,11 @@ def seeded():
             return SeededBits(seed)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def server():
+    """Start a PostgreSQL server of the tests' own; each of them takes a schema of its own in it."""
+    pytest.importorskip("adbc_driver_postgresql", reason="adbc-driver-postgresql is not installed")
+    with ledger_places.server() as running:
+        yield running

@@ -20,7 +20,6 @@ import numpy as np
 import pytest
 from array_api_compat import array_namespace
 
-import ledger_places
 from discreet.door import Curator, Moments, Query, Sum
 from discreet.door.queries import Bins, Grid, Grouped
 from discreet.em import ModelQuery
@@ -174,13 +173,6 @@ def double():
     jax = pytest.importorskip("jax", reason="JAX is not installed")
     with jax.enable_x64(True):
         yield jax.numpy
-
-
-@pytest.fixture(scope="module")
-def server():
-    pytest.importorskip("adbc_driver_postgresql", reason="adbc-driver-postgresql is not installed")
-    with ledger_places.server() as running:
-        yield running
 
 
 @pytest.fixture

@@ -9,14 +9,7 @@ import pytest
 pytest.importorskip("typer", reason="typer is not installed")
 pytest.importorskip("adbc_driver_postgresql", reason="adbc-driver-postgresql is not installed")
 
-import ledger_places
 from cli_folder import discreet
-
-
-@pytest.fixture(scope="module")
-def server():
-    with ledger_places.server() as running:
-        yield running
 
 
 def test_rows_and_ledger_in_a_database(server, tmp_path, monkeypatch):

@@ -18,7 +18,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import GridSearchCV
 
 import discreet as dp
-import ledger_places
 from discreet.guarantees.normal import normal_mu
 from discreet.ledger import BudgetExceeded, ChainError, Entry, Ledger, LedgerError, Limit
 from discreet.ledger.chain import follow
@@ -27,12 +26,6 @@ PROMISE = dp.Guarantee(1.0, 1e-6)
 MU = normal_mu(1.0, 1e-6)
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-
-
-@pytest.fixture(scope="module")
-def server():
-    with ledger_places.server() as running:
-        yield running
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -17,7 +17,7 @@ from discreet.door import open_rows
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, PureLoss
 from discreet.mechanisms.output_perturbation import Perturbed
 from discreet.mechanisms.own import Own, WholeRows
-from discreet.noise import EuclideanNoise, LaplaceNoise
+from discreet.noise import LaplaceNoise
 from discreet.records import Block
 from test_mechanisms import ADD, REPLACE, as_rows, pairs, quiet_bits
 
@@ -26,8 +26,6 @@ VALUES = (-7.0, 0.0, 1.0, 9.0)  # some outside of [0, 1]
 
 def cost(law, a, b):
     """Return what telling a from b costs at most, with this noise on them: ε, or μ for Gaussian noise."""
-    if isinstance(law, EuclideanNoise):
-        return float(np.linalg.norm(a - b)) / law.scale
     shift = np.abs(law.steps(a) - law.steps(b)) * law.grid
     return float(shift.sum() if isinstance(law, LaplaceNoise) else np.linalg.norm(shift)) / law.scale
 

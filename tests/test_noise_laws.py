@@ -194,7 +194,7 @@ def test_categorical_with_many_candidates(seeded):
 def test_euclidean_noise(seeded):
     law = EuclideanNoise(2.0, dimension=7)
     assert not law.exact
-    noise = law.sample(200_000, seeded(13))
+    noise = law.sample((200_000, 7), seeded(13)) * law.grid
     radius = np.linalg.norm(noise, axis=1)
     assert kstest(radius / 2.0, gamma(7).cdf).pvalue > FALSE_ALARM
     assert kstest(noise[:, 0] / radius, lambda t: _beta_coordinate(t, 7)).pvalue > FALSE_ALARM
@@ -278,12 +278,12 @@ def test_what_is_no_law_in_json():
 @pytest.mark.parametrize("dimension", [1, 2, 12])
 def test_the_intervals_of_euclidean_noise(seeded, dimension):
     law = EuclideanNoise(0.5, dimension)
-    noise = law.sample(200_000, seeded(16))[:, 0]
+    noise = law.sample((200_000, dimension), seeded(16))[:, 0] * law.grid
     for level in [0.5, 0.95]:
         assert (np.abs(noise) <= law.half_width(level)).mean() == pytest.approx(level, abs=0.01)
 
 
-@pytest.mark.parametrize("law", LAWS, ids=repr)
+@pytest.mark.parametrize("law", [*LAWS, EuclideanNoise(2.0, 2)], ids=repr)
 def test_what_is_released_lies_on_the_grid(seeded, law):
     values = np.array([[0.3, -17.2], [5.0, 1000.0 / 7.0]])
     released = law.add(values, seeded(15))
@@ -292,6 +292,18 @@ def test_what_is_released_lies_on_the_grid(seeded, law):
     np.testing.assert_allclose(steps, np.rint(steps), rtol=1e-15)
     expected = law.steps(values) + law.sample((2, 2), seeded(15))
     np.testing.assert_array_equal(np.rint(steps).astype(np.int64), expected)
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_spherical_noise_pays_for_its_grid(size):
+    """Two neighbours come 2·grid·√size farther apart, which ``for_query`` takes off ε; near 2⁵² steps it is no little."""
+    for largest in [1.0, 1e6, 1e10]:
+        law = EuclideanNoise.for_query(epsilon=0.5, sensitivity=0.7, largest=largest, size=size)
+        apart = 0.7 + 2.0 * law.grid * math.sqrt(size)
+        assert law.loss(apart).epsilon == pytest.approx(0.5, rel=1e-12)
+        assert np.all(np.abs(law.steps(np.full(size, largest))) <= 2**52)
+    with pytest.raises(ValueError, match="tighter bounds"):
+        EuclideanNoise.for_query(epsilon=0.5, sensitivity=0.7, largest=1e18, size=size)
 
 
 def test_putting_a_statistic_on_the_grid_moves_it_by_at_most_a_step():

@@ -26,7 +26,6 @@ import pytest
 
 import discreet as dp
 import discreet.door.queries as queries
-import ledger_places
 from discreet.door.queries import Count, Grouped, Moments, Squares, Sum, Total
 from discreet.door.registry import QUERIES
 from discreet.records import Ball, Box, Category, Contributions, Number, Schema, as_records, sql_sum, sql_text
@@ -41,13 +40,6 @@ duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
 TRACED = ["Count", "Sum", "Moments", "Squares", "Total", "OfColumns", "Weighted", "Within", "Grouped"]
 KINDS = ["parquet", "folder", "arrow", "duckdb", "postgresql"]
 SPECIAL = [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -5e-324, 1e-310, -0.0, 0.0, None, 1e-60, 9.9e-61, 1e60]
-
-
-@pytest.fixture(scope="module")
-def server():
-    pytest.importorskip("adbc_driver_postgresql", reason="adbc-driver-postgresql is not installed")
-    with ledger_places.server() as running:
-        yield running
 
 
 @pytest.fixture

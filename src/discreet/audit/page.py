@@ -180,11 +180,12 @@ def _noise(lines: Lines) -> str:
 An attacker looks at nothing but the last bits of a released number, its precision and its spacing (Mironov 2012; Haney,
 Desfontaines, Hartman, Shrestha and Hay 2022), and guesses which of two neighbours it came from. He learns on runs of
 their own. A release that says *exact* must give him no more than its promise allows; one that says *idealised* is drawn
-with floats, and its caveat says that its bits may tell. By chance a share moves by {chance} either way.
+with floats, and its caveat says that they may tell more than the law does. By chance a share moves by {chance} either
+way.
 
 {_table(["passage", "exact", "right guesses", "allowed", "guesses"], rows)}
 
-The same attacks on noise that is added to a float, as most code does it, and on `EuclideanNoise`, which is drawn so:
+The same attacks on noise that is added to a float, as most code does it:
 
 {_table(["attack", "right guesses", "guesses"], naive)}
 """

@@ -42,8 +42,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-LARGEST = 1e300
-
 
 @dataclass(frozen=True)
 class Setting:
@@ -189,8 +187,7 @@ class NoisyMax(Passage):
 class Euclidean(Passage):
     """Noise of density ∝ e^(−ε‖z‖₂/Δ₂): pure privacy from an L2 bound (Sarwate and Chaudhuri 2013, equation 7).
 
-    Proof. The densities at z and z + v differ by a factor of at most e^(ε‖v‖₂/Δ₂). In ideal arithmetic: the draw is a
-    float, so the release is marked idealised.
+    Proof: ``discreet.noise.euclidean``. The radius is drawn with floats, so the release is marked idealised.
     """
 
     def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:
@@ -198,9 +195,12 @@ class Euclidean(Passage):
         if not isinstance(loss, PureLoss):
             raise ValueError(f"loss={loss!r}: expected a PureLoss")
         query = _as_sum(query)
-        law = EuclideanNoise(setting.sensitivity(query, "l2") / loss.epsilon, query.size)
-        if law.scale * (query.size + 1000.0) > LARGEST:  # the radius is a gamma variate of this shape
-            raise ValueError(f"loss={loss!r}: expected a larger ε; at this one the noise overflows")
+        law = EuclideanNoise.for_query(
+            epsilon=loss.epsilon,
+            sensitivity=setting.sensitivity(query, "l2"),
+            largest=setting.largest(query),
+            size=query.size,
+        )
         return Plan(self.kind, loss, None, False, query.parts, law.add)
 
 

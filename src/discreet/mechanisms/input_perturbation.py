@@ -34,7 +34,6 @@ from discreet.records import Ball, Block, Box
 __all__ = ["input_perturbation"]
 
 APART = 2.0  # two points of the unit ball
-LARGEST = 1e300
 
 
 def input_perturbation(
@@ -103,8 +102,7 @@ class EachRow(Passage):
         shape = (query.rows, query.dimension)
 
         def draw(values: Array, bits: Bits | None) -> Array:
-            many = isinstance(law, EuclideanNoise)  # it adds to one vector, and samples many
-            noisy = values + law.sample(len(values), bits) if many else law.add(values, bits)
+            noisy = law.add(values, bits)
             return np.asarray(noisy[_order(len(noisy), bits)]).ravel()
 
         exact = law.exact
@@ -119,10 +117,7 @@ class EachRow(Passage):
         if isinstance(loss, LaplaceLoss) and dimension == 1:
             return LaplaceNoise.for_query(epsilon=loss.epsilon, sensitivity=APART, largest=1.0)
         if isinstance(loss, PureLoss):
-            law = EuclideanNoise(APART / loss.epsilon, dimension)
-            if law.scale * (dimension + 1000.0) > LARGEST:
-                raise ValueError(f"loss={loss!r}: expected a larger ε; at this one the noise overflows")
-            return law
+            return EuclideanNoise.for_query(epsilon=loss.epsilon, sensitivity=APART, largest=1.0, size=dimension)
         raise ValueError(f"loss={loss!r}: expected a PureLoss, or a Gaussian one")
 
 

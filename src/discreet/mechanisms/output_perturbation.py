@@ -29,8 +29,6 @@ from discreet.noise import Bits, EuclideanNoise, GaussianNoise, LaplaceNoise, La
 
 __all__ = ["NoisyValue", "output_perturbation"]
 
-LARGEST = 1e300
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NoisyValue(Answer):
@@ -156,10 +154,7 @@ class Perturbed(OwnPassage):
         if isinstance(loss, LaplaceLoss) and (self.norm == "l1" or size == 1):
             return LaplaceNoise.for_query(epsilon=loss.epsilon, sensitivity=moved, largest=largest, size=size)
         if isinstance(loss, PureLoss):
-            law = EuclideanNoise(moved / loss.epsilon, size)
-            if law.scale * (size + 1000.0) + largest > LARGEST:
-                raise ValueError(f"loss={loss!r}: expected a larger ε; at this one the noise overflows")
-            return law
+            return EuclideanNoise.for_query(epsilon=loss.epsilon, sensitivity=moved, largest=largest, size=size)
         raise ValueError(f"loss={loss!r}: expected a PureLoss, a LaplaceLoss for a bound in L1, or a Gaussian one")
 
     def planned(self, loss: Loss, setting: Setting) -> Plan:

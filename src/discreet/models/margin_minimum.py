@@ -12,8 +12,9 @@ box, which brings no two points farther apart, before the noise that covers r is
 and Chaudhuri leaves out). Rows of norm 1: b has the density ∝ e^(−ε'‖b‖/Δ), where the gradients of neighbours are at
 most Δ apart, Δ = 2m where rows are replaced and m where they come or go. The log-ratio of the densities is at most ε'
 from the noise and 2m·ln(1 + c/λ) from the determinants (m·ln(1 + c/λ) would do; theirs is kept). So ε' = ε − 2m·ln(1 +
-c/λ); where that is not above 0, λ is raised to c/(e^(ε/(4m)) − 1), which makes it ε/2. Here a share of ε covers r,
-by noise of density ∝ e^(−ε''‖z‖/(2r)). Drawn with floats: idealised.
+c/λ); where that is not above 0, λ is raised to c/(e^(ε/(4m)) − 1), which makes it ε/2. Here a share of ε covers r, to
+which the grid of b is added as above, by noise of density ∝ e^(−ε''‖z‖/(2r)) on a grid. Radii are drawn with floats:
+idealised.
 
 **Noise on the minimum** (``NoisyMinimum``). λ-strong convexity: ‖θ*(D) − θ*(D')‖ ≤ ‖∇J_D'(θ*(D))‖/λ = ‖Σ ∇ℓ over the
 rows that differ‖/λ ≤ m/λ where rows come or go and 2m/λ where they are replaced; the two computed ones are 2r farther
@@ -184,15 +185,19 @@ class PureObjective(MinimumPassage):
         solved, spent = SOLVED * share, (1.0 - SOLVED) * share
         ridge = self.ridge(query, spent, setting.max_rows)
         spent -= 2.0 * setting.max_rows * math.log1p(query.loss.most_curvature / ridge)
-        law = EuclideanNoise(pushes_of(setting.neighbors, setting.max_rows) / spent, size)
+        law = EuclideanNoise(pushes_of(setting.neighbors, setting.max_rows) / spent, size, FINENESS)
         asked = Minimum(query.features, query.loss, ridge, query.classes, self, query.column)
         tail = size + 12.0 * math.sqrt(size) + 70.0  # ‖b‖/scale is above it with a probability below 10⁻²⁹
-        tau = tolerance(asked.problem(setting, 1), law.scale * tail / (math.sqrt(size) + 12.0))
-        cover = EuclideanNoise(2.0 * tau / ridge / solved, size)
+        problem, deviation = asked.problem(setting, 1), law.scale * tail / (math.sqrt(size) + 12.0)
+        tau, most = tolerance(problem, deviation), longest(problem, deviation)
+        tau = max(tau, COARSE * math.sqrt(query.problems * size) * most * ridge * max(solved, 1.0))
+        left = (tau + math.sqrt(size) * law.grid / 2.0) / ridge
+        cover = EuclideanNoise.for_query(epsilon=solved, sensitivity=2.0 * left, largest=most, size=size)
 
         def draw(sums: Sums, bits: Bits | None) -> Array:
-            found = asked.solved(sums, setting, law.sample(query.problems, bits), tau)
-            return np.asarray(found + cover.sample(query.problems, bits).ravel())
+            noise = np.asarray(law.grid * law.sample((query.problems, size), bits), dtype=np.float64)
+            found = np.clip(asked.solved(sums, setting, noise, tau), -most, most)
+            return np.asarray(cover.add(found.reshape(query.problems, size), bits)).ravel()
 
         return Plan(self.kind, loss, None, False, self._parts(query), draw)
 

@@ -1,4 +1,15 @@
-"""Noise that is spherical in L2: a baseline of the literature, idealised."""
+"""Noise that is spherical in L2: a baseline of the literature, idealised.
+
+*Proof.* Let Z have the density ∝ e^(−‖z‖/scale), and let a, b be two neighbours' statistics, rounded to the grid. What
+is released is grid·(a + K), K = round(Z/grid): every vector of whole numbers can be, whatever the rows are. P(K = k) is
+the integral of the density over a cube around k. Moved by a − b steps, that cube is the one around k + a − b, and the
+density changes by a factor of at most e^(grid·‖a − b‖/scale) at each of its points: so does the integral. Hence it is
+ε-private with scale = Δ/ε, Δ the sensitivity on the grid (``laws``).
+
+What is idealised: Z itself. Its direction is that of exact normal numbers, its radius the inverse of the gamma
+distribution at a uniform number of 104 bits, in floats. Their rounding errors, some 2⁻⁴⁶ of a radius, are far below a
+step of 2⁻²⁴ scales; a finer grid would show more of them.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +18,34 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaincc, gammaincinv
+from scipy.special import betaincc, gammainccinv
 
 from discreet.arguments import integer, positive, probability
 from discreet.guarantees import Neighbors, PureLoss
 from discreet.noise.bits import Bits
-from discreet.noise.filling import source
+from discreet.noise.filling import Integers, Size, source
 from discreet.noise.gaussian import GaussianNoise
-from discreet.noise.laws import Array, Law, as_numbers
+from discreet.noise.laws import Array, GridNoise, check_grid, finest, left_of
 
 __all__ = ["EuclideanNoise"]
 
+COARSE = 24  # binary digits of the scale that the grid has, unless the statistic is too large for it
+
 
 @dataclass(frozen=True)
-class EuclideanNoise(Law):
-    """Density ∝ e^(−‖z‖/scale) over vectors: equation 7 of Sarwate and Chaudhuri (2013).
+class EuclideanNoise(GridNoise):
+    """Density ∝ e^(−‖z‖/scale) over vectors, rounded to a grid: equation 7 of Sarwate and Chaudhuri (2013).
 
-    With scale = Δ/ε for L2 sensitivity Δ it is purely ε-private, ``PureLoss(ε)``, in ideal arithmetic. Drawn here with
-    floats (a gamma radius and a uniform direction), so ``exact`` is False: the low bits of a float may tell more
-    than the density does (Mironov 2012). A baseline to compare with; for a release take ``GaussianNoise``.
+    With scale = Δ/ε for L2 sensitivity Δ it is purely ε-private, ``PureLoss(ε)``. A gamma radius is drawn with floats,
+    so ``exact`` is False. A baseline to compare with; for a release take ``GaussianNoise``.
 
     Parameters
     ----------
     scale : float
     dimension : int
+        Of a vector: what noise is added to has vectors along its last axis.
+    fineness : int
+        m, from 0 to 40: the grid is scale/2^m.
 
     Examples
     --------
@@ -40,43 +55,79 @@ class EuclideanNoise(Law):
 
     scale: float
     dimension: int
+    fineness: int = COARSE
     exact = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive("scale", self.scale))
         object.__setattr__(self, "dimension", integer("dimension", self.dimension, least=1))
+        object.__setattr__(self, "fineness", integer("fineness", self.fineness, least=0, most=40))
+        check_grid(self.grid)
 
-    def sample(self, count: int, bits: Bits | None = None) -> Array:
-        """Return ``count`` vectors of noise, a row each."""
+    @classmethod
+    def for_query(cls, *, epsilon: float, sensitivity: float, largest: float, size: int) -> EuclideanNoise:
+        """Return the noise that makes a vector of statistics cost exactly ``PureLoss(epsilon)``, with its grid.
+
+        Parameters
+        ----------
+        epsilon : float
+            What it may cost.
+        sensitivity : float
+            Of the statistic in L2, before it is put on the grid.
+        largest : float
+            A public bound on the size of each coordinate.
+        size : int
+            The number of coordinates.
+
+        Examples
+        --------
+        >>> law = EuclideanNoise.for_query(epsilon=0.25, sensitivity=73.0, largest=1e6, size=3)
+        >>> round(law.scale, 3), law.fineness
+        (292.0, 24)
+        """
+        epsilon, sensitivity = positive("epsilon", epsilon), positive("sensitivity", sensitivity)
+        m = min(finest(sensitivity / epsilon, positive("largest", largest)), COARSE)
+        share = 2.0 * math.sqrt(integer("size", size, least=1)) * 2.0**-m
+        return cls(sensitivity / left_of(epsilon, share), size, m)
+
+    @property
+    def grid(self) -> float:
+        """The scale over 2^m."""
+        return math.ldexp(self.scale, -self.fineness)
+
+    def sample(self, size: Size, bits: Bits | None = None) -> Integers:
+        """Return draws, as whole numbers of grid steps; the last axis of the shape is a vector's."""
         bits = source(bits)
-        normal = GaussianNoise(1.0).sample((count, self.dimension), bits)
-        direction = normal / np.linalg.norm(normal, axis=1, keepdims=True)
-        uniform = ((bits.words(count) >> np.uint64(12)) + 0.5) * 2.0**-52  # never 0 or 1
-        noise: Array = self.scale * gammaincinv(self.dimension, uniform)[:, None] * direction
-        return noise
+        normal = GaussianNoise(1.0).sample(size, bits)
+        if normal.shape[-1:] != (self.dimension,):
+            raise ValueError(f"size={size!r}: expected vectors of length {self.dimension} along the last axis")
+        direction = normal / np.linalg.norm(normal, axis=-1, keepdims=True)
+        high, low = ((bits.words(normal[..., 0].size) >> np.uint64(12)).astype(np.float64) for _ in range(2))
+        above = (high + (low + 0.5) * 2.0**-52) * 2.0**-52  # in (0, 1], and as fine near 0 as floats are
+        radius = gammainccinv(self.dimension, above).reshape(direction[..., :1].shape)
+        steps: Integers = np.rint(np.ldexp(radius * direction, self.fineness)).astype(np.int64)
+        return steps
 
     def add(self, values: ArrayLike, bits: Bits | None = None) -> Array:
-        """Return the vector ``values`` with noise."""
-        vector = as_numbers(values)
-        if not np.all(np.isfinite(vector)):
-            raise OverflowError("values: expected finite numbers; nothing was released")
-        if vector.shape != (self.dimension,):
-            raise ValueError(f"values: expected a vector of length {self.dimension}, got shape {vector.shape}")
-        noisy: Array = vector + self.sample(1, bits)[0]
-        return noisy
+        """Return vectors put on the grid, with noise."""
+        if np.shape(values)[-1:] != (self.dimension,):
+            raise ValueError(f"values: expected a vector of length {self.dimension}, got shape {np.shape(values)}")
+        return super().add(values, bits)
 
     @property
     def variance(self) -> float:
-        """(d + 1)·scale² a coordinate, the mean of ‖z‖² being d(d + 1)·scale²."""
-        return (self.dimension + 1.0) * self.scale * self.scale
+        """(d + 1)·scale² a coordinate, the mean of ‖z‖² being d(d + 1)·scale²; and grid²/12."""
+        return (self.dimension + 1.0) * self.scale * self.scale + self.grid * self.grid / 12.0
 
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> PureLoss:
-        """Return what a statistic of this L2 sensitivity costs: Δ/scale, in ideal arithmetic."""
+        """Return what a statistic costs whose L2 sensitivity, once it is on the grid, is this much: Δ/scale."""
         return PureLoss(positive("sensitivity", sensitivity) / self.scale, Neighbors.of(neighbors))
 
     def half_width(self, level: float) -> float:
         """Return h for one coordinate: the radius times a coordinate of a uniform direction, by quadrature."""
-        inside = probability("level", level)
+        return self._half_width(probability("level", level)) + self.grid / 2.0
+
+    def _half_width(self, inside: float) -> float:
         if self.dimension == 1:
             return -self.scale * math.log1p(-inside)
         from scipy.integrate import quad

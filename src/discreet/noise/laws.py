@@ -1,7 +1,7 @@
 """Noise laws: immutable values that say what the noise is, draw it, and put it on a statistic.
 
 A law is what a release carries with it, so that whoever reads the release knows the distribution of its error.
-All but ``EuclideanNoise`` are exact: an integer number of steps of a grid, drawn without a float. On the grid
+Each is an integer number of steps of a grid, drawn without a float by all but ``EuclideanNoise``. On the grid
 
     released value = grid · (round(value/grid) + integer noise).
 
@@ -164,6 +164,8 @@ def as_numbers(values: ArrayLike) -> Array:
 
 def finest(scale: float, largest: float) -> int:
     """Return how many times ``scale`` may be halved so that ``largest`` is still within 2⁵² steps, at most 40."""
+    if scale > 1e290:
+        raise ValueError(f"noise of scale {scale!r} would overflow; expected a larger ε, or tighter bounds on the rows")
     fits = FINEST
     while fits >= 8 and largest > math.ldexp(scale, 52 - fits):  # exact: no rounding could let one step too many in
         fits -= 1
