@@ -296,7 +296,7 @@ def test_what_is_released_lies_on_the_grid(seeded, law):
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_spherical_noise_pays_for_its_grid(size):
-    """Two neighbours come 2·grid·√size farther apart, which ``for_query`` takes off ε; near 2⁵² steps it is no little."""
+    """Two neighbours come 2·grid·√size farther apart, which is taken off ε: near 2⁵² steps no little."""
     for largest in [1.0, 1e6, 1e10]:
         law = EuclideanNoise.for_query(epsilon=0.5, sensitivity=0.7, largest=largest, size=size)
         apart = 0.7 + 2.0 * law.grid * math.sqrt(size)
