@@ -151,6 +151,14 @@ def test_the_first_line(tmp_path):
             assert "1" not in str(caught.value).replace(str(path), "")
 
 
+@pytest.mark.parametrize("broken", [b"age\n40\n", gzip.compress(b"age\n40\n")[:12] + b"\0" * 40])
+def test_a_file_that_gzip_cannot_read(broken, tmp_path):
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(broken)
+    with pytest.raises(ValueError, match=r"'t.csv.gz': expected a file that gzip can read"):
+        as_records(path, schema=Schema({"age": Number(0, 100)}))
+
+
 def test_a_file_that_is_gone_fails_without_its_words(tmp_path):
     path = tmp_path / "t.csv.gz"
     numbers = np.random.default_rng(0).integers(0, 10**9, 20_000)

@@ -30,7 +30,7 @@ Columns = Mapping[str, NDArray[Any]]
 @command("discreet sample model.json --rows 1000 --out synthetic.csv")
 def sample(
     model: ModelFile,
-    rows: Annotated[int, typer.Option("--rows", min=1, help="How many.")],
+    rows: Annotated[int, typer.Option("--rows", min=1, max=10**12, help="How many.")],
     out: Annotated[
         Path, typer.Option("--out", help="A file that ends with .csv or .parquet; - for CSV on standard output.")
     ],

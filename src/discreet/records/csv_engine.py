@@ -24,6 +24,7 @@ import csv
 import gzip
 import io
 import os
+import zlib
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -47,8 +48,14 @@ FEED, RETURN, QUOTE, NUL, ASCII, MARK = 10, 13, 34, 0, 128, 0xEF
 
 def csv_header(path: Path) -> tuple[str, list[str]]:
     """Return what separates the cells of a CSV file and the cells of its first line, none where it is no such line."""
-    with _opened(path) as file:
-        line = file.readline(LONGEST_HEADER)
+    try:
+        with _opened(path) as file:
+            line = file.readline(LONGEST_HEADER)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise ValueError(
+            f"{path.name!r}: expected a file that gzip can read, since its name ends with .gz; it is broken, or not "
+            "compressed"
+        ) from None
     first = line.decode("utf-8-sig", errors="replace").removesuffix("\n").removesuffix("\r")
     separator = max(SEPARATORS, key=first.count)
     whole = len(line) < LONGEST_HEADER and "\r" not in first  # or all of a file whose lines end with a return alone
