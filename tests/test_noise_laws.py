@@ -306,6 +306,46 @@ def test_spherical_noise_pays_for_its_grid(size):
         EuclideanNoise.for_query(epsilon=0.5, sensitivity=0.7, largest=1e18, size=size)
 
 
+@pytest.mark.parametrize("epsilon", [1e-8, 1e-3, 1.0, 1e4])
+def test_spherical_noise_of_any_epsilon_has_a_grid(epsilon):
+    for size in (1, 500):
+        law = EuclideanNoise.for_query(epsilon=epsilon, sensitivity=0.7, largest=1.0, size=size)
+        assert law.loss(0.7).epsilon > 0.98 * epsilon
+        assert law.loss(0.7 + 2.0 * law.grid * math.sqrt(size)).epsilon <= epsilon * (1.0 + 1e-12)
+
+
+class Words:
+    """Bits that are always the same."""
+
+    def __init__(self, word):
+        self.word = np.uint64(word)
+
+    def words(self, count):
+        return np.full(count, self.word)
+
+
+@pytest.mark.parametrize("dimension", [1, 10, 100])
+def test_the_smallest_and_the_largest_radii_are_there(dimension):
+    """At both ends they lie as close as floats do: no sphere of whole numbers is out of reach near the middle."""
+    law = EuclideanNoise(1.0, dimension)
+    for coin, tail in ((1, gamma(dimension).cdf), (0, gamma(dimension).sf)):
+        found = [float(law._radii(1, Words(word * 2**12 + coin))[0]) for word in (0, 1, 2**20, 2**51, 2**52 - 1)]
+        assert np.all(np.diff(found) > 0.0) if coin else np.all(np.diff(found) < 0.0)
+        expected = [0.5 * 2.0**-105, 2.0**-53, 2.0**-33, 0.25, 0.5]
+        np.testing.assert_allclose([tail(radius) for radius in found[1:]], expected[1:], rtol=1e-6)
+
+
+def test_a_direction_is_drawn_again_where_there_is_none(seeded, monkeypatch):
+    drawn = GaussianNoise.sample
+    left = iter([True, False, False])
+
+    def zeros(self, size, bits=None):
+        return drawn(self, size, bits) * (0 if next(left) else 1)
+
+    monkeypatch.setattr(GaussianNoise, "sample", zeros)
+    assert np.all(np.abs(EuclideanNoise(1.0, 1).sample((5, 1), seeded(19))) < 2**30)
+
+
 def test_putting_a_statistic_on_the_grid_moves_it_by_at_most_a_step():
     rng = np.random.default_rng(0)
     for largest in [1.0, 1e3, 1e9]:

@@ -32,8 +32,8 @@ NOT_COVERED = """## What is not covered
 - **Small δ.** No number of runs that fits into an hour sees an event of probability 1e-6. What such a δ allows is
   covered by proofs and by the exact curves of the noise.
 - **Time.** How long a fit takes, and how much memory, may tell of the rows. Nothing here measures it.
-- **Idealised releases.** What says `exact: False` is drawn with floats, and an attack on the last bits can tell two
-  data sets apart; the release says so (`Release.caveat`), and it is not what any estimator draws by default.
+- **Idealised releases.** What says `exact: False` is drawn with floats, and an attack on their roundings may tell more
+  than the law does; the release says so (`Release.caveat`), and it is not what any estimator draws by default.
 - **The machine.** Whoever reads the memory of the process, its swap file or the disk with the rows needs no attack.
 - **What the owner states.** Bounds, units and functions of one's own (`sensitivity=`, scores) are taken at their word.
 - **Large data.** Neighbours are small data sets, on which one row tells most. That the sums of large ones stay within

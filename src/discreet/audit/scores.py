@@ -157,10 +157,11 @@ def best_score(one: Observed, other: Observed) -> Score:
 def difference(one: Observed, other: Observed) -> float:
     """Return how far apart two data sets are for the best score: to choose between pairs.
 
-    Where laws are known it is computed, which takes few runs; what is learnt must be seen to be better.
+    Where laws are known it is computed, which takes few runs; what is learnt must be seen to be better or to add to it.
     """
     noise = 3.0 / math.sqrt(len(one) // 2)
-    return max(max(_tried(one, other, _scores)) - noise, one.strength)
+    _, number, *others = (told - noise for told in _tried(one, other, _scores))
+    return max(*others, math.hypot(one.strength, max(number, 0.0)))
 
 
 def _tried(one: Observed, other: Observed, learner: Callable[[Observed, Observed], list[Score]]) -> list[float]:

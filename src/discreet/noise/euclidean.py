@@ -6,9 +6,10 @@ the integral of the density over a cube around k. Moved by a − b steps, that c
 density changes by a factor of at most e^(grid·‖a − b‖/scale) at each of its points: so does the integral. Hence it is
 ε-private with scale = Δ/ε, Δ the sensitivity on the grid (``laws``).
 
-What is idealised: Z itself. Its direction is that of exact normal numbers, its radius the inverse of the gamma
-distribution at a uniform number of 104 bits, in floats. Their rounding errors, some 2⁻⁴⁶ of a radius, are far below a
-step of 2⁻²⁴ scales; a finer grid would show more of them.
+What is idealised: Z itself. Its direction is that of exact normal numbers on a grid of 2⁻⁵², its radius the inverse of
+the gamma distribution, from below or from above, at a uniform number that is as fine near 0 as floats are. Their
+errors, some 2⁻⁴⁴ of a radius, are far below a step of 2⁻²⁴ scales. A finer grid would show more of them; it is finer
+where ε is so small that a step would cost a hundredth of it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaincc, gammainccinv
+from scipy.special import betaincc, gammainccinv, gammaincinv
 
 from discreet.arguments import integer, positive, probability
 from discreet.guarantees import Neighbors, PureLoss
@@ -29,7 +30,7 @@ from discreet.noise.laws import Array, GridNoise, check_grid, finest, left_of
 
 __all__ = ["EuclideanNoise"]
 
-COARSE = 24  # binary digits of the scale that the grid has, unless the statistic is too large for it
+COARSE = 24  # binary digits of the scale that the grid has, unless the statistic is too large or ε too small for it
 
 
 @dataclass(frozen=True)
@@ -86,8 +87,10 @@ class EuclideanNoise(GridNoise):
         (292.0, 24)
         """
         epsilon, sensitivity = positive("epsilon", epsilon), positive("sensitivity", sensitivity)
-        m = min(finest(sensitivity / epsilon, positive("largest", largest)), COARSE)
-        share = 2.0 * math.sqrt(integer("size", size, least=1)) * 2.0**-m
+        steps = 2.0 * math.sqrt(integer("size", size, least=1))
+        cheap = math.ceil(math.log2(steps) - math.log2(0.01 * epsilon)) + 1
+        m = min(finest(sensitivity / epsilon, positive("largest", largest)), max(cheap, COARSE))
+        share = steps * 2.0**-m
         return cls(sensitivity / left_of(epsilon, share), size, m)
 
     @property
@@ -98,15 +101,24 @@ class EuclideanNoise(GridNoise):
     def sample(self, size: Size, bits: Bits | None = None) -> Integers:
         """Return draws, as whole numbers of grid steps; the last axis of the shape is a vector's."""
         bits = source(bits)
-        normal = GaussianNoise(1.0).sample(size, bits)
+        normal = GaussianNoise(1.0, 52).sample(size, bits)
         if normal.shape[-1:] != (self.dimension,):
             raise ValueError(f"size={size!r}: expected vectors of length {self.dimension} along the last axis")
+        while not (somewhere := normal.any(axis=-1)).all():  # a vector of zeros has no direction: draw it again
+            normal[~somewhere] = GaussianNoise(1.0, 52).sample((np.count_nonzero(~somewhere), self.dimension), bits)
         direction = normal / np.linalg.norm(normal, axis=-1, keepdims=True)
-        high, low = ((bits.words(normal[..., 0].size) >> np.uint64(12)).astype(np.float64) for _ in range(2))
-        above = (high + (low + 0.5) * 2.0**-52) * 2.0**-52  # in (0, 1], and as fine near 0 as floats are
-        radius = gammainccinv(self.dimension, above).reshape(direction[..., :1].shape)
+        radius = self._radii(somewhere.size, bits).reshape(direction[..., :1].shape)
         steps: Integers = np.rint(np.ldexp(radius * direction, self.fineness)).astype(np.int64)
         return steps
+
+    def _radii(self, count: int, bits: Bits) -> Array:
+        """Return radii in scales: a coin says from which end, a uniform number in (0, 1/2] how far from it."""
+        words, more = bits.words(count), bits.words(count)
+        high, low = ((each >> np.uint64(12)).astype(np.float64) for each in (words, more))
+        beyond = (high + (low + 0.5) * 2.0**-52) * 2.0**-53
+        coin = words & np.uint64(1)
+        low_end, high_end = gammaincinv(self.dimension, beyond), gammainccinv(self.dimension, beyond)
+        return np.asarray(np.where(coin, low_end, high_end), dtype=np.float64)
 
     def add(self, values: ArrayLike, bits: Bits | None = None) -> Array:
         """Return vectors put on the grid, with noise."""
