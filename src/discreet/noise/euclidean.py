@@ -105,7 +105,8 @@ class EuclideanNoise(GridNoise):
         if normal.shape[-1:] != (self.dimension,):
             raise ValueError(f"size={size!r}: expected vectors of length {self.dimension} along the last axis")
         while not (somewhere := normal.any(axis=-1)).all():  # a vector of zeros has no direction: draw it again
-            normal[~somewhere] = GaussianNoise(1.0, 52).sample((np.count_nonzero(~somewhere), self.dimension), bits)
+            shape = (int(np.count_nonzero(~somewhere)), self.dimension)
+            normal[~somewhere] = GaussianNoise(1.0, 52).sample(shape, bits)
         direction = normal / np.linalg.norm(normal, axis=-1, keepdims=True)
         radius = self._radii(somewhere.size, bits).reshape(direction[..., :1].shape)
         steps: Integers = np.rint(np.ldexp(radius * direction, self.fineness)).astype(np.int64)
