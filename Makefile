@@ -11,6 +11,9 @@ AUDIT_READY := $(VENV)/.audit-ready
 LOCK := requirements/test.txt
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
+# Two workers on two cores: with more than one thread each they would only wait for one another.
+ONE_THREAD := OMP_NUM_THREADS=1 XLA_FLAGS='--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1'
+
 # Real data for the benchmarks and for the tests that need it. Where it is not there, they skip and say so.
 DISCREET_DATA ?= $(wildcard ../shared/data)
 ifneq ($(DISCREET_DATA),)
@@ -26,7 +29,7 @@ demo: $(READY)  ## fit the bundled table privately and print the result with its
 	@$(BIN)/python examples/demo.py
 
 test: $(READY)  ## all tests, doctests and the README's example
-	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
+	@$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 lint: $(READY)  ## style and formatting
 	@$(BIN)/ruff check .
@@ -43,14 +46,14 @@ AUDIT ?= build/audited
 audit: $(AUDIT_READY)  ## every attack at full length, with a page of what was found
 	@rm -rf $(AUDIT)
 	@$(BIN)/discreet audit --all --seconds 20 --out $(AUDIT)
-	@DISCREET_AUDIT=$(abspath $(AUDIT)) $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/test_audit_*.py
+	@DISCREET_AUDIT=$(abspath $(AUDIT)) $(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/test_audit_*.py
 	@$(BIN)/discreet audit --out $(AUDIT) --page $(AUDIT).md
 
 bench: $(BENCH_READY)  ## every benchmark; each prints ratios measured in one run
 	@set -e; for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script; done
 
 docs: $(DOCS_READY)  ## the documentation site in build/site, every example run
-	@NO_MKDOCS_2_WARNING=1 OMP_NUM_THREADS=1 $(BIN)/mkdocs build --strict
+	@NO_MKDOCS_2_WARNING=1 $(ONE_THREAD) $(BIN)/mkdocs build --strict
 
 $(READY): pyproject.toml $(LOCK)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -26,7 +26,7 @@ from discreet.guarantees import Neighbors, PureLoss
 from discreet.noise.bits import Bits
 from discreet.noise.filling import Integers, Size, source
 from discreet.noise.gaussian import GaussianNoise
-from discreet.noise.laws import Array, GridNoise, check_grid, finest, left_of
+from discreet.noise.laws import Array, GridNoise, as_numbers, check_grid, finest, left_of
 
 __all__ = ["EuclideanNoise"]
 
@@ -123,9 +123,10 @@ class EuclideanNoise(GridNoise):
 
     def add(self, values: ArrayLike, bits: Bits | None = None) -> Array:
         """Return vectors put on the grid, with noise."""
-        if np.shape(values)[-1:] != (self.dimension,):
-            raise ValueError(f"values: expected a vector of length {self.dimension}, got shape {np.shape(values)}")
-        return super().add(values, bits)
+        vectors = as_numbers(values)
+        if vectors.shape[-1:] != (self.dimension,):
+            raise ValueError(f"values: expected a vector of length {self.dimension}, got shape {vectors.shape}")
+        return super().add(vectors, bits)
 
     @property
     def variance(self) -> float:
