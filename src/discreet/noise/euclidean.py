@@ -88,7 +88,7 @@ class EuclideanNoise(GridNoise):
         """
         epsilon, sensitivity = positive("epsilon", epsilon), positive("sensitivity", sensitivity)
         steps = 2.0 * math.sqrt(integer("size", size, least=1))
-        cheap = math.ceil(math.log2(steps) - math.log2(0.01 * epsilon)) + 1
+        cheap = math.ceil(math.log2(100.0 * steps) - math.log2(epsilon)) + 1
         m = min(finest(sensitivity / epsilon, positive("largest", largest)), max(cheap, COARSE))
         share = steps * 2.0**-m
         return cls(sensitivity / left_of(epsilon, share), size, m)
