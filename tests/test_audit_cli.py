@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -78,8 +79,6 @@ def made(tmp_path_factory):
     (folder / "a_folder.json").mkdir()
     for name in ("loop.csv", "loop.json", "loop.toml", "loop.ledger"):
         (folder / name).symlink_to(name)
-    (folder / "locked.csv").write_text(f"age,hours,income\n1,2,{SECRET}\n")
-    (folder / "locked.csv").chmod(0)
     ledger = dp.Ledger(folder / "people.ledger")
     ledger.set_limit("people", dp.Guarantee(2.0, 1e-6))
     ledger.spend("people", dp.GaussianLoss(0.1), query="before")
@@ -202,9 +201,14 @@ def wrong_with(words: list[str]) -> tuple[int, str | None]:
 
 
 @pytest.fixture
-def folder(made, monkeypatch):
-    monkeypatch.chdir(made)
-    return made
+def folder(made, tmp_path, monkeypatch):
+    """Return a copy of it to work in, since commands may write over any file; and one that nobody may read."""
+    copied = tmp_path / "attacked"
+    shutil.copytree(made, copied, symlinks=True)
+    (copied / "locked.csv").write_text(f"age,hours,income\n1,2,{SECRET}\n")
+    (copied / "locked.csv").chmod(0)
+    monkeypatch.chdir(copied)
+    return copied
 
 
 def test_whatever_is_written_a_command_ends_with_a_plain_message_and_spends_nothing(folder):

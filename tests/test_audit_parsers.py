@@ -197,6 +197,7 @@ def _without_question(values: dict[str, Any]) -> None:
 
 FORGERIES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     "a smaller ε": (lambda values: _promise(values, 0.5), "expected one that the losses keep together"),
+    "no promise": (lambda v: v["fitted"].update(guarantee_=None), "what the parameters promise"),
     "a smaller ε in the promise alone": (lambda v: v["fitted"]["guarantee_"].update(epsilon=3.0), "those of the fit"),
     "smaller losses": (lambda values: _scaled(values, 0.5), "expected more noise|as the parameters ask for"),
     "smaller losses and ε": (

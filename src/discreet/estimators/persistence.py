@@ -78,11 +78,15 @@ class Persistent:
         losses, releases, guarantee = self.losses_, self.releases_, self.guarantee_  # type: ignore[attr-defined]
         if [release.loss for release in releases] != list(losses) or not losses:
             raise ValueError("losses_: expected the losses of the releases")
+        seeded = getattr(self, "random_state", None) is not None
+        seeded = seeded or any(release.provenance == "simulated" for release in releases)
+        approximate = any(release.passage == "approximate" for release in releases)
+        if guarantee is None and not (seeded or approximate):
+            raise ValueError("guarantee_: expected what the parameters promise, since nothing speaks against it")
         if guarantee is not None:
-            seeded = getattr(self, "random_state", None) is not None
-            if seeded or any(release.provenance == "simulated" for release in releases):
+            if seeded:
                 raise ValueError("guarantee_: expected None, since the noise of the releases came from a seed")
-            if any(release.passage == "approximate" for release in releases):
+            if approximate:
                 raise ValueError("guarantee_: expected None, since a release was drawn approximately")
             if not isinstance(guarantee, Guarantee) or guarantee.neighbors is not losses[0].neighbors:
                 raise ValueError("guarantee_: expected a guarantee under the relation of the releases")

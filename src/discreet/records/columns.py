@@ -69,7 +69,7 @@ class Number:
                 f"low={shown(low)}, high={shown(high)}: expected one number each; write for example Number(0, 120)"
             )
         if _fills(missing, fill, "Number(0, 120, missing='fill', fill=40)"):
-            usable = isinstance(fill, int | float | np.number) and not isinstance(fill, bool)
+            usable = isinstance(fill, int | float | np.integer | np.floating) and not isinstance(fill, bool)
             if not (usable and box.low <= float(cast(float, fill)) <= box.high):
                 raise ValueError(
                     f"fill={shown(fill)}: expected a number from low={box.low!r} to high={box.high!r}, "

@@ -31,6 +31,7 @@ Vector = float | tuple[float, ...]
 UNIT_ROUNDOFF = 2.0**-53
 # Bounds stay away from the ends of the float range, so that no map of a space can overflow or lose digits.
 LARGEST, SMALLEST = 1e300, 1e-300
+NO_NUMBERS = (str, bytes, bool, np.bool_, np.complexfloating, np.ndarray)  # although float() takes them
 
 
 class Space(ABC):
@@ -111,7 +112,7 @@ def vector(name: str, value: Any, write: str) -> Vector:
     numbers: list[float] = []
     for item in (value,) if single else value:
         try:
-            number = math.nan if isinstance(item, str | bytes | bool | np.bool_ | np.ndarray) else float(item)
+            number = math.nan if isinstance(item, NO_NUMBERS) else float(item)
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if not abs(number) <= LARGEST:
