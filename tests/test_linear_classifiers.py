@@ -67,6 +67,13 @@ def fitted(X=X, y=Y, kind=dp.LogisticRegression, method="objective", **parameter
     return model(kind, method, **parameters).fit(X, y)
 
 
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-200, 9e-8])
+def test_an_epsilon_that_leaves_no_grid(epsilon):
+    for C in (None, 1.0):
+        with pytest.raises(ValueError, match="expected at least 1e-07 for method='objective-2011'"):
+            fitted(method="objective-2011", epsilon=epsilon, C=C)
+
+
 CONTRACT = {"classes": "public", "epsilon": 1e6, "bounds": dp.Box(-20, 20), "random_state": 0}
 
 

@@ -163,6 +163,20 @@ def _setting():
 class TestTheWhole:
     away = dm.median_distance(0.5, 0, 100)
 
+    @pytest.mark.parametrize("epsilon", [5e-324, 1e-200, 1e6])
+    def test_an_epsilon_that_leaves_no_test(self, epsilon):
+        with pytest.raises(ValueError, match="expected from 1e-12 to 256 for the test"):
+            dm.propose_test_release(
+                None,
+                self.away,
+                np.zeros(9),
+                proposal=0.5,
+                output=(0, 100),
+                bounds=(0, 100),
+                epsilon=epsilon,
+                delta=1e-6,
+            )
+
     def release(self, rows, **more):
         given = {"proposal": 0.5, "output": (0, 100), "bounds": (0, 100), "epsilon": 2.0, "delta": 1e-6, **more}
         return dm.propose_test_release(self.away.statistic, self.away, rows, **given)

@@ -215,7 +215,7 @@ class ProposedTest(OwnPassage):
         if not isinstance(loss, ApproximateLoss):
             raise ValueError(f"loss={shown(loss)}: expected an ApproximateLoss")
         test, rest = self.share * loss.epsilon, (1.0 - self.share) * loss.epsilon * (1.0 - 1e-15)
-        scale = (1.0 / test) * (1.0 + 2.0**-50)  # so that r = 1/scale ≤ ε₁
+        scale = (1.0 / test) * (1.0 + 2.0**-50) if test > 0.0 else math.inf  # so that r = 1/scale ≤ ε₁
         if not 2.0**-8 <= scale <= 2.0**40:
             raise ValueError(
                 f"epsilon={loss.epsilon!r}, share={shown(self.share)}: expected from 1e-12 to 256 for the test"

@@ -45,6 +45,7 @@ WAYS: dict[str, MinimumPassage] = {
 EXPECTED = 1.0  # w: of a coefficient, in deviations of the rows
 DETERMINANT, MOST_DETERMINANT = 0.02, 0.9  # of ε: what determinants may cost by choice, and at all
 GENEROUS = 10.0  # ε from which on the ridge falls no more: floats would blur a minimum that hardly anything holds
+SMALLEST = 1e-7  # a pure ε for one minimum, below which its noise has no grid
 SOLVER = 0.03  # μ of what covers the solver's error, over that of the rest
 
 
@@ -118,6 +119,11 @@ class PrivateMinimum(Method[LinearScores]):
     def losses(self, promise: Guarantee) -> tuple[Loss, ...]:
         """Return Gaussian losses for the coordinates, and that of the minimum."""
         if self.way == "objective-2011":
+            least = SMALLEST * self._problems
+            if promise.epsilon < least:
+                raise ValueError(
+                    f"epsilon={promise.epsilon!r}: expected at least {least:g} for method='objective-2011'"
+                )
             return (PureLoss(promise.epsilon, promise.neighbors),)
         *first, last = (math.sqrt(share) for share in self.shares)
         if self.way == "output":
