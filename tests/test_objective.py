@@ -421,3 +421,12 @@ def test_rows_of_a_unit_count_as_they_should():
     assert rows.plan(found.rehearsal(rows.space, found.losses(promise))[-1][0], loss).loss == loss
     with pytest.raises(ValueError, match="pushes=6"):
         rows.plan(found.rehearsal(rows.space, found.losses(promise))[-1][0], single)
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-200, 1e-20, 1e20, 1e160, 1.7e308])
+def test_losses_of_any_size_have_a_curve(size):
+    for determinant in (1e-300, 0.1, 1e300):
+        loss = ObjectiveLoss(size, size, determinant)
+        assert loss.dominating >= size
+        assert np.all((loss.delta_at(np.array([0.0, 1.0, 1e3])) <= 1.0) & (loss.delta_at(0.0) >= 0.0))
+        assert loss.renyi(2.0) >= determinant

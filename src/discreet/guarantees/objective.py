@@ -104,7 +104,8 @@ class ObjectiveLoss(Loss):
     def _corners(self) -> tuple[Array, Array]:
         """μ of the corners, and the logarithm of how many have it."""
         squares, logs = _corners(self.pushes, self.problems)
-        return np.sqrt(squares * self.shift**2 + self.solver**2), logs
+        with np.errstate(over="ignore"):
+            return np.hypot(np.sqrt(squares) * self.shift, self.solver), logs
 
     def _above(self, beyond: Array) -> Array:
         """Return Σ over the corners of the Gaussian curves at ε − t ≥ 0."""
@@ -125,8 +126,11 @@ class ObjectiveLoss(Loss):
     def renyi(self, order: float) -> float:
         """Return t and the moment of the largest corner, at most the sum over all of them."""
         mus, logs = self._corners
-        exponents = logs + order * (order - 1.0) * mus**2 / 2.0
+        with np.errstate(over="ignore"):
+            exponents = logs + order * (order - 1.0) * mus**2 / 2.0
         most = float(exponents.max())
+        if math.isinf(most):
+            return math.inf
         return self.determinant + (most + math.log(float(np.exp(exponents - most).sum()))) / (order - 1.0)
 
     @property
@@ -171,6 +175,8 @@ def _one_row(shift: float, determinant: float) -> float:
         return _below(beyond, normal_delta(shift, np.maximum(beyond, 0.0)))
 
     end = least_on_half_line(lambda e: float(curve(np.array(e))), FAINT, determinant + 30.0 * shift)
+    if not math.isfinite(end):  # a shift so large that nothing is left of privacy, whatever ε is
+        return math.inf
     points = end * np.linspace(0.0, 1.0, GRID + 1) ** 2
     mine = np.log(curve(points[:-1]))
 
