@@ -228,6 +228,8 @@ def test_a_grid_that_could_not_hold_the_statistic():
         noise.GaussianNoise.for_query(mu=1e-3, sensitivity=1.0, largest=1e15)
     with pytest.raises(OverflowError, match="nothing was released"):
         noise.GaussianNoise(1.0).add([1e10])
+    with pytest.raises(OverflowError, match="nothing was released"):
+        noise.GaussianNoise(1.0).add([1e308])
     for law in [noise.GaussianNoise(1.0), noise.EuclideanNoise(1.0, 1)]:
         with pytest.raises(OverflowError, match=r"finite numbers.*nothing was released"):
             law.add([math.nan])

@@ -115,7 +115,8 @@ class GridNoise(Law):
         It must be finite and within 2⁵² steps, which the caller's clipping and a public bound have to ensure: an error
         here depends on the data.
         """
-        ratio = np.rint(as_numbers(values) / self.grid)
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused
+            ratio = np.rint(as_numbers(values) / self.grid)
         if not np.all(np.abs(ratio) <= LARGEST):
             raise OverflowError("values: expected finite numbers within 2**52 grid steps; nothing was released")
         return ratio.astype(np.int64)
