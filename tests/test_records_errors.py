@@ -40,6 +40,7 @@ def table_source(request, tmp_path):
         (lambda: as_records(np.zeros(2), space=Box(0, 1)), ["1 dimensions", "data.reshape(-1, 1)"]),
         (lambda: as_records(np.zeros((2, 0)), space=Box(0, 1)), ["0 columns"]),
         (lambda: as_records(np.zeros((2, 2), dtype=complex), space=Box(0, 1)), ["complex128", "astype('float64')"]),
+        (lambda: Schema(np.array(1.0)), ["columns=array(1.)", "expected a mapping of names"]),
         (lambda: Number(0, np.complex64(1j)), ["high=", "finite numbers", "Number(0, 120)"]),
         (lambda: Number(0, 1, missing="fill", fill=np.complex64(0.5)), ["fill=", "expected a number from"]),
         (lambda: as_records(np.zeros((2, 2), dtype="M8[s]"), space=Box(0, 1)), ["datetime64", "expected numbers"]),

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from numbers import Real
-from typing import Any
+from typing import Any, TypeGuard
 
-__all__ = ["axes", "choice", "integer", "nonnegative", "positive", "probability", "shown"]
+__all__ = ["axes", "choice", "integer", "iterable", "nonnegative", "positive", "probability", "shown"]
 
 MOST_LETTERS = 200  # of a value that an error shows
 
@@ -32,6 +32,11 @@ def shown(value: Any) -> str:
     except Exception:
         text = f"<{type(value).__name__}>"
     return text if len(text) <= MOST_LETTERS else text[:MOST_LETTERS] + "…"
+
+
+def iterable(value: Any) -> TypeGuard[Iterable[Any]]:
+    """Return whether one can go through a value. An array of no dimension says so too, and is one number."""
+    return isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
 
 
 def _number(name: str, value: Any, accepted: str) -> float:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-from discreet.arguments import positive, shown
+from discreet.arguments import iterable, positive, shown
 from discreet.database.questions import Questions, Spending
 
 __all__ = ["Draft", "Drafting"]
@@ -90,7 +90,7 @@ class Drafting(Questions[Draft]):
 
 def _listed(value: Any) -> Any:
     """Return several values as a list; one as it is."""
-    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+    if isinstance(value, str | bytes) or not iterable(value):
         return value
     return value.tolist() if hasattr(value, "tolist") else list(value)
 

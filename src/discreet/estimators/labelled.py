@@ -6,7 +6,7 @@ label, or none, is dropped, as one with a missing category is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from discreet.arguments import iterable
 from discreet.door import Curator
 from discreet.estimators.base import behind_a_door
 from discreet.estimators.bounds import listed, selected
@@ -90,7 +91,7 @@ class LabelledEstimator(TargetedEstimator):
                 f"classes={self.classes!r}: expected the labels that there can be, since which of them occur may tell "
                 f"of somebody; {WRITE}"
             )
-        if isinstance(self.classes, str) or not isinstance(self.classes, Iterable):
+        if isinstance(self.classes, str) or not iterable(self.classes):
             raise ValueError(f"classes={self.classes!r}: expected a sequence of labels here; {WRITE}")
         try:
             return Category(self.classes)

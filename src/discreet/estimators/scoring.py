@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from discreet.arguments import positive, probability
+from discreet.arguments import iterable, positive, probability
 from discreet.door import Curator, Release
 from discreet.estimators.base import PrivateEstimator
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, Neighbors, calibrate
@@ -95,8 +95,8 @@ def private_score(
     >>> abs(score.value - model.score(rows[2000:])) < 0.2
     True
     """
-    several = isinstance(model, Iterable)
-    models: list[Any] = list(model) if isinstance(model, Iterable) else [model]
+    several = iterable(model)
+    models: list[Any] = list(model) if iterable(model) else [model]
     if not models or not all(hasattr(type(one), "_components") for one in models):
         found = ", ".join(type(one).__name__ for one in models) or "none"
         raise ValueError(f"model: expected a fitted GaussianMixture, FactorAnalysis or PCA, or several; got {found}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from discreet.arguments import axes, probability
+from discreet.arguments import axes, iterable, probability
 from discreet.guarantees.composing import METHODS, compose
 from discreet.guarantees.composition import Losses
 from discreet.guarantees.guarantee import rounded_up
@@ -92,7 +92,7 @@ def compare(losses: Losses, delta: float | Iterable[float]) -> Comparison:
     exact     1.093
     """
     given: Any = delta
-    values = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    values = [given] if isinstance(given, str) or not iterable(given) else list(given)
     deltas = [probability("delta", value) for value in values]
     if not deltas:
         raise ValueError("delta=[]: expected a probability in [0, 1), or a list of at least one")

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
 import numpy as np
 
-from discreet.arguments import positive, shown
+from discreet.arguments import iterable, positive, shown
 from discreet.door import Answer, Curator, Declarations, open_rows
 from discreet.door.part import Part
 from discreet.door.passages import Plan, Setting
@@ -105,7 +105,7 @@ def exponential(
     """
     curator = open_rows(data, **declared)
     promise = Guarantee(epsilon, 0.0, curator.neighbors)
-    chosen = list(candidates) if isinstance(candidates, Iterable) else []
+    chosen = list(candidates) if iterable(candidates) else []
     if not chosen:
         raise ValueError(f"candidates={shown(candidates)}: expected a list of at least one")
     own = scores_of(

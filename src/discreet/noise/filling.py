@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import integer, shown
+from discreet.arguments import integer, iterable, shown
 from discreet.noise.bits import Bits, SecureBits, Words
 
 __all__ = ["Integers", "Size", "WordStream", "draw", "source"]
@@ -74,7 +74,7 @@ def draw(
 
     bits = source(bits)
     code = getattr(kernels, law)
-    shape = tuple(integer("size", side, least=0) for side in (size if isinstance(size, Iterable) else (size,)))
+    shape = tuple(integer("size", side, least=0) for side in (size if iterable(size) else (size,)))
     out = np.empty(math.prod(shape), dtype=np.int64)  # one dimension: the compiled loop writes place by place
     words = np.empty(0, dtype=np.uint64)
     done = 0

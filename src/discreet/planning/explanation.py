@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.arguments import integer, probability, shown
+from discreet.arguments import integer, iterable, probability, shown
 from discreet.guarantees import Guarantee, Neighbors, compose
 from discreet.guarantees.composition import MOST, Losses, as_counts
 from discreet.guarantees.guarantee import rounded_up
@@ -234,7 +234,7 @@ def _stated(losses: Losses, n: int | None, delta: float | None) -> tuple[Guarant
 
 
 def _priors(prior: float | Iterable[float]) -> tuple[float, ...]:
-    several: tuple[Any, ...] = tuple(prior) if isinstance(prior, Iterable) else (prior,)
+    several: tuple[Any, ...] = tuple(prior) if iterable(prior) else (prior,)
     accepted = "a probability in (0, 1), or several"
     checked = tuple(probability("prior", one, accepted=accepted) for one in several)
     if not checked or 0.0 in checked:

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import choice, shown
+from discreet.arguments import choice, iterable, shown
 from discreet.records.box import WRITE as WRITE_BOX
 from discreet.records.box import Box
 from discreet.records.cells import category_key
@@ -108,7 +108,7 @@ class Category:
 
     def __init__(self, values: Iterable[Value] | None = None, missing: str = "drop", fill: Value | None = None) -> None:
         write = "write for example Category(['female', 'male'])"
-        if values is None or isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        if values is None or isinstance(values, str | bytes) or not iterable(values):
             raise ValueError(
                 f"values={shown(values)}: expected the public categories, never taken from the rows; {write}"
             )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.arguments import integer, shown
+from discreet.arguments import integer, iterable, shown
 from discreet.records import toml
 from discreet.records.box import Box
 from discreet.records.columns import Category, Column, Number
@@ -65,7 +65,7 @@ class Schema:
         max_rows: int | None = None,
     ) -> None:
         given: Any = columns.items() if isinstance(columns, Mapping) else columns
-        if isinstance(given, str) or not isinstance(given, Iterable):
+        if isinstance(given, str) or not iterable(given):
             raise ValueError(f"columns={shown(columns)}: expected a mapping of names to columns; {WRITE}")
         pairs = tuple(given)
         if not pairs or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):

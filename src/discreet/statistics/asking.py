@@ -5,14 +5,14 @@ Everything is checked here against what is declared, before anything is spent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import positive, probability
+from discreet.arguments import iterable, positive, probability
 from discreet.door import Curator, Query, Question, Release
 from discreet.door.queries import Grouped, OfColumns, Weighted
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
@@ -77,7 +77,7 @@ class Asking:
             named = [name for name in curator.columns if name != weighed]
             single = len(named) == 1
         else:
-            single = isinstance(columns, str) or not isinstance(columns, Iterable)
+            single = isinstance(columns, str) or not iterable(columns)
             several = [columns] if single else list(columns)
             for name in several:
                 if isinstance(name, str) and name in curator.category_columns:

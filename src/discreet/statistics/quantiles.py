@@ -7,7 +7,7 @@ how dense the rows are there, which is private.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Unpack
@@ -15,7 +15,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import probability
+from discreet.arguments import iterable, probability
 from discreet.door import Declarations
 from discreet.noise import Bits
 from discreet.statistics.asking import Asking
@@ -258,7 +258,7 @@ def _levels(name: str, levels: Any) -> list[float]:
     one = "one number from 0 to 1; write for example 0.9, or quantiles(…) for several"
     several = "numbers from 0 to 1, each once; write for example [0.25, 0.5, 0.75], or quantile(…) for one"
     accepted = f"{name}: expected {one if name == 'q' else several}"
-    numbers: list[Any] = list(levels) if isinstance(levels, Iterable) and not isinstance(levels, str) else []
+    numbers: list[Any] = list(levels) if iterable(levels) and not isinstance(levels, str) else []
     real = [isinstance(number, Real) and not isinstance(number, bool | np.bool_) for number in numbers]
     if not numbers or not all(real) or not all(0.0 <= number <= 1.0 for number in numbers):
         raise ValueError(accepted)
