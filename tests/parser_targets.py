@@ -104,7 +104,7 @@ def _ledger(text: str) -> None:
 
     url = Address.of(text)
     if url.password:
-        assert f":{url.password}@" not in url.url.partition("?")[0]
+        assert f":{url.password}@" not in url.url.partition("?")[0].partition("://")[2]
     assert name("dataset", text)
 
 
