@@ -69,7 +69,11 @@ class Curator:
         The column that says whose row it is, where one person may have several (for an array: the column's number, or
         the ids themselves); with
     max_rows : int
-        how many rows of one unit count.
+        how many rows of one unit count. Which ones follows from that unit's own declared rows, by a public rule.
+    unit_type : str
+        What names units: ``"text"`` (default) or ``"integer"``. Rows whose unit cannot be read so are left out.
+    order : str
+        A declared column of numbers or dates: of each unit the rows that are first in it count.
     unit_name : str
         What the unit is ("patient"), for the ledger; by default the name of its column.
     at_most : int
@@ -107,6 +111,8 @@ class Curator:
         ledger: Ledger | str | None = None,
         unit: Any = None,
         max_rows: int | None = None,
+        unit_type: str | None = None,
+        order: str | None = None,
         unit_name: str | None = None,
         at_most: int = AT_MOST,
         who: str | None = None,
@@ -126,13 +132,16 @@ class Curator:
         if budget is not None and budget.neighbors is not self.neighbors:
             raise ValueError(f"budget={budget}: expected one under {self.neighbors}, as the curator")
         if isinstance(records, Records):
-            if any(given is not None for given in (space, schema, unit, max_rows)):
+            if any(given is not None for given in (space, schema, unit, max_rows, unit_type, order)):
                 raise ValueError(
-                    "space, schema, unit, max_rows: expected none of them, since the Records have their own"
+                    "space, schema, unit, max_rows, unit_type, order: expected none of them, since the Records have "
+                    "their own"
                 )
             self._records = records
         else:
-            self._records = as_records(records, space=space, schema=schema, unit=unit, max_rows=max_rows)
+            self._records = as_records(
+                records, space=space, schema=schema, unit=unit, max_rows=max_rows, unit_type=unit_type, order=order
+            )
         if not self._size_is_public and self._records.rows > self._at_most:
             raise ValueError(
                 f"at_most={shown(at_most)}: expected a public bound that the number of rows does not exceed"
@@ -200,7 +209,7 @@ class Curator:
             "columns": list(self.columns),
             "category_columns": list(self._records.category_columns),
             "categories": [list(values) for values in self.categories],
-            "unit": None if self._records.unit is None else str(self._records.unit),
+            "unit": None if self._records.unit is None else self._records.unit.column,
             "max_rows": self._records.max_rows,
         }
 
@@ -293,11 +302,11 @@ class Curator:
 
     def _unit_in_the_ledger(self, unit_name: str | None, needed: bool) -> str:
         """Return what the unit is called in the ledger, which must tell different units apart."""
-        own = self._records.unit
-        if own is None:
+        if self._records.unit is None:
             if unit_name is not None:
                 raise ValueError(f"unit_name={shown(unit_name)}: expected None where each row stands for itself")
             return "row"
+        own = self._records.unit.column
         if not isinstance(unit_name, str | None):
             raise ValueError(f"unit_name={shown(unit_name)}: expected what the unit is, for example 'patient'")
         if unit_name is None and needed and NAMELESS.fullmatch(own):

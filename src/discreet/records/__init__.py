@@ -5,8 +5,8 @@ What this room promises:
 - **Bounds are declared.** A ``Box``, a ``Ball`` or a ``Schema`` says where rows lie and which categories there are;
   nothing of that is ever taken from the data. Rows are clipped, and in floats too the clipped row lies in the space.
 - **One row at a time.** What becomes of a row (read, filled, dropped, clipped, left out by a condition) is a function
-  of that row alone, to the last bit; whether it is among the first ``max_rows`` of its unit depends on that unit's rows
-  alone.
+  of that row alone, to the last bit; whether it is among the ``max_rows`` of its unit that count depends on that unit's
+  own declared rows alone (``row_choice``), and who is a unit on a declared type (``units``).
 - **Silence.** Nothing here prints, logs, stores or raises anything that depends on the value of a row. Names, types and
   shapes are checked when records are made. (``check_finite`` is the one exception, for owners who may see the data.)
 - **One sum.** The same kernel gives the same sum on arrays, tables, Parquet files, Dask collections and in a database,
@@ -25,12 +25,12 @@ ADBC where they are first needed.
 from discreet.records.ball import Ball
 from discreet.records.block import Block
 from discreet.records.box import Box
-from discreet.records.columns import Category, Number
+from discreet.records.columns import Category, Date, Number
 from discreet.records.conditions import Condition
 from discreet.records.finite import check_finite
 from discreet.records.opening import as_records
 from discreet.records.records import Records
-from discreet.records.schema import Schema
+from discreet.records.schema import Schema, Unit
 from discreet.records.source import Contributions
 from discreet.records.space import Space
 from discreet.records.sql_table import Table
@@ -43,11 +43,13 @@ __all__ = [
     "Category",
     "Condition",
     "Contributions",
+    "Date",
     "Number",
     "Records",
     "Schema",
     "Space",
     "Table",
+    "Unit",
     "as_records",
     "check_finite",
     "float_error",

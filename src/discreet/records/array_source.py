@@ -6,17 +6,19 @@ objects or text are read cell by cell.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
+from numpy.typing import NDArray
 
-from discreet.records.cells import numbers
+from discreet.records.cells import dates, numbers
 from discreet.records.reading import Reading, Slab, to_host
 from discreet.records.source import LocalSource
+from discreet.records.units import UnitCells
 
-__all__ = ["ArraySource", "check_array", "check_shape"]
+__all__ = ["ArraySource", "check_array", "check_ids", "check_shape", "unit_cells"]
 
 
 def check_array(data: Any) -> Any:
@@ -66,9 +68,9 @@ class ArraySource(LocalSource):
         A name for each of its columns.
     reading : Reading
         Its columns are found by these names.
-    ids : array or None
+    ids : UnitCells or None
         The unit of each row, where it is not a column of ``data``.
-    start : mapping or None
+    left_out : collection of str
         See ``LocalSource``.
     """
 
@@ -78,10 +80,10 @@ class ArraySource(LocalSource):
         names: Sequence[str],
         reading: Reading,
         *,
-        ids: Any = None,
-        start: Mapping[Hashable, int] | None = None,
+        ids: UnitCells | None = None,
+        left_out: Collection[str] = (),
     ) -> None:
-        super().__init__(reading, start)
+        super().__init__(reading, left_out)
         self._data, self._ids = data, ids
         self._place = {name: j for j, name in enumerate(names)}
         self.kind = f"{array_namespace(data).__name__.removeprefix('array_api_compat.')} array"
@@ -90,35 +92,57 @@ class ArraySource(LocalSource):
         """Return how many rows there are."""
         return int(self._data.shape[0])
 
-    def _pieces(self) -> Iterator[slice]:
-        step, rows = self.reading.slab_rows, self.rows()
+    def _pieces(self, reading: Reading) -> Iterator[slice]:
+        step, rows = reading.slab_rows, self.rows()
         return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
 
-    def slabs(self) -> Iterator[Slab]:
+    def slabs(self, reading: Reading) -> Iterator[Slab]:
         """Yield slices of the array."""
-        place = [self._place[name] for name in self.reading.numbers]
+        place = [self._place[name] for name in reading.numbers]
         everything = place == list(range(self._data.shape[1]))
-        for piece in self._pieces():
+        for piece in self._pieces(reading):
             rows = self._data[piece, :]
             chosen = rows if everything else _columns(rows, place)
             if is_numpy_array(chosen) and chosen.dtype.kind in "OSUT":
-                chosen = numbers(chosen.ravel().tolist()).reshape(chosen.shape)
-            yield Slab(chosen, [self._cells(rows[:, self._place[name]]) for name in self.reading.labels])
+                chosen = _read(chosen, reading.scales)
+            yield Slab(chosen, [_cells(rows[:, self._place[name]]) for name in reading.labels])
 
-    def unit_cells(self) -> Iterator[Iterable[Any]]:
-        """Yield pieces of the unit's column."""
-        for piece in self._pieces():
-            if self._ids is not None:
-                yield self._cells(self._ids[piece])
-            elif self.reading.unit is not None:
-                yield self._cells(self._data[piece, self._place[self.reading.unit]])
+    def unit_cells(self) -> Iterator[UnitCells]:
+        """Yield the unit's column."""
+        if self._ids is not None:
+            yield self._ids
+        elif self.declared.unit is not None:
+            yield unit_cells(self._data[:, self._place[self.declared.unit.column]])
 
-    @staticmethod
-    def _cells(column: Any) -> list[Any]:
-        found = to_host(column)
-        # As Python's dates, moments out of their range would become numbers.
-        cells: list[Any] = list(found) if found.dtype.kind in "mM" else found.tolist()
-        return cells
+
+def _read(cells: NDArray[Any], scales: Sequence[str]) -> NDArray[np.float64]:
+    """Return cells of objects or text as numbers, column by column."""
+    columns = [
+        (dates if scale == "date" else numbers)(cells[:, j].tolist()) for j, scale in enumerate(scales)
+    ]  # fmt: skip
+    return np.stack(columns, axis=1) if columns else np.empty((len(cells), 0))
+
+
+def unit_cells(column: Any) -> UnitCells:
+    """Return names of units that stand in an array of one dimension."""
+    found = to_host(column)
+    return UnitCells(found if found.dtype.kind in "iu" else found.tolist())
+
+
+def check_ids(kind: str) -> None:
+    """Raise where an array of this type cannot hold names of units: whole numbers, text or objects can."""
+    if kind not in "iuOUT":
+        raise ValueError(
+            "unit: expected names of units as whole numbers or text, and an array of another type holds none (floats "
+            "make one of several large numbers); write unit=ids with an array of whole numbers or text, one a row"
+        )
+
+
+def _cells(column: Any) -> list[Any]:
+    found = to_host(column)
+    # As Python's dates, moments out of their range would become numbers.
+    cells: list[Any] = list(found) if found.dtype.kind in "mM" else found.tolist()
+    return cells
 
 
 def _columns(rows: Any, place: list[int]) -> Any:

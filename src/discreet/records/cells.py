@@ -1,4 +1,4 @@
-"""What one cell of a table means: as a number, as a category, as the name of a unit.
+"""What one cell of a table means: as a number, as a date, as a category, as the name of a unit.
 
 Each function here looks at one value alone, and never raises: what it cannot read is missing. That matters more than it
 seems. Readers of CSV files choose the type of a whole column by looking at all of its rows, so a single odd row
@@ -6,14 +6,15 @@ can turn a column of numbers into a column of text. Text that spells a number is
 1, 1.0 and "1" are one category: the odd row then changes its own cell and no other.
 
 That much can be done for numbers below 2⁵³. Beyond, a reader that makes floats of whole numbers (pandas does, for a
-column with one gap) has changed everybody's cell before it comes here. So larger whole numbers are no categories, and
-as names of units they must come as whole numbers or as text: in pandas as Int64 or as text, not as float.
+column with one gap) has changed everybody's cell before it comes here. So larger whole numbers are no categories. The
+name of a unit is read as its declared type says, and a column of floats holds none.
 """
 
 from __future__ import annotations
 
 import datetime
 import math
+import re
 import uuid
 from collections.abc import Hashable, Iterable
 from decimal import Decimal
@@ -23,18 +24,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["category_key", "number", "numbers", "unit_key"]
+__all__ = ["category_key", "date", "dates", "days", "number", "numbers", "unit_name"]
 
 NAMED = {"true": 1.0, "false": 0.0}  # how CSV files write what other readers would have made booleans
 
 WHOLE = 2**53  # from here on a float may stand for several whole numbers
 
-EPOCH = datetime.datetime(1970, 1, 1)
-SECOND = 10**18  # attoseconds, the finest resolution of NumPy
-RESOLUTIONS = {"W": 604800 * SECOND, "D": 86400 * SECOND, "h": 3600 * SECOND, "m": 60 * SECOND}
-RESOLUTIONS |= {name: 10 ** (18 - 3 * j) for j, name in enumerate(["s", "ms", "us", "ns", "ps", "fs", "as"])}
+EPOCH, MICROSECOND = datetime.datetime(1970, 1, 1), datetime.timedelta(microseconds=1)
+DAY = 86_400_000_000  # microseconds
+FIRST_DAY, LAST_DAY = -719_162.0, 2_932_897.0  # 0001-01-01 and 10000-01-01: databases have an infinity beyond
+A_DAY = {"D": 1, "h": 24, "m": 1440, "s": 86_400, "ms": 86_400_000, "us": DAY, "ns": DAY * 1000}
+ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?([Zz]|[+-]\d\d(:?\d\d)?)?)?", re.ASCII)
 
-Time = datetime.date | datetime.time | datetime.timedelta | np.datetime64 | np.timedelta64
+LEAST_ID, MOST_ID = -(2**63), 2**64 - 1
+DIGITS = re.compile(r"[ ]*[+-]?[0-9]{1,40}[ ]*", re.ASCII)
 
 
 def _is_duration(value: object) -> bool:
@@ -52,7 +55,8 @@ def number(value: Any) -> float:
             value = value.decode()
         if isinstance(value, str):
             found = NAMED.get(value.strip().lower())
-            found = float(value) if found is None else found
+            if found is None:  # Python takes 1_23 for 123, which nobody else does
+                found = math.nan if "_" in value else float(value)
         elif isinstance(value, Real | Decimal | np.bool_) and not _is_duration(value):
             found = float(value)
         else:
@@ -67,12 +71,65 @@ def numbers(values: Iterable[Any]) -> NDArray[np.float64]:
     return np.array([number(value) for value in values], dtype=np.float64)
 
 
+def date(value: Any) -> float:
+    """Return a date or an instant as days since 1970-01-01, NaN where the cell is none.
+
+    Instants with a time zone count from UTC, and those without one are taken as UTC. All is whole numbers of
+    microseconds, what is finer is left out, and one division: no time zone of a machine or a session enters.
+
+    >>> [date(value) for value in ("1970-01-03", "1970-01-01T12:00:00Z", datetime.date(1969, 12, 31), "3.1.1970", 2.0)]
+    [2.0, 0.5, -1.0, nan, nan]
+    """
+    try:
+        if isinstance(value, bytes):
+            value = value.decode()
+        if isinstance(value, str):
+            text = value.strip()
+            if not ISO_DATE.fullmatch(text):
+                return math.nan
+            value = datetime.datetime.fromisoformat(text)
+        if isinstance(value, np.datetime64):
+            return float(days(np.array([value]))[0])
+        if isinstance(value, datetime.datetime):
+            value = value.replace(tzinfo=None) - EPOCH - (value.utcoffset() or datetime.timedelta())
+        elif isinstance(value, datetime.date):
+            value = datetime.datetime(value.year, value.month, value.day) - EPOCH
+        else:
+            return math.nan
+        return float(value // MICROSECOND) / DAY
+    except Exception:  # whatever a strange object throws, it is no date
+        return math.nan
+
+
+def dates(values: Iterable[Any]) -> NDArray[np.float64]:
+    """Return cells as days, NaN where they are none."""
+    return np.array([date(value) for value in values], dtype=np.float64)
+
+
+def days(moments: NDArray[Any]) -> NDArray[np.float64]:
+    """Return NumPy's instants as days since 1970-01-01, NaN where one is missing or not in the years 1 to 9999.
+
+    >>> days(np.array(["1970-01-02T06", "NaT"], dtype="M8[h]")).tolist()
+    [1.25, nan]
+    """
+    resolution, step = np.datetime_data(moments.dtype)
+    missing = np.isnat(moments)
+    if resolution not in A_DAY:  # months and years have no fixed length
+        moments, resolution, step = moments.astype("M8[D]"), "D", 1
+    counts = moments.view(np.int64)
+    if A_DAY[resolution] > DAY:  # finer than a microsecond
+        counts, resolution = counts * step // (A_DAY[resolution] // DAY), "us"
+        step = 1
+    found = counts.astype(np.float64) * step / A_DAY[resolution]
+    return np.where(missing | (found < FIRST_DAY) | (found >= LAST_DAY), np.nan, found)
+
+
 def _spelt(text: str) -> int | float | None:
     """Return the number or truth value that a text spells, exactly if it is whole; None if it spells none."""
     plain = text.strip()
     if (truth := NAMED.get(plain.lower())) is not None:
         return int(truth)
-    if len(plain) < 400 and plain.isascii():
+    if len(plain) < 400 and plain.isascii() and "_" not in plain:
         try:
             found = Decimal(plain)
         except ArithmeticError:
@@ -109,66 +166,34 @@ def category_key(value: Any) -> Hashable:
     return int(found) if found == int(found) else found
 
 
-def _time_key(value: Time) -> Hashable:
-    """Return a date, a time of day or a duration in attoseconds, so that one instant is one unit in any resolution.
+def unit_name(value: Any, kind: str) -> str | None:
+    """Return whose row it is, as text; None where the cell is missing or cannot be read as the declared type.
 
-    Times with a zone count from UTC, as their columns store them.
-    """
-    if hasattr(value, "to_numpy"):
-        value = value.to_numpy()  # pandas' own have nanoseconds
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        kind = "instant" if isinstance(value, np.datetime64) else "duration"
-        resolution, step = np.datetime_data(value.dtype)
-        count = int(value.astype(np.int64)) * step
-        if resolution in RESOLUTIONS:
-            return kind, count * RESOLUTIONS[resolution]
-        return kind, resolution, count  # months and years have no fixed length
-    if isinstance(value, datetime.timedelta):
-        kind, length = "duration", value
-    elif isinstance(value, datetime.time):
-        kind, wall = "duration", datetime.datetime.combine(EPOCH, value.replace(tzinfo=None))
-        length = wall - EPOCH - (value.utcoffset() or datetime.timedelta())
-    elif isinstance(value, datetime.datetime):
-        kind, length = "instant", value.replace(tzinfo=None) - EPOCH - (value.utcoffset() or datetime.timedelta())
-    else:
-        kind, length = "instant", datetime.datetime.combine(value, datetime.time()) - EPOCH
-    return kind, length // datetime.timedelta(microseconds=1) * RESOLUTIONS["us"]
+    Two cells are one unit where their names are equal. "text" takes text as it stands, character by character, and a
+    whole number as its digits; "integer" takes whole numbers from −2⁶³ to 2⁶⁴ − 1, and text in which only digits stand,
+    a sign before and spaces around them. Nothing else is a name: floats round large ones, and truth values, dates and
+    bytes are written in more than one way.
 
-
-def unit_key(value: Any) -> Hashable:
-    """Return what a unit's name is compared by, None if it is missing.
-
-    Numbers of one value are one unit, and so is text that spells that number in whatever way, or a truth value. A
-    reader of CSV files types a column by what stands in it, part by part: with one odd name in it, all others may come
-    as "007" instead of 7. If those were two units, one row would split everybody else's, and twice their rows would
-    count. For the same reason bytes are read as the text that they encode, and decimals and UUIDs as their text.
-
-    The unit that is protected is this key, so names of different people must have different keys. Two people who share
-    one are protected as one: where one of them leaves, a row of the other may take the free place, and together they
-    move twice the rows that one may.
-
-    >>> [unit_key(value) for value in (7, 7.0, "7", " 007", "7.0", "7.5", b"7", "ann", None, float("nan"))]
-    [7, 7.0, 7, 7, 7, 7.5, 7, 'ann', None, None]
+    >>> [unit_name(value, "text") for value in (7, "7", "007", "1e3", "ann", "", None, 7.0, True)]
+    ['7', '7', '007', '1e3', 'ann', None, None, None, None]
+    >>> [unit_name(value, "integer") for value in (7, "7", " 007", "1_23", "1e3", "ann", 2**64)]
+    ['7', '7', '7', None, None, None, None]
     """
     try:
-        if value is None or value != value:  # NaN, NaT
+        if isinstance(value, Decimal):
+            value = int(value) if value == value.to_integral_value() else None
+        if isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64):
+            name = str(int(value))
+        elif isinstance(value, str | uuid.UUID):
+            name = str(value)
+        else:
             return None
-        if isinstance(value, bytes):
-            try:
-                value = value.decode()
-            except UnicodeDecodeError:
-                return bytes(value)
-        if isinstance(value, Decimal | uuid.UUID):
-            value = str(value)
-        if isinstance(value, str):
-            found = _spelt(value)
-            return str(value) if found is None else found
-        if isinstance(value, np.bool_):
-            return int(value)
-        if isinstance(value, Time):
-            return _time_key(value)
-        if isinstance(value, Real):
-            return int(value) if isinstance(value, Integral) else float(value)
-    except Exception:  # pandas' NA, a signalling NaN, an array: names that cannot be compared are missing
+        if kind == "integer":
+            if not DIGITS.fullmatch(name):
+                return None
+            whole = int(name)
+            return str(whole) if LEAST_ID <= whole <= MOST_ID else None
+        name.encode()
+    except Exception:  # half of a surrogate pair, a number of too many digits, whatever a strange object throws
         return None
-    return None  # objects compared by identity would split a unit
+    return name or None

@@ -1,7 +1,13 @@
-"""The two kinds of column that a schema declares."""
+"""The kinds of column that a schema declares: numbers, dates and categories.
+
+Numbers and dates are numeric columns. Each has two scales: that of the cells, in which it is declared, clipped,
+filled and compared in conditions, and that of the *values* that queries see and noise is added on. They are the same
+but for ``Number(log=True)``, whose values are the natural logarithms of its cells.
+"""
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
@@ -15,14 +21,15 @@ from discreet.arguments import choice, iterable, shown
 from discreet.records.box import WRITE as WRITE_BOX
 from discreet.records.box import Box
 from discreet.records.cells import category_key
+from discreet.records.cells import date as days_of
 
-__all__ = ["Category", "Column", "Number"]
+__all__ = ["Category", "Column", "Date", "Number", "Numeric"]
 
 MISSING = ("drop", "fill")
 Value = str | int | bool
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Number:
     """A column of numbers between declared bounds.
 
@@ -37,11 +44,17 @@ class Number:
         "fill": ``fill`` takes its place.
     fill : float or None
         The declared value to fill, inside the bounds.
+    log : bool
+        For positive numbers with a long tail (incomes, lengths of stay): queries see natural logarithms, noise is added
+        on that scale, and answers come back in the data's own units. A mean of logarithms is a geometric mean, and is
+        called so.
 
     Examples
     --------
     >>> Number(0, 120, missing="fill", fill=40)
     Number(low=0.0, high=120.0, missing='fill', fill=40.0)
+    >>> Number(1, 1e6, log=True)
+    Number(low=1.0, high=1000000.0, log=True)
     >>> Number(120, 0)
     Traceback (most recent call last):
         ...
@@ -56,9 +69,15 @@ class Number:
     high: float
     missing: str
     fill: float | None
+    log: bool
 
     def __init__(
-        self, low: float | None = None, high: float | None = None, missing: str = "drop", fill: float | None = None
+        self,
+        low: float | None = None,
+        high: float | None = None,
+        missing: str = "drop",
+        fill: float | None = None,
+        log: bool = False,
     ) -> None:
         try:
             box = Box(low, high)
@@ -76,7 +95,103 @@ class Number:
                     "declared and not taken from the rows"
                 )
             fill = float(cast(float, fill))
-        _set(self, low=box.low, high=box.high, missing=missing, fill=fill)
+        if not isinstance(log, bool):
+            raise ValueError(f"log={shown(log)}: expected True or False")
+        if log and not box.low > 0.0:
+            raise ValueError(
+                f"low={box.low!r} with log=True: expected a number above 0; write for example Number(1, 1e6, log=True)"
+            )
+        _set(self, low=box.low, high=box.high, missing=missing, fill=fill, log=log)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The bounds as numbers, on the scale of the cells."""
+        return self.low, self.high
+
+    @property
+    def scale(self) -> str:
+        """What the values are: "linear", or "log"."""
+        return "log" if self.log else "linear"
+
+    @property
+    def filled_with(self) -> float:
+        """The number to fill, NaN where the row is dropped."""
+        return math.nan if self.fill is None else self.fill
+
+    def __repr__(self) -> str:
+        more = "" if self.fill is None else f", missing='fill', fill={self.fill!r}"
+        return f"Number(low={self.low!r}, high={self.high!r}{more}{', log=True' if self.log else ''})"
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Date:
+    """A column of dates between declared bounds; instants are read as the day, in UTC, that they are on.
+
+    Queries see days since 1970-01-01. Missing is what holds no date: null, text that is not written as 2023-01-31 (a
+    time may follow), a number.
+
+    Parameters
+    ----------
+    low, high : str or datetime.date
+        The first and the last day; others are clipped to them.
+    missing : str
+        "drop" or "fill", as in ``Number``.
+    fill : str, datetime.date or None
+        The declared day to fill.
+
+    Examples
+    --------
+    >>> admitted = Date("2020-01-01", "2025-12-31")
+    >>> admitted
+    Date('2020-01-01', '2025-12-31')
+    >>> admitted.ends
+    (18262.0, 20453.0)
+    >>> Date("2025-12-31", "2020-01-01")
+    Traceback (most recent call last):
+        ...
+    ValueError: low='2025-12-31' is not before high='2020-01-01': expected low < high; ...
+    """
+
+    low: datetime.date
+    high: datetime.date
+    missing: str
+    fill: datetime.date | None
+    scale = "date"
+
+    def __init__(self, low: Any = None, high: Any = None, missing: str = "drop", fill: Any = None) -> None:
+        first, last = _day("low", low), _day("high", high)
+        write = "write for example Date('2020-01-01', '2025-12-31')"
+        if not first < last:
+            raise ValueError(f"low='{first}' is not before high='{last}': expected low < high; {write}")
+        if _fills(missing, fill, "Date('2020-01-01', '2025-12-31', missing='fill', fill='2020-01-01')"):
+            fill = _day("fill", fill)
+            if not first <= fill <= last:
+                raise ValueError(f"fill='{fill}': expected a day from low='{first}' to high='{last}'")
+        _set(self, low=first, high=last, missing=missing, fill=fill)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The bounds as days since 1970-01-01."""
+        return days_of(self.low), days_of(self.high)
+
+    @property
+    def filled_with(self) -> float:
+        """The number to fill, NaN where the row is dropped."""
+        return math.nan if self.fill is None else days_of(self.fill)
+
+    def __repr__(self) -> str:
+        more = "" if self.fill is None else f", missing='fill', fill='{self.fill}'"
+        return f"Date('{self.low}', '{self.high}'{more})"
+
+
+def _day(argument: str, value: Any) -> datetime.date:
+    """Return a declared day."""
+    days = days_of(value)
+    if not days == days or days != int(days):
+        raise ValueError(
+            f"{argument}={shown(value)}: expected a day; write for example '2020-01-01' or datetime.date(2020, 1, 1)"
+        )
+    return datetime.date(1970, 1, 1) + datetime.timedelta(days=int(days))
 
 
 @dataclass(frozen=True, init=False)
@@ -160,7 +275,8 @@ class Category:
         return np.array(found, dtype=np.int64)
 
 
-Column = Number | Category
+Numeric = Number | Date
+Column = Number | Date | Category
 
 
 def _builtin(value: Any) -> Any:

@@ -4,8 +4,11 @@ Each partition is read as an array or a table of its own, in blocks of the same 
 compensated pair; pairs are merged on the workers, sixteen at a time. So the bound of ``summation`` holds, however large
 partitions are.
 
-With a privacy unit there is a pass before: every partition counts the rows of its units, and one task turns the counts
-into offsets, the rows that a partition's units have in earlier partitions. No name of a unit leaves the workers.
+With a privacy unit there are two passes before: every partition counts the rows of its units, and of those that have
+more than ``max_rows`` in all partitions together one task gets all rows and chooses (``row_choice``). A sum is then over
+the chosen rows, and in every partition over the rows of all other units. Nothing goes by places: rows may come in
+another order, or in other partitions, each time they are computed, after a shuffle or a retry. What must be the same
+each time are the rows themselves. No name of a unit leaves the workers.
 
 A task of ours that fails hands its error over as a value, by its type's name only: Dask's workers would log the
 arguments of a task that raises, and with them rows. The collection's own tasks (a cast, a reader of files) may raise as
@@ -15,9 +18,9 @@ their logs as you keep the data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -27,11 +30,12 @@ from numpy.typing import NDArray
 from discreet.records.array_source import ArraySource, check_array
 from discreet.records.block import Block
 from discreet.records.optional import need
-from discreet.records.reading import Reading
+from discreet.records.reading import RawBlock, Reading, Slab
+from discreet.records.row_choice import DeclaredRows, choose_rows
 from discreet.records.source import Contributions, Kernel, LocalSource, Pair
 from discreet.records.summation import CompensatedSum
 from discreet.records.table_source import TableSource
-from discreet.records.units import count_units, offsets
+from discreet.records.units import UnitCells, Units
 
 __all__ = ["DaskSource"]
 
@@ -49,18 +53,25 @@ class _Failure:
 class _Task:
     """Something to do with a partition. An object and not an argument, so that Dask does not look into it."""
 
+    declared: Reading
     reading: Reading
     names: tuple[str, ...] | None  # None for a data frame
     work: Callable[[LocalSource], Any]
 
-    def __call__(self, part: Any, start: Mapping[Hashable, int] | _Failure | None = None) -> Any:
-        if isinstance(start, _Failure):
-            return start
+    def __call__(self, part: Any, left_out: Collection[str] | _Failure = ()) -> Any:
+        for given in (part, left_out):
+            if isinstance(given, _Failure):
+                return given
         try:
-            if self.names is None:
-                frame = nw.from_native(part, eager_only=True)
-                return self.work(TableSource(frame, self.reading, start=start))
-            return self.work(ArraySource(check_array(part), self.names, self.reading, start=start))
+            source: LocalSource
+            if isinstance(part, DeclaredRows):
+                source = _ChosenRows(part, self.declared)
+            elif self.names is None:
+                source = TableSource(nw.from_native(part, eager_only=True), self.declared, left_out=left_out)
+            else:
+                source = ArraySource(check_array(part), self.names, self.declared, left_out=left_out)
+            source.reading = self.reading
+            return self.work(source)
         except Exception as error:
             return _Failure(type(error).__name__)
 
@@ -98,8 +109,73 @@ def _unless_failed(parts: Sequence[Any], work: Callable[[Sequence[Any]], Any]) -
     return failures[0] if failures else work(parts)
 
 
-def _count(source: LocalSource) -> dict[Hashable, int]:
-    return count_units(source.unit_cells())
+def _part(found: Any, place: int) -> Any:
+    return found if isinstance(found, _Failure) else found[place]
+
+
+def _count(source: LocalSource) -> dict[str, int]:
+    """Return how many rows each unit has in a partition."""
+    assert source.declared.unit is not None
+    units = Units(source.declared.unit.unit_type)
+    codes = units.add(source.unit_cells())
+    counts = np.bincount(codes[codes >= 0], minlength=len(units)).tolist()
+    return dict(zip(units.names(range(len(units))), counts, strict=True))
+
+
+def _many(counts: Sequence[dict[str, int]], max_rows: int) -> tuple[frozenset[str], int]:
+    """Return the units that have more rows than may count, and the number of units."""
+    total: dict[str, int] = {}
+    for partition in counts:
+        for name, rows in partition.items():
+            total[name] = total.get(name, 0) + rows
+    return frozenset(name for name, rows in total.items() if rows > max_rows), len(total)
+
+
+def _among(source: LocalSource) -> tuple[list[str], DeclaredRows]:
+    """Return the rows of the units that a partition leaves out, with their names."""
+    assert source.declared.unit is not None
+    units = Units(source.declared.unit.unit_type)
+    codes = units.add(source.unit_cells())
+    out = units.find(UnitCells(sorted(source.left_out)))
+    places = np.flatnonzero(np.isin(codes, out[out >= 0]))
+    return units.names(codes[places]), source.declared_rows(places)
+
+
+class _ChosenRows(LocalSource):
+    """Rows that were chosen already: all of them count."""
+
+    kind = "chosen rows"
+
+    def __init__(self, rows: DeclaredRows, declared: Reading) -> None:
+        super().__init__(declared)
+        self._held = rows
+
+    def rows(self) -> int:
+        return len(self._held.codes)
+
+    def slabs(self, reading: Reading) -> Iterator[Slab]:
+        raise AssertionError("their cells are read")
+
+    def unit_cells(self) -> Iterator[UnitCells]:
+        raise AssertionError("their units are counted")
+
+    def _raw(self) -> Iterator[RawBlock]:
+        return self.reading.cut_declared(self._held, self.declared)
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """The rows that count, of units of more than may count."""
+
+    declared: Reading
+
+    def __call__(self, parts: Sequence[tuple[list[str], DeclaredRows]]) -> DeclaredRows:
+        names = [name for part, _ in parts for name in part]
+        rows = DeclaredRows.joined([found for _, found in parts])
+        whose, own = np.unique(np.array(names, dtype=object), return_inverse=True)
+        listed = [str(name) for name in whose]
+        kept = choose_rows(own.reshape(-1), listed, rows, self.declared.max_rows, self.declared.order)
+        return rows.take(np.flatnonzero(kept))
 
 
 def _rows(source: LocalSource) -> int:
@@ -110,18 +186,13 @@ def _blocks(source: LocalSource) -> list[Block]:
     return list(source.blocks())
 
 
-def _offsets(counts: Sequence[Any]) -> Any:
-    found = _unless_failed(counts, offsets)
-    return ([found] * len(counts), found) if isinstance(found, _Failure) else found
-
-
 class DaskSource:
     """Rows of a Dask collection.
 
     Parameters
     ----------
     data : Dask array or data frame
-        The rows; partitions in order.
+        The rows, the same ones each time they are computed, in any order.
     names : tuple of str or None
         For an array, a name for each of its columns.
     reading : Reading
@@ -129,7 +200,7 @@ class DaskSource:
     """
 
     def __init__(self, data: Any, names: tuple[str, ...] | None, reading: Reading) -> None:
-        self.reading = reading
+        self.declared = self.reading = reading
         self._names = names
         self.kind = "Dask data frame" if names is None else "Dask array"
         self._data = data
@@ -139,22 +210,28 @@ class DaskSource:
             data = data.rechunk({1: -1})
         self._parts = list(np.ravel(np.array(data.to_delayed(), dtype=object)))
 
-    def _map(self, work: Callable[[LocalSource], Any], starts: Sequence[Any] | None = None) -> list[Any]:
-        task = need("dask").delayed(_Task(self.reading, self._names, work), pure=False, traverse=False)
-        if starts is None:
-            return [task(part) for part in self._parts]
-        return [task(part, start) for part, start in zip(self._parts, starts, strict=True)]
+        self._decided: list[tuple[Any, Any, Any]] = []  # one list for all views
 
-    @cached_property
-    def _offsets(self) -> Any:
-        # Kept by the workers, for every later pass.
-        return _computed(need("dask").delayed(_offsets, pure=False)(self._map(_count)).persist)
+    def _task(self, work: Callable[[LocalSource], Any]) -> Any:
+        task = _Task(self.declared, self.reading, self._names, work)
+        return need("dask").delayed(task, pure=False, traverse=False)
+
+    def _map(self, work: Callable[[LocalSource], Any], left_out: Any = ()) -> list[Any]:
+        task = self._task(work)
+        return [task(part, left_out) for part in self._parts]
 
     @property
-    def _starts(self) -> list[Any] | None:
-        if self.reading.unit is None:
-            return None
-        return [self._offsets[0][j] for j in range(len(self._parts))]
+    def _choice(self) -> tuple[Any, Any, Any]:
+        """Units of too many rows, the number of all units, and the rows that count of the former; on the workers."""
+        if not self._decided:
+            joined = need("dask").delayed(_unless_failed, pure=False)
+            counted = joined(self._map(_count), partial(_many, max_rows=self.declared.max_rows))
+            found = _computed(counted.persist)  # kept by the workers, for every later pass
+            part = need("dask").delayed(_part, pure=False)
+            many = part(found, 0)
+            chosen = joined(self._map(_among, many), _Chosen(self.declared))
+            self._decided.append((many, part(found, 1), _computed(chosen.persist)))
+        return self._decided[0]
 
     def rows(self) -> int:
         """Return how many rows there are, counted on the workers where Dask does not know."""
@@ -167,25 +244,32 @@ class DaskSource:
 
     def units(self) -> int | None:
         """Return how many units there are, counted on the workers."""
-        return None if self.reading.unit is None else int(_computed(self._offsets[1].compute))
+        return None if self.reading.unit is None else int(_computed(self._choice[1].compute))
+
+    def _each(self, work: Callable[[LocalSource], Any]) -> list[Any]:
+        """Return what becomes of each partition, and of the rows that were chosen."""
+        if self.reading.unit is None:
+            return self._map(work)
+        many, _, chosen = self._choice
+        return [*self._map(work, many), self._task(work)(chosen)]
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows that contribute. Partitions come to this process one after the other."""
-        for part in self._map(_blocks, self._starts):
+        for part in self._each(_blocks):
             yield from _computed(part.compute)
 
     def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> NDArray[np.float64]:
         """Return the sum of ``kernel`` over all blocks, computed on the workers."""
-        partial = _Partial(kernel, size)
-        merge = need("dask").delayed(partial.merge, pure=False)
-        pairs = self._map(partial, self._starts)
+        sums = _Partial(kernel, size)
+        merge = need("dask").delayed(sums.merge, pure=False)
+        pairs = self._each(sums)
         while len(pairs) != 1:
             pairs = [merge(pairs[j : j + FAN_IN]) for j in range(0, max(len(pairs), 1), FAN_IN)]
         return np.asarray(_computed(pairs[0].compute)[0])
 
     def gather(self, kernel: Kernel, width: int) -> NDArray[np.float64]:
         """Return what ``kernel`` makes of each row that contributes; partitions come one after the other."""
-        parts = self._map(_Rows(kernel, width), self._starts)
+        parts = self._each(_Rows(kernel, width))
         return np.concatenate([np.empty((0, width)), *(_computed(part.compute) for part in parts)])
 
 

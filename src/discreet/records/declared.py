@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from discreet.records.ball import Ball
 from discreet.records.box import Box
 from discreet.records.columns import MISSING
 from discreet.records.reading import Reading
-from discreet.records.schema import Schema, checked_unit
+from discreet.records.schema import Schema, Unit
 from discreet.records.summation import usual_rows
 from discreet.records.table_source import unique_names
 
@@ -25,15 +25,15 @@ class Declared:
     space: Box | Ball | None
     schema: Schema | None
     unit: Any
-    max_rows: int
+    limit: Mapping[str, Any]
     missing: str
     block_rows: int | None
 
     @classmethod
     def of(
-        cls, space: Any, schema: Any, unit: Any, max_rows: int | None, missing: str, block_rows: int | None
+        cls, space: Any, schema: Any, unit: Any, limit: Mapping[str, Any], missing: str, block_rows: int | None
     ) -> Declared:
-        """Check the arguments against each other."""
+        """Check the arguments against each other; ``limit`` has ``max_rows``, ``unit_type`` and ``order``."""
         if (space is None) == (schema is None):
             found = "neither space nor schema" if space is None else "both space and schema"
             raise ValueError(
@@ -51,10 +51,10 @@ class Declared:
                     f"missing={shown(missing)}: with a schema it is said for each column; "
                     "write for example Number(0, 120, missing='fill', fill=40)"
                 )
-            unit, max_rows = _merged(schema, unit, max_rows)
-        most = checked_unit(unit, max_rows)
+            unit, limit = _merged(schema, unit, limit)
+        Unit.declared(None if unit is None else "unit", **limit)
         step = None if block_rows is None else integer("block_rows", block_rows, least=1, most=2**30)
-        return cls(space, schema, unit, 1 if most is None else most, missing, step)
+        return cls(space, schema, unit, limit, missing, step)
 
     def table(self, names: Sequence[str]) -> Reading:
         """Return the reading of a table whose columns have ``names``."""
@@ -108,22 +108,28 @@ class Declared:
     def _reading(self, names: Sequence[str], unit: str | None) -> Reading:
         if self.schema is not None:
             step = self.block_rows or usual_rows(len(self.schema.names))
-            return Reading.of_schema(self.schema, unit, self.max_rows, step)
+            whose = Unit.declared(unit, **self.limit, numbers=self.schema.numbers)
+            return Reading.of_schema(self.schema, whose, step)
         assert self.space is not None
         chosen = [name for name in names if name != unit]
         if not chosen:
             raise ValueError("data has no column beside the unit's: expected at least one")
         step = self.block_rows or usual_rows(len(chosen))
-        return Reading.of_space(self.space, chosen, self.missing, unit, self.max_rows, step)
+        whose = Unit.declared(unit, **self.limit, numbers=chosen)
+        return Reading.of_space(self.space, chosen, self.missing, whose, step)
 
 
-def _merged(schema: Schema, unit: Any, max_rows: int | None) -> tuple[Any, int | None]:
-    """Return the unit and its number of rows, from the schema and from arguments that must not contradict it."""
+def _merged(schema: Schema, unit: Any, limit: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the unit and what limits its rows, from the schema and from arguments that must not contradict it."""
     if isinstance(unit, str):  # by number or by array it is for data without names, and overrides the schema's name
         _agreed("unit", unit, schema.unit)
-    if max_rows is not None:
-        _agreed("max_rows", integer("max_rows", max_rows, least=1), schema.max_rows)
-    return schema.unit if unit is None else unit, schema.max_rows if max_rows is None else max_rows
+    merged = {}
+    for name, given in limit.items():
+        stated = getattr(schema, name)
+        if given is not None:
+            _agreed(name, given, stated)
+        merged[name] = stated if given is None else given
+    return schema.unit if unit is None else unit, merged
 
 
 def _agreed(name: str, given: Any, stated: Any) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from discreet.records.csv_engine import CSV_SUFFIXES, CsvEngine, csv_header
 from discreet.records.optional import need
 from discreet.records.parquet_source import parquet_files
-from discreet.records.sql_engine import Engine, SqlEngine, quietly
+from discreet.records.sql_engine import Engine, Snapshot, SqlEngine, quietly
 from discreet.records.sql_text import quoted, text_literal
 from discreet.records.table_source import unique_names
 
@@ -25,11 +26,27 @@ ARROW_SUFFIXES = (".arrow", ".feather", ".ipc")
 TYPES = dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), "integer")
 TYPES |= {f"U{name}": "integer" for name in TYPES}
 TYPES |= {"FLOAT": "float", "DOUBLE": "float", "BOOLEAN": "boolean", "VARCHAR": "text"}
+TYPES |= {"DATE": "date", "TIMESTAMP": "timestamp", "TIMESTAMP WITH TIME ZONE": "timestamp"}
 # Nothing is fetched from anywhere, no extension and no remote file; and no row is written to a temporary file.
 SETTINGS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "temp_directory": ""}
 SETTINGS |= {"python_enable_replacements": "false"}  # no name is that of a variable of the caller
 ROWS = "rows"  # the name of an Arrow file's table
 BUFFER = 2**18  # bytes read ahead in each column of a Parquet file
+
+
+class DuckDBSnapshot(Snapshot):
+    """A connection to DuckDB, within a transaction."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def batches(self, query: str, rows: int) -> Iterator[Any]:
+        """Yield Arrow batches."""
+        yield from self._connection.sql(query).to_arrow_reader(rows)
+
+    def texts(self, query: str) -> Sequence[str]:
+        """Return one row of text."""
+        return [str(cell) for cell in self._connection.execute(query).fetchall()[0]]
 
 
 class DuckDBEngine(SqlEngine):
@@ -39,59 +56,49 @@ class DuckDBEngine(SqlEngine):
     ----------
     kind : str
     relation : str
-    position : str or None
     database : str
         A DuckDB file, which is opened to be read; or ``":memory:"``.
+    view : bool
+        Whether it is a view.
     """
 
     careful = False
-    matches = "regexp_matches({text}, {pattern})"
+    ordered = False
+    microseconds = "epoch_us({cell})"
 
-    def __init__(self, kind: str, relation: str, position: str | None, database: str = ":memory:") -> None:
-        self.kind, self.relation, self.position = kind, relation, position
+    def __init__(self, kind: str, relation: str, database: str = ":memory:", *, view: bool = False) -> None:
+        self.kind, self.relation, self.view = kind, relation, view
         self._database = database
-        with quietly():
-            described = self._answer(f"DESCRIBE SELECT * FROM {relation}")
+        with quietly(), self._connected() as connection:
+            described = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
         self.types = {row[0]: TYPES.get(row[1], "other") for row in described}
-        if self.position == "rowid" and "rowid" in map(str.lower, self.types):
-            self.position = None  # a column of that name hides the place of a row
 
     def _connected(self) -> Any:
         stored = self._database != ":memory:"
         return need("duckdb").connect(self._database, read_only=stored, config=SETTINGS)
 
-    def _answer(self, query: str) -> list[Any]:
-        with self._connected() as connection:
-            found: list[Any] = connection.execute(query).fetchall()
-            return found
-
-    def batches(self, query: str, rows: int) -> Iterator[Any]:
-        """Yield Arrow batches, in the order of the table."""
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """Return a connection that sees one state of the database."""
         with quietly(), self._connected() as connection:
-            yield from connection.sql(query).to_arrow_reader(rows)
+            connection.execute("SET TimeZone = 'UTC'; BEGIN TRANSACTION")
+            yield DuckDBSnapshot(connection)
 
     def schema(self, query: str) -> Any:
         """Return the types of an answer."""
         with quietly(), self._connected() as connection:
             return connection.sql(query).to_arrow_reader(1).schema
 
-    def texts(self, query: str) -> Sequence[str]:
-        """Return one row of text."""
-        with quietly():
-            return [str(cell) for cell in self._answer(query)[0]]
-
 
 class ParquetEngine(DuckDBEngine):
     """Parquet files of one schema, whose names are ``names``."""
 
+    ordered = True
+
     def __init__(self, files: Sequence[str], names: Sequence[str]) -> None:
         self._files = tuple(files)
         listed = "[" + ", ".join(map(text_literal, map(_one_file, files))) + "]"
-        shown = "[" + ", ".join(map(text_literal, files)) + "]"
-        taken = {"filename", "file_row_number"}.intersection(map(str.lower, names))
-        options = "hive_partitioning = false" + ("" if taken else ", file_row_number = true, filename = true")
-        position = None if taken else f"list_position({shown}, filename), file_row_number"
-        super().__init__("Parquet", f"read_parquet({listed}, {options})", position)
+        super().__init__("Parquet", f"read_parquet({listed}, hive_partitioning = false)")
         self.types = {name: self.types[name] for name in names}
 
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
@@ -111,9 +118,11 @@ class ParquetEngine(DuckDBEngine):
 class ArrowEngine(DuckDBEngine):
     """An Arrow file."""
 
+    ordered = True
+
     def __init__(self, file: str) -> None:
         self._file = file
-        super().__init__("Arrow file", ROWS, None)
+        super().__init__("Arrow file", ROWS)
 
     def _dataset(self) -> Any:
         return need("pyarrow.dataset").dataset(self._file, format="ipc")
@@ -245,6 +254,6 @@ def _stored(path: Path, table: str | None) -> DuckDBEngine:
     if table not in places:
         raise ValueError(f"table={table!r}: expected one of the tables of {str(path)!r}: {known}")
     place, name, kind = places[table]
-    position = "rowid" if kind == "BASE TABLE" else None
     relation = ".".join(map(quoted, (catalog, place, name)))
-    return DuckDBEngine(f"DuckDB table {name!r}", relation, position, str(path))
+    view = kind != "BASE TABLE"
+    return DuckDBEngine(f"DuckDB {'view' if view else 'table'} {name!r}", relation, str(path), view=view)

@@ -9,11 +9,10 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from array_api_compat import device, is_array_api_obj
+from array_api_compat import device, is_array_api_obj, is_numpy_array
 from narwhals.exceptions import DuplicateError
-from numpy.typing import NDArray
 
-from discreet.records.array_source import ArraySource, check_array, check_shape
+from discreet.records.array_source import ArraySource, check_array, check_ids, check_shape, unit_cells
 from discreet.records.ball import Ball
 from discreet.records.box import Box
 from discreet.records.dask_source import DaskSource
@@ -25,8 +24,10 @@ from discreet.records.schema import Schema
 from discreet.records.source import Source
 from discreet.records.sql_source import SqlSource
 from discreet.records.sql_table import Table, read_by_database
-from discreet.records.table_cells import plain
-from discreet.records.table_source import NAMES, TableSource, check_type, check_types, unique_names
+from discreet.records.table_cells import NAMES
+from discreet.records.table_cells import unit_cells as series_cells
+from discreet.records.table_source import TableSource, check_type, check_types, unique_names
+from discreet.records.units import UnitCells
 
 __all__ = ["as_records", "stored_names"]
 
@@ -40,6 +41,8 @@ def as_records(
     schema: Schema | None = None,
     unit: Any = None,
     max_rows: int | None = None,
+    unit_type: str | None = None,
+    order: str | None = None,
     missing: str = "drop",
     block_rows: int | None = None,
 ) -> Records:
@@ -58,11 +61,16 @@ def as_records(
         ``schema`` is given. In an array the schema's columns are the array's, in order.
     unit : str, int, array or None
         Whose row it is, where one person has several: the name of a column; for an array the number of a column, or
-        the units themselves, one a row. None when each row stands for itself. Names are whole numbers, text or dates,
-        never floats. What is protected is the name, so different people need different ones; 7, "7" and "007" are one.
+        the units themselves, one a row. None when each row stands for itself. What is protected is the name, so
+        different people need different ones.
     max_rows : int or None
-        With ``unit``: how many rows of one unit contribute, the first in the order of the source. Rows
-        whose unit is missing are left out.
+        With ``unit``: how many rows of one unit count. Which ones follows from that unit's own declared rows, by a public
+        rule (``row_choice``), whatever the source.
+    unit_type : str or None
+        What names the units: "text" (the default; a whole number is its digits) or "integer" ("007" is 7). Rows whose
+        unit is missing, or cannot be read so, are left out. A column of floats is refused.
+    order : str or None
+        A declared column of numbers or dates: of each unit the rows that are first in it count.
     missing : str
         With ``space``: "drop" leaves out a row in which a number is missing or not finite; it still counts in ``rows``.
         "fill" puts the centre of the space in the place of the number. A schema says this for each column.
@@ -77,17 +85,20 @@ def as_records(
     --------
     >>> import numpy as np
     >>> from discreet.records import Ball, as_records
-    >>> records = as_records(np.array([[3.0, 4.0, 1.0], [6.0, 8.0, 1.0]]), space=Ball(9), unit=2, max_rows=1)
+    >>> rows = np.array([[3.0, 4.0], [6.0, 8.0]])
+    >>> records = as_records(rows, space=Ball(9), unit=["ann", "ann"], max_rows=1, order="x0")
     >>> records.reduce(lambda block: block.x.sum(axis=0), 2).tolist()
     [3.0, 4.0]
     """
     if isinstance(data, Records):
-        if any(given is not None for given in (space, schema, unit, max_rows, block_rows)) or missing != "drop":
+        given = (space, schema, unit, max_rows, unit_type, order, block_rows)
+        if any(one is not None for one in given) or missing != "drop":
             raise ValueError("data is Records already, with declarations of its own: leave the other arguments out")
         return data
     if block_rows is None and is_array_api_obj(data) and "cpu" not in str(device(data)).lower():
         block_rows = DEVICE_ROWS
-    return Records(_source(data, Declared.of(space, schema, unit, max_rows, missing, block_rows)))
+    limit = {"max_rows": max_rows, "unit_type": unit_type, "order": order}
+    return Records(_source(data, Declared.of(space, schema, unit, limit, missing, block_rows)))
 
 
 def stored_names(data: str | os.PathLike[str] | Table) -> tuple[str, ...]:
@@ -110,6 +121,8 @@ def _source(data: Any, declared: Declared) -> Source:
         data = check_array(data)
         names, reading = declared.array(data.shape[1])
         ids = _ids(declared.unit, data.shape[0]) if declared.beside else None
+        if ids is None and reading.unit is not None:
+            check_ids(_kind(data))
         return ArraySource(data, names, reading, ids=ids)
     try:
         frame = nw.from_native(data, eager_only=True)
@@ -153,36 +166,42 @@ def _dask_source(data: Any, declared: Declared) -> Source:
     if declared.beside:
         raise ValueError("unit: for a Dask array expected the number of the units' column; write unit=0 for the first")
     names, reading = declared.array(data.shape[1])
+    if reading.unit is not None:
+        check_ids(data.dtype.kind)
     return DaskSource(data, names, reading)
 
 
-def _ids(unit: Any, rows: int) -> NDArray[Any]:
+def _kind(data: Any) -> str:
+    """Return the kind of an array's type, as NumPy writes it."""
+    return str(data.dtype.kind) if is_numpy_array(data) else str(to_host(data[:0, ...]).dtype.kind)
+
+
+def _ids(unit: Any, rows: int) -> UnitCells:
     """Return units that came beside the rows. Nothing is converted: in a list 7 and "07" must stay what they are."""
     if _is_dask(unit):
         raise ValueError("unit: expected units in memory beside an array in memory; write unit.compute()")
-    cells: list[Any] | None = None
-    if isinstance(unit, np.ma.MaskedArray):
-        hidden = np.ma.getmaskarray(unit)  # what a mask covers is missing
-        cells = [None if hide else cell for cell, hide in zip(unit.data, hidden, strict=True)] if unit.ndim == 1 else []
-    elif not is_array_api_obj(unit):
-        cells = _listed(unit)
-    if cells is not None:
-        unit = np.empty(len(cells), dtype=object)
-        for j, cell in enumerate(cells):  # one by one, or NumPy would look into lists and tuples
-            unit[j] = cell
-    found = to_host(unit)
-    if found.shape != (rows,):
+    if isinstance(unit, np.ma.MaskedArray):  # what a mask covers is missing
+        check_ids(unit.dtype.kind)
+        whole, size = unit.dtype.kind in "iu", unit.shape
+        found = UnitCells(unit.data, np.ma.getmaskarray(unit)) if whole else UnitCells(unit.tolist())
+    elif is_array_api_obj(unit):
+        check_ids(_kind(unit))
+        found, size = unit_cells(unit), tuple(unit.shape)
+    else:
+        found = _listed(unit)
+        size = (len(found.cells),)
+    if size != (rows,):
         raise ValueError("unit: expected one unit for each row of data, in an array of one dimension")
     return found
 
 
-def _listed(unit: Any) -> list[Any]:
+def _listed(unit: Any) -> UnitCells:
     arrow = sys.modules.get("pyarrow")
     if arrow is not None and isinstance(unit, arrow.Array):
         unit = arrow.chunked_array([unit])
     try:
         series = nw.from_native(unit, series_only=True)
     except TypeError:
-        return list(unit)
+        return UnitCells(list(unit))
     check_type("unit", series, NAMES)
-    return plain(series)
+    return series_cells(series)

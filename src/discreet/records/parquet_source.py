@@ -1,8 +1,7 @@
 """Rows of Parquet files, streamed: a file is never read whole.
 
 A folder stands for all files ``*.parquet`` below it, in the order of their paths. Each file is read with the types that
-it states itself: nothing is cast to the types of another file, which could fail with a text that shows a value. Only
-the unit must have one type in all files: a name that one file holds as 0.1 and another as a float32 would be two units.
+it states itself: nothing is cast to the types of another file, which could fail with a text that shows a value.
 Columns that are only in the names of folders (``key=value``) are not read.
 """
 
@@ -16,7 +15,6 @@ import narwhals as nw
 
 from discreet.records.optional import need
 from discreet.records.reading import Reading
-from discreet.records.table_cells import arrow_values
 from discreet.records.table_source import FrameSource, check_types, unique_names
 
 __all__ = ["ParquetSource", "parquet_files", "parquet_names"]
@@ -57,14 +55,6 @@ def parquet_names(files: list[Path]) -> list[str]:
         return unique_names(opened.schema_arrow.names)
 
 
-def _names(kind: Any) -> str:
-    """Return the type of a unit's names; text is text and a whole number a whole number, in whatever width."""
-    types, kind = need("pyarrow").types, arrow_values(kind)
-    if types.is_integer(kind):
-        return "integer"
-    return "string" if types.is_large_string(kind) or types.is_string_view(kind) else str(kind)
-
-
 class ParquetSource(FrameSource):
     """Rows of Parquet files.
 
@@ -82,7 +72,6 @@ class ParquetSource(FrameSource):
         super().__init__(reading)
         self._files = files
         self._rows = 0
-        names: list[str] = []  # the unit's types
         for file in files:
             with _open(file) as opened:
                 missing = set(reading.columns) - set(unique_names(opened.schema_arrow.names))
@@ -92,13 +81,6 @@ class ParquetSource(FrameSource):
                     )
                 check_types(nw.from_native(opened.schema_arrow.empty_table(), eager_only=True), reading)
                 self._rows += opened.metadata.num_rows
-                if reading.unit is not None:
-                    names.append(_names(opened.schema_arrow.field(reading.unit).type))
-                    if names[-1] != names[0]:
-                        raise ValueError(
-                            f"the column {reading.unit!r} has the type {names[0]} in one file and {names[-1]} in "
-                            "another: expected one type for the unit, or a person may count twice; convert one of them"
-                        )
 
     def rows(self) -> int:
         """Return how many rows the files say that they have."""
@@ -108,5 +90,5 @@ class ParquetSource(FrameSource):
         table = need("pyarrow").Table
         for file in self._files:
             with _open(file) as opened:
-                for batch in opened.iter_batches(self.reading.slab_rows, columns=list(columns), use_threads=False):
+                for batch in opened.iter_batches(self.declared.slab_rows, columns=list(columns), use_threads=False):
                     yield nw.from_native(table.from_batches([batch]), eager_only=True)

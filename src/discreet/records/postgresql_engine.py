@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 from urllib.parse import quote, urlsplit
 
 from discreet.ledger.address import Address
 from discreet.records.optional import need
-from discreet.records.sql_engine import SqlEngine, quietly
+from discreet.records.sql_engine import Snapshot, SqlEngine, quietly
 from discreet.records.sql_text import quoted, text_literal
 from discreet.records.table_source import unique_names
 
@@ -16,16 +17,12 @@ __all__ = ["PostgreSQLEngine", "database_address", "is_postgresql"]
 
 TYPES = {"int2": "integer", "int4": "integer", "int8": "integer", "float4": "float", "float8": "float"}
 TYPES |= {"bool": "boolean", "text": "text", "varchar": "text", "numeric": "decimal"}
+TYPES |= {"date": "date", "timestamp": "timestamp", "timestamptz": "timestamp"}
 AS_TEXT = ("decimal", "uuid", "bpchar", "enum", "name")
-# A scan starts at the first page and goes on page by page: rows come in one order each time. Text is written and read
-# in one way, whatever the server, the database or the account is used to.
+# Text, numbers and dates are written and read in one way, whatever the server, the database or the account is used to.
 SETTINGS = {
-    "synchronize_seqscans": "off",
-    "max_parallel_workers_per_gather": "0",
-    "enable_indexscan": "off",
-    "enable_indexonlyscan": "off",
-    "enable_bitmapscan": "off",
     "standard_conforming_strings": "on",
+    "TimeZone": "UTC",
     "extra_float_digits": "3",
     "default_transaction_read_only": "on",
 }
@@ -53,6 +50,27 @@ def database_address(url: str) -> Address:
     return address
 
 
+class PostgreSQLSnapshot(Snapshot):
+    """A connection to PostgreSQL, within a transaction that sees one state of the database."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def batches(self, query: str, rows: int) -> Iterator[Any]:
+        """Yield Arrow batches."""
+        with self._connection.cursor() as cursor:
+            cursor.execute(query)
+            for batch in cursor.fetch_record_batch():
+                for start in range(0, batch.num_rows or 1, rows):
+                    yield batch.slice(start, rows)
+
+    def texts(self, query: str) -> Sequence[str]:
+        """Return one row of text."""
+        with self._connection.cursor() as cursor:
+            cursor.execute(query)
+            return [str(cell) for cell in cursor.fetchone()]
+
+
 class PostgreSQLEngine(SqlEngine):
     """One table, by PostgreSQL. A pickle of it leaves the password out, as that of a ledger does.
 
@@ -65,8 +83,9 @@ class PostgreSQLEngine(SqlEngine):
     """
 
     careful = True
+    ordered = False
     fence = " OFFSET 0"
-    matches = "{text} ~ {pattern}"
+    microseconds = "CAST(EXTRACT(EPOCH FROM {cell}) * 1000000 AS BIGINT)"
 
     def __init__(self, url: str, table: str | None) -> None:
         if not isinstance(table, str) or not table or "\0" in table:
@@ -80,9 +99,7 @@ class PostgreSQLEngine(SqlEngine):
             raise ValueError(f"table={table!r}: expected a table that this account may read, and there is none")
         self.types = {row["name"]: TYPES.get(row["kind"], row["kind"]) for row in described}
         unique_names(self.types)
-        # A table and a materialised view have one place for each row; others are read as they come, and so is a table
-        # whose rows are also those of tables that inherit from it.
-        self.position = "ctid" if described[0]["stored"] in ("r", "m") and not described[0]["parent"] else None
+        self.view = described[0]["stored"] not in ("r", "p")  # not a table, nor one in partitions
 
     def __copy__(self) -> Self:
         return self
@@ -116,26 +133,19 @@ class PostgreSQLEngine(SqlEngine):
             cursor.fetchall()
         return connection
 
-    def batches(self, query: str, rows: int) -> Iterator[Any]:
-        """Yield Arrow batches, in the order of the table."""
-        with quietly(), self._connected() as connection, connection.cursor() as cursor:
-            cursor.execute(query)
-            for batch in cursor.fetch_record_batch():
-                for start in range(0, batch.num_rows or 1, rows):
-                    yield batch.slice(start, rows)
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """Return a connection that sees one state of the database."""
+        with quietly(), self._connected() as connection:
+            with connection.cursor() as cursor:
+                cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield PostgreSQLSnapshot(connection)
 
     def schema(self, query: str) -> Any:
         """Return the types of an answer."""
         with quietly(), self._connected() as connection, connection.cursor() as cursor:
             cursor.execute(query)
             return cursor.fetch_record_batch().schema
-        raise AssertionError  # the type checker does not know that errors are not swallowed
-
-    def texts(self, query: str) -> Sequence[str]:
-        """Return one row of text."""
-        with quietly(), self._connected() as connection, connection.cursor() as cursor:
-            cursor.execute(query)
-            return [str(cell) for cell in cursor.fetchone()]
         raise AssertionError  # the type checker does not know that errors are not swallowed
 
     def number(self, name: str) -> str:
@@ -166,7 +176,7 @@ def _found(connection: Any, table: str) -> tuple[str, list[dict[str, Any]]]:
 def _described(connection: Any, name: str) -> list[dict[str, Any]]:
     query = (
         "SELECT a.attname::text AS name, CASE WHEN t.typtype = 'e' THEN 'enum' ELSE t.typname::text END AS kind, "
-        "c.relkind::text AS stored, c.relhassubclass AS parent "
+        "c.relkind::text AS stored "
         "FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid "
         f"JOIN pg_type t ON t.oid = a.atttypid WHERE a.attrelid = to_regclass({text_literal(name)}) "
         "AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"

@@ -9,8 +9,9 @@ leaves neighbours neighbours (``conditions``).
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,8 @@ from discreet.records.block import Block
 from discreet.records.box import Box
 from discreet.records.columns import Category
 from discreet.records.conditions import Condition
-from discreet.records.schema import Schema
+from discreet.records.row_choice import DeclaredRows
+from discreet.records.schema import Schema, Unit
 from discreet.records.space import on_device
 
 __all__ = ["RawBlock", "Reading", "Slab"]
@@ -36,7 +38,7 @@ class Slab(NamedTuple):
     Attributes
     ----------
     numbers : array of shape (n, d)
-        NaN where a cell holds no number.
+        NaN where a cell holds no number, or no date.
     labels : sequence of k columns
         The cells of the columns of categories.
     """
@@ -53,7 +55,7 @@ class RawBlock(NamedTuple):
     numbers : array of shape (n, d)
         NaN where a cell holds no number.
     codes : array of shape (n, k)
-        Of the categories, −1 where the row is dropped.
+        Of the categories, −1 where one is missing.
     keep : array of shape (n,) or None
         Which rows are within the limit of their unit; None for all.
     """
@@ -71,53 +73,71 @@ class Reading:
     ----------
     numbers : tuple of str
         The numeric columns.
-    space : Box, Ball or None
-        Their space, with one bound a column; None where there are no numeric columns.
+    bounds : Box, Ball or None
+        Where their cells lie, with one bound a column; None where there are no numeric columns.
     fills : tuple of float
-        For each numeric column the value to fill, NaN where a missing value drops the row.
+        For each numeric column the cell to fill, NaN where a missing one drops the row.
+    scales : tuple of str
+        For each numeric column "linear", "log" or "date" (``columns``).
     labels : tuple of str
         The columns of categories.
     categories : tuple of Category
         What they hold.
-    unit : str or None
-        The column that says whose row it is.
-    max_rows : int
-        How many rows of a unit contribute; 1 where the row is the unit.
+    unit : Unit or None
+        Whose row it is, and how many rows of one unit contribute; None where the row is the unit.
     block_rows : int
         The largest block.
     condition : Condition or None
-        What must hold for a row to contribute. It is judged last, on the filled and clipped values: a row that lacks a
+        What must hold for a row to contribute. It is judged last, on the filled and clipped cells: a row that lacks a
         value in one of its columns is dropped, or filled, as the column says, and a row counts against the limit of its
         unit whether the condition holds or not.
     """
 
     numbers: tuple[str, ...]
-    space: Box | Ball | None
+    bounds: Box | Ball | None
     fills: tuple[float, ...]
+    scales: tuple[str, ...]
     labels: tuple[str, ...]
     categories: tuple[Category, ...]
-    unit: str | None
-    max_rows: int
+    unit: Unit | None
     block_rows: int
     condition: Condition | None = None
 
     @classmethod
-    def of_schema(cls, schema: Schema, unit: str | None, max_rows: int, block_rows: int) -> Reading:
+    def of_schema(cls, schema: Schema, unit: Unit | None, block_rows: int) -> Reading:
         """Return the reading of a schema's columns."""
         numbers, categories = schema.numbers, schema.categories
-        fills = tuple(math.nan if column.fill is None else column.fill for column in numbers.values())
+        fills = tuple(column.filled_with for column in numbers.values())
+        scales = tuple(column.scale for column in numbers.values())
+        ends = [column.ends for column in numbers.values()]
+        bounds = Box([low for low, _ in ends], [high for _, high in ends]) if ends else None
         labels, kinds = tuple(categories), tuple(categories.values())
-        return cls(tuple(numbers), schema.space, fills, labels, kinds, unit, max_rows, block_rows)
+        return cls(tuple(numbers), bounds, fills, scales, labels, kinds, unit, block_rows)
 
     @classmethod
     def of_space(
-        cls, space: Box | Ball, names: Sequence[str], missing: str, unit: str | None, max_rows: int, block_rows: int
+        cls, space: Box | Ball, names: Sequence[str], missing: str, unit: Unit | None, block_rows: int
     ) -> Reading:
         """Return the reading of numeric columns in a space; missing values are filled with its centre."""
         space = space.for_columns(len(names))
         center = space.center
         fills = center if missing == "fill" and isinstance(center, tuple) else (math.nan,) * len(names)
-        return cls(tuple(names), space, fills, (), (), unit, max_rows, block_rows)
+        return cls(tuple(names), space, fills, ("linear",) * len(names), (), (), unit, block_rows)
+
+    @cached_property
+    def space(self) -> Box | Ball | None:
+        """Where the values lie that queries see."""
+        if "log" not in self.scales or not isinstance(self.bounds, Box):
+            return self.bounds
+        low, high = np.array(self.bounds.low), np.array(self.bounds.high)
+        logs = np.array(self.scales) == "log"
+        ends = (np.where(logs, np.log(np.where(logs, end, 1.0)), end) for end in (low, high))
+        return Box(*ends)
+
+    @property
+    def max_rows(self) -> int:
+        """How many rows of a unit contribute; 1 where the row is the unit."""
+        return 1 if self.unit is None else self.unit.max_rows
 
     def only(self, names: Collection[str]) -> Reading:
         """Return the reading of some of the columns, as they are declared, so that gaps in others drop no row.
@@ -125,7 +145,7 @@ class Reading:
         A ball is one bound for all of its columns: with one, all of them are read. The columns of the condition are
         read too, after those that were named.
         """
-        if isinstance(self.space, Ball):
+        if isinstance(self.bounds, Ball):
             names = {*names, *self.numbers}
         beside = frozenset() if self.condition is None else self.condition.columns.difference(names)
 
@@ -133,22 +153,23 @@ class Reading:
             return [at for wanted in (names, beside) for at, name in enumerate(known) if name in wanted]
 
         kept, labels = places(self.numbers), places(self.labels)
-        space = self.space
-        if isinstance(space, Box):
-            low, high = (np.asarray(end)[kept] for end in (space.low, space.high))
-            space = Box(low, high) if kept else None
+        bounds = self.bounds
+        if isinstance(bounds, Box):
+            low, high = (np.asarray(end)[kept] for end in (bounds.low, bounds.high))
+            bounds = Box(low, high) if kept else None
         return replace(
             self,
             numbers=tuple(self.numbers[place] for place in kept),
-            space=space,
+            bounds=bounds,
             fills=tuple(self.fills[place] for place in kept),
+            scales=tuple(self.scales[place] for place in kept),
             labels=tuple(self.labels[place] for place in labels),
             categories=tuple(self.categories[place] for place in labels),
         )
 
     def filled(self) -> Reading:
         """Return the reading in which every gap is filled, with the centre or the first category: no row is dropped."""
-        centers = () if self.space is None else self.space.for_columns(len(self.numbers)).center
+        centers = () if self.bounds is None else self.bounds.for_columns(len(self.numbers)).center
         fills = tuple(np.where(np.isnan(self.fills), centers, self.fills).tolist()) if self.fills else ()
         categories = tuple(
             Category(one.values, missing="fill", fill=one.values[0]) if one.fill is None else one
@@ -163,7 +184,7 @@ class Reading:
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that is read, the unit's last."""
-        return self.numbers + self.labels + (() if self.unit is None else (self.unit,))
+        return self.numbers + self.labels + (() if self.unit is None else (self.unit.column,))
 
     @property
     def complete(self) -> bool:
@@ -177,12 +198,40 @@ class Reading:
         return self.block_rows * max(1, SLAB_CELLS // (self.block_rows * len(self.columns)))
 
     def codes(self, slab: Slab) -> NDArray[np.int64]:
-        """Return the categories' codes, filled; −1 where the row is dropped."""
+        """Return the categories' codes, −1 where one is missing."""
         codes = np.empty((slab.numbers.shape[0], len(self.categories)), dtype=np.int64)
         for j, (category, cells) in enumerate(zip(self.categories, slab.labels, strict=True)):
-            found = category.encode(cells)
-            codes[:, j] = np.where(found < 0, category.fill_code, found)
+            codes[:, j] = category.encode(cells)
         return codes
+
+    @property
+    def order(self) -> int | None:
+        """The place of the numeric column in whose order a unit's rows come first."""
+        return None if self.unit is None or self.unit.order is None else self.numbers.index(self.unit.order)
+
+    def take(self, slab: Slab, places: NDArray[np.int64]) -> DeclaredRows:
+        """Return some rows of a slab as they are declared."""
+        xp = array_namespace(slab.numbers)
+        chosen = xp.take(slab.numbers, xp.asarray(places, device=device(slab.numbers)), axis=0)
+        numbers = to_host(chosen).astype(np.float64)
+        labels = [[cells[place] for place in places.tolist()] for cells in slab.labels]
+        return DeclaredRows(numbers, self.codes(Slab(numbers, labels)))
+
+    def cut(self, slab: Slab, keep: NDArray[np.bool_] | None) -> Iterator[RawBlock]:
+        """Yield the rows of a slab in blocks; ``keep`` begins with its rows."""
+        return self._cut(RawBlock(slab.numbers, self.codes(slab), keep))
+
+    def cut_declared(self, rows: DeclaredRows, declared: Reading) -> Iterator[RawBlock]:
+        """Yield rows that were read as all that is declared, in blocks of the columns of this reading."""
+        numbers = [declared.numbers.index(name) for name in self.numbers]
+        labels = [declared.labels.index(name) for name in self.labels]
+        return self._cut(RawBlock(rows.numbers[:, numbers], rows.codes[:, labels], None))
+
+    def _cut(self, raw: RawBlock) -> Iterator[RawBlock]:
+        numbers, codes, keep = raw
+        for start in range(0, len(codes), self.block_rows):
+            stop = min(start + self.block_rows, len(codes))
+            yield RawBlock(numbers[start:stop, :], codes[start:stop], None if keep is None else keep[start:stop])
 
     @np.errstate(all="ignore")
     def block(self, raw: RawBlock) -> Block:
@@ -190,6 +239,10 @@ class Reading:
         numbers, codes, keep = raw
         xp = array_namespace(numbers)
         x = xp.astype(numbers, xp.float64, copy=False)
+        if self.categories:
+            codes = np.where(codes < 0, [category.fill_code for category in self.categories], codes)
+        if "date" in self.scales:
+            x = xp.where(on_device(tuple(scale == "date" for scale in self.scales), x) > 0.0, xp.floor(x), x)
         finite = xp.isfinite(x)
         kept = (codes >= 0).all(axis=1) if keep is None else keep & (codes >= 0).all(axis=1)
         if not bool(xp.all(finite)):
@@ -202,12 +255,21 @@ class Reading:
         if not kept.all():
             rows = xp.asarray(np.flatnonzero(kept), device=device(x))
             x, labels = xp.take(x, rows, axis=0), xp.take(labels, rows, axis=0)
-        x = x if self.space is None else self.space.clip(x)
+        x = x if self.bounds is None else self.bounds.clip(x)
         if self.condition is not None:
             held = to_host(self.condition.holds(x, labels, self.numbers, self.labels))
             rows = xp.asarray(np.flatnonzero(held), device=device(x))
             x, labels = xp.take(x, rows, axis=0), xp.take(labels, rows, axis=0)
-        return Block(x, labels)
+        return Block(self._values(x), labels)
+
+    def _values(self, x: Any) -> Any:
+        """Return clipped cells as the values that queries see."""
+        if "log" not in self.scales:
+            return x
+        xp = array_namespace(x)
+        logs = on_device(tuple(scale == "log" for scale in self.scales), x) > 0.0
+        found = xp.where(logs, xp.log(xp.where(logs, x, xp.ones_like(x))), x)
+        return found if self.space is None else self.space.clip(found)  # a logarithm may be off by a last digit
 
 
 def to_host(x: Any) -> NDArray[Any]:

@@ -15,6 +15,7 @@ from discreet.records.block import Block
 from discreet.records.box import Box
 from discreet.records.conditions import Condition
 from discreet.records.reading import Reading
+from discreet.records.schema import Unit
 from discreet.records.source import Contributions, Kernel, Source
 from discreet.records.summation import float_error
 
@@ -82,8 +83,13 @@ class Records:
         return self._source.units()
 
     @property
-    def unit(self) -> str | None:
-        """The column that says whose row it is; None where each row stands for itself."""
+    def scales(self) -> tuple[str, ...]:
+        """For each numeric column "linear", "log" or "date": what a block's ``x`` holds (``columns``)."""
+        return self._reading.scales
+
+    @property
+    def unit(self) -> Unit | None:
+        """Whose privacy is protected, and which rows of one unit count; None where each row stands for itself."""
         return self._reading.unit
 
     @property
@@ -114,8 +120,8 @@ class Records:
     def only(self, names: Collection[str]) -> Records:
         """Return the same rows, of which only some columns are read: a gap in another drops no row.
 
-        Which rows of a unit count does not depend on the columns: the first ones, whatever they hold. The columns of
-        a condition stay, after the others.
+        Which rows of a unit count does not depend on the columns that are read: it follows from all that are declared.
+        The columns of a condition stay, after the others.
 
         >>> import numpy as np
         >>> from discreet.records import Box, as_records
@@ -134,8 +140,8 @@ class Records:
         The condition looks at one row alone, so neighbours stay neighbours: one row still changes a sum by its own
         contribution at most. It is judged on the values as they are declared: clipped, and filled where something is
         missing. A row that lacks a value in one of the condition's columns is dropped where the column says so. The
-        limit on the rows of a unit comes first: it is the first ``max_rows`` rows of a unit that the condition chooses
-        from. How many rows are left is private under every neighbour relation.
+        limit on the rows of a unit comes first: the condition chooses among the ``max_rows`` rows of a unit that count.
+        How many rows are left is private under every neighbour relation.
 
         Parameters
         ----------
@@ -204,7 +210,10 @@ class Records:
         return self._source.reduce(kernel, integer("size", size, least=1), each)
 
     def gather(self, kernel: Kernel, width: int) -> NDArray[np.float64]:
-        """Return what ``kernel`` makes of each row that contributes, in their order; as long as the data.
+        """Return what ``kernel`` makes of each row that contributes, sorted; as long as the data.
+
+        Sorted, so that no order in which rows arrive is in it: a view or a cluster may give another one for everybody
+        when one person is added.
 
         Parameters
         ----------
@@ -219,7 +228,8 @@ class Records:
         array of shape (rows, width)
             float64. Private: nothing of it must leave but through the door.
         """
-        return self._source.gather(kernel, integer("width", width, least=1))
+        found = self._source.gather(kernel, integer("width", width, least=1))
+        return found[np.lexsort(found.T[::-1])]
 
     def __repr__(self) -> str:
         parts = [self.kind]
@@ -228,7 +238,7 @@ class Records:
         if self.category_columns:
             parts.append(f"categories={dict(zip(self.category_columns, self.categories, strict=True))!r}")
         if self.unit is not None:
-            parts.append(f"unit={self.unit!r}, max_rows={self.max_rows}")
+            parts.append(f"unit={self.unit.column!r}, max_rows={self.max_rows}")
         if self.condition is not None:
             parts.append(f"where={str(self.condition)!r}")
         return f"Records({', '.join(parts)})"

@@ -7,14 +7,75 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.arguments import integer, iterable, shown
+from discreet.arguments import choice, integer, iterable, shown
 from discreet.records import toml
-from discreet.records.box import Box
-from discreet.records.columns import Category, Column, Number
+from discreet.records.columns import Category, Column, Date, Number, Numeric
+from discreet.records.units import UNIT_TYPES
 
-__all__ = ["Schema", "checked_unit"]
+__all__ = ["Schema", "Unit"]
 
 WRITE = "write for example Schema({'age': Number(0, 120), 'sex': Category(['female', 'male'])})"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Whose privacy is protected where a person may have several rows, and which of them count.
+
+    Attributes
+    ----------
+    column : str
+        The column that says whose row it is.
+    max_rows : int
+        How many rows of one unit count (``row_choice``).
+    unit_type : str
+        The type of the column, "text" or "integer": equality of units is equality of that type (``units``).
+    order : str or None
+        A numeric column: the rows that are first in it count. None: any, by a public hash.
+    """
+
+    column: str
+    max_rows: int
+    unit_type: str = "text"
+    order: str | None = None
+
+    @classmethod
+    def declared(
+        cls,
+        column: str | None,
+        max_rows: Any,
+        unit_type: Any = None,
+        order: Any = None,
+        *,
+        numbers: Iterable[str] | None = None,
+    ) -> Unit | None:
+        """Return the unit that arguments declare, None where each row stands for itself.
+
+        Parameters
+        ----------
+        column, max_rows, unit_type, order
+            As in the class; ``unit_type`` is "text" where it is None.
+        numbers : iterable of str, optional
+            The numeric columns, of which ``order`` must be one.
+        """
+        if column is None:
+            for name, value in (("max_rows", max_rows), ("unit_type", unit_type), ("order", order)):
+                if value is not None:
+                    raise ValueError(
+                        f"{name}={shown(value)} without a unit: write unit='patient_id' too, or leave it out"
+                    )
+            return None
+        if max_rows is None:
+            raise ValueError(
+                "max_rows=None: expected how many rows of one unit contribute; write for example max_rows=10 (the "
+                "noise grows with it)"
+            )
+        unit_type = "text" if unit_type is None else choice("unit_type", unit_type, UNIT_TYPES)
+        if order is not None and numbers is not None and order not in (known := tuple(numbers)):
+            raise ValueError(
+                f"order={shown(order)}: expected a declared column of numbers or dates, one of "
+                f"{', '.join(map(repr, known)) or 'which there is none'}; the rows that are first in it count"
+            )
+        return cls(column, integer("max_rows", max_rows, least=1), unit_type, order)
 
 
 @dataclass(frozen=True, init=False)
@@ -26,13 +87,20 @@ class Schema:
 
     Parameters
     ----------
-    columns : mapping of str to Number or Category
+    columns : mapping of str to Number, Date or Category
         The columns to read; kept as a tuple of pairs.
     unit : str or None
         The column that says whose row it is, where one person has several; None when each row stands for itself. It
         is not one of ``columns``.
     max_rows : int or None
-        How many rows of one unit contribute: the first ones in the order of the source.
+        How many rows of one unit count. Which ones follows from that unit's own declared rows, by a public rule
+        (``row_choice``): never from the order in which rows arrive, and never from other people.
+    unit_type : str or None
+        What the unit's column holds: "text" (the default; 7 is read as "7") or "integer" ("007" is 7). Rows whose unit
+        is missing, or cannot be read so, are left out.
+    order : str or None
+        A column of numbers or dates: of each unit the rows that are first in it count ("first visits"), those that lack
+        it last. None: no row is preferred.
 
     Examples
     --------
@@ -40,6 +108,7 @@ class Schema:
     >>> print(schema.to_toml())
     unit = "person"
     max_rows = 3
+    unit_type = "text"
     <BLANKLINE>
     [columns.age]
     low = 17.0
@@ -57,12 +126,16 @@ class Schema:
     columns: tuple[tuple[str, Column], ...]
     unit: str | None
     max_rows: int | None
+    unit_type: str | None
+    order: str | None
 
     def __init__(
         self,
         columns: Mapping[str, Column] | Iterable[tuple[str, Column]] | None = None,
         unit: str | None = None,
         max_rows: int | None = None,
+        unit_type: str | None = None,
+        order: str | None = None,
     ) -> None:
         given: Any = columns.items() if isinstance(columns, Mapping) else columns
         if isinstance(given, str) or not iterable(given):
@@ -74,8 +147,8 @@ class Schema:
         for name, column in pairs:
             if not isinstance(name, str) or not name:
                 raise ValueError(f"columns: the name {name!r} is not text; {WRITE}")
-            if not isinstance(column, Number | Category):
-                raise ValueError(f"columns[{name!r}]={column!r}: expected a Number or a Category; {WRITE}")
+            if not isinstance(column, Number | Date | Category):
+                raise ValueError(f"columns[{name!r}]={column!r}: expected a Number, a Date or a Category; {WRITE}")
             if name in seen:
                 raise ValueError(f"columns: {name!r} is there twice; expected each name once")
             seen.add(name)
@@ -84,8 +157,11 @@ class Schema:
         if unit in seen:
             raise ValueError(f"unit={shown(unit)} is also one of the columns: leave it out of them")
         object.__setattr__(self, "columns", pairs)
+        whose = Unit.declared(unit, max_rows, unit_type, order, numbers=self.numbers)
         object.__setattr__(self, "unit", unit)
-        object.__setattr__(self, "max_rows", checked_unit(unit, max_rows))
+        object.__setattr__(self, "max_rows", None if whose is None else whose.max_rows)
+        object.__setattr__(self, "unit_type", None if whose is None else whose.unit_type)
+        object.__setattr__(self, "order", order)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -93,20 +169,14 @@ class Schema:
         return tuple(name for name, _ in self.columns)
 
     @property
-    def numbers(self) -> dict[str, Number]:
-        """The numeric columns, in order."""
-        return {name: column for name, column in self.columns if isinstance(column, Number)}
+    def numbers(self) -> dict[str, Numeric]:
+        """The numeric columns, of numbers and dates, in order."""
+        return {name: column for name, column in self.columns if not isinstance(column, Category)}
 
     @property
     def categories(self) -> dict[str, Category]:
         """The columns of categories, in order."""
         return {name: column for name, column in self.columns if isinstance(column, Category)}
-
-    @property
-    def space(self) -> Box | None:
-        """The box of the numeric columns; None where there are none."""
-        numbers = self.numbers.values()
-        return Box([c.low for c in numbers], [c.high for c in numbers]) if numbers else None
 
     def __getitem__(self, name: str) -> Column:
         for found, column in self.columns:
@@ -116,7 +186,8 @@ class Schema:
 
     def to_toml(self) -> str:
         """Return the schema as TOML text."""
-        return toml.write(self.unit, self.max_rows, self.columns)
+        whose = {name: getattr(self, name) for name in ("unit", "max_rows", "unit_type", "order")}
+        return toml.write(whose, self.columns)
 
     @classmethod
     def from_toml(cls, source: str | Path) -> Self:
@@ -133,16 +204,3 @@ class Schema:
             text = Path(source).read_text(encoding="utf-8")
         return cls(**toml.read(text))
 
-
-def checked_unit(unit: object, max_rows: Any) -> int | None:
-    """Return ``max_rows`` if it goes with ``unit``: both or neither."""
-    if unit is None:
-        if max_rows is not None:
-            raise ValueError(f"max_rows={shown(max_rows)} without a unit: write unit='patient_id' too, or leave it out")
-        return None
-    if max_rows is None:
-        raise ValueError(
-            "max_rows=None: expected how many rows of one unit contribute; write for example max_rows=10 (the noise "
-            "grows with it)"
-        )
-    return integer("max_rows", max_rows, least=1)

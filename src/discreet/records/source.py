@@ -1,15 +1,14 @@
 """What a source of rows is, and the loop that all sources on one machine share.
 
-A source gives its rows again each time it is asked, in the same order: blocks, or the sum of a kernel over them. What a
-kernel does goes on behind ``numpy.errstate``, so that an overflow in some row makes no warning.
+A source gives its rows again each time it is asked: blocks, or the sum of a kernel over them. What a kernel does goes on
+behind ``numpy.errstate``, so that an overflow in some row makes no warning.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -18,10 +17,11 @@ from numpy.typing import NDArray
 from discreet.records.block import Block
 from discreet.records.parallel import in_order
 from discreet.records.reading import RawBlock, Reading, Slab, to_host
+from discreet.records.row_choice import DeclaredRows, rows_that_count
 from discreet.records.summation import CompensatedSum
-from discreet.records.units import Tally
+from discreet.records.units import UnitCells, Units
 
-__all__ = ["Contributions", "Kernel", "LocalSource", "Pair", "Source"]
+__all__ = ["Contributions", "Kernel", "LocalSource", "Pair", "Source", "summed"]
 
 Array = NDArray[np.float64]
 Kernel: TypeAlias = Callable[[Block], Any]
@@ -66,55 +66,79 @@ class Source(Protocol):
 
 
 class LocalSource(ABC):
-    """Rows that this process reads, slab by slab.
+    """Rows that this process reads, slab by slab, in the same order each time.
+
+    Which rows of a unit count is decided once, by all that is declared, whatever a view of the source reads later.
 
     Parameters
     ----------
-    reading : Reading
-        What is declared.
-    start : mapping or None
-        For a partition: the rows that its units have in earlier partitions.
+    declared : Reading
+        All that is declared.
+    left_out : set of str, optional
+        For a partition: units whose rows are left out, since others have chosen among them already.
     """
 
     kind: str
 
-    def __init__(self, reading: Reading, start: Mapping[Hashable, int] | None = None) -> None:
-        self.reading = reading
-        self._start = start
+    def __init__(self, declared: Reading, left_out: Collection[str] = ()) -> None:
+        self.declared = declared
+        self.reading = declared
+        self.left_out = left_out
+        self._decided: list[tuple[NDArray[np.bool_], int]] = []  # one list for all views of the source
 
     @abstractmethod
     def rows(self) -> int:
         """Return how many rows there are."""
 
     @abstractmethod
-    def slabs(self) -> Iterator[Slab]:
-        """Yield raw rows."""
+    def slabs(self, reading: Reading) -> Iterator[Slab]:
+        """Yield raw rows, of the columns of a reading."""
 
     @abstractmethod
-    def unit_cells(self) -> Iterator[Iterable[Any]]:
+    def unit_cells(self) -> Iterator[UnitCells]:
         """Yield the unit's column, in pieces of any length."""
 
-    @cached_property
+    @property
     def _kept(self) -> tuple[NDArray[np.bool_], int]:
-        # One pass over the unit's column, once. The list is as long as the data, one byte a row.
-        tally = Tally(self.reading.max_rows, self._start)
-        pieces = [tally.keep(cells) for cells in self.unit_cells()]
-        return np.concatenate([np.zeros(0, dtype=np.bool_), *pieces]), len(tally.counts)
+        """Which rows are within the limit of their unit, one byte a row, and how many units there are."""
+        if not self._decided:
+            self._decided.append(self._decide())
+        return self._decided[0]
+
+    def _decide(self) -> tuple[NDArray[np.bool_], int]:
+        assert self.declared.unit is not None
+        units = Units(self.declared.unit.unit_type)
+        codes = units.add(self.unit_cells())
+        if self.left_out:
+            out = units.find(UnitCells(list(self.left_out)))
+            codes[np.isin(codes, out[out >= 0])] = -1
+        kept = rows_that_count(
+            codes, len(units), self.declared.max_rows, self.declared_rows, units.names, self.declared.order
+        )
+        return kept, len(units)
+
+    def declared_rows(self, places: NDArray[np.int64]) -> DeclaredRows:
+        """Return all declared columns of some rows, at ascending places."""
+        first, found = 0, []
+        for slab in self.slabs(self.declared):
+            size = slab.numbers.shape[0]
+            start, stop = np.searchsorted(places, [first, first + size])
+            if start < stop:
+                found.append(self.declared.take(slab, places[start:stop] - first))
+            first += size
+        return DeclaredRows.joined(found)
 
     def units(self) -> int | None:
         """Return how many units there are."""
         return None if self.reading.unit is None else self._kept[1]
 
     def _raw(self) -> Iterator[RawBlock]:
-        step, first = self.reading.block_rows, 0
+        first = 0
         kept = None if self.reading.unit is None else self._kept[0]
-        for slab in self.slabs():
-            codes = self.reading.codes(slab)
-            for start in range(0, len(codes), step):
-                stop = min(start + step, len(codes))
-                keep = None if kept is None else kept[first + start : first + stop]
-                yield RawBlock(slab.numbers[start:stop, :], codes[start:stop], keep)
-            first += len(codes)
+        for slab in self.slabs(self.reading):
+            for raw in self.reading.cut(slab, None if kept is None else kept[first:]):
+                yield raw
+                first += len(raw.codes)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows that contribute. Blocks without any are left out."""
@@ -122,25 +146,30 @@ class LocalSource(ABC):
 
     def partial(self, kernel: Kernel, size: int) -> Pair:
         """Return the sum of ``kernel`` over all blocks, with its compensation, on this thread alone."""
-        return self._total(map(_Summed(self.reading, kernel, size), self._raw()), size)
+        return summed(self.reading, kernel, size, self._raw())
 
     def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> Array:
         """Return the sum of ``kernel`` over all blocks, on all cores: a thread clips and sums its own."""
-        return self._total(in_order(_Summed(self.reading, kernel, size), self._raw()), size)[0]
+        return _total(in_order(_Summed(self.reading, kernel, size), self._raw()), size)[0]
 
     def gather(self, kernel: Kernel, width: int) -> Array:
         """Return what ``kernel`` makes of each row that contributes, in their order, on all cores."""
         pieces = in_order(_Gathered(self.reading, kernel, width), self._raw())
         return np.concatenate([np.empty((0, width)), *pieces])
 
-    @staticmethod
-    def _total(sums: Iterable[Array | None], size: int) -> Pair:
-        total = CompensatedSum(size)
-        for found in sums:
-            if found is not None:
-                with np.errstate(all="ignore"):
-                    total.add(found)
-        return total.pair
+
+def summed(reading: Reading, kernel: Kernel, size: int, blocks: Iterable[RawBlock]) -> Pair:
+    """Return the sum of ``kernel`` over some blocks, with its compensation, on this thread alone."""
+    return _total(map(_Summed(reading, kernel, size), blocks), size)
+
+
+def _total(sums: Iterable[Array | None], size: int) -> Pair:
+    total = CompensatedSum(size)
+    for found in sums:
+        if found is not None:
+            with np.errstate(all="ignore"):
+                total.add(found)
+    return total.pair
 
 
 @dataclass(frozen=True)

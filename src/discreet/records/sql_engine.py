@@ -1,7 +1,8 @@
 """What reads a table outside of memory, and what a database must be able to do, so that its rows can be summed there.
 
 An engine knows one table: its columns and their types, which are public, and how to ask for rows and for numbers. It
-opens a connection for each question and closes it, so that it can be pickled and used from any thread. Errors of a
+opens a connection for each question and closes it, so that it can be pickled and used from any thread. A question that
+needs the table twice (who has too many rows, and then the rows) sees one state of it: a ``Snapshot``. Errors of a
 database may show a cell; once the table is open they are replaced by one that does not.
 """
 
@@ -9,11 +10,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from discreet.records.sql_text import quoted
 
-__all__ = ["Engine", "SqlEngine", "quietly"]
+__all__ = ["Engine", "Snapshot", "SqlEngine", "quietly"]
 
 
 class quietly:  # noqa: N801
@@ -47,11 +49,15 @@ class Engine(ABC):
     kind : str
         What it is, in words; without a password.
     types : mapping of str to str
-        For each column, in order: ``"integer"``, ``"float"``, ``"boolean"``, ``"text"``, or anything else.
+        For each column, in order: ``"integer"``, ``"float"``, ``"boolean"``, ``"text"``, ``"date"``, ``"timestamp"``,
+        or anything else.
+    ordered : bool
+        Whether rows come in the same order each time, as those of a file do and those of a database may not.
     """
 
     kind: str
     types: Mapping[str, str]
+    ordered: bool = True
 
     @abstractmethod
     def rows(self) -> int:
@@ -64,6 +70,18 @@ class Engine(ABC):
     @abstractmethod
     def empty(self, names: Sequence[str], numbers: Collection[str]) -> Any:
         """Return what ``stream`` yields as an Arrow table without rows, for its types."""
+
+
+class Snapshot(ABC):
+    """One state of a database, for several questions, one after the other."""
+
+    @abstractmethod
+    def batches(self, query: str, rows: int) -> Iterator[Any]:
+        """Yield the answer as Arrow batches of at most about so many rows."""
+
+    @abstractmethod
+    def texts(self, query: str) -> Sequence[str]:
+        """Return the one row of an answer that consists of text."""
 
 
 class SqlEngine(Engine):
@@ -75,28 +93,24 @@ class SqlEngine(Engine):
         Whether an underflow is an error (``sql_text``).
     relation : str
         What stands after FROM.
-    position : str or None
-        What a table's rows are ordered by when it is read, for ORDER BY; None where that has no name.
     fence : str
         What keeps a subquery from being written into the next one, where its expressions would be computed once for
         each place that they stand in.
-    matches : str
-        The operator or function for regular expressions, with ``{text}`` and ``{pattern}``.
+    microseconds : str
+        A timestamp, ``{cell}``, as microseconds since 1970-01-01 in UTC.
+    view : bool
+        Whether the rows are made by a query, which may put other people into them.
     """
 
     careful: bool
     relation: str
-    position: str | None
     fence: str = ""
-    matches: str
+    microseconds: str
+    view: bool = False
 
     @abstractmethod
-    def batches(self, query: str, rows: int) -> Iterator[Any]:
-        """Yield the answer as Arrow batches of at most about so many rows, in order."""
-
-    @abstractmethod
-    def texts(self, query: str) -> Sequence[str]:
-        """Return the one row of an answer that consists of text."""
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """Return a connection that sees one state of the database; errors on it show no row."""
 
     @abstractmethod
     def schema(self, query: str) -> Any:
@@ -104,17 +118,21 @@ class SqlEngine(Engine):
 
     def rows(self) -> int:
         """Return how many rows there are."""
-        return int(self.texts(f"SELECT CAST(COUNT(*) AS VARCHAR) FROM {self.relation}")[0])
+        with self.snapshot() as state:
+            return int(state.texts(f"SELECT CAST(COUNT(*) AS VARCHAR) FROM {self.relation}")[0])
+        raise AssertionError  # the type checker does not know that errors are not swallowed
 
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
-        """Yield some of the columns as Arrow batches of at most about so many rows, in the order of the table."""
-        return self.batches(self._select(names, numbers), rows)
+        """Yield some of the columns as Arrow batches of at most about so many rows."""
+        with self.snapshot() as state:
+            yield from state.batches(self.select(names, numbers), rows)
 
     def empty(self, names: Sequence[str], numbers: Collection[str]) -> Any:
         """Return what ``stream`` yields as an Arrow table without rows, for its types."""
-        return self.schema(f"{self._select(names, numbers)} LIMIT 0").empty_table()
+        return self.schema(f"{self.select(names, numbers)} LIMIT 0").empty_table()
 
-    def _select(self, names: Sequence[str], numbers: Collection[str]) -> str:
+    def select(self, names: Sequence[str], numbers: Collection[str]) -> str:
+        """Return a query for some of the columns."""
         read = [f"{self.number(name) if name in numbers else self.label(name)} AS {quoted(name)}" for name in names]
         return f"SELECT {', '.join(read)} FROM {self.relation}"
 

@@ -1,9 +1,15 @@
-"""Rows of a table outside of memory: streamed in Arrow batches, and summed in the database where that can be done."""
+"""Rows of a table outside of memory: streamed in Arrow batches, and summed in the database where that can be done.
+
+A database gives its rows in whatever order it likes, another one each time. So nothing here goes by places. A question
+sees one snapshot of the table, in which it is first found out which units have more than ``max_rows`` rows; the rows of
+all others stream by as they are, those of these units are read with all that is declared, and ``row_choice`` says
+which of them count. Files have an order, and are read as ``LocalSource`` reads.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -13,40 +19,41 @@ from numpy.typing import NDArray
 
 from discreet.records.optional import need
 from discreet.records.reading import RawBlock, Reading
-from discreet.records.source import Contributions, Kernel
-from discreet.records.sql_engine import Engine, SqlEngine
+from discreet.records.row_choice import DeclaredRows, choose_rows
+from discreet.records.source import Contributions, Kernel, summed
+from discreet.records.sql_engine import Engine, Snapshot, SqlEngine
 from discreet.records.sql_sum import summing
-from discreet.records.table_cells import plain
+from discreet.records.table_cells import unit_cells
 from discreet.records.table_source import FrameSource, TableSource, check_types
 from discreet.records.traced import NotTraceable
-from discreet.records.units import Tally, count_units
+from discreet.records.units import Units
 
 __all__ = ["SqlSource"]
 
 Array = NDArray[np.float64]
+Frames = Callable[[tuple[str, ...]], Iterator[nw.DataFrame[Any]]]
 
 
 class SqlSource(FrameSource):
     """Rows of a table outside of memory.
 
-    Each pass reads the table as it then is: the rows of a unit are counted in the same pass, and a question that is
-    answered in one pass is about one state of the table. All questions of the library are; in a table that changes, two
-    measurements may be of two states.
+    Each pass reads the table as it then is, and one pass is about one state of a database. All questions of the library
+    are answered in one pass; in a table that changes, two measurements may be of two states.
 
     Parameters
     ----------
     engine : Engine
-    reading : Reading
+    declared : Reading
         Its columns are in the table.
     """
 
-    def __init__(self, engine: Engine, reading: Reading) -> None:
-        super().__init__(reading)
+    def __init__(self, engine: Engine, declared: Reading) -> None:
+        super().__init__(declared)
         self._engine = engine
         self.kind = engine.kind
         try:
-            empty = engine.empty(tuple(dict.fromkeys(reading.columns)), reading.numbers)
-            check_types(nw.from_native(empty, eager_only=True), reading)
+            empty = engine.empty(tuple(dict.fromkeys(declared.columns)), declared.numbers)
+            check_types(nw.from_native(empty, eager_only=True), declared)
         except NotImplementedError:  # of Arrow, for unions and the like
             raise ValueError(
                 "a declared column has a type that cannot be read: expected numbers or text; cast it in a view"
@@ -61,34 +68,62 @@ class SqlSource(FrameSource):
         return self._count
 
     def _frames(self, columns: tuple[str, ...]) -> Iterator[nw.DataFrame[Any]]:
-        table = need("pyarrow").Table
-        for batch in self._engine.stream(columns, self.reading.numbers, self.reading.slab_rows):
-            if batch.num_rows:
-                yield nw.from_native(table.from_batches([batch]), eager_only=True)
+        return _as_frames(self._engine.stream(columns, self.declared.numbers, self.declared.slab_rows))
+
+    def _frames_in(self, state: Snapshot) -> Frames:
+        engine, numbers, size = self._engine, self.declared.numbers, self.declared.slab_rows
+        assert isinstance(engine, SqlEngine)
+        return lambda columns: _as_frames(state.batches(engine.select(columns, numbers), size))
 
     def units(self) -> int | None:
         """Return how many units there are."""
+        if self._engine.ordered:
+            return super().units()
         return None if self.reading.unit is None else self._units
 
     @cached_property
     def _units(self) -> int:
-        return len(count_units(self.unit_cells()))
+        assert self.declared.unit is not None
+        units = Units(self.declared.unit.unit_type)
+        units.add(self.unit_cells())
+        return len(units)
 
     def _raw(self) -> Iterator[RawBlock]:
-        if self.reading.unit is None:
+        if self.reading.unit is None or self._engine.ordered:
             yield from super()._raw()
             return
-        tally, step = Tally(self.reading.max_rows), self.reading.block_rows
-        for frame in self._frames(tuple(dict.fromkeys(self.reading.columns))):
-            kept = tally.keep(plain(frame[self.reading.unit]))
-            first = 0
-            for slab in TableSource(frame, self.reading).slabs():
-                codes = self.reading.codes(slab)
-                for start in range(0, len(codes), step):
-                    stop = min(start + step, len(codes))
-                    keep = kept[first + start : first + stop]
-                    yield RawBlock(slab.numbers[start:stop, :], codes[start:stop], keep)
-                first += len(codes)
+        assert isinstance(self._engine, SqlEngine)
+        with self._engine.snapshot() as state:
+            yield from self._raw_of_units(self._frames_in(state), self.reading.unit.column)
+
+    def _raw_of_units(self, frames: Frames, column: str) -> Iterator[RawBlock]:
+        """Yield the rows that count from frames that may come in another order each time."""
+        assert self.declared.unit is not None
+        units = Units(self.declared.unit.unit_type)
+        codes = units.add([unit_cells(frame[column]) for frame in frames((column,))])
+        over = np.bincount(codes[codes >= 0], minlength=len(units)) > self.declared.max_rows
+        read = self.declared if over.any() else self.reading  # rows of whom there are too many are read in full
+        more: list[tuple[NDArray[np.int64], DeclaredRows]] = []
+        for frame in frames(tuple(dict.fromkeys((*read.numbers, *read.labels, column)))):
+            codes = units.find(unit_cells(frame[column]))
+            many = (codes >= 0) & np.append(over, False)[codes]
+            table, keep, first = TableSource(frame, self.reading), (codes >= 0) & ~many, 0
+            for slab in table.slabs(self.reading):
+                yield from self.reading.cut(slab, keep[first:])
+                first += slab.numbers.shape[0]
+            if many.any():
+                places = np.flatnonzero(many)
+                more.append((codes[places], TableSource(frame, self.declared).declared_rows(places)))
+        if more:
+            yield from self._chosen(units, np.concatenate([whose for whose, _ in more]), [rows for _, rows in more])
+
+    def _chosen(self, units: Units, codes: NDArray[np.int64], rows: list[DeclaredRows]) -> Iterator[RawBlock]:
+        """Yield the rows that count, of units that have too many."""
+        found, (whose, own) = DeclaredRows.joined(rows), np.unique(codes, return_inverse=True)
+        kept = choose_rows(
+            own.reshape(-1), units.names(whose), found, self.declared.max_rows, self.declared.order
+        )  # fmt: skip
+        yield from self.reading.cut_declared(found.take(np.flatnonzero(kept)), self.declared)
 
     def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> Array:
         """Return the sum of ``kernel`` over all blocks: by the database where it can, else of the rows it sends.
@@ -103,13 +138,34 @@ class SqlSource(FrameSource):
         return super().reduce(kernel, size)
 
     def _summed(self, each: Contributions, size: int) -> Array:
+        """Return a sum by the database: of the rows of all units within the limit, and of those chosen of others."""
         if not isinstance(self._engine, SqlEngine):
             raise NotTraceable(self.kind)
         found = summing(self._engine, self.reading, each, size)
         try:
-            *sums, spelt = self._engine.texts(found.text)
+            with self._engine.snapshot() as state:
+                sums = state.texts(found.text)
+                blocks = [] if found.others is None else list(self._of_others(state, found.others))
         except OSError:  # text that is no UTF-8, say: an error would tell of the row, and reading does without
             raise NotTraceable("the database") from None
-        if spelt != "0":  # the database would take one person for two
-            raise NotTraceable("units that spell numbers")
-        return np.array([math.ldexp(1.0, -found.exponent) * int(one) for one in sums])
+        most = np.array([math.ldexp(1.0, -found.exponent) * int(one) for one in sums])
+        return most + summed(self.reading, lambda block: each.rows(block).sum(axis=0), size, blocks)[0]
+
+    def _of_others(self, state: Snapshot, where: str) -> Iterator[RawBlock]:
+        assert isinstance(self._engine, SqlEngine) and self.declared.unit is not None
+        column = self.declared.unit.column
+        query = f"{self._engine.select(tuple(dict.fromkeys(self.declared.columns)), self.declared.numbers)} {where}"
+        frames = list(_as_frames(state.batches(query, self.declared.slab_rows)))
+        if frames:
+            units = Units(self.declared.unit.unit_type)
+            codes = units.add([unit_cells(frame[column]) for frame in frames])
+            tables = [TableSource(frame, self.declared) for frame in frames]
+            rows = [table.declared_rows(np.arange(table.rows())) for table in tables]
+            yield from self._chosen(units, codes, rows)
+
+
+def _as_frames(batches: Iterator[Any]) -> Iterator[nw.DataFrame[Any]]:
+    table = need("pyarrow").Table
+    for batch in batches:
+        if batch.num_rows:
+            yield nw.from_native(table.from_batches([batch]), eager_only=True)

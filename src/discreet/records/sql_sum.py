@@ -1,8 +1,9 @@
 """The SQL that sums a kernel over the rows of a table, as declared; see ``sql_text`` for what it promises.
 
-It is written only where the database reads a cell as ``cells`` does: numbers from columns of numbers and booleans, a
-category from a column of its own type, a unit from whole numbers, or from text none of which spells a number (7, "7"
-and "007" are one unit, which no database knows). Otherwise rows are read.
+It is written only where the database reads a cell as ``cells`` does: numbers from columns of numbers and booleans, dates
+from dates and timestamps, a category from a column of its own type, a unit from a column of its declared type.
+Otherwise rows are read. Where there are units, the sum is over the rows of those that have at most ``max_rows``; the
+rows of others, ``Summing.others``, are chosen among elsewhere.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from typing import Any, NamedTuple
 
 from discreet.records.block import Block
 from discreet.records.box import Box
-from discreet.records.cells import category_key
+from discreet.records.cells import DAY, category_key
 from discreet.records.columns import Category
 from discreet.records.reading import Reading
+from discreet.records.schema import Unit
 from discreet.records.source import Contributions
 from discreet.records.sql_engine import SqlEngine
 from discreet.records.sql_text import (
@@ -35,15 +37,23 @@ from discreet.records.traced import NotTraceable, Step, Traced, columns
 __all__ = ["Summing", "summing"]
 
 LARGEST = 1.7976931348623157e308
-# Whatever spells a number or a truth value, and some text that does not.
-SPELT = "^[^0-9A-Za-z]*([0-9][0-9._eE+-]*|[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])[^0-9A-Za-z]*$"
-
 
 class Summing(NamedTuple):
-    """A query for sums, the last of which is how many units spell a number, and by what power of two they grew."""
+    """A query for sums.
+
+    Attributes
+    ----------
+    text : str
+    exponent : int
+        By what power of two the sums grew.
+    others : str or None
+        What stands behind FROM for the rows that were left out: those of units of more than ``max_rows``; None where
+        the row is the unit.
+    """
 
     text: str
     exponent: int
+    others: str | None
 
 
 def summing(engine: SqlEngine, reading: Reading, each: Contributions, size: int) -> Summing:
@@ -68,7 +78,7 @@ def summing(engine: SqlEngine, reading: Reading, each: Contributions, size: int)
     raw = [f"{_number(engine, reading, j)} AS {quoted(name)}" for j, name in enumerate(numbers)]
     raw += [f"{_code(engine, reading, j)} AS {quoted(name)}" for j, name in enumerate(labels)]
     kept = [f"{text} AS {quoted(name)}" for text, name in zip(_clipped(reading), numbers, strict=True)]
-    source, within = _ranked(engine, reading)
+    within, others = _limited(engine, reading)
     own = [quoted(name) for name in (*numbers, *labels)]
     complete = " AND ".join(f"{name} IS NOT NULL" for name in own) or "TRUE"
     shared = writer.name_shared(values)
@@ -78,13 +88,13 @@ def summing(engine: SqlEngine, reading: Reading, each: Contributions, size: int)
     ]
     sums = [total(names[id(value)], writer.write(tests)) for value, tests in terms]
     layers = [
-        (f"SELECT {', '.join(raw)} FROM {source} WHERE {within}", "read"),
+        (f"SELECT {', '.join(raw)} FROM {engine.relation} {within}", "read"),
         (f"SELECT {', '.join(kept + own[len(numbers) :])} FROM read WHERE {complete}", "kept"),
         (f"SELECT {', '.join(own + shared)} FROM kept WHERE {test}", "chosen"),
         (f"SELECT {', '.join(own + rounded)} FROM chosen", "terms"),
     ]
     text = ", ".join(f"{name} AS ({query}{engine.fence})" for query, name in layers)
-    return Summing(f"WITH {text} SELECT {', '.join(sums)}, {_spelt(engine, reading.unit)} FROM terms", exponent)
+    return Summing(f"WITH {text} SELECT {', '.join(sums)} FROM terms", exponent, others)
 
 
 def _where(cell: Any) -> tuple[Any, list[Any]]:
@@ -112,19 +122,21 @@ def _traced(each: Contributions, block: Block) -> Traced:
 
 
 def _clipped(reading: Reading) -> list[str]:
-    if not isinstance(reading.space, Box):
+    if not isinstance(reading.bounds, Box):
         return []
     x = columns([f"x{j}" for j in range(len(reading.numbers))])
-    return Writer(None).write(list(reading.space.clip(x).cells[0]))
+    return Writer(None).write(list(reading.bounds.clip(x).cells[0]))
 
 
 def _ranges(reading: Reading) -> list[tuple[float, float]]:
     """Return where the numbers lie once they are clipped."""
     if not reading.numbers:
         return []
-    if not isinstance(reading.space, Box):
+    if not isinstance(reading.bounds, Box):
         raise NotTraceable("a ball")
-    box = reading.space.for_columns(len(reading.numbers))
+    if "log" in reading.scales:
+        raise NotTraceable("a logarithm")  # which every database rounds in its own way
+    box = reading.bounds.for_columns(len(reading.numbers))
     return list(zip(_each(box.low), _each(box.high), strict=True))
 
 
@@ -142,7 +154,14 @@ def _number(engine: SqlEngine, reading: Reading, place: int) -> str:
     """Return a number, filled; NULL where it is missing and the row is dropped."""
     name, fill = reading.numbers[place], reading.fills[place]
     kind, cell = engine.types[name], quoted(name)
-    if kind == "integer":
+    if (reading.scales[place] == "date") != (kind in ("date", "timestamp")):
+        raise NotTraceable(kind)
+    if kind in ("date", "timestamp"):
+        whole = f"({cell} - DATE '1970-01-01')" if kind == "date" else engine.microseconds.format(cell=cell)
+        day = f"FLOOR(CAST({whole} AS FLOAT8) / {literal(1.0 if kind == 'date' else float(DAY))})"
+        within = f"{cell} >= DATE '0001-01-01' AND {cell} < DATE '9999-12-31' + 1"
+        found = f"CASE WHEN {within} THEN {day} END"
+    elif kind == "integer":
         found = f"CAST({cell} AS FLOAT8)"
     elif kind == "boolean":
         found = f"CAST(CAST({cell} AS INTEGER) AS FLOAT8)"
@@ -178,36 +197,21 @@ def _chosen(cases: list[tuple[str, int]], category: Category) -> str:
     return f"CASE{texts} ELSE {other} END" if texts else f"CAST({other} AS FLOAT8)"
 
 
-def _ranked(engine: SqlEngine, reading: Reading) -> tuple[str, str]:
-    """Return what to read from and which of its rows: the first ones of each unit, in the order of the table."""
+def _limited(engine: SqlEngine, reading: Reading) -> tuple[str, str | None]:
+    """Return the rows of units that have no more rows than may count, and the rows of all other units."""
     if reading.unit is None:
-        return engine.relation, "TRUE"
+        return "", None
     unit = _unit(engine, reading.unit)
-    if engine.position is None:
-        raise NotTraceable("the order of rows")
-    wanted = {quoted(name) for name in (*reading.numbers, *reading.labels)}
-    rank = "rank"
-    while any(name.lower() == rank for name in engine.types):
-        rank += "_"
-    over = f"ROW_NUMBER() OVER (PARTITION BY {unit} ORDER BY {engine.position}) AS {quoted(rank)}"
-    inner = (
-        f"SELECT {', '.join(sorted(wanted))}, {over} FROM {engine.relation} WHERE {quoted(reading.unit)} IS NOT NULL"
-    )
-    return f"({inner}) AS ranked", f"{quoted(rank)} <= {reading.max_rows}"
+    named = f"{unit} IS NOT NULL" + (f" AND {unit} <> ''" if engine.types[reading.unit.column] == "text" else "")
+    most = f"SELECT {unit} AS u FROM {engine.relation} WHERE {named} GROUP BY 1 HAVING COUNT(*) > {reading.max_rows}"
+    over = f"EXISTS (SELECT 1 FROM ({most}) AS many WHERE many.u = {unit})"
+    return f"WHERE {named} AND NOT {over}", f"WHERE {named} AND {over}"
 
 
-def _unit(engine: SqlEngine, name: str) -> str:
-    kind = engine.types[name]
+def _unit(engine: SqlEngine, unit: Unit) -> str:
+    kind = engine.types[unit.column]
     if kind == "integer":
-        return quoted(name)
-    if kind == "text":
-        return engine.exactly(name)
+        return quoted(unit.column)
+    if kind == "text" and unit.unit_type == "text":
+        return engine.exactly(unit.column)
     raise NotTraceable(kind)
-
-
-def _spelt(engine: SqlEngine, unit: str | None) -> str:
-    """Return how many units spell a number: of the same rows as the sums, even where a table grows."""
-    if unit is None or engine.types[unit] != "text":
-        return "'0'"
-    test = engine.matches.format(text=engine.exactly(unit), pattern=text_literal(SPELT))
-    return f"(SELECT CAST(COUNT(*) AS VARCHAR) FROM {engine.relation} WHERE {test})"

@@ -12,7 +12,7 @@ from discreet.arguments import shown
 from discreet.records.csv_engine import CSV_SUFFIXES
 from discreet.records.duckdb_engine import ARROW_SUFFIXES, DUCKDB_SUFFIXES, duckdb_engine
 from discreet.records.postgresql_engine import PostgreSQLEngine, database_address, is_postgresql
-from discreet.records.sql_engine import Engine
+from discreet.records.sql_engine import Engine, SqlEngine
 
 __all__ = ["Table", "read_by_database"]
 
@@ -34,6 +34,11 @@ class Table:
         ``PGPASSWORD`` or ``~/.pgpass``.
     table : str, optional
         Which table of a database, ``"name"`` or ``"schema.name"``; needed where there are several.
+    per_unit : bool
+        For a view: the owner's word that each of its rows is made from the rows of one person, and from public tables,
+        alone. A view with window functions, aggregates or joins can put other people into a person's cells, and then no
+        rule about rows helps: one person more would change the rows of others. Nothing can check this, and every release
+        says that it was declared. Tables and files need no such word.
 
     Examples
     --------
@@ -43,6 +48,7 @@ class Table:
 
     location: str | os.PathLike[str]
     table: str | None = None
+    per_unit: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.location, str | os.PathLike):
@@ -56,16 +62,25 @@ class Table:
 
     def engine(self) -> Engine:
         """Return what reads it; errors are about files, servers and names."""
+        engine: Engine
         if is_postgresql(self.location):
-            return PostgreSQLEngine(str(self.location), self.table)
-        if isinstance(self.location, str) and "://" in self.location:
+            engine = PostgreSQLEngine(str(self.location), self.table)
+        elif isinstance(self.location, str) and "://" in self.location:
             raise ValueError(
                 f"location: expected a path, or a URL of PostgreSQL; got one of {_scheme(self.location)!r}"
             )
-        return duckdb_engine(Path(self.location), self.table)
+        else:
+            engine = duckdb_engine(Path(self.location), self.table)
+        if isinstance(engine, SqlEngine) and engine.view and not self.per_unit:
+            raise ValueError(
+                f"table={self.table!r} is a view: expected a table, or the owner's word that each row of the view is "
+                "made from the rows of one person, and from public tables, alone; write Table(location, table, "
+                "per_unit=True), or make a table of it"
+            )
+        return engine
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Table, (_without_password(self.location), self.table)
+        return Table, (_without_password(self.location), self.table, self.per_unit)
 
     def __copy__(self) -> Self:
         return self
@@ -75,7 +90,8 @@ class Table:
 
     def __repr__(self) -> str:
         shown = PASSWORD.sub(r"\1:***@", str(self.location))
-        return f"Table({shown!r})" if self.table is None else f"Table({shown!r}, {self.table!r})"
+        table = "" if self.table is None else f", {self.table!r}"
+        return f"Table({shown!r}{table}{', per_unit=True' if self.per_unit else ''})"
 
 
 def _without_password(location: str | os.PathLike[str]) -> str | os.PathLike[str]:

@@ -16,35 +16,57 @@ from numpy.typing import NDArray
 
 from discreet.records import cells
 from discreet.records.optional import need
+from discreet.records.units import UnitCells
 
-__all__ = ["arrow_values", "numeric", "plain", "readable"]
+__all__ = ["DATES", "LABELS", "NAMES", "NUMBERS", "arrow_values", "numeric", "plain", "readable", "unit_cells"]
 
 NOT_A_TIME = -(2**63)
 STOP = (KeyboardInterrupt, SystemExit)
 
-# What holds numbers and categories, by the names of pyarrow.types and of Polars; then what also names a unit. Nested
-# types hold neither. A list of what is known, so that a type yet to come is refused and not dropped row by row.
-ARROW = ("null", "boolean", "integer", "floating", "decimal", "string", "large_string", "string_view")
-ARROW_TIMES = ("date", "time", "timestamp", "duration")
-ARROW_BYTES = ("binary", "large_binary", "binary_view", "fixed_size_binary")
-POLARS = ("Null", "Boolean", "String", "Categorical", "Enum", "Object")
-POLARS_UNIT = (*POLARS, "Date", "Time", "Datetime", "Duration", "Binary")
+NUMBERS, DATES, LABELS = "numbers", "dates", "text, whole numbers or booleans"
+NAMES = "names of units, as text or whole numbers"
+
+# What holds numbers and categories, by the names of pyarrow.types and of Polars; then what holds dates, and what names
+# a unit. Nested types hold none. A list of what is known, so that a type yet to come is refused, not dropped row by row.
+TEXT = ("null", "string", "large_string", "string_view")
+TIMES = ("date", "time", "timestamp", "duration")
+BYTES = ("binary", "large_binary", "binary_view", "fixed_size_binary")
+ARROW = {wanted: ("boolean", "integer", "floating", "decimal", *TEXT) for wanted in (NUMBERS, LABELS)}
+ARROW |= {DATES: ("date", "timestamp", *TEXT), NAMES: ("integer", *TEXT)}
+POLARS = {wanted: ("Null", "Boolean", "String", "Categorical", "Enum", "Object") for wanted in (NUMBERS, LABELS)}
+POLARS |= {DATES: ("Null", "String", "Date", "Datetime", "Object")}
+POLARS |= {NAMES: ("Null", "String", "Categorical", "Enum", "Object")}
 
 
-def readable(series: nw.Series[Any], *, unit: bool) -> bool:
-    """Return whether a column's type can hold names of units, or else numbers and categories; no cell is looked at.
+def readable(series: nw.Series[Any], wanted: str) -> bool:
+    """Return whether a column's type can hold what is wanted; no cell is looked at.
 
-    Typed tables state their types. Pandas guesses them from the rows, and a guess must not decide over an error: there
-    the types that a reader may guess pass for everything, and cells that do not fit are missing.
+    Typed tables state their types. Pandas guesses them from the rows, and mostly a guess must not decide over an error:
+    there the types that a reader may guess for numbers, dates and categories pass for all of these, and cells that do
+    not fit are missing. But a type that has changed other people's cells already is refused, to whoever opens the
+    table: complex numbers, and for names of units everything but whole numbers, text and objects.
     """
     arrow = _arrow(series)
     if arrow is not None:
-        wide = unit or series.implementation.is_pandas_like()
-        return _is(arrow_values(arrow.type), ARROW + ARROW_TIMES + ARROW_BYTES if wide else ARROW)
+        kind = arrow_values(arrow.type)
+        if wanted is NAMES:
+            pa = need("pyarrow")
+            return _is(kind, ARROW[NAMES]) or _uuid(arrow.type) or (pa.types.is_decimal(kind) and kind.scale == 0)
+        if series.implementation.is_pandas_like():
+            return _is(kind, ARROW[NUMBERS] + TIMES + BYTES)
+        return _is(kind, ARROW[wanted])
+    native = series.to_native()
     if series.implementation.is_polars():
-        dtype = series.to_native().dtype
-        return bool(dtype.is_numeric()) or dtype.base_type().__name__ in (POLARS_UNIT if unit else POLARS)
-    return True
+        name, numeric = native.dtype.base_type().__name__, bool(native.dtype.is_numeric())
+        if wanted is NAMES:
+            return name in POLARS[NAMES] or bool(native.dtype.is_integer()) or getattr(native.dtype, "scale", 1) == 0
+        return name in POLARS[wanted] or (numeric and wanted is not DATES)
+    dtype = getattr(getattr(native, "cat", native), "categories", native).dtype  # of pandas' categories
+    return dtype.kind in "iuOUT" if wanted is NAMES else dtype.kind != "c"
+
+
+def _uuid(kind: Any) -> bool:
+    return str(getattr(kind, "extension_name", "")) == "arrow.uuid"
 
 
 def arrow_values(kind: Any) -> Any:
@@ -63,8 +85,11 @@ def _is(kind: Any, names: tuple[str, ...]) -> bool:
     return any(getattr(need("pyarrow").types, f"is_{name}")(kind) for name in names)
 
 
-def numeric(series: nw.Series[Any]) -> NDArray[Any]:
-    """Return a column as floats, NaN where a cell holds no number."""
+def numeric(series: nw.Series[Any], scale: str = "linear") -> NDArray[Any]:
+    """Return a column as floats, NaN where a cell holds no number; a column of dates as days."""
+    if scale == "date":
+        times = _quietly_times(series)
+        return cells.dates(plain(series)) if times is None or times.dtype.kind != "M" else cells.days(times)
     dtype = series.dtype
     machine = dtype.is_float() or dtype.is_integer() or isinstance(dtype, nw.Boolean)
     if machine and not isinstance(dtype, nw.Int128 | nw.UInt128):  # NumPy has no such integers
@@ -74,13 +99,33 @@ def numeric(series: nw.Series[Any]) -> NDArray[Any]:
     return cells.numbers(plain(series))
 
 
+def unit_cells(series: nw.Series[Any]) -> UnitCells:
+    """Return a column of names of units: whole numbers as they are, others as Python's values."""
+    dtype = series.dtype
+    if dtype.is_integer() and not isinstance(dtype, nw.Int128 | nw.UInt128):
+        gaps = series.null_count() > 0
+        found: NDArray[Any] = (series.fill_null(0) if gaps else series).to_numpy()
+        if found.dtype.kind in "iu":
+            return UnitCells(found, series.is_null().to_numpy().astype(np.bool_) if gaps else None)
+    return UnitCells(plain(series))
+
+
+def _quietly_times(series: nw.Series[Any]) -> NDArray[Any] | None:
+    try:
+        return _times(series)
+    except BaseException as error:
+        if isinstance(error, STOP):
+            raise
+    return None
+
+
 def plain(series: nw.Series[Any]) -> list[Any]:
     """Return a column as Python values, moments as NumPy's, None where a cell cannot be read.
 
     Whole numbers stay whole: beyond 2**53 a float would confuse two units.
     """
     try:
-        times = _times(series)
+        times = _quietly_times(series)
         return series.to_list() if times is None else list(times)
     except BaseException as error:  # a panic of Polars is no Exception
         if isinstance(error, STOP):
@@ -127,7 +172,7 @@ def _times(series: nw.Series[Any]) -> NDArray[Any] | None:
 def _arrow_times(column: Any) -> NDArray[Any] | None:
     pa = need("pyarrow")
     kind = arrow_values(column.type)
-    if not _is(kind, ARROW_TIMES):
+    if not _is(kind, TIMES):
         return None
     if pa.types.is_run_end_encoded(column.type):
         column = need("pyarrow.compute").run_end_decode(column)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import narwhals as nw
@@ -11,13 +11,10 @@ import numpy as np
 
 from discreet.records.reading import Reading, Slab
 from discreet.records.source import LocalSource
-from discreet.records.table_cells import numeric, plain, readable
+from discreet.records.table_cells import DATES, LABELS, NAMES, NUMBERS, numeric, plain, readable, unit_cells
+from discreet.records.units import UnitCells
 
 __all__ = ["NAMES", "FrameSource", "TableSource", "check_type", "check_types", "unique_names"]
-
-NUMBERS, LABELS = "numbers", "text, whole numbers or booleans"
-NAMES = "names of units: text, whole numbers, bytes or dates"
-
 
 def unique_names(names: Iterable[Any]) -> list[str]:
     """Return the names of a table's columns as text; an error where one is there twice."""
@@ -33,21 +30,32 @@ DAYS = "write (table.when - start) / pandas.Timedelta('1D'), say, for days since
 
 def check_types(frame: nw.DataFrame[Any], reading: Reading) -> None:
     """Check the types of the columns that are read, the unit's too."""
+    wanted = dict.fromkeys(reading.labels, LABELS)
+    wanted |= {
+        name: DATES if scale == "date" else NUMBERS
+        for name, scale in zip(reading.numbers, reading.scales, strict=True)
+    }
+    if reading.unit is not None:
+        wanted[reading.unit.column] = NAMES
     for series in frame.iter_columns():
-        name = str(series.name)
-        if name in reading.columns:
-            check_type(
-                name, series, NUMBERS if name in reading.numbers else LABELS if name in reading.labels else NAMES
-            )
+        if str(series.name) in wanted:
+            check_type(str(series.name), series, wanted[str(series.name)])
 
 
 def check_type(name: str, series: nw.Series[Any], wanted: str) -> None:
     """Check that the type of a column can hold what is wanted."""
-    if not readable(series, unit=wanted is NAMES):
+    if not readable(series, wanted):
         found, native = series.dtype, series.to_native()
         if isinstance(found, nw.Unknown):
             found = native.type if hasattr(native, "type") else native.dtype
-        how = DAYS if wanted is NUMBERS and series.dtype.is_temporal() else "convert it first"
+        how = "convert it first"
+        if wanted is NAMES:
+            how = "write table.astype({'" + name + "': 'Int64'}) for whole numbers, or read it as text (dtype=str)"
+            how += "; floats make one of several large numbers, and a column with one gap becomes floats in pandas"
+        elif wanted is NUMBERS and series.dtype.is_temporal():
+            how = f"declare it as Date('2020-01-01', '2025-12-31'), or {DAYS}"
+        elif wanted is DATES:
+            how = "write it as dates, or as text like 2023-01-31"
         raise ValueError(f"the column {name!r} has the type {found}: expected {wanted}; {how}")
 
 
@@ -60,14 +68,12 @@ class TableSource(LocalSource):
         The table.
     reading : Reading
         Its columns are in the table.
-    start : mapping or None
+    left_out : collection of str
         See ``LocalSource``.
     """
 
-    def __init__(
-        self, frame: nw.DataFrame[Any], reading: Reading, *, start: Mapping[Hashable, int] | None = None
-    ) -> None:
-        super().__init__(reading, start)
+    def __init__(self, frame: nw.DataFrame[Any], reading: Reading, *, left_out: Collection[str] = ()) -> None:
+        super().__init__(reading, left_out)
         self._rows = len(frame)
         self._columns = {str(series.name): series for series in frame.iter_columns()}
         self.kind = f"{frame.implementation.name.lower()} table"
@@ -76,23 +82,20 @@ class TableSource(LocalSource):
         """Return how many rows there are."""
         return self._rows
 
-    def _pieces(self) -> Iterator[slice]:
-        step = self.reading.slab_rows
-        return (slice(start, start + step) for start in range(0, self._rows, step))
-
-    def slabs(self) -> Iterator[Slab]:
+    def slabs(self, reading: Reading) -> Iterator[Slab]:
         """Yield slices of the table."""
-        for piece in self._pieces():
-            numbers = np.empty((len(range(self._rows)[piece]), len(self.reading.numbers)))
-            for j, name in enumerate(self.reading.numbers):
-                numbers[:, j] = numeric(self._columns[name][piece])
-            yield Slab(numbers, [plain(self._columns[name][piece]) for name in self.reading.labels])
+        step = reading.slab_rows
+        for start in range(0, self._rows, step):
+            piece = slice(start, min(start + step, self._rows))
+            numbers = np.empty((piece.stop - start, len(reading.numbers)))
+            for j, (name, scale) in enumerate(zip(reading.numbers, reading.scales, strict=True)):
+                numbers[:, j] = numeric(self._columns[name][piece], scale)
+            yield Slab(numbers, [plain(self._columns[name][piece]) for name in reading.labels])
 
-    def unit_cells(self) -> Iterator[Iterable[Any]]:
-        """Yield pieces of the unit's column."""
-        if self.reading.unit is not None:
-            for piece in self._pieces():
-                yield plain(self._columns[self.reading.unit][piece])
+    def unit_cells(self) -> Iterator[UnitCells]:
+        """Yield the unit's column."""
+        if self.declared.unit is not None:
+            yield unit_cells(self._columns[self.declared.unit.column])
 
 
 class FrameSource(LocalSource):
@@ -102,13 +105,13 @@ class FrameSource(LocalSource):
     def _frames(self, columns: tuple[str, ...]) -> Iterator[nw.DataFrame[Any]]:
         """Yield some of the columns, frame by frame, in the order of the rows."""
 
-    def slabs(self) -> Iterator[Slab]:
+    def slabs(self, reading: Reading) -> Iterator[Slab]:
         """Yield frames, one at a time."""
-        for frame in self._frames(self.reading.numbers + self.reading.labels):
-            yield from TableSource(frame, self.reading).slabs()
+        for frame in self._frames(reading.numbers + reading.labels):
+            yield from TableSource(frame, reading).slabs(reading)
 
-    def unit_cells(self) -> Iterator[Iterable[Any]]:
+    def unit_cells(self) -> Iterator[UnitCells]:
         """Yield the unit's column, frame by frame."""
-        if self.reading.unit is not None:
-            for frame in self._frames((self.reading.unit,)):
-                yield plain(frame[self.reading.unit])
+        if self.declared.unit is not None:
+            for frame in self._frames((self.declared.unit.column,)):
+                yield unit_cells(frame[self.declared.unit.column])

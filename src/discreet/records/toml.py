@@ -4,11 +4,22 @@
 
     unit = "patient_id"        # optional, with max_rows
     max_rows = 10
+    unit_type = "text"         # or "integer"
+    order = "admitted"         # optional: the first rows count
 
     [columns.age]
     low = 17
     high = 90
     missing = "drop"           # or "fill", with fill = 40
+
+    [columns.income]
+    low = 1
+    high = 1e6
+    log = true                 # optional
+
+    [columns.admitted]
+    low = 2020-01-01
+    high = 2025-12-31
 
     [columns.sex]
     values = ["female", "male"]
@@ -18,17 +29,23 @@ A key that the format does not have is an error: a misspelt ``mising`` must not 
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from discreet.records.columns import Category, Column, Number
+from discreet.records.columns import Category, Column, Date, Number
 
 __all__ = ["read", "write"]
 
-NUMBER, CATEGORY = ("low", "high", "missing", "fill"), ("values", "missing", "fill")
+UNIT = ("unit", "max_rows", "unit_type", "order")
+KEYS: dict[type, tuple[str, ...]] = {
+    Number: ("low", "high", "log", "missing", "fill"),
+    Date: ("low", "high", "missing", "fill"),
+    Category: ("values", "missing", "fill"),
+}
 
 
 def read(text: str) -> dict[str, Any]:
@@ -39,7 +56,7 @@ def read(text: str) -> dict[str, Any]:
         raise ValueError(f"the schema is not valid TOML: {error}") from None
     except (ValueError, RecursionError, TypeError):  # a number of thousands of digits, a list of thousands of lists
         raise ValueError("the schema is not valid TOML: expected shorter numbers and flat lists") from None
-    _known("the schema", found, ("unit", "max_rows", "columns"))
+    _known("the schema", found, (*UNIT, "columns"))
     columns = found.pop("columns", {})
     if not isinstance(columns, dict) or not columns:
         raise ValueError("the schema has no columns: write for example\n\n[columns.age]\nlow = 17\nhigh = 90")
@@ -49,8 +66,9 @@ def read(text: str) -> dict[str, Any]:
 def _column(name: str, values: Any) -> Column:
     if not isinstance(values, dict) or not ({"low", "high", "values"} & set(values)):
         raise ValueError(f"[columns.{_key(name)}]: write low = … and high = …, or values = […]")
-    kind = Category if "values" in values else Number
-    _known(f"[columns.{_key(name)}]", values, CATEGORY if kind is Category else NUMBER)
+    dated = any(isinstance(values.get(end), datetime.date) for end in ("low", "high"))
+    kind: type[Column] = Category if "values" in values else Date if dated else Number
+    _known(f"[columns.{_key(name)}]", values, KEYS[kind])
     try:
         return kind(**values)
     except ValueError as error:
@@ -63,13 +81,14 @@ def _known(where: str, values: dict[str, Any], keys: tuple[str, ...]) -> None:
             raise ValueError(f"{where}: the key {key!r} is not known; expected " + ", ".join(keys))
 
 
-def write(unit: str | None, max_rows: int | None, columns: Iterable[tuple[str, Column]]) -> str:
+def write(unit: Mapping[str, Any], columns: Iterable[tuple[str, Column]]) -> str:
     """Return a schema as TOML text."""
-    lines = [] if unit is None else [f"unit = {_value(unit)}", f"max_rows = {max_rows}", ""]
+    lines = [f"{key} = {_value(value)}" for key, value in unit.items() if value is not None]
+    lines += [""] if lines else []
     for name, column in columns:
-        keys = CATEGORY if isinstance(column, Category) else NUMBER
         lines.append(f"[columns.{_key(name)}]")
-        lines += [f"{key} = {_value(value)}" for key in keys if (value := getattr(column, key)) is not None]
+        values = {key: getattr(column, key) for key in KEYS[type(column)]}
+        lines += [f"{key} = {_value(value)}" for key, value in values.items() if value not in (None, False)]
         lines.append("")
     return "\n".join(lines)
 
@@ -83,6 +102,8 @@ def _value(value: Any) -> str:
         return "[" + ", ".join(map(_value, value)) + "]"
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, datetime.date):
+        return value.isoformat()
     if isinstance(value, str):
         try:
             value.encode()

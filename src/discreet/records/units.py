@@ -1,95 +1,144 @@
-"""The privacy unit: at most m rows of one unit contribute, the first m in the order of the source.
+"""Who is a person: the names of units as numbers, so that rows can be counted.
 
-The rule looks at that unit's rows alone: which of them are kept does not depend on anybody else's rows, whatever they
-hold and wherever they stand. So with one unit taken away or replaced, the rows of all others that contribute are the
-same ones, and at most m rows come or go: the sensitivity is that of m rows.
+The unit's column has a declared type, "text" or "integer", and two rows are of one unit where their cells are equal as
+that type (``cells.unit_name``). What other cells hold decides nothing. A row whose unit is missing, or cannot be read
+as the declared type, belongs to nobody that could be protected, and is left out, always: as one unit such rows would
+tie people together.
 
-Rows are counted before anything else is looked at: a row that is dropped for a missing value has used up its place.
-A row whose unit is missing (null, NaN, NaT) belongs to nobody that could be protected, and is left out entirely.
-
-A unit is what its name says when it comes here, compared by ``cells.unit_key``: two people with one key are protected
-as one. Names should be whole numbers or text. Where a column of whole numbers has gaps, pandas makes floats of it, and
-beyond 2⁵³ that makes one unit of several people, for a single row whose name is missing: write
-``astype("Int64")`` or read the column as text, never as float.
+Names of different people must differ. Two people who share one are protected as one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.records.cells import unit_key
+from discreet.records.cells import unit_name
 
-__all__ = ["Tally", "count_units", "offsets"]
+__all__ = ["UNIT_TYPES", "UnitCells", "Units"]
 
-Counts = Mapping[Hashable, int]
+UNIT_TYPES = ("text", "integer")
+Codes = NDArray[np.int64]
 
 
-class Tally:
-    """Counts of the rows of each unit so far.
+class UnitCells(NamedTuple):
+    """Cells of a unit's column.
+
+    Attributes
+    ----------
+    cells : array of whole numbers, or list
+    missing : array of bool, or None
+        Which of the whole numbers are none; None for no one. In a list what is missing cannot be read.
+    """
+
+    cells: NDArray[Any] | list[Any]
+    missing: NDArray[np.bool_] | None = None
+
+    def as_list(self) -> list[Any]:
+        """Return Python's values, None where one is missing."""
+        if isinstance(self.cells, list):
+            return self.cells
+        listed: list[Any] = self.cells.tolist()
+        if self.missing is not None:
+            listed = [None if gone else cell for cell, gone in zip(listed, self.missing.tolist(), strict=True)]
+        return listed
+
+
+class Units:
+    """The units of a column: each has a number, its code.
 
     Parameters
     ----------
-    max_rows : int
-        How many rows of a unit are kept.
-    start : mapping or None
-        The rows of each unit in what came before (an earlier partition).
+    kind : str
+        The declared type.
 
     Examples
     --------
-    >>> tally = Tally(max_rows=2)
-    >>> tally.keep(["ann", "bob", "ann", None, "ann"]).tolist()
-    [True, True, True, False, False]
-    >>> tally.keep(["bob", "bob"]).tolist()
-    [True, False]
+    >>> units = Units("text")
+    >>> units.add([UnitCells(["ann", "bob", None, "ann"]), UnitCells(np.array([7, 8]))]).tolist()
+    [0, 1, -1, 0, 2, 3]
+    >>> units.names([0, 2])
+    ['ann', '7']
+    >>> units.find(UnitCells(["bob", "eve", "7"])).tolist()
+    [1, -1, 2]
     """
 
-    def __init__(self, max_rows: int, start: Counts | None = None) -> None:
-        self._max_rows = max_rows
-        self._seen: dict[Hashable, int] = {}
-        self._start: Counts = start or {}
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._codes: dict[str, int] = {}
+        self._whole: NDArray[Any] | None = None  # in place of names, where all of a column are whole numbers: sorted
 
-    @property
-    def counts(self) -> dict[Hashable, int]:
-        """The rows of each unit, those before ``start`` left out."""
-        return self._seen
+    def add(self, pieces: Iterable[UnitCells]) -> Codes:
+        """Return the codes of all rows of a column, −1 where a row is nobody's. Once for each ``Units``."""
+        listed = [*pieces]
+        if not listed:
+            return np.zeros(0, dtype=np.int64)
+        if all(isinstance(piece.cells, np.ndarray) for piece in listed):
+            cells = np.concatenate([piece.cells for piece in listed])
+            if cells.dtype.kind in "iu":  # signed and unsigned 64 bits together are floats
+                return self._numbered(cells, [piece.missing for piece in listed], [len(piece.cells) for piece in listed])
+        return np.concatenate([self._named(piece, grow=True) for piece in listed])
 
-    def keep(self, cells: Iterable[Any]) -> NDArray[np.bool_]:
-        """Return which of the next rows are kept."""
-        seen, start, most = self._seen, self._start, self._max_rows
-        kept = []
-        for cell in cells:
-            unit = cell if type(cell) is int else unit_key(cell)
-            if unit is None:
-                kept.append(False)
-                continue
-            before = seen.get(unit, 0)
-            seen[unit] = before + 1
-            kept.append(before + start.get(unit, 0) < most)
-        return np.array(kept, dtype=np.bool_)
+    def _numbered(self, cells: NDArray[Any], gone: list[Any], sizes: list[int]) -> Codes:
+        """Return codes of whole numbers: their places among the sorted ones."""
+        missing = np.concatenate(
+            [np.zeros(size, dtype=bool) if one is None else one for one, size in zip(gone, sizes, strict=True)]
+        )
+        if missing.any():
+            codes = np.full(len(cells), -1, dtype=np.int64)
+            codes[~missing] = self._placed(cells[~missing])
+            return codes
+        return self._placed(cells)
 
+    def _placed(self, cells: NDArray[Any]) -> Codes:
+        cells = cells if cells.dtype.itemsize == 8 else cells.astype(np.int64)
+        if len(cells) and int(cells.max()) - int(cells.min()) < 4 * len(cells):  # a table of places, without sorting
+            low = cells.min()
+            offsets = (cells - low).astype(np.int64)
+            there = np.bincount(offsets) > 0
+            self._whole = (np.flatnonzero(there).astype(cells.dtype) + low).astype(cells.dtype)
+            return np.asarray((np.cumsum(there) - 1)[offsets])
+        self._whole, codes = np.unique(cells, return_inverse=True)
+        return np.asarray(codes, dtype=np.int64).reshape(-1)
 
-def count_units(columns: Iterable[Iterable[Any]]) -> dict[Hashable, int]:
-    """Return how many rows each unit has in a partition."""
-    tally = Tally(1)
-    for cells in columns:
-        tally.keep(cells)
-    return tally.counts
+    def _named(self, piece: UnitCells, *, grow: bool) -> Codes:
+        cells = piece.as_list()
+        known, kind = self._codes, self._kind
+        if {str, type(None)}.issuperset(map(type, cells)):
+            # Equal text has one name, so each text is read once. Other values may be equal and have different names.
+            read = {cell: unit_name(cell, kind) for cell in set(cells)}
+            names: Iterable[str | None] = map(read.__getitem__, cells)
+        else:
+            names = (unit_name(cell, kind) for cell in cells)
+        if grow:
+            return np.array(
+                [-1 if name is None else known.setdefault(name, len(known)) for name in names], dtype=np.int64
+            )
+        return np.array([-1 if name is None else known.get(name, -1) for name in names], dtype=np.int64)
 
+    def find(self, piece: UnitCells) -> Codes:
+        """Return the codes of some rows of the same column, −1 where a row is nobody's that was added."""
+        if self._whole is None:
+            return self._named(piece, grow=False)
+        whole = self._whole
+        if isinstance(piece.cells, np.ndarray) and piece.cells.dtype.kind == whole.dtype.kind and len(whole):
+            places = np.minimum(np.searchsorted(whole, piece.cells), len(whole) - 1)
+            found = whole[places] == piece.cells
+            if piece.missing is not None:
+                found &= ~piece.missing
+            return np.where(found, places, -1)
+        self._codes = self._codes or {str(one): code for code, one in enumerate(whole.tolist())}
+        return self._named(piece, grow=False)
 
-def offsets(counts: Sequence[Counts]) -> tuple[list[dict[Hashable, int]], int]:
-    """Return, for each partition, the rows that its units have in earlier ones; and the number of units in all.
+    def names(self, codes: Iterable[int]) -> list[str]:
+        """Return the names of some units."""
+        if self._whole is not None:
+            return [str(one) for one in self._whole[np.asarray(list(codes), dtype=np.int64)].tolist()]
+        listed = list(self._codes)
+        return [listed[code] for code in codes]
 
-    >>> offsets([{"ann": 2, "bob": 1}, {"ann": 1}, {"ann": 4, "eve": 1}])
-    ([{}, {'ann': 2}, {'ann': 3}], 3)
-    """
-    total: dict[Hashable, int] = {}
-    before = []
-    for partition in counts:
-        before.append({unit: total[unit] for unit in partition if unit in total})
-        for unit, rows in partition.items():
-            total[unit] = total.get(unit, 0) + rows
-    return before, len(total)
+    def __len__(self) -> int:
+        return len(self._codes) if self._whole is None else len(self._whole)
