@@ -3,10 +3,15 @@
 ``check_model`` looks for faults on made-up rows; this makes those that it cannot find harmless. Whatever the code of a
 model does with a row, a row contributes finite numbers of norm at most B, its own ``bound.l2``:
 
-- contributions that are longer are shortened, and those that are not finite are 0;
-- where the code raises, or gives another shape, its rows are tried one by one, and a row for which it does is 0: so no
-  error tells of a row, and one row does not take the others with it;
-- the sum is taken here, of these contributions; the model's own ``sum`` never sees a row.
+- its contributions are taken through ``discreet.records.guard``, so what is looked at are plain numbers, and nothing
+  that the code raises, warns of or returns tells of a row;
+- contributions that are longer are shortened, and those that are not finite, or masked, are 0;
+- where the code fails, or gives another shape or another type than float64, its rows are tried in halves, down to one,
+  and a row for which it does is 0: so one row does not take the others with it;
+- the sum is taken here, of these contributions; the model's own ``sum`` never sees a row;
+- ``parts``, ``bound`` and ``roundoff`` are asked once, before a row is read: what is enforced is what was charged.
+
+Contributions come to the host and are shortened there, whatever library the rows are of.
 
 *Proof of the norm.* A row longer than B(1 + r), r its float error, is multiplied by B over its length. The length of D
 numbers is off by at most (D/2 + 4)u, the product by a few u: every row that is summed is at most B(1 + r + (D + 16)u)
@@ -16,20 +21,28 @@ contribution depends on no other row, and ``replace_l2`` where it is below 2B.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace
+from numpy.typing import NDArray
 
+from discreet.door.bound import Bound
+from discreet.door.part import Part
 from discreet.door.query import Query
 from discreet.door.registry import registered
 from discreet.em import ModelQuery
 from discreet.models.joint import JointMixture
 from discreet.records import Ball, Block
+from discreet.records.guard import NotNumbers, attempt_rows
 from discreet.records.space import UNIT_ROUNDOFF
 
 __all__ = ["GuardedQuery"]
+
+Array = NDArray[np.float64]
 
 
 def _instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
@@ -42,39 +55,46 @@ def _instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
 class GuardedQuery(ModelQuery[Any]):
     """The query of a model that is not the library's own; see the module."""
 
+    @cached_property
+    def parts(self) -> Mapping[str, Part]:
+        """The model's."""
+        return dict(super().parts)
+
+    @cached_property
+    def bound(self) -> Bound:
+        """The model's."""
+        return super().bound
+
+    @cached_property
+    def _own_roundoff(self) -> float:
+        return super().roundoff
+
     @property
     def roundoff(self) -> float:
         """The model's, and what shortening adds."""
-        return super().roundoff + (self.size + 16.0) * UNIT_ROUNDOFF
+        return self._own_roundoff + (self.size + 16.0) * UNIT_ROUNDOFF
 
-    def contributions(self, block: Block) -> Any:
+    def contributions(self, block: Block) -> Array:
         """Return what each row contributes: finite, and no longer than the bound."""
-        xp = array_namespace(block.x)
-        rows = self._tried(block)
-        if rows is None:
-            single = (Block(block.x[i : i + 1, :], block.codes[i : i + 1, :]) for i in range(block.x.shape[0]))
-            each = [self._tried(one) for one in single]
-            nothing = xp.zeros((1, self.size), dtype=xp.float64, device=device(block.x))
-            rows = xp.concat([nothing if row is None else row for row in each], axis=0)
-        finite = xp.all(xp.isfinite(rows), axis=1, keepdims=True)
-        rows = xp.where(finite, rows, xp.zeros_like(rows))
-        largest = xp.max(xp.abs(rows), axis=1, keepdims=True)
-        largest = xp.where(largest > 0.0, largest, xp.ones_like(largest))
+        rows = attempt_rows(partial(self._asked, block), block.x.shape[0], self.size, 0.0)
+        rows = np.where(np.all(np.isfinite(rows), axis=1, keepdims=True), rows, 0.0)
+        largest = np.max(np.abs(rows), axis=1, keepdims=True, initial=0.0)
+        largest = np.where(largest > 0.0, largest, 1.0)
         direction = rows / largest  # so that no square overflows
-        length = xp.sqrt(xp.sum(direction * direction, axis=1, keepdims=True))
+        length = np.sqrt(np.sum(direction * direction, axis=1, keepdims=True))
         most = self.bound.l2
-        too_long = length > most * (1.0 + super().roundoff) / largest
-        return xp.where(too_long, direction * (most / xp.where(too_long, length, xp.ones_like(length))), rows)
+        with np.errstate(over="ignore"):
+            too_long = length > most * (1.0 + self._own_roundoff) / largest
+        return np.where(too_long, direction * (most / np.where(too_long, length, 1.0)), rows)
 
-    def _tried(self, block: Block) -> Any:
-        """Return the model's contributions, or None where they cannot be had."""
-        try:
-            rows = super().contributions(block)
-            right = tuple(rows.shape) == (block.x.shape[0], self.size) and str(rows.dtype).endswith("float64")
-        except Exception:
-            return None
-        return rows if right else None
+    def _asked(self, block: Block, some: slice) -> Any:
+        """Return the model's contributions of some rows, which are copied: it may write into them."""
+        xp = array_namespace(block.x)
+        rows = super().contributions(Block(*(xp.asarray(part[some, :], copy=True) for part in block)))
+        if not str(rows.dtype).endswith("float64"):  # its float error is charged for no other
+            raise NotNumbers(f"values of type {rows.dtype}")
+        return rows
 
-    def sum(self, block: Block) -> Any:
+    def sum(self, block: Block) -> Array:
         """Return the sum of these contributions."""
-        return Query.sum(self, block)
+        return np.asarray(Query.sum(self, block))

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -139,7 +140,8 @@ def scores_of(
         raise ValueError(
             f"largest={shown(largest)}: expected from 1e-300 to {LARGEST:.0e}; write scores in other units"
         )
-    own = Own.of(lambda rows: score(rows, candidates), (-size, size), count, -size)
+    # A copy each time: what a score writes into a candidate would come out with it.
+    own = Own.of(lambda rows: score(rows, deepcopy(candidates)), (-size, size), count, -size)
     found = own.rehearsed(curator, "score")
     beyond = np.abs(found[np.isfinite(found)]).max(initial=0.0)
     if beyond > size:

@@ -30,6 +30,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -46,11 +47,12 @@ from discreet.mechanisms.exponential import Choice, rate
 from discreet.mechanisms.own import Array, Own, made_up
 from discreet.noise import Bits, categorical
 from discreet.records import Block, Box, Records
+from discreet.records.guard import attempt_rows
 from discreet.records.reading import to_host
 
 __all__ = ["FactoredChoice", "FactoredExponential", "FactoredSum"]
 
-ONE_AT_A_TIME = threading.RLock()  # blocks may come from several threads, and what warnings do is of the whole process
+ONE_AT_A_TIME = threading.RLock()  # blocks may come from several threads: no two meet in an array that a score reuses
 
 LARGEST, SMALLEST = 1e200, 1e-200  # of a score, and of the width: sums of any number of rows stay in range
 COMPANY = 2.0**-40  # of the width: what a score may differ by when other rows stand beside its own
@@ -163,28 +165,13 @@ class FactoredExponential:
 
     def log_scores(self, rows: Array) -> Array:
         """Return log φ of each row and candidate, between ``low`` and ``high``; never an error, never a warning."""
-        found = self._found(rows)
-        if found is not None:
-            return np.asarray(np.clip(np.where(np.isnan(found), self.low, found), self.low, self.high))
-        if len(rows) <= 1:
-            return np.full((len(rows), len(self.candidates)), self.low)
-        half = len(rows) // 2
-        return np.concatenate([self.log_scores(rows[:half]), self.log_scores(rows[half:])])
+        with ONE_AT_A_TIME:
+            found = attempt_rows(partial(self._asked, rows), len(rows), len(self.candidates), self.low)
+        return np.asarray(np.clip(np.where(np.isnan(found), self.low, found), self.low, self.high))
 
-    def _found(self, rows: Array) -> Array | None:
-        """Return what the function makes of rows (a copy: it may write into it); None where it fails."""
-        interrupted = False
-        try:
-            with ONE_AT_A_TIME, warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
-                found = np.asarray(self.score(np.array(rows), deepcopy(self.candidates)), dtype=np.float64)
-        except KeyboardInterrupt:
-            interrupted = True
-        except BaseException:
-            return None
-        if interrupted:  # out here, as in ``own``: bare
-            raise KeyboardInterrupt
-        return found if found.shape == (len(rows), len(self.candidates)) else None
+    def _asked(self, rows: Array, some: slice) -> Any:
+        """Return what the function makes of some rows; it is given copies, and may write into them."""
+        return self.score(np.array(rows[some]), deepcopy(self.candidates))
 
     def _rehearse(self, curator: Curator) -> None:
         """Call the score with made-up rows, together and one by one, and raise where that goes wrong."""

@@ -3,19 +3,16 @@
 ``Own`` makes a function total. Whatever it does with rows (an exception, a NaN, another shape, a warning), what comes
 back is a vector in a declared box, and no message tells of it: a declared default stands for every failure. So that a
 mistake in the function does not pass unnoticed, it is first called with made-up rows, which are public: what goes wrong
-there is an error that says so, before anything is spent. An interruption goes through, but bare: what a function put
-into it stays inside.
-
-On trust, since nobody can check it from outside: that the function does not write, print or send what it sees, and that
-the time it takes tells nothing that matters.
+there is an error that says so, before anything is spent. ``discreet.records.guard`` has how a call is made total, and
+what stays on trust.
 """
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +24,7 @@ from discreet.door import Curator, Gathering, Passage, Question
 from discreet.door.passages import Plan, Setting
 from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.records import Block, Box
+from discreet.records.guard import NotNumbers, attempt, numbers, quiet
 
 __all__ = ["LARGEST", "Array", "Own", "OwnPassage", "WholeRows", "made_up", "refuse_gaps"]
 
@@ -167,19 +165,8 @@ class Own:
 
     def __call__(self, rows: Array) -> Array:
         """Return what the function makes of rows; never an error, never a warning."""
-        interrupted = False
-        found = np.empty(0)
-        try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
-                found = np.asarray(self.f(rows), dtype=np.float64)
-        except KeyboardInterrupt:
-            interrupted = True
-        except BaseException:
-            return self.default
-        if interrupted:  # out here, so that the one that came, with its text and its frames, is not its context
-            raise KeyboardInterrupt
-        if found.shape != self.shape:
+        found = attempt(partial(self.f, rows), self.shape)
+        if found is None:
             return self.default
         found = found.reshape(-1)
         return np.asarray(self.box.clip(np.where(np.isfinite(found), found, self.default)))
@@ -203,18 +190,16 @@ class Own:
         """Return what the function makes of made-up rows, not moved anywhere; raise where it fails."""
         rows = made_up(curator)
         try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
-                found = np.asarray(self.f(rows), dtype=np.float64)
+            with quiet():
+                return numbers(self.f(rows), self.shape)
+        except NotNumbers as error:
+            wanted = f"numbers of shape {self.shape}" if self.shape else "one number"
+            raise ValueError(f"{argument}: expected a function that returns {wanted}, got {error}") from None
         except Exception as error:
             raise ValueError(
                 f"{argument}: expected a function that works on rows; on {REHEARSED} made-up rows it raised "
                 f"{type(error).__name__}: {error}; where it has no result, write return float('nan')"
             ) from error
-        if found.shape != self.shape:
-            wanted = f"numbers of shape {self.shape}" if self.shape else "one number"
-            raise ValueError(f"{argument}: expected a function that returns {wanted}, got shape {found.shape}")
-        return found
 
 
 def made_up(curator: Curator, count: int = REHEARSED) -> Array:

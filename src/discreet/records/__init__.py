@@ -9,6 +9,8 @@ What this room promises:
   own declared rows alone (``row_choice``), and who is a unit on a declared type (``units``).
 - **Silence.** Nothing here prints, logs, stores or raises anything that depends on the value of a row. Names, types and
   shapes are checked when records are made. (``check_finite`` is the one exception, for owners who may see the data.)
+- **Code of others.** A user's function or model meets rows in ``guard`` alone, which lets plain numbers out and nothing
+  else.
 - **One sum.** The same kernel gives the same sum on arrays, tables, Parquet files, Dask collections and in a database,
   within γ·N·B of the exact one, γ = ``Records.float_error`` (``summation`` has the proof, ``sql_text`` for databases).
 
