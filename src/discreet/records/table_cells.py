@@ -107,6 +107,13 @@ def unit_cells(series: nw.Series[Any]) -> UnitCells:
         found: NDArray[Any] = (series.fill_null(0) if gaps else series).to_numpy()
         if found.dtype.kind in "iu":
             return UnitCells(found, series.is_null().to_numpy().astype(np.bool_) if gaps else None)
+    arrow = _arrow(series)
+    if arrow is not None and _is(arrow.type, TEXT[1:3]):  # each text once, and then places
+        whole = arrow.combine_chunks().dictionary_encode()
+        names = plain(nw.from_native(need("pyarrow").chunked_array([whole.dictionary]), series_only=True))
+        places = whole.indices
+        gone = places.is_null().to_numpy(zero_copy_only=False) if places.null_count else None
+        return UnitCells(places.fill_null(0).to_numpy(zero_copy_only=False), gone, names)
     return UnitCells(plain(series))
 
 

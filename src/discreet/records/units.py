@@ -32,10 +32,13 @@ class UnitCells(NamedTuple):
     cells : array of whole numbers, or list
     missing : array of bool, or None
         Which of the whole numbers are none; None for no one. In a list what is missing cannot be read.
+    among : list or None
+        Where a column holds each value once and then places: the values, of which ``cells`` are the places.
     """
 
     cells: NDArray[Any] | list[Any]
     missing: NDArray[np.bool_] | None = None
+    among: list[Any] | None = None
 
     def as_list(self) -> list[Any]:
         """Return Python's values, None where one is missing."""
@@ -76,7 +79,7 @@ class Units:
         listed = [*pieces]
         if not listed:
             return np.zeros(0, dtype=np.int64)
-        if all(isinstance(piece.cells, np.ndarray) for piece in listed):
+        if all(isinstance(piece.cells, np.ndarray) and piece.among is None for piece in listed):
             cells = np.concatenate([piece.cells for piece in listed])
             if cells.dtype.kind in "iu":  # signed and unsigned 64 bits together are floats
                 return self._numbered(cells, [piece.missing for piece in listed], [len(piece.cells) for piece in listed])
@@ -105,6 +108,10 @@ class Units:
         return np.asarray(codes, dtype=np.int64).reshape(-1)
 
     def _named(self, piece: UnitCells, *, grow: bool) -> Codes:
+        if piece.among is not None:
+            own = np.append(self._named(UnitCells(piece.among), grow=grow), -1)
+            places = np.asarray(piece.cells, dtype=np.int64)
+            return own[places if piece.missing is None else np.where(piece.missing, len(own) - 1, places)]
         cells = piece.as_list()
         known, kind = self._codes, self._kind
         if {str, type(None)}.issuperset(map(type, cells)):
@@ -124,7 +131,8 @@ class Units:
         if self._whole is None:
             return self._named(piece, grow=False)
         whole = self._whole
-        if isinstance(piece.cells, np.ndarray) and piece.cells.dtype.kind == whole.dtype.kind and len(whole):
+        alike = isinstance(piece.cells, np.ndarray) and piece.among is None and piece.cells.dtype.kind == whole.dtype.kind
+        if alike and len(whole):
             places = np.minimum(np.searchsorted(whole, piece.cells), len(whole) - 1)
             found = whole[places] == piece.cells
             if piece.missing is not None:
