@@ -65,7 +65,7 @@ def test_the_example_of_the_documentation(clinic, tmp_path, monkeypatch):
         assert np.all(low <= reply.value)
         assert np.all(reply.value <= high)
         assert "\n" not in reply.cost
-        assert reply.cost in repr(reply)
+        assert reply.priced.price in repr(reply)
         assert reply.share <= 0.1
     assert np.isclose(db.remaining, 0.3, atol=0.002)
 

@@ -215,7 +215,7 @@ class TestTables:
     def test_rows_of_groups_and_columns(self):
         found = st.mean(TABLE, ["age", "bmi"], by="ward", epsilon=1.0, schema=SCHEMA)
         frame = pd.DataFrame(found.table())
-        assert list(frame.columns) == ["group", "column", "value", "low", "high"]
+        assert list(frame.columns) == ["group", "column", "value", "low", "high", "which_rows"]
         assert len(frame) == 6
         assert ((frame["low"] <= frame["value"]) & (frame["value"] <= frame["high"])).all()
         assert frame["value"].tolist() == found.value.ravel().tolist()

@@ -226,7 +226,10 @@ class TestPrivacy:
     def test_without_a_seed_it_is_private_and_says_so(self):
         model = dp.TableMixture(2, epsilon=1.0, delta=1e-6, schema=SCHEMA, n_steps=2).fit(FRAME)
         assert model.guarantee_ == dp.Guarantee(1.0, 1e-6, "replace-one")
-        assert "fitted at (ε=1, δ=1e-06) replace-one for each row, NOT RECORDED" in repr(model)
+        assert "fitted to rows without gaps in any of 5 columns, at (ε=1, δ=1e-06) replace-one for each row" in repr(
+            model
+        )
+        assert "for each row, NOT RECORDED" in repr(model)
         assert {release.provenance for release in model.releases_} == {"measured"}
         assert [release.query for release in model.releases_][0::6] == ["marginals", "table mixture"]
 

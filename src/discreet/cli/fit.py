@@ -36,6 +36,7 @@ from discreet.cli.options import (
 from discreet.cli.printing import note, watched
 from discreet.door import Curator
 from discreet.door.curator import AT_MOST
+from discreet.door.words import rows_of
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.ledger import Ledger
 from discreet.ledger.entry import SPENDS
@@ -206,6 +207,7 @@ def _answer(estimator: Any, curator: Curator, out: Path, columns: list[str], gri
             "out": out,
             "guarantee": promise,
             "unit": estimator.unit_,
+            "which_rows": rows_of(estimator.releases_),
             "releases": len(estimator.releases_),
             "columns": columns,
             "recorded": book is not None,
@@ -217,6 +219,7 @@ def _answer(estimator: Any, curator: Curator, out: Path, columns: list[str], gri
             facts(
                 {
                     "model": kind,
+                    "fitted to": rows_of(estimator.releases_),
                     "promise": f"{promise}, for {'each row' if estimator.unit_ == 'row' else estimator.unit_}",
                     "recorded as": place,
                     "left": left,

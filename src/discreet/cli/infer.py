@@ -72,6 +72,7 @@ def _answer(posterior: Any, level: float, out: Path | None) -> Answer:
             "summary": [dict(zip(head, row, strict=True)) for row in rows],
             "level": level,
             "likelihood": posterior.likelihood,
+            "which_rows": posterior.which_rows,
             "diagnostics": {
                 "r_hat": says.r_hat,
                 "effective_draws": says.ess,
@@ -82,6 +83,7 @@ def _answer(posterior: Any, level: float, out: Path | None) -> Answer:
             "out": out,
         },
         [
+            *([] if posterior.which_rows is None else [f"from {posterior.which_rows}"]),
             Grid(head, rows),
             f"{says.draws} draws worth {says.ess:.0f} or more, R-hat {says.r_hat:.3f}, {says.divergences} divergences"
             + ("" if says.complaints else "; the chains agree"),  # complaints are notes already

@@ -187,6 +187,7 @@ def _priced(pricing: Any) -> Answer:
     return Answer(
         {
             "question": one.draft.words,
+            "which_rows": pricing.which_rows,
             "guarantee": one.guarantee,
             "share": one.share,
             "left": pricing.left,
@@ -196,6 +197,7 @@ def _priced(pricing: Any) -> Answer:
             facts(
                 {
                     "question": one.draft.words,
+                    "from": pricing.which_rows,
                     "would cost": str(one.guarantee),
                     "of the budget": f"{one.share:.1%}",
                     "left now": f"{pricing.left:.1%}",
@@ -208,16 +210,21 @@ def _priced(pricing: Any) -> Answer:
 
 
 def _replied(reply: Any, level: float) -> Answer:
-    rows = reply.table(level)
-    head = list(rows[0])
+    rows, about = reply.table(level), reply.which_rows
+    head = [name for name in rows[0] if name != "which_rows"]  # which is said once, above the table
     return Answer(
         {
             "question": reply.priced.draft.words,
+            "which_rows": about,
             "answer": rows,
             "level": level,
             "guarantee": reply.guarantee,
             "share": reply.share,
             "left": reply.left,
         },
-        [Grid(head, [[row[one] for one in head] for row in rows]), reply.cost],
+        [
+            *([] if about is None else [f"{reply.priced.draft.question}, from {about}"]),
+            Grid(head, [[row[one] for one in head] for row in rows]),
+            reply.cost,
+        ],
     )

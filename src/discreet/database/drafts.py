@@ -63,6 +63,11 @@ class Draft:
     @property
     def words(self) -> str:
         """The question in words."""
+        return self.question if self.where is None else f"{self.question} where {self.where}"
+
+    @property
+    def question(self) -> str:
+        """The question in words, without its condition."""
         asked = self.arguments.get("columns", self.arguments.get("column"))
         names = [] if asked is None else list(asked) if isinstance(asked, list | tuple) else [asked]
         parts = [self.statistic.replace("_", " ")]
@@ -73,8 +78,6 @@ class Draft:
         if self.arguments.get("by") is not None:
             group = self.arguments["by"]
             parts.append(f"by {group if isinstance(group, str) else shown(group)}")
-        if self.where is not None:
-            parts.append(f"where {self.where}")
         return " ".join(parts)
 
     def __repr__(self) -> str:

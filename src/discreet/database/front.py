@@ -16,6 +16,7 @@ from discreet.database.purse import Purse
 from discreet.database.questions import Questions, Spending
 from discreet.database.reply import Reply
 from discreet.door import Curator
+from discreet.door.words import rows_in_words
 from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.ledger import Ledger
 from discreet.ledger.admission import Preview
@@ -197,7 +198,7 @@ class StatisticalDatabase(Questions[Reply]):
             From ``draft``: ``db.preview([db.draft.mean("age"), db.draft.count(where="age > 65")])``.
         """
         drafts = _drafts(questions)
-        return self._weighed(drafts)[0] if drafts else Pricing((), self._purse.left, True)
+        return self._weighed(drafts)[0] if drafts else Pricing((), self._purse.left, True, self._which_rows)
 
     def answer(self, questions: Pricing | Draft | Iterable[Draft]) -> list[Reply]:
         """Ask drafted questions, or what ``preview`` returned: all of them, or none.
@@ -239,7 +240,7 @@ class StatisticalDatabase(Questions[Reply]):
         preview = self._purse.ledger.preview(self.name, [loss for one in priced for loss in one.losses])
         left = self._purse.left
         fits = sum(one.share for one in priced) <= left * (1.0 + 1e-9)
-        return Pricing(tuple(priced), left, fits and preview.admitted), preview
+        return Pricing(tuple(priced), left, fits and preview.admitted, self._which_rows), preview
 
     def _ask(self, statistic: str, arguments: dict[str, Any], spending: Spending) -> Reply:
         pricing, preview = self._weighed([Draft(statistic, arguments, *spending)])
@@ -311,9 +312,15 @@ class StatisticalDatabase(Questions[Reply]):
         losses: Sequence[Loss] = self._curator.rehearse(lambda curator: self._asked(draft, curator, promise))
         return Priced(draft, promise, tuple(losses), self._purse.share(losses))
 
+    @property
+    def _which_rows(self) -> str | None:
+        """Of which rows every question chooses its own, in words; None where of all. Gaps depend on the question."""
+        return rows_in_words(self._curator.declared | {"required": []})
+
     def __repr__(self) -> str:
         left = f"{self.remaining:.1%} of {self.budget} is left for {self._curator.unit}"
-        return f"<StatisticalDatabase {self.name!r}: {left}>"
+        rows = "" if self._which_rows is None else f"; answers are from {self._which_rows}"
+        return f"<StatisticalDatabase {self.name!r}: {left}{rows}>"
 
 
 def _schema(bounds: Any, classes: Any, schema: Any) -> Schema:

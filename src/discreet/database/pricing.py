@@ -30,8 +30,13 @@ class Priced:
     losses: tuple[Loss, ...]
     share: float
 
+    @property
+    def price(self) -> str:
+        """What it costs, in words."""
+        return f"{self.guarantee}, {self.share:.1%} of the budget"
+
     def __str__(self) -> str:
-        return f"{self.draft.words}: {self.guarantee}, {self.share:.1%} of the budget"
+        return f"{self.draft.words}: {self.price}"
 
 
 @dataclass(frozen=True)
@@ -45,11 +50,14 @@ class Pricing:
         The share of the budget that is left now.
     admitted : bool
         Whether all of them can be asked.
+    which_rows : str or None
+        Of which rows they choose theirs, in words ("at most 4 rows of each patient"); None where of all.
     """
 
     questions: tuple[Priced, ...]
     left: float
     admitted: bool
+    which_rows: str | None = None
 
     @property
     def share(self) -> float:
@@ -57,7 +65,8 @@ class Pricing:
         return sum(one.share for one in self.questions)
 
     def __str__(self) -> str:
-        lines = [str(one) for one in self.questions]
+        lines = [] if self.which_rows is None else [f"all from {self.which_rows}:"]
+        lines += [str(one) for one in self.questions]
         after = (
             f"{self.left - self.share:.1%} would be left" if self.admitted else "too much: nothing would be answered"
         )

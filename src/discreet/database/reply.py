@@ -36,7 +36,7 @@ class Reply:
         return self.statistic.value
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return limits that hold what exact counting would have given, with this probability."""
+        """Return limits that hold what exact counting of these rows (``which_rows``) gives, with this probability."""
         return self.statistic.interval(level)
 
     def table(self, level: float = 0.95) -> list[dict[str, Any]]:
@@ -46,6 +46,11 @@ class Reply:
     def to_dict(self) -> dict[Any, Any]:
         """Return the values by their labels."""
         return self.statistic.to_dict()
+
+    @property
+    def which_rows(self) -> str | None:
+        """Which rows it is about, in words ("at most 4 rows of each patient"); None where it is about all of them."""
+        return self.statistic.which_rows
 
     @property
     def guarantee(self) -> Guarantee | None:
@@ -63,4 +68,6 @@ class Reply:
         return f"{self.priced}; {self.left:.1%} is left"
 
     def __repr__(self) -> str:
-        return f"<{self.statistic._shown()}; {self.cost}>"
+        # The condition stands beside the value, with the rest of what says which rows these are.
+        cost = f"{self.priced.draft.question}: {self.priced.price}; {self.left:.1%} is left"
+        return f"<{self.statistic._shown_with_rows()}; {cost}>"

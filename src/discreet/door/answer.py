@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from discreet.door.curator import Curator
 from discreet.door.release import Release
-from discreet.door.words import promise_in_words
+from discreet.door.words import guarantee_in_words, rows_of
 from discreet.guarantees import Guarantee
 
 __all__ = ["Answer"]
@@ -34,6 +34,8 @@ class Answer:
     unit: str
     releases: tuple[Release, ...]
 
+    _from: ClassVar[str] = "from"
+
     @classmethod
     def of(cls, value: Any, curator: Curator, promise: Guarantee, releases: Sequence[Release], **more: Any) -> Self:
         """Return the answer that was made from these releases of a curator, which kept the promise together."""
@@ -45,8 +47,18 @@ class Answer:
         """The release that the value was read from: the last one, where several led to it."""
         return self.releases[-1]
 
+    @property
+    def which_rows(self) -> str | None:
+        """Which rows it is about, in words ("at most 4 rows of each patient"); None where it is about all of them."""
+        return rows_of(self.releases)
+
     def _shown(self) -> str:
         return f"{self.value:.6g}" if isinstance(self.value, float) else str(self.value)
 
+    def _shown_with_rows(self) -> str:
+        """Return the value and, where it is not about all rows, which it is about."""
+        rows = self.which_rows
+        return self._shown() if rows is None else f"{self._shown()}, {self._from} {rows}"
+
     def __repr__(self) -> str:
-        return f"<{self._shown()}: {promise_in_words(self.guarantee, self.unit, self.releases)}>"
+        return f"<{self._shown_with_rows()}: {guarantee_in_words(self.guarantee, self.unit, self.releases)}>"

@@ -12,6 +12,7 @@ A curator is a handle: copies of it are itself, and a pickle opens the same ledg
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -211,6 +212,8 @@ class Curator:
             "categories": [list(values) for values in self.categories],
             "unit": None if self._records.unit is None else self._records.unit.column,
             "max_rows": self._records.max_rows,
+            "unit_name": None if self._records.unit is None else self.unit.removeprefix("each "),
+            "required": _required(self._records),
         }
 
     def only(self, columns: Collection[str]) -> Curator:
@@ -476,3 +479,12 @@ class Curator:
     def __repr__(self) -> str:
         where = "no ledger: nothing is recorded" if self.ledger is None else repr(self.ledger)
         return f"<Curator of {self.name or 'unnamed data'}, {self.neighbors}, {self._records!r}, {where}>"
+
+
+def _required(records: Records) -> list[str]:
+    """Return the columns in which a gap drops the row."""
+    reading = records._reading
+    numbers = [name for name, fill in zip(reading.numbers, reading.fills, strict=True) if math.isnan(fill)]
+    return numbers + [
+        name for name, column in zip(reading.labels, reading.categories, strict=True) if column.fill is None
+    ]

@@ -21,6 +21,7 @@ from discreet.arguments import choice, integer, shown
 from discreet.door.asked import asked
 from discreet.door.part import Part
 from discreet.door.question import Question
+from discreet.door.words import rows_in_words
 from discreet.guarantees import Loss, Neighbors
 from discreet.noise import Law
 from discreet.plain import read_json
@@ -90,7 +91,8 @@ class Release:
     recorded : bool
         Whether a ledger holds the spend.
     declared : mapping
-        What was declared of the rows: space, columns, categories, the unit and its rows. Enough to read the numbers.
+        What was declared of the rows: space, columns, categories, the unit and its rows, and in which columns a gap
+        drops a row (``required``). Enough to read the numbers.
     asked : mapping or None
         The question, as plain values, from which ``question`` makes it again; None for one that a user wrote.
     provenance : str
@@ -150,6 +152,11 @@ class Release:
         return None if self.asked is None else asked(self.asked)
 
     @property
+    def which_rows(self) -> str | None:
+        """Which rows it is about, in words ("at most 4 rows of each patient"); None where it is about all of them."""
+        return rows_in_words(self.declared)
+
+    @property
     def caveat(self) -> str | None:
         """What the guarantee of this release takes for granted, in words; None where it is a theorem about the bits."""
         if self.exact:
@@ -186,8 +193,9 @@ class Release:
         return values - width, values + width
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the release as plain values, for JSON."""
-        return {
+        """Return the release as plain values, for JSON; ``which_rows`` is among them where it is not about all rows."""
+        rows = {} if self.which_rows is None else {"which_rows": self.which_rows}
+        return rows | {
             "format": FORMAT,
             "query": self.query,
             "value": self.value.tolist(),
@@ -212,6 +220,9 @@ class Release:
         given = dict(values)
         if given.pop("format", None) != FORMAT:
             raise ValueError(f"format={values.get('format')!r}: expected {FORMAT}, the one that this version writes")
+        said = given.pop("which_rows", None)  # for people: it follows from what was declared
+        if not isinstance(said, str | None):
+            raise ValueError(f"which_rows={shown(said)}: expected words, as to_dict wrote them")
         names = {field.name for field in fields(cls)}
         if given.keys() != names:
             raise ValueError(f"release: expected the fields {sorted(names)}, got {sorted(map(str, given))}")
@@ -258,19 +269,25 @@ class Release:
     def __repr__(self) -> str:
         parts = ", ".join(f"{name}{list(part.shape)}" for name, part in self.parts.items())
         how = "exact" if self.exact else "idealised"
+        rows = "" if self.which_rows is None else f", {self.which_rows}"
         where = "recorded" if self.recorded else "NOT RECORDED in any ledger"
         return (
-            f"<{self.provenance} release of {self.query} ({parts}) from {self.dataset or 'unnamed data'}: "
+            f"<{self.provenance} release of {self.query} ({parts}) from {self.dataset or 'unnamed data'}{rows}: "
             f"{self.passage}, {how}, {self.loss!r}, {where}>"
         )
 
 
 def _check_names(declared: Mapping[str, Any]) -> None:
     """Raise where a file does not have names for what was declared by name."""
-    for name in ("columns", "category_columns"):
+    for name in ("columns", "category_columns", "required"):
         given = declared.get(name) or []
         if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
             raise ValueError(f"declared[{name!r}]={given!r}: expected a list of names")
+    for name in ("unit", "unit_name"):
+        if not isinstance(declared.get(name), str | None):
+            raise ValueError(f"declared[{name!r}]={declared[name]!r}: expected a name, or none")
+    if declared.get("max_rows") is not None:
+        integer("max_rows", declared["max_rows"], least=1)
     if not isinstance(declared.get("where"), str | None):
         raise ValueError(f"declared['where']={declared['where']!r}: expected the text of a condition, or none")
 

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 
 from discreet.arguments import integer, positive, shown
 from discreet.door import Curator, Question, Release
-from discreet.door.words import promise_in_words
+from discreet.door.words import promise_in_words, rows_of
 from discreet.em import Model, ModelQuery, Step, expectation_maximization
 from discreet.estimators.base import PrivateEstimator
 from discreet.estimators.guarded_query import GuardedQuery
@@ -56,6 +56,11 @@ class FittedModel(Generic[Params]):
     unit: str
     losses: tuple[Loss, ...]
     releases: tuple[Release, ...]
+
+    @property
+    def which_rows(self) -> str | None:
+        """To which rows it was fitted, in words ("at most 4 rows of each patient"); None where to all of them."""
+        return rows_of(self.releases)
 
     def __repr__(self) -> str:
         promise = promise_in_words(self.guarantee, self.unit, self.releases)

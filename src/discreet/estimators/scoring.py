@@ -49,6 +49,11 @@ class Score:
         return self.value - half, self.value + half
 
     @property
+    def which_rows(self) -> str | None:
+        """Which rows it is about, in words ("at most 4 rows of each patient"); None where it is about all of them."""
+        return self.release.which_rows
+
+    @property
     def best(self) -> int:
         """Which of several models scores highest."""
         return int(np.argmax(self.value))

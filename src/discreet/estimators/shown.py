@@ -7,7 +7,7 @@ from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from discreet.door.words import promise_in_words
+from discreet.door.words import promise_in_words, rows_of
 from discreet.estimators.portraits import portrait
 
 if TYPE_CHECKING:
@@ -86,6 +86,11 @@ class Shown:
         write = import_module("discreet.report").write_report
         about = {"ledger": ledger, "name": name, "columns": columns, "posterior": posterior, "file": file}
         return write(self, path, private_rows=private_rows, overwrite=overwrite, **about)
+
+    @property
+    def which_rows_(self) -> str | None:
+        """To which rows it was fitted, in words ("at most 4 rows of each patient"); None where to all of them."""
+        return rows_of(self.releases_)  # type: ignore[attr-defined]
 
     def _promise_html(self) -> str:
         """Return a line with the promise, for a notebook; nothing before there is one."""

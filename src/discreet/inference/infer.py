@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import choice, integer, positive
+from discreet.door.words import rows_of
 from discreet.guarantees import Guarantee
 from discreet.inference.augmentation import augmented
 from discreet.inference.built import Built
@@ -201,7 +202,9 @@ def _posterior(
     reported = built.report(draws)
     if problem.rows is None and found.w.shape[-1] > problem.model.size:
         reported["rows"] = np.exp(found.w[:, :, -1])
+    rows = rows_of(problem.measured.releases)
     public = {"likelihood": kind, "neighbors": problem.measured.neighbors.value}
+    public |= {} if rows is None else {"which_rows": rows}
     tree = data_tree(reported, found.diverging, built.dims, built.coords, {**public, **facts})
     return Posterior(
         data=tree,
@@ -211,6 +214,7 @@ def _posterior(
         vectors=vectors.reshape(-1, vectors.shape[-1]),
         row_model=problem.model,
         built=built,
+        which_rows=rows,
     )
 
 

@@ -94,6 +94,8 @@ class Posterior:
     diagnostics : Diagnostics
     guarantee : Guarantee or None
         That of the releases: a posterior costs nothing more. None where it is not known here.
+    which_rows : str or None
+        Which rows the releases are about, in words ("at most 4 rows of each patient"); None where about all of them.
     """
 
     data: Any
@@ -103,6 +105,7 @@ class Posterior:
     vectors: Array = field(repr=False)
     row_model: RowModel = field(repr=False)
     built: Built = field(repr=False)
+    which_rows: str | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -220,8 +223,9 @@ class Posterior:
         says = self.diagnostics
         good = "; ".join(says.complaints) or "chains agree"
         shapes = ", ".join(f"{name}{list(self.draws(name).shape[1:])}" for name in self.names)
+        rows = "" if self.which_rows is None else f", from {self.which_rows}"
         return (
-            f"<Posterior of {shapes}: {says.draws} draws worth {says.ess:.0f} or more, R-hat {says.r_hat:.3f}, "
+            f"<Posterior of {shapes}{rows}: {says.draws} draws worth {says.ess:.0f} or more, R-hat {says.r_hat:.3f}, "
             f"{says.divergences} divergences, {self.likelihood} likelihood; {good}>"
         )
 

@@ -13,6 +13,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import shown
+from discreet.door.words import rows_of
 from discreet.estimators.portrait_columns import columns_of
 from discreet.estimators.portraits import portrait, portraits_of
 from discreet.pictures import Facts, Picture, SampleOverDensity
@@ -147,6 +148,7 @@ def _about(model: Any, file: str | None) -> dict[str, Any]:
         "dataset": model.releases_[0].dataset,
         "unit": unit_of(model),
         "headline": headline(guarantee),
+        "which_rows": rows_of(model.releases_),
         "in_words": None if guarantee is None else guarantee.in_words(unit_of(model)),
         "explained": explained(model),
         "relation": relation(model),

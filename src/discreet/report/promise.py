@@ -8,6 +8,7 @@ from collections import Counter
 from typing import Any
 
 from discreet.door import Release
+from discreet.door.words import rows_of
 from discreet.estimators.portrait_columns import all_declared_bounds, columns_of, declared_bounds
 from discreet.guarantees import Guarantee, Neighbors, compose
 from discreet.pictures import Facts
@@ -81,7 +82,7 @@ def relation(model: Any) -> list[tuple[str, str]]:
     release, unit = model.releases_[0], unit_of(model)
     neighbors, units = release.neighbors, _units(model)
     told = [
-        ("Protected unit", f"one {unit}" + (_several(release, unit) if unit != "row" else "")),
+        ("Protected unit", f"one {unit}"),
         ("Neighbouring data", f"{neighbors}: the promise compares the data with what they would be "
          f"{neighbors.in_words(unit)}"),
     ]  # fmt: skip
@@ -89,16 +90,11 @@ def relation(model: Any) -> list[tuple[str, str]]:
         told.append(("Public size", f"{units:,} rows" if unit == "row" else f"{units:,}: each {unit} counts once"))
     else:
         told.append(("Public size", "none: how many there are is private"))
-    where = release.declared.get("where")
-    if where:
-        told.append(("Only rows with", str(where)))
+    rows = rows_of(model.releases_)
+    if rows is not None:
+        told.append(("Fitted to", rows))
     told.append(("Data set", release.dataset or "not named"))
     return told
-
-
-def _several(release: Release, unit: str) -> str:
-    rows = release.declared.get("max_rows") or 1
-    return f", with at most {rows} rows of each {unit}" if rows > 1 else f", with one row of each {unit}"
 
 
 def declared(model: Any) -> Facts:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.door import Release
+from discreet.door.words import rows_of
 from discreet.guarantees import Loss, compose
 from discreet.guarantees.guarantee import rounded_up
 from discreet.pictures import Facts
@@ -86,7 +87,9 @@ def recomputed(model: Any, file: str | None) -> tuple[str, str]:
 def citation(model: Any, year: int) -> str:
     """Return how to cite the model."""
     dataset = model.releases_[0].dataset or "data that are not named"
+    rows = rows_of(model.releases_)
+    fitted = "fitted" if rows is None else f"fitted to {rows},"
     return (
-        f"{type(model).__name__} of {dataset}, {headline(model.guarantee_)} for each {unit_of(model)}, fitted with "
+        f"{type(model).__name__} of {dataset}, {headline(model.guarantee_)} for each {unit_of(model)}, {fitted} with "
         f"discreet {installed()} ({year})."
     )

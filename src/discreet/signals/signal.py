@@ -71,10 +71,14 @@ class Signal(Answer):
         tails = (math.log(2.0 / outside) - found[None, :] * np.log1p(-(share**2))) / share
         return np.asarray(peak * tails.min(axis=0)[widths])
 
-    def table(self, level: float = 0.95) -> dict[str, Array]:
-        """Return columns: times, values and limits; ``pandas.DataFrame`` takes them as they are."""
+    def table(self, level: float = 0.95) -> dict[str, NDArray[Any]]:
+        """Return columns: times, values and limits; ``pandas.DataFrame`` takes them as they are.
+
+        Where the series is not about all rows, ``which_rows`` is among them: "at most 4 rows of each patient".
+        """
         low, high = self.interval(level)
-        return {"times": self.times, "value": self.value, "low": low, "high": high}
+        about = {} if self.which_rows is None else {"which_rows": np.full(len(self.value), self.which_rows)}
+        return {"times": self.times, "value": self.value, "low": low, "high": high, **about}
 
     def plot(self, ax: Any = None, truth: Any = None, level: float = 0.95) -> Any:
         """Draw the series with its limits, and return the axes.
@@ -101,6 +105,8 @@ class Signal(Answer):
         if truth is not None:
             ax.step(self.times, other, where="post", color="black", linewidth=0.8, label="truth")
         ax.set_xlabel("time")
+        if self.which_rows is not None:
+            ax.set_title(f"{self._from} {self.which_rows}".replace("$", r"\$"), fontsize="medium")
         ax.legend()
         return ax
 

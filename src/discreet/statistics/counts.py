@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from discreet.arguments import integer, positive, probability
 from discreet.door import Curator, Declarations, Query
 from discreet.door.queries import Bins, Count, Grouped
+from discreet.door.words import count_in_words
 from discreet.guarantees import Guarantee
 from discreet.noise import Bits
 from discreet.statistics.columns import check_limits, limits_of, opened, place_of
@@ -54,10 +55,16 @@ class Counts(Statistic):
         return np.asarray(np.where(total > 0.0, kept / np.where(total > 0.0, total, 1.0), 1.0 / kept.shape[-1]))
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return limits that hold each number of rows with this probability, by itself. They speak of the noise."""
+        """Return limits that hold each number of rows with this probability, by itself.
+
+        They speak of the noise, and of the rows that count (``which_rows``): not of those beyond the limit of a unit.
+        """
         half = half_width(self.release.law, [1.0], level)
         lower, upper = np.maximum(np.asarray(self.value) - half, 0.0), np.maximum(np.asarray(self.value) + half, 0.0)
         return (lower, upper) if lower.ndim else (float(lower), float(upper))
+
+    def _shown_with_rows(self) -> str:
+        return count_in_words(self._shown(), self.release.declared)
 
     def _axes(self) -> list[tuple[str, Sequence[Any]]]:
         axes = super()._axes()

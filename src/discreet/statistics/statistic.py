@@ -63,7 +63,7 @@ class Statistic(Answer):
 
     @abstractmethod
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return lower and upper limits."""
+        """Return lower and upper limits, for what ``which_rows`` would give without noise."""
 
     def _axes(self) -> list[tuple[str, Sequence[Any]]]:
         """Return the name and the labels of each axis of ``value``."""
@@ -72,6 +72,8 @@ class Statistic(Answer):
 
     def to_dict(self) -> dict[Any, Any]:
         """Return the values by the labels of their axes, one dictionary in the other; one number by its column.
+
+        They are the numbers alone: ``which_rows`` says which rows they are about, and ``table`` has that beside them.
 
         >>> from discreet import statistics
         >>> list(statistics.mean([[0.5, 0.25]] * 1000, epsilon=1.0, bounds=(0, 1)).to_dict())
@@ -90,6 +92,8 @@ class Statistic(Answer):
     def table(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Return a row for each number: its labels, its value and its limits; ``pandas.DataFrame`` takes it as it is.
 
+        Where the numbers are not about all rows, ``which_rows`` is among them: "at most 4 rows of each patient".
+
         >>> from discreet import statistics
         >>> row, = statistics.mean([0.5] * 1000, epsilon=1.0, bounds=(0, 1)).table()
         >>> list(row)
@@ -97,10 +101,12 @@ class Statistic(Answer):
         """
         value, axes = np.asarray(self.value), self._axes()
         low, high = (np.broadcast_to(end, value.shape) for end in self.interval(level))
+        about = {} if self.which_rows is None else {"which_rows": self.which_rows}
         rows = []
         for place in np.ndindex(value.shape):
             labels = {name: several[one] for (name, several), one in zip(axes, place, strict=True)}
-            rows.append(labels | {"value": value[place].item(), "low": low[place].item(), "high": high[place].item()})
+            ends = {"value": value[place].item(), "low": low[place].item(), "high": high[place].item()}
+            rows.append(labels | ends | about)
         return rows
 
 

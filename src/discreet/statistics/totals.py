@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +31,13 @@ class Totals(Statistic):
 
     scales: Array
 
+    _from: ClassVar[str] = "summed over"
+
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return limits that hold the sum of these rows, clipped to their bounds, with this probability, each alone.
 
-        They speak of the noise: not of clipping, nor of how these people were sampled.
+        They speak of the noise, and of the rows that count (``which_rows``): not of those beyond the limit of a unit,
+        nor of clipping, nor of how these people were sampled.
         """
         half = half_width(self.release.law, [1.0], level) * (self.scales[0] if self.single else self.scales)
         lower, upper = self.value - half, self.value + half
