@@ -12,7 +12,6 @@ A curator is a handle: copies of it are itself, and a pickle opens the same ledg
 
 from __future__ import annotations
 
-import math
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -191,6 +190,11 @@ class Curator:
         return self._records.columns
 
     @property
+    def scales(self) -> tuple[str, ...]:
+        """For each numeric column "linear", "log" or "date": what queries see (``records.columns``)."""
+        return self._records.scales
+
+    @property
     def category_columns(self) -> tuple[str, ...]:
         """The names of the columns of categories."""
         return self._records.category_columns
@@ -204,8 +208,14 @@ class Curator:
     def declared(self) -> dict[str, Any]:
         """What was declared of the rows, as plain values, and which of them count; public."""
         condition = self._records.condition
-        where = {} if condition is None else {"where": str(condition)}
-        return where | {
+        said: dict[str, Any] = {} if condition is None else {"where": str(condition)}
+        if any(scale != "linear" for scale in self.scales):
+            said["scales"] = list(self.scales)
+        if self._records.unit is not None and self._records.unit.order is not None:
+            said["order"] = self._records.unit.order
+        if self._records.per_unit:
+            said["per_unit"] = True
+        return said | {
             "space": None if self.space is None else self.space.to_dict(),
             "columns": list(self.columns),
             "category_columns": list(self._records.category_columns),
@@ -213,7 +223,7 @@ class Curator:
             "unit": None if self._records.unit is None else self._records.unit.column,
             "max_rows": self._records.max_rows,
             "unit_name": None if self._records.unit is None else self.unit.removeprefix("each "),
-            "required": _required(self._records),
+            "required": list(self._records.required),
         }
 
     def only(self, columns: Collection[str]) -> Curator:
@@ -479,12 +489,3 @@ class Curator:
     def __repr__(self) -> str:
         where = "no ledger: nothing is recorded" if self.ledger is None else repr(self.ledger)
         return f"<Curator of {self.name or 'unnamed data'}, {self.neighbors}, {self._records!r}, {where}>"
-
-
-def _required(records: Records) -> list[str]:
-    """Return the columns in which a gap drops the row."""
-    reading = records._reading
-    numbers = [name for name, fill in zip(reading.numbers, reading.fills, strict=True) if math.isnan(fill)]
-    return numbers + [
-        name for name, column in zip(reading.labels, reading.categories, strict=True) if column.fill is None
-    ]

@@ -279,11 +279,11 @@ class Release:
 
 def _check_names(declared: Mapping[str, Any]) -> None:
     """Raise where a file does not have names for what was declared by name."""
-    for name in ("columns", "category_columns", "required"):
+    for name in ("columns", "category_columns", "required", "scales"):
         given = declared.get(name) or []
         if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
             raise ValueError(f"declared[{name!r}]={given!r}: expected a list of names")
-    for name in ("unit", "unit_name"):
+    for name in ("unit", "unit_name", "order"):
         if not isinstance(declared.get(name), str | None):
             raise ValueError(f"declared[{name!r}]={declared[name]!r}: expected a name, or none")
     if declared.get("max_rows") is not None:

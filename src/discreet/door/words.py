@@ -53,7 +53,8 @@ def _limit(declared: Mapping[str, Any], *, noun: bool) -> str:
     if not unit:
         return ""
     rows = f"{most} {'row' if most == 1 else 'rows'}" if noun else most
-    return _printable(f"at most {rows} of each {unit}")
+    first = f", the first by {declared['order']}" if declared.get("order") else ""
+    return _printable(f"at most {rows} of each {unit}{first}")
 
 
 def _rest(declared: Mapping[str, Any]) -> list[str]:
@@ -64,6 +65,8 @@ def _rest(declared: Mapping[str, Any]) -> list[str]:
         needed.append(f"without gaps in any of {len(names)} columns")
     elif names:
         needed.append(f"without gaps in {' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}")
+    if declared.get("per_unit"):
+        needed.append("of a view whose rows are declared to be made from one unit's rows each")
     return list(map(_printable, needed))
 
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["category_key", "date", "dates", "days", "number", "numbers", "unit_name"]
+__all__ = ["category_key", "date", "dates", "day_text", "days", "number", "numbers", "unit_name"]
 
 NAMED = {"true": 1.0, "false": 0.0}  # how CSV files write what other readers would have made booleans
 
@@ -104,6 +104,16 @@ def date(value: Any) -> float:
 def dates(values: Iterable[Any]) -> NDArray[np.float64]:
     """Return cells as days, NaN where they are none."""
     return np.array([date(value) for value in values], dtype=np.float64)
+
+
+def day_text(days: float) -> str:
+    """Return the day on which an instant is, as 2023-01-31; days beyond the years 1 to 9999 are their ends.
+
+    >>> day_text(18262.9), day_text(float("inf"))
+    ('2020-01-01', '9999-12-31')
+    """
+    whole = int(min(max(math.floor(days) if math.isfinite(days) else days, FIRST_DAY), LAST_DAY - 1.0))
+    return str((EPOCH + datetime.timedelta(days=whole)).date())
 
 
 def days(moments: NDArray[Any]) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from discreet.records.cells import category_key
+from discreet.records.cells import category_key, date
 from discreet.records.conditions import (
     MOST_CHARACTERS,
     MOST_COMPARISONS,
@@ -67,7 +67,9 @@ PIECE = re.compile(
 class Parser:
     """A text, and what is declared. Only errors look at the text once its syntax is known."""
 
-    def __init__(self, text: Any, numbers: Collection[str], categories: Mapping[str, Sequence[Any]]) -> None:
+    def __init__(
+        self, text: Any, numbers: Collection[str] | Mapping[str, str], categories: Mapping[str, Sequence[Any]]
+    ) -> None:
         if not isinstance(text, str):
             raise ValueError(f"where={type(text).__name__}: expected a condition as text; {EXAMPLE}")
         if len(text) > MOST_CHARACTERS:
@@ -173,7 +175,14 @@ class Parser:
         columns = [self._column(node) for node in (left, right) if isinstance(node, ast.Name)]
         labels = [column for column in columns if column in self._categories]
         if not labels:
-            return Compared(columns[0], symbol, columns[1] if len(columns) > 1 else self._number(right, columns[0]))
+            dated = [self._is_date(column) for column in columns]
+            if len(columns) > 1:
+                if dated[0] != dated[1]:
+                    raise self._error(f"dates beside dates: one of {columns[0]!r} and {columns[1]!r} has numbers")
+                return Compared(columns[0], symbol, columns[1])
+            if dated[0]:
+                return Compared(columns[0], symbol, self._day(right, columns[0]), dated=True)
+            return Compared(columns[0], symbol, self._number(right, columns[0]))
         write = f"write {self._example(labels[0])}"
         if len(columns) > 1:
             raise self._error(f"a declared value beside the column {labels[0]!r}, not a column", write)
@@ -193,9 +202,10 @@ class Parser:
             )
         column = self._column(left)
         if column not in self._categories:
+            one, two = ("'2023-01-31'", "'2023-02-28'") if self._is_date(column) else ("1", "2")
             raise self._error(
-                f"a column of categories before {word!r}, and {column!r} has numbers",
-                f"write {in_backticks(column)} == 1 or {in_backticks(column)} == 2",
+                f"a column of categories before {word!r}, and {column!r} has {'dates' if one != '1' else 'numbers'}",
+                f"write {in_backticks(column)} == {one} or {in_backticks(column)} == {two}",
             )
         self._left -= len(right.elts)
         if self._left < 0:
@@ -233,6 +243,17 @@ class Parser:
             self._hint(f"write for example {in_backticks(column)} >= 18"),
         )
 
+    def _is_date(self, column: str) -> bool:
+        return isinstance(self._numbers, Mapping) and self._numbers[column] == "date"
+
+    def _day(self, node: ast.expr, column: str) -> float:
+        days = date(_literal(node))
+        if days != days or days != int(days):
+            raise self._error(
+                f"a day beside {column!r}, which has dates", f"write for example {in_backticks(column)} >= '2023-01-31'"
+            )
+        return days
+
     def _column(self, node: ast.Name) -> str:
         name = self._names.get(node.id, node.id)
         if name not in self._numbers and name not in self._categories:
@@ -245,7 +266,8 @@ class Parser:
 
     def _example(self, column: str, place: int = 0) -> str:
         """Return a comparison of a column, of categories with the one in this place."""
-        return f"{in_backticks(column)} == {self._categories[column][place] if column in self._categories else 1!r}"
+        other = "2023-01-31" if column in self._numbers and self._is_date(column) else 1
+        return f"{in_backticks(column)} == {self._categories[column][place] if column in self._categories else other!r}"
 
     def _as_a_name(self, *nodes: ast.expr) -> str:
         """Return what to write where a string is the name of a column."""

@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
+from discreet.records.cells import day_text
+
 __all__ = ["Among", "Compared", "Condition", "Every", "Not", "Some"]
 
 MOST_CHARACTERS, MOST_DEPTH, MOST_COMPARISONS = 2000, 50, 200
@@ -48,11 +50,13 @@ class Condition(ABC):
     """
 
     @staticmethod
-    def parse(text: Any, numbers: Collection[str], categories: Mapping[str, Sequence[Any]]) -> Condition:
+    def parse(
+        text: Any, numbers: Collection[str] | Mapping[str, str], categories: Mapping[str, Sequence[Any]]
+    ) -> Condition:
         """Return the condition that a text says.
 
         The language is a part of Python's: comparisons of a numeric column with a number or with another numeric
-        column, also in chains; ``==``, ``!=``, ``in`` and ``not in`` between a column of categories and its declared
+        column, of a column of dates with a day as ``'2023-01-31'``, also in chains; ``==``, ``!=``, ``in`` and ``not in`` between a column of categories and its declared
         values; ``and``, ``or``, ``not`` and parentheses. A name that is no identifier of Python stands in backticks, in
         which a backtick is written twice. 1, 1.0 and "1" are one category, as everywhere.
 
@@ -63,8 +67,8 @@ class Condition(ABC):
         ----------
         text : str
             In one line of at most 2,000 characters, 200 comparisons, and 50 levels.
-        numbers : collection of str
-            The numeric columns.
+        numbers : collection of str, or mapping of str to str
+            The numeric columns; a mapping says for each "linear", "log" or "date".
         categories : mapping of str to sequence
             The columns of categories, with their declared values in the order of their codes.
 
@@ -122,11 +126,12 @@ class Condition(ABC):
 
 @dataclass(frozen=True)
 class Compared(Condition):
-    """A numeric column against a number, or another numeric column."""
+    """A numeric column against a number, or another numeric column; ``dated`` where the number is a day."""
 
     column: str
     symbol: str
     other: float | str
+    dated: bool = False
 
     def holds(self, x: Any, codes: Any, numbers: Sequence[str], labels: Sequence[str]) -> Any:
         """Return for each row whether it holds."""
@@ -144,7 +149,10 @@ class Compared(Condition):
         return 1
 
     def __str__(self) -> str:
-        other = in_backticks(self.other) if isinstance(self.other, str) else _digits(self.other)
+        if isinstance(self.other, str):
+            other = in_backticks(self.other)
+        else:
+            other = f"'{day_text(self.other)}'" if self.dated else _digits(self.other)
         return f"{in_backticks(self.column)} {self.symbol} {other}"
 
 

@@ -199,6 +199,8 @@ class DaskSource:
         Its columns are in the data.
     """
 
+    per_unit = False
+
     def __init__(self, data: Any, names: tuple[str, ...] | None, reading: Reading) -> None:
         self.declared = self.reading = reading
         self._names = names

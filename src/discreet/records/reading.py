@@ -187,10 +187,16 @@ class Reading:
         return self.numbers + self.labels + (() if self.unit is None else (self.unit.column,))
 
     @property
+    def required(self) -> tuple[str, ...]:
+        """The columns in which a gap drops the row."""
+        numbers = (name for name, fill in zip(self.numbers, self.fills, strict=True) if math.isnan(fill))
+        labels = (name for name, column in zip(self.labels, self.categories, strict=True) if column.fill is None)
+        return (*numbers, *labels)
+
+    @property
     def complete(self) -> bool:
         """Whether every row surely contributes."""
-        dropping = any(map(math.isnan, self.fills)) or any(column.fill is None for column in self.categories)
-        return self.unit is None and self.condition is None and not dropping
+        return self.unit is None and self.condition is None and not self.required
 
     @property
     def slab_rows(self) -> int:

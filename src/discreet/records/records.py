@@ -103,6 +103,16 @@ class Records:
         return self._reading.complete
 
     @property
+    def required(self) -> tuple[str, ...]:
+        """The columns in which a gap drops the row."""
+        return self._reading.required
+
+    @property
+    def per_unit(self) -> bool:
+        """Whether the rows are those of a view, on the owner's word that each is made from one unit's rows."""
+        return self._source.per_unit
+
+    @property
     def condition(self) -> Condition | None:
         """What must hold for a row to contribute; None where nothing must."""
         return self._reading.condition
@@ -159,7 +169,8 @@ class Records:
         """
         declared = dict(zip(self.category_columns, self.categories, strict=True))
         text = str(condition) if isinstance(condition, Condition) else condition  # codes are those of these records
-        return self._read(self._reading.where(Condition.parse(text, self.columns, declared)))
+        numbers = dict(zip(self.columns, self.scales, strict=True))
+        return self._read(self._reading.where(Condition.parse(text, numbers, declared)))
 
     def _read(self, reading: Reading) -> Records:
         if reading == self._reading:

@@ -203,4 +203,3 @@ class Schema:
         else:
             text = Path(source).read_text(encoding="utf-8")
         return cls(**toml.read(text))
-

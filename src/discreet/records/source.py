@@ -48,6 +48,7 @@ class Source(Protocol):
 
     kind: str
     reading: Reading
+    per_unit: bool
 
     def rows(self) -> int:
         """Return how many rows there are, whether they contribute or not."""
@@ -79,6 +80,7 @@ class LocalSource(ABC):
     """
 
     kind: str
+    per_unit = False
 
     def __init__(self, declared: Reading, left_out: Collection[str] = ()) -> None:
         self.declared = declared

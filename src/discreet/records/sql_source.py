@@ -51,6 +51,7 @@ class SqlSource(FrameSource):
         super().__init__(declared)
         self._engine = engine
         self.kind = engine.kind
+        self.per_unit = isinstance(engine, SqlEngine) and engine.view  # opened on the owner's word
         try:
             empty = engine.empty(tuple(dict.fromkeys(declared.columns)), declared.numbers)
             check_types(nw.from_native(empty, eager_only=True), declared)

@@ -38,6 +38,7 @@ __all__ = ["Summing", "summing"]
 
 LARGEST = 1.7976931348623157e308
 
+
 class Summing(NamedTuple):
     """A query for sums.
 

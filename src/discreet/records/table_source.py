@@ -16,6 +16,7 @@ from discreet.records.units import UnitCells
 
 __all__ = ["NAMES", "FrameSource", "TableSource", "check_type", "check_types", "unique_names"]
 
+
 def unique_names(names: Iterable[Any]) -> list[str]:
     """Return the names of a table's columns as text; an error where one is there twice."""
     found = [str(name) for name in names]
@@ -32,8 +33,7 @@ def check_types(frame: nw.DataFrame[Any], reading: Reading) -> None:
     """Check the types of the columns that are read, the unit's too."""
     wanted = dict.fromkeys(reading.labels, LABELS)
     wanted |= {
-        name: DATES if scale == "date" else NUMBERS
-        for name, scale in zip(reading.numbers, reading.scales, strict=True)
+        name: DATES if scale == "date" else NUMBERS for name, scale in zip(reading.numbers, reading.scales, strict=True)
     }
     if reading.unit is not None:
         wanted[reading.unit.column] = NAMES

@@ -82,7 +82,9 @@ class Units:
         if all(isinstance(piece.cells, np.ndarray) and piece.among is None for piece in listed):
             cells = np.concatenate([piece.cells for piece in listed])
             if cells.dtype.kind in "iu":  # signed and unsigned 64 bits together are floats
-                return self._numbered(cells, [piece.missing for piece in listed], [len(piece.cells) for piece in listed])
+                return self._numbered(
+                    cells, [piece.missing for piece in listed], [len(piece.cells) for piece in listed]
+                )
         return np.concatenate([self._named(piece, grow=True) for piece in listed])
 
     def _numbered(self, cells: NDArray[Any], gone: list[Any], sizes: list[int]) -> Codes:
@@ -131,7 +133,9 @@ class Units:
         if self._whole is None:
             return self._named(piece, grow=False)
         whole = self._whole
-        alike = isinstance(piece.cells, np.ndarray) and piece.among is None and piece.cells.dtype.kind == whole.dtype.kind
+        alike = (
+            isinstance(piece.cells, np.ndarray) and piece.among is None and piece.cells.dtype.kind == whole.dtype.kind
+        )
         if alike and len(whole):
             places = np.minimum(np.searchsorted(whole, piece.cells), len(whole) - 1)
             found = whole[places] == piece.cells
