@@ -215,6 +215,10 @@ class Reading:
         """The place of the numeric column in whose order a unit's rows come first."""
         return None if self.unit is None or self.unit.order is None else self.numbers.index(self.unit.order)
 
+    def no_rows(self) -> DeclaredRows:
+        """Return no row as it is declared."""
+        return DeclaredRows(np.empty((0, len(self.numbers))), np.empty((0, len(self.labels)), dtype=np.int64))
+
     def take(self, slab: Slab, places: NDArray[np.int64]) -> DeclaredRows:
         """Return some rows of a slab as they are declared."""
         xp = array_namespace(slab.numbers)

@@ -121,7 +121,7 @@ class LocalSource(ABC):
 
     def declared_rows(self, places: NDArray[np.int64]) -> DeclaredRows:
         """Return all declared columns of some rows, at ascending places."""
-        first, found = 0, []
+        first, found = 0, [self.declared.no_rows()]
         for slab in self.slabs(self.declared):
             size = slab.numbers.shape[0]
             start, stop = np.searchsorted(places, [first, first + size])
