@@ -50,8 +50,11 @@ class Statistic(StrEnum):
     QUANTILES = "quantiles"
     INTERQUARTILE_RANGE = "interquartile-range"
     HISTOGRAM = "histogram"
+    CHECK_SCHEMA = "check-schema"
+    COUNT_PERSONS = "count-persons"
 
 
+ALL_ROWS = (Statistic.CHECK_SCHEMA, Statistic.COUNT_PERSONS)
 SEVERAL = (Statistic.SUM, Statistic.MEAN, Statistic.VARIANCE, Statistic.COVARIANCE)
 DRAWN = (Statistic.MEDIAN, Statistic.QUANTILE, Statistic.QUANTILES, Statistic.INTERQUARTILE_RANGE)
 WEIGHED = (*SEVERAL, *DRAWN, Statistic.TRIMMED_MEAN)
@@ -63,7 +66,8 @@ FLAGS = {
     "trim": (Statistic.TRIMMED_MEAN,),
     "loose": (Statistic.MEAN,),
     "method": (Statistic.VARIANCE, Statistic.COVARIANCE),
-    "by": tuple(one for one in Statistic if one is not Statistic.TRIMMED_MEAN),
+    "by": tuple(one for one in Statistic if one not in (Statistic.TRIMMED_MEAN, *ALL_ROWS)),
+    "where": tuple(one for one in Statistic if one not in ALL_ROWS),
 }
 
 
@@ -118,9 +122,9 @@ def query(
     from discreet.database import StatisticalDatabase
 
     probability("level", level)  # before anything is spent
-    flags = {"by": by, "weights": weights, "step": step, "q": _levels(q), "bins": bins, "trim": trim}
+    flags = {"by": by, "where": where, "weights": weights, "step": step, "q": _levels(q), "bins": bins, "trim": trim}
     arguments = _arguments(statistic, columns or [], level, flags | {"loose": loose or None, "method": method})
-    arguments |= {"where": where, "epsilon": epsilon, "share": share}
+    arguments |= {"epsilon": epsilon, "share": share}
     declared, budget = declared_schema(schema, bounds, classes, unit, max_rows), limit_of(limit, neighbors)
     check_columns(declared, columns or [], numbers=statistic is not Statistic.HISTOGRAM, by=by, weights=weights)
     called, place = name or usual_name(data, table), opened(data, table, declared.names)
@@ -159,9 +163,10 @@ def _arguments(statistic: Statistic, columns: list[str], level: float, flags: di
     for flag in given:
         if statistic not in FLAGS[flag]:
             raise ValueError(f"--{flag}: {statistic} does not take it; it is for {', '.join(FLAGS[flag])}")
-    if statistic is Statistic.COUNT:
+    if statistic in (Statistic.COUNT, *ALL_ROWS):
         if columns:
-            raise ValueError(f"{' '.join(columns)}: count takes no column; write --by or --where, or histogram")
+            how = "write --by or --where, or histogram" if statistic is Statistic.COUNT else "it is about all rows"
+            raise ValueError(f"{' '.join(columns)}: {statistic} takes no column; {how}")
         return given
     if not columns or (len(columns) > 1 and statistic not in SEVERAL):
         several = "columns" if statistic in SEVERAL else "one column"

@@ -32,7 +32,7 @@ from discreet.records.block import Block
 from discreet.records.optional import need
 from discreet.records.reading import RawBlock, Reading, Slab
 from discreet.records.row_choice import DeclaredRows, choose_rows
-from discreet.records.source import Contributions, Kernel, LocalSource, Pair
+from discreet.records.source import Contributions, Kernel, LocalSource, Pair, Sizes, sizes
 from discreet.records.summation import CompensatedSum
 from discreet.records.table_source import TableSource
 from discreet.records.units import UnitCells, Units
@@ -122,13 +122,14 @@ def _count(source: LocalSource) -> dict[str, int]:
     return dict(zip(units.names(range(len(units))), counts, strict=True))
 
 
-def _many(counts: Sequence[dict[str, int]], max_rows: int) -> tuple[frozenset[str], int]:
-    """Return the units that have more rows than may count, and the number of units."""
+def _many(counts: Sequence[dict[str, int]], max_rows: int) -> tuple[frozenset[str], Sizes]:
+    """Return the units that have more rows than may count, and how many rows units have."""
     total: dict[str, int] = {}
     for partition in counts:
         for name, rows in partition.items():
             total[name] = total.get(name, 0) + rows
-    return frozenset(name for name, rows in total.items() if rows > max_rows), len(total)
+    over = frozenset(name for name, rows in total.items() if rows > max_rows)
+    return over, sizes(np.array(list(total.values()), dtype=np.int64), max_rows)
 
 
 def _among(source: LocalSource) -> tuple[list[str], DeclaredRows]:
@@ -224,7 +225,7 @@ class DaskSource:
 
     @property
     def _choice(self) -> tuple[Any, Any, Any]:
-        """Units of too many rows, the number of all units, and the rows that count of the former; on the workers."""
+        """Units of too many rows, how many rows units have, and the rows that count of the former; on the workers."""
         if not self._decided:
             joined = need("dask").delayed(_unless_failed, pure=False)
             counted = joined(self._map(_count), partial(_many, max_rows=self.declared.max_rows))
@@ -244,9 +245,10 @@ class DaskSource:
         total = need("dask").delayed(_unless_failed, pure=False)(self._map(_rows), sum)
         return int(_computed(total.compute))
 
-    def units(self) -> int | None:
-        """Return how many units there are, counted on the workers."""
-        return None if self.reading.unit is None else int(_computed(self._choice[1].compute))
+    def unit_sizes(self) -> Sizes:
+        """Return how many units have one row, from two to ``max_rows`` rows, and more; counted on the workers."""
+        one, several, more = _computed(self._choice[1].compute)
+        return one, several, more
 
     def _each(self, work: Callable[[LocalSource], Any]) -> list[Any]:
         """Return what becomes of each partition, and of the rows that were chosen."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from discreet.records.optional import need
 from discreet.records.reading import RawBlock, Reading
 from discreet.records.row_choice import DeclaredRows, choose_rows
-from discreet.records.source import Contributions, Kernel, summed
+from discreet.records.source import Contributions, Kernel, Sizes, sizes, summed
 from discreet.records.sql_engine import Engine, Snapshot, SqlEngine
 from discreet.records.sql_sum import summing
 from discreet.records.table_cells import unit_cells
@@ -76,18 +76,15 @@ class SqlSource(FrameSource):
         assert isinstance(engine, SqlEngine)
         return lambda columns: _as_frames(state.batches(engine.select(columns, numbers), size))
 
-    def units(self) -> int | None:
-        """Return how many units there are."""
-        if self._engine.ordered:
-            return super().units()
-        return None if self.reading.unit is None else self._units
+    def unit_sizes(self) -> Sizes:
+        """Return how many units have one row, from two to ``max_rows`` rows, and more."""
+        return super().unit_sizes() if self._engine.ordered else self._sizes
 
     @cached_property
-    def _units(self) -> int:
+    def _sizes(self) -> Sizes:
         assert self.declared.unit is not None
-        units = Units(self.declared.unit.unit_type)
-        units.add(self.unit_cells())
-        return len(units)
+        codes = Units(self.declared.unit.unit_type).add(self.unit_cells())
+        return sizes(np.bincount(codes[codes >= 0]), self.declared.max_rows)
 
     def _raw(self) -> Iterator[RawBlock]:
         if self.reading.unit is None or self._engine.ordered:
