@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from discreet.records import Category, Number, Schema, Table
 from discreet.records.csv_engine import CSV_SUFFIXES, csv_header
 from discreet.records.postgresql_engine import is_postgresql
 
-__all__ = ["declared_schema", "limit_of", "names_of", "opened", "read_schema", "usual_name"]
+__all__ = ["declared_schema", "limit_of", "names_of", "opened", "read_schema"]
 
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # what is longer is a name
 DATE = re.compile(r"[\d\s./:T+-]*\d[-/.:]\d[\d\s./:TZ+-]*")
@@ -110,17 +109,6 @@ def limit_of(text: str | None, neighbors: Neighbors, flag: str = "--limit") -> G
 def names_of(text: str | None) -> list[str]:
     """Return names that commas separate."""
     return [name.strip() for name in (text or "").split(",") if name.strip()]
-
-
-def usual_name(data: str, table: str | None) -> str:
-    """Return what the ledger calls a data set where nobody says: its table, or its file, not a link to it.
-
-    >>> usual_name("clinic/visits.csv.gz", None), usual_name("postgresql://db/clinic", "public.visits")
-    ('visits', 'visits')
-    """
-    if table is not None:
-        return table.removeprefix("main.").removeprefix("public.")
-    return Path(os.path.realpath(data)).name.split(".")[0]
 
 
 def opened(data: str, table: str | None, declared: Iterable[str] = ()) -> Any:

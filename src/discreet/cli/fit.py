@@ -12,7 +12,7 @@ import typer
 from discreet.cli.answer import Answer, Grid, facts
 from discreet.cli.columns import check_declared, check_target
 from discreet.cli.command import command
-from discreet.cli.declared import declared_schema, limit_of, names_of, opened, usual_name
+from discreet.cli.declared import declared_schema, limit_of, names_of, opened
 from discreet.cli.files import new_file
 from discreet.cli.found import found_in
 from discreet.cli.kinds import MODELS, Kind, KindName, kind_of
@@ -39,7 +39,7 @@ from discreet.door.curator import AT_MOST
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.ledger import Ledger
 from discreet.ledger.entry import SPENDS
-from discreet.records import Schema, as_records
+from discreet.records import Schema, dataset_name, open_records
 
 __all__ = ["fit"]
 
@@ -94,7 +94,8 @@ def fit(
     declared = declared_schema(schema, bounds, classes, unit, max_rows)
     if ledger is None and (limit is not None or name is not None):
         raise typer.BadParameter("expected with --ledger FILE, which keeps them", param_hint="--limit, --name")
-    budget, called = limit_of(limit, neighbors), name or usual_name(data, table)
+    budget, source = limit_of(limit, neighbors), opened(data, table, declared.names)
+    called = name or ("" if ledger is None else dataset_name(source))
     first = ledger is not None and not check_limit(ledger, called, limit, budget) and budget is not None
     wanted = names_of(columns)
     check_declared("--columns ", wanted, declared.names)
@@ -107,7 +108,7 @@ def fit(
     ordered = {"schema": Schema({one: declared[one] for one in chosen})} if model.categories else {}
     estimator = model.make(epsilon, delta, given, verbose=watched(), **ordered)
     with new_file(out, overwrite=overwrite, spared=[data, ledger, schema]) as place:
-        rows = as_records(opened(data, table, declared.names), schema=declared)
+        rows = open_records(source, schema=declared)
 
         def curated(book: str | Ledger | None) -> Curator:
             name, most = None if book is None else called, AT_MOST if at_most is None else at_most

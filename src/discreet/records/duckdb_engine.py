@@ -42,14 +42,24 @@ class DuckDBEngine(SqlEngine):
     position : str or None
     database : str
         A DuckDB file, which is opened to be read; or ``":memory:"``.
+    table_name : (str, str), optional
+        The schema and the name of a table of a file, as it was found there.
     """
 
     careful = False
     matches = "regexp_matches({text}, {pattern})"
 
-    def __init__(self, kind: str, relation: str, position: str | None, database: str = ":memory:") -> None:
+    def __init__(
+        self,
+        kind: str,
+        relation: str,
+        position: str | None,
+        database: str = ":memory:",
+        table_name: tuple[str, str] | None = None,
+    ) -> None:
         self.kind, self.relation, self.position = kind, relation, position
         self._database = database
+        self.table_name = table_name
         with quietly():
             described = self._answer(f"DESCRIBE SELECT * FROM {relation}")
         self.types = {row[0]: TYPES.get(row[1], "other") for row in described}
@@ -247,4 +257,4 @@ def _stored(path: Path, table: str | None) -> DuckDBEngine:
     place, name, kind = places[table]
     position = "rowid" if kind == "BASE TABLE" else None
     relation = ".".join(map(quoted, (catalog, place, name)))
-    return DuckDBEngine(f"DuckDB table {name!r}", relation, position, str(path))
+    return DuckDBEngine(f"DuckDB table {name!r}", relation, position, str(path), (place, name))
