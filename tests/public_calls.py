@@ -277,7 +277,7 @@ ALSO: dict[str, dict[str, Callable[[World, str], Any]]] = {
     "fast": {"process": lambda world, profile: None},
     "apply": {"x": lambda world, profile: np.ones(4)},
 }
-DECLARED = ("bounds", "schema", "neighbors", "unit", "max_rows")  # what ``**declared`` takes
+DECLARED = ("bounds", "classes", "schema", "neighbors", "unit", "max_rows")  # what ``**declared`` takes
 
 
 @cache

@@ -73,7 +73,8 @@ SomeLedger = Annotated[
 ]
 Ledger = Annotated[str, typer.Argument(metavar="LEDGER", help="A ledger: a file, or postgresql+psycopg://…")]
 Name = Annotated[
-    str | None, typer.Option("--name", help="The data set's name in the ledger; by default that of the file or table.")
+    str | None,
+    typer.Option("--name", help="The data set's name in the ledger; by default its file's, or schema.table."),
 ]
 NewLimit = Annotated[
     str | None,

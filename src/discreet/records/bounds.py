@@ -128,7 +128,8 @@ def _schema(bounds: Any, classes: Any) -> Schema:
     for argument, given in (("bounds", bounds), ("classes", classes)):
         if given is not None and not isinstance(given, Mapping):
             raise ValueError(
-                f"{argument}={shown(given)}: expected a mapping of columns; {WRITE_NAMED}, classes={{'smoker': [0, 1]}}"
+                f"{argument} of type {type(given).__name__}: expected a mapping of columns; {WRITE_NAMED}, "
+                "classes={'smoker': [0, 1]}"
             )
     columns: dict[str, Column] = {}
     for name, ends in (bounds or {}).items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,6 @@ from array_api_compat import device, is_array_api_obj
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from discreet.arguments import shown
 from discreet.records.array_source import ArraySource, check_array, check_shape
 from discreet.records.ball import Ball
 from discreet.records.bounds import filled, read_bounds
@@ -140,8 +140,8 @@ def open_records(
         return data
     if schema is not None and not isinstance(schema, Schema):
         raise ValueError(
-            f"schema={shown(schema)}: expected a Schema; write Schema({{'age': Number(0, 120), 'ward': Category(['a', "
-            "'b'])}), or Schema.from_toml(path) for a file"
+            f"schema of type {type(schema).__name__}: expected a Schema; write Schema({{'age': Number(0, 120), 'ward': "
+            "Category(['a', 'b'])}), or Schema.from_toml(path) for a file"
         )
     if (bounds is None and classes is None) == (schema is None):
         found = "bounds, schema: expected one of them, got " + ("none" if schema is None else "both")
@@ -155,32 +155,33 @@ def open_records(
     space = read_bounds(bounds, classes)
     owned = complete is not False and not is_stored(data)
     if owned and complete is None:
-        _check_owned(data, space, units.get("unit"))
+        _check_owned(data, space, [units.get(one) for one in ("unit", "order")])
     # Every row is complete, so there is nothing to fill; but thus it is declared that none is dropped.
     if isinstance(space, Schema):
         return as_records(data, schema=filled(space) if owned else space, **units)
     return as_records(data, space=space, missing="fill" if owned else "drop", **units)
 
 
-def _check_owned(data: Any, declared: Box | Ball | Schema, unit: Any) -> None:
-    """Raise where numbers that their owner hands over are none; what is filled, or the unit's, is not looked at."""
-    numbers = dict(declared.columns) if isinstance(declared, Schema) else None
+def _check_owned(data: Any, declared: Box | Ball | Schema, others: Sequence[Any]) -> None:
+    """Raise where numbers that their owner hands over are none.
+
+    Columns whose gaps are filled are not looked at, nor are others: the one that says whose row it is, for example.
+    """
+    columns = dict(declared.columns) if isinstance(declared, Schema) else None
+    checked = [name for name, one in (columns or {}).items() if isinstance(one, Number) and one.fill is None]
     if is_array_api_obj(data) and data.ndim == 2:
-        places = [j for j in range(data.shape[1]) if not (isinstance(unit, Integral) and j == unit)]
-        names = [f"x{j}" for j in places] if numbers is None else list(numbers)
+        left_out = {int(one) for one in others if isinstance(one, Integral)}
+        places = [j for j in range(data.shape[1]) if j not in left_out]
+        names = [f"x{j}" for j in places] if columns is None else list(columns)
         for j, name in zip(places, names, strict=False):  # as_records sees to it that there are as many of both
-            if numbers is None or _needs_all(numbers[name]):
+            if columns is None or name in checked:
                 check_finite(data[:, j : j + 1], [name])
         return
-    frame = as_frame(data) if numbers is None and isinstance(unit, str) else None
+    frame = as_frame(data) if columns is None else None
     if frame is not None:
-        check_finite(data, [name for name in map(str, frame.columns) if name != unit])
-    else:
-        check_finite(data, None if numbers is None else [name for name in numbers if _needs_all(numbers[name])])
-
-
-def _needs_all(column: Any) -> bool:
-    return isinstance(column, Number) and column.fill is None
+        named = [one for one in others if isinstance(one, str)]
+        checked = [name for name in map(str, frame.columns) if name not in named]
+    check_finite(data, checked if columns is not None or frame is not None else None)
 
 
 def _source(data: Any, declared: Declared) -> Source:

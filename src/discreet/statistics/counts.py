@@ -87,7 +87,7 @@ def count(
     data, epsilon, delta, by, bits
         As in ``mean``.
     **declared
-        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+        ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def histogram(
         For numbers: how many bins of equal width between the declared bounds, or their edges. Numbers beyond the first
         or the last edge count in the first or the last bin.
     **declared
-        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+        ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
     Returns
     -------
