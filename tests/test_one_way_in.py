@@ -15,6 +15,7 @@ import pytest
 
 import discreet as dp
 from discreet import statistics as st
+from discreet.planning.recognition import name_of
 from discreet.records import dataset_name, open_records, read_bounds
 
 RNG = np.random.default_rng(0)
@@ -39,7 +40,7 @@ class TestBounds:
         assert curator.space == BOX
 
     def test_two_pairs_are_pairs_whatever_they_might_also_be(self):
-        """As (lows, highs) these would be 0 to 1 and 5 to 9, swapped: with another answer, and no error."""
+        """As low ends and high ends these would be 0 to 1 and 5 to 9: another answer, and no error."""
         assert read_bounds([(0, 5), (1, 9)]) == dp.Box([0, 1], [5, 9])
 
     def test_one_pair_is_for_all_columns(self):
@@ -50,13 +51,12 @@ class TestBounds:
         fill = dp.Number(0, 120, missing="fill", fill=40)
         found = read_bounds({"age": fill, "pressure": [40, 250], "ward": dp.Category(["a", "b"])})
         assert found == dp.Schema({"age": fill, "pressure": dp.Number(40, 250), "ward": dp.Category(["a", "b"])})
-        assert read_bounds({"age": (0, 120)}, {"ward": "ab"[:1].split()}).names == ("age", "ward")
+        assert read_bounds({"age": (0, 120)}, {"ward": ["a"]}).names == ("age", "ward")
 
     @pytest.mark.parametrize(
         "bounds", [([0, 40], [120, 250]), (np.array([0, 40]), np.array([120, 250])), np.array([[0, 40], [120, 250]])]
     )
-    def test_low_ends_and_high_ends_are_written_as_a_box(self, bounds):
-        """[(0, 40), (120, 250)] are two pairs; in what follows the first pair has no room, so the error helps."""
+    def test_two_lists_of_two_are_two_pairs(self, bounds):
         assert read_bounds(bounds) == dp.Box([0, 120], [40, 250])
 
     @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ class TestBounds:
             (([0], [120]), r"Box\(low=\[0\], high=\[120\]\)"),
         ],
     )
-    def test_where_they_cannot_be_pairs_the_error_says_so(self, bounds, write):
+    def test_low_ends_and_high_ends_are_written_as_a_box(self, bounds, write):
         for ask in (
             lambda: st.mean(ROWS, 0, epsilon=1.0, bounds=bounds),
             lambda: dp.KMeans(1, bounds=bounds, **PROMISE).fit(ROWS),
@@ -98,6 +98,10 @@ class TestBounds:
         bounds = {"age": dp.Number(0, 120, missing="fill", fill=40), "pressure": (40, 250)}
         model = dp.GaussianMixture(1, bounds=bounds, **PROMISE).fit(FRAME)
         assert type(model).from_json(model.to_json()).bounds == bounds
+
+    def test_a_plan_reads_the_bounds_of_an_estimator(self):
+        for bounds in (PAIRS, NAMED, BOX):
+            assert name_of(dp.PCA(bounds=bounds)).space == BOX
 
     def test_an_estimator_has_bounds_of_numbers_only(self):
         with pytest.raises(ValueError, match=r"bounds\['pressure'\].*Number"):
