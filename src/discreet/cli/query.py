@@ -12,7 +12,7 @@ from discreet.arguments import probability
 from discreet.cli.answer import Answer, Grid, facts
 from discreet.cli.columns import check_columns
 from discreet.cli.command import command
-from discreet.cli.declared import declared_schema, limit_of, opened, usual_name
+from discreet.cli.declared import declared_schema, limit_of, opened
 from discreet.cli.limits import check_limit, on_trial
 from discreet.cli.options import (
     AtMost,
@@ -23,15 +23,18 @@ from discreet.cli.options import (
     MaxRows,
     Name,
     NewLimit,
+    Order,
+    PerUnit,
     Relation,
     SchemaFile,
     TableName,
     Unit,
+    UnitType,
     Where,
 )
 from discreet.cli.refusals import EXCEEDED
 from discreet.guarantees import Neighbors
-from discreet.records import Table, as_records
+from discreet.records import Table, dataset_name, open_records
 
 __all__ = ["query"]
 
@@ -108,7 +111,10 @@ def query(
     classes: Classes = None,
     unit: Unit = None,
     max_rows: MaxRows = None,
+    unit_type: UnitType = None,
+    order: Order = None,
     table: TableName = None,
+    per_unit: PerUnit = False,
     neighbors: Relation = Neighbors.REPLACE_ONE,
     at_most: AtMost = None,
     name: Name = None,
@@ -125,13 +131,17 @@ def query(
     flags = {"by": by, "where": where, "weights": weights, "step": step, "q": _levels(q), "bins": bins, "trim": trim}
     arguments = _arguments(statistic, columns or [], level, flags | {"loose": loose or None, "method": method})
     arguments |= {"epsilon": epsilon, "share": share}
-    declared, budget = declared_schema(schema, bounds, classes, unit, max_rows), limit_of(limit, neighbors)
+    declared, budget = (
+        declared_schema(schema, bounds, classes, unit, max_rows, unit_type, order),
+        limit_of(limit, neighbors),
+    )
     check_columns(declared, columns or [], numbers=statistic is not Statistic.HISTOGRAM, by=by, weights=weights)
-    called, place = name or usual_name(data, table), opened(data, table, declared.names)
+    place = opened(data, table, declared.names, per_unit=per_unit)
+    called = name or dataset_name(place)
     in_force = check_limit(ledger, called, limit, budget)
     if not in_force and budget is None:
         raise ValueError(f"--ledger {ledger}: it has no limit for {called!r} yet; write --limit 1:1e-6 the first time")
-    rows = as_records(place if isinstance(place, Table) else Table(place), schema=declared)
+    rows = open_records(place if isinstance(place, Table) else Table(place), schema=declared)
 
     def database(book: Any) -> Any:
         return StatisticalDatabase(rows, budget=budget, neighbors=neighbors, ledger=book, name=called, at_most=at_most)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,7 +21,7 @@ from discreet.door import Release
 from discreet.estimators.plausible import PublicRows, check_losses, check_release
 from discreet.guarantees import Guarantee, Loss, Neighbors, compose
 from discreet.plain import read_json
-from discreet.records import Schema, Space
+from discreet.records import Number, Schema, Space
 
 __all__ = ["FORMAT", "Persistent"]
 
@@ -129,6 +130,8 @@ def _plain(value: Any) -> Any:
         return value.value
     if isinstance(value, Schema):
         return value.to_toml()
+    if isinstance(value, Number):
+        return asdict(value)
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, str | int | float | bool | None):
@@ -140,6 +143,11 @@ def _plain(value: Any) -> Any:
     return None  # a random state that is no number
 
 
+def _bound(ends: Any) -> tuple[float, float] | Number:
+    """Return one column's bounds."""
+    return Number(**ends) if isinstance(ends, Mapping) else tuple(ends)
+
+
 def _value(name: str, value: Any) -> Any:
     if value is None:
         return None
@@ -147,7 +155,7 @@ def _value(name: str, value: Any) -> Any:
         if isinstance(value, list):
             return tuple(tuple(pair) if isinstance(pair, list) else pair for pair in value)
         by_name = isinstance(value, Mapping) and not isinstance(value.get("kind"), str)
-        return {str(key): tuple(pair) for key, pair in value.items()} if by_name else Space.from_dict(value)
+        return {str(key): _bound(ends) for key, ends in value.items()} if by_name else Space.from_dict(value)
     if name == "schema":
         return Schema.from_toml(value + "\n")  # text, and never a path
     if name in ("columns_", "categories_"):  # names, and not numbers

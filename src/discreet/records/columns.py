@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -23,7 +23,7 @@ from discreet.records.box import Box
 from discreet.records.cells import category_key, is_gap
 from discreet.records.cells import date as days_of
 
-__all__ = ["Category", "Column", "Date", "Number", "Numeric"]
+__all__ = ["Category", "Column", "Date", "Number", "Numeric", "value_box"]
 
 MISSING = ("drop", "fill")
 Value = str | int | bool
@@ -277,6 +277,15 @@ class Category:
 
 Numeric = Number | Date
 Column = Number | Date | Category
+
+
+def value_box(bounds: Box, scales: Sequence[str]) -> Box:
+    """Return where the values of numeric columns lie whose cells lie in a box."""
+    if "log" not in scales:
+        return bounds
+    logs = np.array(scales) == "log"
+    ends = (np.array(end) for end in (bounds.low, bounds.high))
+    return Box(*(np.where(logs, np.log(np.where(logs, end, 1.0)), end) for end in ends))
 
 
 def _builtin(value: Any) -> Any:

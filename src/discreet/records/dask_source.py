@@ -5,7 +5,7 @@ compensated pair; pairs are merged on the workers, sixteen at a time. So the bou
 partitions are.
 
 With a privacy unit there are two passes before: every partition counts the rows of its units, and of those that have
-more than ``max_rows`` in all partitions together one task gets all rows and chooses (``row_choice``). A sum is then over
+more than ``max_rows`` in all partitions together one task gets all rows and chooses (``row_choice``). A sum is then of
 the chosen rows, and in every partition over the rows of all other units. Nothing goes by places: rows may come in
 another order, or in other partitions, each time they are computed, after a shuffle or a retry. What must be the same
 each time are the rows themselves. No name of a unit leaves the workers.
@@ -59,9 +59,8 @@ class _Task:
     work: Callable[[LocalSource], Any]
 
     def __call__(self, part: Any, left_out: Collection[str] | _Failure = ()) -> Any:
-        for given in (part, left_out):
-            if isinstance(given, _Failure):
-                return given
+        if isinstance(part, _Failure) or isinstance(left_out, _Failure):
+            return part if isinstance(part, _Failure) else left_out
         try:
             source: LocalSource
             if isinstance(part, DeclaredRows):

@@ -3,8 +3,8 @@
 Both are records like any others: what is asked of them goes through the door, and costs.
 
 - ``StateReading``: the rows that count, with a category for each declared column that says what its declaration makes
-  of the cell: it is as declared, clipped from below or above, a gap, or unreadable (text that is no number, a value that
-  is not among the declared ones). Nothing is dropped: every row that is within the limit of its unit has all of its
+  of the cell: it is as declared, clipped from below or above, a gap, or unreadable (text that is no number, a value
+  that is not among the declared ones). Nothing is dropped: every row that is within the limit of its unit has all of its
   states. A row still looks at itself alone.
 - ``PersonSource``: one row a person, with a category for how many rows that person has: one, up to ``max_rows``, or
   more. A person is one row of it, whatever the number of rows, so one person moves one count: how many *rows* there are
@@ -53,7 +53,7 @@ class StateReading(Reading):
         return Block(xp.zeros((len(states), 0), dtype=xp.float64, device=device(numbers)), found)
 
     def _of_numbers(self, x: Any) -> Any:
-        """Return 0 inside of the bounds, 1 below, 2 above (beyond a ball: above), 3 for a gap, 4 for no finite number."""
+        """Return 0 inside of the bounds, 1 below, 2 above or beyond a ball, 3 for a gap, 4 for no finite number."""
         if self.bounds is None:
             return np.zeros(x.shape, dtype=np.int64)
         if isinstance(self.bounds, Ball):
@@ -96,8 +96,8 @@ class PersonSource(LocalSource):
     def slabs(self, reading: Reading) -> Iterator[Slab]:
         """Yield the persons, sorted by how many rows they have."""
         (size,) = reading.categories
-        counts = self._of.unit_sizes()
-        counts = counts if len(size.values) == 3 else (counts[0], counts[1] + counts[2])
+        one, several, more = self._of.unit_sizes()
+        counts = [one, several, more] if len(size.values) == 3 else [one, more]  # there is nothing from 2 to 1
         cells = np.repeat(np.array(size.values, dtype=object), counts).tolist()
         yield Slab(np.empty((len(cells), 0)), [cells])
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from discreet.records.ball import Ball
 from discreet.records.block import Block
 from discreet.records.box import Box
-from discreet.records.columns import Category
+from discreet.records.columns import Category, value_box
 from discreet.records.conditions import Condition
 from discreet.records.row_choice import DeclaredRows
 from discreet.records.schema import Schema, Unit
@@ -108,9 +108,7 @@ class Reading:
         """Return the reading of a schema's columns."""
         numbers, categories = schema.numbers, schema.categories
         fills = tuple(column.filled_with for column in numbers.values())
-        scales = tuple(column.scale for column in numbers.values())
-        ends = [column.ends for column in numbers.values()]
-        bounds = Box([low for low, _ in ends], [high for _, high in ends]) if ends else None
+        scales, bounds = tuple(column.scale for column in numbers.values()), schema.bounds
         labels, kinds = tuple(categories), tuple(categories.values())
         return cls(tuple(numbers), bounds, fills, scales, labels, kinds, unit, block_rows)
 
@@ -127,12 +125,7 @@ class Reading:
     @cached_property
     def space(self) -> Box | Ball | None:
         """Where the values lie that queries see."""
-        if "log" not in self.scales or not isinstance(self.bounds, Box):
-            return self.bounds
-        low, high = np.array(self.bounds.low), np.array(self.bounds.high)
-        logs = np.array(self.scales) == "log"
-        ends = (np.where(logs, np.log(np.where(logs, end, 1.0)), end) for end in (low, high))
-        return Box(*ends)
+        return value_box(self.bounds, self.scales) if isinstance(self.bounds, Box) else self.bounds
 
     @property
     def max_rows(self) -> int:

@@ -208,7 +208,9 @@ class Records:
         from discreet.records.declaration_check import PersonSource
 
         if self.unit is None:
-            raise ValueError("unit=None: expected records with a unit; where each row stands for itself there is one each")
+            raise ValueError(
+                "unit=None: expected records with a unit; where each row stands for itself there is one each"
+            )
         return Records(PersonSource(self._source))
 
     def blocks(self) -> Iterator[Block]:

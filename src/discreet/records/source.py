@@ -1,7 +1,7 @@
 """What a source of rows is, and the loop that all sources on one machine share.
 
-A source gives its rows again each time it is asked: blocks, or the sum of a kernel over them. What a kernel does goes on
-behind ``numpy.errstate``, so that an overflow in some row makes no warning.
+A source gives its rows again each time it is asked: blocks, or the sum of a kernel over them. What a kernel does goes
+on behind ``numpy.errstate``, so that an overflow in some row makes no warning.
 """
 
 from __future__ import annotations

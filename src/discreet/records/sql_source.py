@@ -150,7 +150,8 @@ class SqlSource(FrameSource):
         return most + summed(self.reading, lambda block: each.rows(block).sum(axis=0), size, blocks)[0]
 
     def _of_others(self, state: Snapshot, where: str) -> Iterator[RawBlock]:
-        assert isinstance(self._engine, SqlEngine) and self.declared.unit is not None
+        assert isinstance(self._engine, SqlEngine)
+        assert self.declared.unit is not None
         column = self.declared.unit.column
         query = f"{self._engine.select(tuple(dict.fromkeys(self.declared.columns)), self.declared.numbers)} {where}"
         frames = list(_as_frames(state.batches(query, self.declared.slab_rows)))

@@ -1,7 +1,7 @@
 """The SQL that sums a kernel over the rows of a table, as declared; see ``sql_text`` for what it promises.
 
-It is written only where the database reads a cell as ``cells`` does: numbers from columns of numbers and booleans, dates
-from dates and timestamps, a category from a column of its own type, a unit from a column of its declared type.
+It is written only where the database reads a cell as ``cells`` does: numbers from columns of numbers and booleans,
+dates from dates and timestamps, a category from a column of its own type, a unit from a column of its declared type.
 Otherwise rows are read. Where there are units, the sum is over the rows of those that have at most ``max_rows``; the
 rows of others, ``Summing.others``, are chosen among elsewhere.
 """

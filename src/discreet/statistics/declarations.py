@@ -4,11 +4,11 @@ An owner who declares a column wrongly (another code book, another unit, bounds 
 rows, and nothing says so: what was dropped, filled or clipped is as private as everything else. Here it can be asked.
 
 - ``check_schema``: of the rows that count, how many are as declared in each column, how many are clipped from below and
-  from above, have a gap, or hold something that cannot be read. It is one release: a row adds 1 to one of five counts in
-  each of d columns, √d in L2 and d in L1; a replaced row moves √(2d) and 2d (``door.queries.margins``).
+  from above, have a gap, or hold something that cannot be read. It is one release: a row adds 1 to one of five counts
+  in each of d columns, √d in L2 and d in L1; a replaced row moves √(2d) and 2d (``door.queries.margins``).
 - ``count_persons``: how many persons have one row, how many up to ``max_rows``, how many more. A person adds 1 to one
-  of the counts, whatever the number of rows. How many *rows* are beyond the limit cannot be asked: one person may have any
-  number of them.
+  of the counts, whatever the number of rows. How many *rows* are beyond the limit cannot be asked: one person may have
+  any number of them.
 """
 
 from __future__ import annotations
