@@ -48,7 +48,7 @@ class GaussianLoss(Loss):
     neighbors: Neighbors = Neighbors.REPLACE_ONE
 
     def delta_at(self, epsilon: float | Array) -> Array:
-        """Return δ_μ(ε), exactly (``discreet.guarantees.normal``)."""
+        """Return δ_μ(ε), rounded up (``discreet.guarantees.normal``)."""
         return normal_delta(self.mu, epsilon)
 
     def epsilon_at(self, delta: float) -> float:
