@@ -224,7 +224,7 @@ class GeometricLoss(Loss):
         rate = self.epsilon / self.steps
         q = math.exp(-rate)
         y = np.clip(np.ceil((self.steps - size / rate) / 2.0) - 1.0, 0.0, None)
-        above = -(np.expm1(size - rate * (self.steps - y)) + q * np.expm1(-rate * y)) / (1.0 + q)
+        above = -(np.expm1((size - self.epsilon) + rate * y) + q * np.expm1(-rate * y)) / (1.0 + q)
         return reflected(e, np.where(np.abs(e) >= self.epsilon, 0.0, above))
 
     def renyi(self, order: float) -> float:

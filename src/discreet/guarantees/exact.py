@@ -6,9 +6,9 @@ Six routes, each of them valid by itself; the answer is the best of those that a
   the last digits, which are rounded up, and the answer takes microseconds.
 - ``pld``: every loss has a curve of its own (all but zCDP). All Gaussians are one; each other loss becomes a
   privacy loss distribution on a common grid, by connecting the dots of its curve, which never understates it
-  (Doroshenko et al. 2022), and they are convolved (dp-accounting).
+  (Doroshenko et al. 2022), and they are convolved.
 - ``renyi``: divergences of every order add up. The only route once a zCDP loss is there; the better one for many
-  bounded-range losses, and for a δ so small, or a list so long, that the convolution's rounding would show.
+  bounded-range losses, for a δ below the tails that the convolution leaves out, and for a list too long for it.
 - ``pure``: Σε_i with the mechanisms' own failures; the only route at δ = 0.
 - ``dominated``: a loss that a Gaussian is known to dominate (``Loss.dominating``) is taken for that one.
 - ``one``: a loss that has a closed form for itself and the Gaussians beside it (``Loss.beside``) has it.
@@ -28,7 +28,7 @@ from discreet.guarantees.composition import Composition, Losses
 from discreet.guarantees.loss import Loss
 from discreet.guarantees.normal import normal_delta, normal_epsilon
 from discreet.guarantees.pld import LossDistribution
-from discreet.guarantees.renyi import renyi_delta, renyi_epsilon
+from discreet.guarantees.renyi import divergence, renyi_delta, renyi_epsilon
 from discreet.guarantees.sums import added
 
 __all__ = ["Exact"]
@@ -105,7 +105,7 @@ class Exact(Composition):
         return math.inf if self.mu else added(loss.pure * count for loss, count in self._others)
 
     def _divergence(self, order: float) -> float:
-        return order * (self.mu * self.mu) / 2.0 + added(count * loss.renyi(order) for loss, count in self._others)
+        return divergence(self.mu, self._others, order)
 
     @cached_property
     def _distribution(self) -> LossDistribution | None:
