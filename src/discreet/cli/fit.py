@@ -136,7 +136,7 @@ def fit(
         fitted(curator)
         _kept(estimator.to_json(), place)
     _remark(curator)
-    widths = {name: column.high - column.low for name, column in declared.numbers.items()}
+    widths = {name: column.ends[1] - column.ends[0] for name, column in declared.numbers.items()}
     return _answer(estimator, curator, out, chosen, found_in(estimator, widths, target))
 
 
