@@ -6,7 +6,7 @@ that they name, and the target, are used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from discreet.arguments import listed
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator
 from discreet.guarantees import Neighbors
-from discreet.records import Ball, Box, Category, Number, Records, Schema, open_records, read_bounds
+from discreet.records import Ball, Box, Category, Date, Number, Records, Schema, open_records, read_bounds
 from discreet.records.bounds import box_columns
 from discreet.records.libraries import as_frame, column_names, is_numpy
 
@@ -60,7 +60,7 @@ class TargetedEstimator(PrivateEstimator):
         around = isinstance(declared, Ball) and self._takes_balls and Box.holding(declared) == space
         return around or declared == space
 
-    def _numbers(self, count: int) -> list[Number]:
+    def _numbers(self, count: int) -> Sequence[Number | Date]:
         """Return the numeric columns as the bounds declare them."""
         space = self._declared()
         if isinstance(self.bounds, Mapping):

@@ -210,7 +210,8 @@ def unit_name(value: Any, kind: str) -> str | None:
     try:
         if isinstance(value, Decimal):
             value = int(value) if value == value.to_integral_value() else None
-        if isinstance(value, Integral) and type(value) is not bool and not _is_duration(value):
+        truth = isinstance(value, bool)
+        if isinstance(value, Integral) and not truth and not _is_duration(value):
             name = str(int(value))
         elif isinstance(value, str | uuid.UUID):
             name = str(value)

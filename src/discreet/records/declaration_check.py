@@ -4,7 +4,7 @@ Both are records like any others: what is asked of them goes through the door, a
 
 - ``StateReading``: the rows that count, with a category for each declared column that says what its declaration makes
   of the cell: it is as declared, clipped from below or above, a gap, or unreadable (text that is no number, a value
-  that is not among the declared ones). Nothing is dropped: every row that is within the limit of its unit has all of its
+  that is not among the declared ones). Nothing is dropped: every row within the limit of its unit has all of its
   states. A row still looks at itself alone.
 - ``PersonSource``: one row a person, with a category for how many rows that person has: one, up to ``max_rows``, or
   more. A person is one row of it, whatever the number of rows, so one person moves one count: how many *rows* there are
