@@ -208,12 +208,14 @@ def unit_name(value: Any, kind: str) -> str | None:
     ['7', '7', '7', None, None, None, None]
     """
     try:
-        if isinstance(value, Decimal):
-            value = int(value) if value == value.to_integral_value() else None
+        if isinstance(value, Decimal):  # of so many digits at most that it can be written out
+            value = int(value) if value.adjusted() < 40 and value == value.to_integral_value() else None
         truth = isinstance(value, bool)
         if isinstance(value, Integral) and not truth and not _is_duration(value):
             name = str(int(value))
-        elif isinstance(value, str | uuid.UUID):
+        elif isinstance(value, str):
+            name = str.__str__(value)  # a member of an enumeration too
+        elif isinstance(value, uuid.UUID):
             name = str(value)
         else:
             return None

@@ -241,7 +241,7 @@ class Reading:
         """Return the rows that contribute, filled and clipped: those for which the condition holds."""
         numbers, codes, keep = raw
         xp = array_namespace(numbers)
-        x = xp.astype(numbers, xp.float64, copy=False)
+        x = xp.astype(numbers, xp.float64, copy=False) + 0.0  # 0.0 for −0.0: rows of one encoding are one row
         if self.categories:
             codes = np.where(codes < 0, [category.fill_code for category in self.categories], codes)
         if "date" in self.scales:

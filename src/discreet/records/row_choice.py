@@ -1,9 +1,10 @@
 """Which rows of a person count: at most m, chosen by what that person's own rows hold.
 
 A person's rows are a multiset of declared rows: each is the tuple of its declared columns, as numbers, before anything
-is filled, clipped or left out. Its *encoding* is these numbers as float64, big-endian, in the order of the declaration:
-a number itself (0.0 for −0.0), a date as days and parts of days, a category as its place among the declared ones, and
-NaN, with the bits 7ff8000000000000, for what is missing or cannot be read. Equal rows are told apart by k = 0, 1, 2, …
+is filled, clipped or left out. Its *encoding* is these numbers as float64, big-endian, first the numeric columns and
+then those of categories, each in the order of the declaration: a number itself (0.0 for −0.0), a date as days and parts
+of days, a category as its place among the declared ones, and NaN, with the bits 7ff8000000000000, for what is missing
+or cannot be read. Equal rows are told apart by k = 0, 1, 2, …
 The rows of a person of more than m are put into the order of
 
     (the declared order column, missing last;  h;  the encoding;  k),     h = the first 8 bytes of
