@@ -31,7 +31,9 @@ NAMES = "names of units, as text or whole numbers"
 TEXT = ("null", "string", "large_string", "string_view")
 TIMES = ("date", "time", "timestamp", "duration")
 BYTES = ("binary", "large_binary", "binary_view", "fixed_size_binary")
-ARROW: dict[str, tuple[str, ...]] = dict.fromkeys((NUMBERS, LABELS), ("boolean", "integer", "floating", "decimal", *TEXT))
+ARROW: dict[str, tuple[str, ...]] = dict.fromkeys(
+    (NUMBERS, LABELS), ("boolean", "integer", "floating", "decimal", *TEXT)
+)
 ARROW |= {DATES: ("date", "timestamp", *TEXT), NAMES: ("integer", *TEXT)}
 POLARS: dict[str, tuple[str, ...]] = {NAMES: ("Null", "String", "Categorical", "Enum", "Object")}
 POLARS |= dict.fromkeys((NUMBERS, LABELS), ("Boolean", *POLARS[NAMES]))
