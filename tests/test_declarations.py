@@ -9,6 +9,7 @@ import pytest
 
 import discreet as dp
 from discreet import statistics
+from discreet.door.queries import Margins
 from discreet.records import Ball, Box, Category, Date, Number, Schema, Table, as_records
 from discreet.records.declaration_check import STATES
 
@@ -78,6 +79,19 @@ def test_every_source_tells_the_same_states(kind, most, tmp_path):
     assert found == sorted(rows)
     assert records.category_columns == tuple(COLUMNS)
     assert records.categories == (STATES,) * 4
+
+
+@pytest.mark.parametrize("unit", [{}, {"unit": "who", "max_rows": 1}])
+def test_no_database_takes_categories_for_states(unit, tmp_path):
+    """The codes of categories look like states, where there is nothing but categories."""
+    schema = Schema({"ward": Category(["a", "b"])}, **unit)
+    sums = []
+    for kind in ("duckdb", "parquet", "pandas"):
+        data = as_source(kind, tmp_path)
+        curator = dp.Curator(Table(data) if kind == "parquet" else data, schema=schema).states()
+        sums.append(Margins((5,)).collect(curator._records, curator.setting).tolist())
+    assert sums[0] == sums[1] == sums[2]
+    assert unit or sums[0] == [4.0, 0.0, 0.0, 2.0, 2.0]
 
 
 def test_a_ball_clips_a_row_as_a_whole():

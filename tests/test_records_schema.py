@@ -384,11 +384,16 @@ def test_members_of_enumerations_are_declared_as_what_they_are():
     assert category.encode([2, "oak", None]).tolist() == [1, 2, -1]
 
 
+class Tree(str, enum.Enum):  # noqa: UP042
+    OAK = "oak"
+
+
 def test_names_are_told_apart():
     same = {
         "text": [
             [7, "7", np.int32(7), np.uint64(7), decimal.Decimal(7), np.str_("7")],
             ["ann", np.str_("ann")],
+            ["oak", Tree.OAK],
             [uuid.UUID(int=5), str(uuid.UUID(int=5))],
             [2**60 + 1, str(2**60 + 1), decimal.Decimal(2**60 + 1)],
             [-(2**200), str(-(2**200))],
@@ -419,6 +424,7 @@ NOBODY = [None, math.nan, 7.0, 0.1, True, False, np.bool_(True), np.float32(7), 
 NOBODY += [object(), Strange(), 1j, datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1), datetime.timedelta(1)]
 NOBODY += [np.datetime64("NaT"), np.datetime64(0, "ns"), np.timedelta64(5), "\ud800", 10**5000, math.inf]
 NOBODY += [decimal.Decimal("sNaN"), decimal.Decimal("NaN"), decimal.Decimal("7.5"), decimal.Decimal("Infinity")]
+NOBODY += [decimal.Decimal("1E+999999999"), decimal.Decimal("1E-999999999")]  # which nobody writes out
 
 
 @pytest.mark.parametrize("cell", NOBODY, ids=lambda cell: type(cell).__name__)

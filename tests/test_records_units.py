@@ -197,6 +197,15 @@ def test_a_view_of_some_columns_has_the_same_rows():
     assert sorted(gathered(records.only(["c"]))[1][:, 0].tolist()) == sorted(data[chosen, 1].tolist())
 
 
+def test_the_sign_of_a_zero_tells_no_place():
+    """Rows that differ by it alone are one row for the choice, so they must be one for all that follows."""
+    data = np.array([[0.0], [-0.0], [1.0]])
+    for unit in ({}, {"unit": ["p"] * 3, "max_rows": 1, "order": "x0"}):
+        found = [as_records(rows, space=Box(-1, 1), **unit).gather(lambda block: block.x, 1) for rows in (data, data[::-1])]
+        assert found[0].tobytes() == found[1].tobytes()
+        assert not np.signbit(found[0]).any()
+
+
 @pytest.mark.parametrize("kind", [*TABLES, "numpy", "dask array"])
 @pytest.mark.parametrize(
     ("names", "kinds"),
@@ -422,6 +431,8 @@ def test_a_masked_unit_is_missing():
         [[1, 2**60], [2, 2**60 + 1], [3, 2**60], [4, 2**60 + 2]], mask=[[False, False]] * 3 + [[False, True]]
     )
     assert rows_of(as_records(rows, space=Box(0, 9), unit=1, max_rows=1, order="x0")) == [1.0, 2.0]
+    small = np.ma.array([[1, 7], [2, 7], [3, 8]], mask=[[False, False]] * 2 + [[False, True]], dtype="i4")
+    assert rows_of(as_records(small, space=Box(0, 9), unit=1, max_rows=1, order="x0")) == [1.0]
     with pytest.raises(ValueError, match="one unit for each row"):
         as_records(data, space=Box(0, 1), unit=np.ma.array([[1], [2], [3], [4]]), max_rows=1)
 

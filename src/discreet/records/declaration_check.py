@@ -35,6 +35,8 @@ STATES = ("as declared", "below", "above", "gap", "unreadable")
 class StateReading(Reading):
     """A reading whose blocks have states in the place of values."""
 
+    by_database = False
+
     @classmethod
     def of(cls, reading: Reading) -> StateReading:
         """Return the states of what a reading reads."""

@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -102,6 +102,8 @@ class Reading:
     unit: Unit | None
     block_rows: int
     condition: Condition | None = None
+
+    by_database: ClassVar[bool] = True  # whether SQL can say what ``block`` does (``sql_sum``)
 
     @classmethod
     def of_schema(cls, schema: Schema, unit: Unit | None, block_rows: int) -> Reading:

@@ -59,7 +59,7 @@ class Summing(NamedTuple):
 
 def summing(engine: SqlEngine, reading: Reading, each: Contributions, size: int) -> Summing:
     """Return the SQL for the sum of contributions over the rows; raise ``NotTraceable`` where it cannot be written."""
-    if size > MOST_NUMBERS or reading.block_rows < LEAST_BLOCK:
+    if size > MOST_NUMBERS or reading.block_rows < LEAST_BLOCK or not reading.by_database:
         raise NotTraceable("the size")
     numbers = [f"x{j}" for j in range(len(reading.numbers))]
     labels = [f"k{j}" for j in range(len(reading.labels))]
