@@ -199,6 +199,7 @@ def _statistics() -> dict[str, Ask]:
         "density, histogram": lambda c: statistics.density(c, "a", method="histogram", rows=80, **pure),
         "m_estimate": lambda c: statistics.m_estimate(c, "a", k=10.0, rows=80, **pure),
         "m_estimate, absolute": lambda c: statistics.m_estimate(c, PAIR, loss="absolute", rows=80, **approximate),
+        "check_schema": lambda c: statistics.check_schema(c, **approximate),
         "huber_location": lambda c: statistics.huber_location(c, "a", scale=10.0, rows=80, **pure),
     }
 
@@ -296,6 +297,7 @@ DATABASE: dict[str, Callable[[Any], Any]] = {
     "quantiles": lambda db: db.quantiles("a", [0.1, 0.9], by="g", step=0.5),
     "interquartile_range": lambda db: db.interquartile_range("a"),
     "histogram": lambda db: db.histogram("a", by="g"),
+    "check_schema": lambda db: db.check_schema(),
 }
 
 EVERYTHING: dict[str, Ask] = {

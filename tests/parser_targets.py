@@ -166,6 +166,7 @@ def samples() -> dict[str, list[str]]:
     import numpy as np
 
     import discreet as dp
+    from discreet.records import Date
 
     rows = np.random.default_rng(0).uniform(0.0, 1.0, (30, 1))
     box = dp.Box(0.0, 1.0)
@@ -176,7 +177,9 @@ def samples() -> dict[str, list[str]]:
         dp.KMeans(1, bounds=box, n_steps=1, method="joint").fit(rows),
         dp.LinearRegression(bounds=box, target_bounds=(0, 1), method="adassp").fit(rows, rows[:, 0]),
     ]
-    schema = dp.Schema({"age": dp.Number(0, 9), "sex": dp.Category(["f", 2, False])}, unit="who", max_rows=2)
+    columns = {"age": dp.Number(0, 9), "sex": dp.Category(["f", 2, False]), "came": Date("2020-01-01", "2025-12-31")}
+    columns |= {"income": dp.Number(1, 1e6, log=True)}
+    schema = dp.Schema(columns, unit="who", max_rows=2, unit_type="integer", order="came")
     losses = [dp.GaussianLoss(0.5), dp.GeometricLoss(1.0, 3), dp.ApproximateLoss(1.0, 1e-6), dp.ZcdpLoss(0.1)]
     return {
         "condition": ["18 <= age < 65 and sex == 'female'", "not (`blood pressure` > 1e3 or code in [1, 'x`y'])"],

@@ -227,6 +227,7 @@ ALSO: dict[str, dict[str, Callable[[World, str], Any]]] = {
     **{room: {"classes": lambda world, profile: None} for room in ("statistics", "mechanisms", "signals")},  # declared
     "Ball": {"center": lambda world, profile: None, "radius": lambda world, profile: 10.0},
     "count": {"by": lambda world, profile: "ward" if profile == CURATOR else None},
+    "Date": {"low": lambda world, profile: "2020-01-01", "high": lambda world, profile: "2025-12-31"},
     "explain": {"delta": lambda world, profile: None},
     "holding": {"ball": lambda world, profile: dp.Ball(1.0, [0.0, 0.0])},
     "huber_location": {"scale": lambda world, profile: 10.0},

@@ -429,7 +429,8 @@ def test_a_view_as_the_documentation_has_it_fails_for_no_row(view, tmp_path):
     with duckdb.connect(str(tmp_path / "rows.duckdb")) as connection:
         connection.execute("CREATE TABLE t AS SELECT '2.5' AS a FROM range(9) UNION ALL SELECT 'what?'")
         connection.execute(view)
-    curator = dp.Curator(dp.Table(tmp_path / "rows.duckdb", "v"), schema=dp.Schema({"a": dp.Number(0, 5)}))
+    stored = dp.Table(tmp_path / "rows.duckdb", "v", per_unit=True)  # a cast looks at one row alone
+    curator = dp.Curator(stored, schema=dp.Schema({"a": dp.Number(0, 5)}))
     assert dp.Sum(curator.space).collect(curator._records, curator.setting).tolist() == [0.0]  # in the unit ball
     assert curator._records.reduce(lambda block: block.x.sum(axis=0), 1).tolist() == [22.5]
 

@@ -220,8 +220,7 @@ def test_what_rests_on_trust_is_named():
 
 
 def test_units_with_several_rows_are_refused_where_nothing_is_proved():
-    rows = np.column_stack([np.zeros(6), [0, 0, 1, 1, 2, 2]])
-    curator = open_rows(rows, bounds=(0, 1), unit=1, max_rows=2)
+    curator = open_rows(np.zeros((6, 1)), bounds=(0, 1), unit=[0, 0, 1, 1, 2, 2], max_rows=2)
     with pytest.raises(ValueError, match="stands for itself"):
         dm.input_perturbation(curator, epsilon=1.0)
     with pytest.raises(ValueError, match="stands for itself"):

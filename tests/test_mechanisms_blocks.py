@@ -36,8 +36,7 @@ BOX = (0.0, 2.0)
 def setting(relation, max_rows=1):
     if max_rows == 1:
         return open_rows(np.zeros((3, 1)), bounds=(0, 1), neighbors=relation).setting
-    rows = np.column_stack([np.zeros(3), [0, 0, 1]])
-    return open_rows(rows, bounds=(0, 1), neighbors=relation, unit=1, max_rows=max_rows).setting
+    return open_rows(np.zeros((3, 1)), bounds=(0, 1), neighbors=relation, unit=[0, 0, 1], max_rows=max_rows).setting
 
 
 def all_results(way, rows):

@@ -33,8 +33,8 @@ def log_law(score, relation, candidates=VALUES, monotonic=False, max_rows=1, sca
     way = Chosen(own, spread_of(1.0, monotonic, curator))
     setting = curator.setting
     if max_rows > 1:
-        unit = np.column_stack([np.zeros(2), [0, 1]])
-        setting = open_rows(unit, bounds=(0, 2), neighbors=relation, unit=1, max_rows=max_rows).setting
+        rows = np.zeros((2, 1))
+        setting = open_rows(rows, bounds=(0, 2), neighbors=relation, unit=[0, 1], max_rows=max_rows).setting
     exponents = way.exponents(BoundedRangeLoss(EPSILON * scale, relation), setting)
 
     def logs(rows):

@@ -148,8 +148,7 @@ class TestResults:
         assert self.worst("l1", REPLACE, loss, 1.0, unclipped) > 5.0
 
     def test_units_of_several_rows_multiply_the_sensitivity(self):
-        rows = np.column_stack([np.zeros(6), [0, 0, 0, 1, 1, 2]])
-        curator = open_rows(rows, bounds=(0, 1), unit=1, max_rows=3)
+        curator = open_rows(np.zeros((6, 1)), bounds=(0, 1), unit=[0, 0, 0, 1, 1, 2], max_rows=3)
         way = Perturbed(Own.of(self.f, (-1, 4), 2, 0.0), 2.0, "l1")
         one = way.law(LaplaceLoss(1.0), open_rows(np.zeros((6, 1)), bounds=(0, 1)).setting)
         assert way.law(LaplaceLoss(1.0), curator.setting).scale == pytest.approx(3 * one.scale, rel=1e-8)

@@ -142,8 +142,8 @@ class TestRows:
         assert sum(len(block.x) for block in open_records(gaps, bounds=fill).blocks()) == 400
 
     def test_the_column_of_the_unit_is_not_among_those_that_are_checked(self):
-        rows = np.column_stack([ROWS, np.arange(400) // 2])
-        rows[0, 2] = np.nan  # whose row it is: nobody's, and so it is left out
+        rows = np.column_stack([ROWS.astype(object), np.arange(400) // 2])
+        rows[0, 2] = None  # whose row it is: nobody's, and so it is left out
         for bounds in (PAIRS, NAMED):
             records = open_records(rows, bounds=bounds, unit=2, max_rows=1)
             assert sum(len(block.x) for block in records.blocks()) == 200

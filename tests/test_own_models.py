@@ -427,9 +427,7 @@ class TestFit:
         assert "WITHOUT privacy" in repr(fits[0])
 
     def test_persons_with_several_rows(self):
-        curator = dp.Curator(
-            np.column_stack([np.arange(3000) // 3, ROWS]), space=BALL, unit=0, max_rows=2, unit_name="p"
-        )
+        curator = dp.Curator(ROWS, space=BALL, unit=np.arange(3000) // 3, max_rows=2, unit_name="p")
         fit = dp.fit_model(Mean(), curator, epsilon=50.0, delta=1e-6, n_steps=1)
         assert fit.unit == "each p"
         np.testing.assert_allclose(fit.params, MEAN, atol=0.05)

@@ -174,7 +174,10 @@ def test_a_name_that_toml_cannot_hold_is_an_error():
         (lambda: Date(), ["low=None", "expected a day", "'2020-01-01'"]),
         (lambda: Date("2020-01-01"), ["high=None", "expected a day"]),
         (lambda: Date("2020-01-01", "2020-01-01"), ["low='2020-01-01' is not before high='2020-01-01'", "low < high"]),
-        (lambda: Date("2021-01-01", "2020-01-01"), ["low='2021-01-01' is not before", "Date('2020-01-01', '2025-12-31')"]),
+        (
+            lambda: Date("2021-01-01", "2020-01-01"),
+            ["low='2021-01-01' is not before", "Date('2020-01-01', '2025-12-31')"],
+        ),
         (lambda: Date("1.1.2020", "2021-01-01"), ["low='1.1.2020'", "datetime.date(2020, 1, 1)"]),
         (lambda: Date("2020-02-30", "2021-01-01"), ["low='2020-02-30'", "expected a day"]),
         (lambda: Date(18262, 20453), ["low=18262", "expected a day"]),
@@ -210,13 +213,19 @@ def test_a_name_that_toml_cannot_hold_is_an_error():
         (lambda: Schema({"a": Number(0, 1)}, unit="a", max_rows=1), ["unit='a' is also one of the columns"]),
         (lambda: Schema({"a": Number(0, 1)}, unit="id"), ["max_rows=None", "write for example max_rows="]),
         (lambda: Schema({"a": Number(0, 1)}, max_rows=3), ["max_rows=3 without a unit", "unit='patient_id'"]),
-        (lambda: Schema({"a": Number(0, 1)}, unit_type="text"), ["unit_type='text' without a unit", "unit='patient_id'"]),
+        (
+            lambda: Schema({"a": Number(0, 1)}, unit_type="text"),
+            ["unit_type='text' without a unit", "unit='patient_id'"],
+        ),
         (lambda: Schema({"a": Number(0, 1)}, order="a"), ["order='a' without a unit", "unit='patient_id'"]),
         (
             lambda: Schema({"a": Number(0, 1)}, unit="id", max_rows=1, unit_type="float"),
             ["unit_type='float'", "'text', 'integer'"],
         ),
-        (lambda: Schema({"a": Number(0, 1)}, unit="id", max_rows=1, unit_type=int), ["unit_type=", "'text', 'integer'"]),
+        (
+            lambda: Schema({"a": Number(0, 1)}, unit="id", max_rows=1, unit_type=int),
+            ["unit_type=", "'text', 'integer'"],
+        ),
         (
             lambda: Schema({"a": Number(0, 1), "c": Category(["x"])}, unit="id", max_rows=1, order="c"),
             ["order='c'", "a declared column of numbers or dates, one of 'a'"],
@@ -408,7 +417,23 @@ def test_names_are_told_apart():
         ],
     }
     apart = {
-        "text": ["Ann", "007", "7.0", " 7", "+7", "7e0", "1_23", "123", "true", "nan", "None", " ", "é", "e\u0301", 2**60],
+        "text": [
+            "Ann",
+            "007",
+            "7.0",
+            " 7",
+            "+7",
+            "7e0",
+            "1_23",
+            "123",
+            "true",
+            "nan",
+            "None",
+            " ",
+            "é",
+            "e\u0301",
+            2**60,
+        ],
         "integer": [1, 2**60, 2**63, -1],
     }
     for kind, groups in same.items():
@@ -420,7 +445,22 @@ def test_names_are_told_apart():
         assert all(type(name) is str for name in everything)
 
 
-NOBODY = [None, math.nan, 7.0, 0.1, True, False, np.bool_(True), np.float32(7), "", b"ann", np.bytes_(b"7"), [1], {}, (1, 2)]
+NOBODY = [
+    None,
+    math.nan,
+    7.0,
+    0.1,
+    True,
+    False,
+    np.bool_(True),
+    np.float32(7),
+    "",
+    b"ann",
+    np.bytes_(b"7"),
+    [1],
+    {},
+    (1, 2),
+]
 NOBODY += [object(), Strange(), 1j, datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1), datetime.timedelta(1)]
 NOBODY += [np.datetime64("NaT"), np.datetime64(0, "ns"), np.timedelta64(5), "\ud800", 10**5000, math.inf]
 NOBODY += [decimal.Decimal("sNaN"), decimal.Decimal("NaN"), decimal.Decimal("7.5"), decimal.Decimal("Infinity")]
@@ -435,7 +475,24 @@ def test_a_unit_without_a_name_is_missing(cell, kind):
 
 @pytest.mark.parametrize(
     "cell",
-    ["ann", "7.0", "1e3", "1_23", "0x7", "٣", "7\n", "\t7", "\u00a07", "+", "- 7", "7 7", 2**64, -(2**63) - 1, str(2**64), "9" * 5000],
+    [
+        "ann",
+        "7.0",
+        "1e3",
+        "1_23",
+        "0x7",
+        "٣",
+        "7\n",
+        "\t7",
+        "\u00a07",
+        "+",
+        "- 7",
+        "7 7",
+        2**64,
+        -(2**63) - 1,
+        str(2**64),
+        "9" * 5000,
+    ],
     ids=lambda cell: str(cell)[:20],
 )
 def test_what_is_no_whole_number_is_no_name_of_that_type(cell):

@@ -103,7 +103,9 @@ def opened(kind: str, table: Table, tmp_path: Path, unit: str, **declared: Any) 
         matrix = np.empty((len(table[unit]), len(table)), dtype=object)
         for j, column in enumerate(table.values()):
             matrix[:, j] = list(column)
-        return as_records(da.from_array(matrix, chunks=(max(1, len(matrix) // 4), 1)), unit=[*table].index(unit), **declared)
+        return as_records(
+            da.from_array(matrix, chunks=(max(1, len(matrix) // 4), 1)), unit=[*table].index(unit), **declared
+        )
     rows = {name: column for name, column in table.items() if name != unit}
     return as_records(ARRAYS[kind](rows, tmp_path), unit=list(table[unit]), **declared)
 
@@ -460,7 +462,9 @@ def as_dates() -> list[Any]:
 def as_moments(hour: int = 23, zone: Any = None) -> list[Any]:
     """Return late hours of these days, with a gap, in UTC or, with a zone, as that zone's clocks show them."""
     late = [None if day is None else datetime.datetime.fromisoformat(day) for day in DAYS]
-    moments = [None if one is None else one.replace(hour=hour, minute=59, second=59, microsecond=999_999) for one in late]
+    moments = [
+        None if one is None else one.replace(hour=hour, minute=59, second=59, microsecond=999_999) for one in late
+    ]
     if zone is None:
         return moments
     return [None if one is None else one.replace(tzinfo=datetime.UTC).astimezone(zone) for one in moments]

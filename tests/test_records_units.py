@@ -201,7 +201,9 @@ def test_the_sign_of_a_zero_tells_no_place():
     """Rows that differ by it alone are one row for the choice, so they must be one for all that follows."""
     data = np.array([[0.0], [-0.0], [1.0]])
     for unit in ({}, {"unit": ["p"] * 3, "max_rows": 1, "order": "x0"}):
-        found = [as_records(rows, space=Box(-1, 1), **unit).gather(lambda block: block.x, 1) for rows in (data, data[::-1])]
+        found = [
+            as_records(rows, space=Box(-1, 1), **unit).gather(lambda block: block.x, 1) for rows in (data, data[::-1])
+        ]
         assert found[0].tobytes() == found[1].tobytes()
         assert not np.signbit(found[0]).any()
 
@@ -275,7 +277,9 @@ def test_what_is_no_name_is_refused_to_the_owner(kind, names, tmp_path):
         return
     if untyped and kind == "dask data frame":
         pytest.skip("Dask may make text of objects")
-    with pytest.raises(ValueError, match=r"'id' has the type .*: expected names of units, as text or whole numbers; ") as e:
+    with pytest.raises(
+        ValueError, match=r"'id' has the type .*: expected names of units, as text or whole numbers; "
+    ) as e:
         as_records(data, space=Box(0, 1), unit="id", max_rows=1)
     assert "'Int64'" in str(e.value)
     assert "dtype=str" in str(e.value)
@@ -357,7 +361,7 @@ def test_a_number_in_one_part_of_a_file_and_text_in_another_are_one_unit(tmp_pat
 def test_one_odd_name_does_not_split_everybody_elses_unit(spelling):
     """Pandas types a column chunk by chunk: with one name in it, the others come as text in some chunks.
 
-    Digits are read as whole numbers there, so names with zeros before them need the type "integer", or a column of text.
+    Digits are whole numbers there, so names with zeros before them need the type "integer", or a column of text.
     """
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
     names = [spelling.format(i % 500) for i in range(120_000)]
@@ -368,7 +372,11 @@ def test_one_odd_name_does_not_split_everybody_elses_unit(spelling):
             warnings.simplefilter("ignore")  # pandas' own, of mixed types
             frame = pd.read_csv(io.StringIO(text), low_memory=True)
         whole = pd.read_csv(io.StringIO(text), dtype={"id": str})
-        for name, data, unit_type in (("text", frame, "text"), ("integer", frame, "integer"), ("as text", whole, "text")):
+        for name, data, unit_type in (
+            ("text", frame, "text"),
+            ("integer", frame, "integer"),
+            ("as text", whole, "text"),
+        ):
             records = as_records(data, space=Box(0, 2), unit="id", max_rows=1, unit_type=unit_type)
             kept[name].append(len(rows_of(records)))
     if spelling in ("{:d}", "n{:d}"):
@@ -379,7 +387,14 @@ def test_one_odd_name_does_not_split_everybody_elses_unit(spelling):
 
 @pytest.mark.parametrize(
     "ids",
-    [["a", "b", "a"], np.array([1, 2, 1]), np.array(["a", "b", "a"]), [7, "8", 7], ("1", 2, 1), np.array([1, 2, 1], "u1")],
+    [
+        ["a", "b", "a"],
+        np.array([1, 2, 1]),
+        np.array(["a", "b", "a"]),
+        [7, "8", 7],
+        ("1", 2, 1),
+        np.array([1, 2, 1], "u1"),
+    ],
     ids=str,
 )
 def test_units_may_come_beside_an_array(ids):

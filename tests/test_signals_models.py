@@ -243,10 +243,10 @@ def test_user_level_costs_the_square_root_of_the_steps_more_than_event_level(nam
 
 
 def test_a_person_of_three_events_takes_three_times_the_noise(seeded):
-    rows = np.column_stack([days(*[2] * 9), np.arange(18) % 6])
+    rows = days(*[2] * 9)
     facts = {"time": "x0", "steps": 9, "coefficients": 3, "epsilon": 1.0, "bits": seeded(0), "neighbors": "add-remove"}
-    one = signals.fourier(rows[:, :1], bounds=(0, 9), **facts)
-    all_ = signals.fourier(rows, bounds=(0, 9), unit=1, max_rows=3, **facts)
+    one = signals.fourier(rows, bounds=(0, 9), **facts)
+    all_ = signals.fourier(rows, bounds=(0, 9), unit=np.arange(18) % 6, max_rows=3, **facts)
     assert (one.level, all_.level) == ("event", "user")
     assert all_.deviation[0] / one.deviation[0] == pytest.approx(3.0, rel=1e-3)
 

@@ -6,6 +6,8 @@ itself is checked but how functions put them together: groups, weights, parts, r
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -77,14 +79,14 @@ def neighbours(rng, kind):
 def move_of_quantiles(query, loss, setting, values, rng):
     """Return the range of the log-ratio of the laws, or its size where ties are broken, in units of what it cost."""
     eta = query.way.eta(query, loss, setting)
-    bits = rng.integers(0, 2**TIE_BITS, max(map(len, values)))  # the same for the rows that both have
+    drawn = {}  # the same bits for the rows that both have, wherever these stand
     most = least = 0.0
     for target in query.targets:
         laws = []
         for rows in values:
             numbers = rows[:, 0].astype(np.int64)
             if query.break_ties:
-                numbers = (numbers << TIE_BITS) | bits[: len(numbers)]
+                numbers = (numbers << TIE_BITS) | _bits_of(rows, drawn, rng)
             here = (numbers >= target.first) & (numbers <= target.last)
             if query.by is not None:
                 here &= rows[:, 1] == target.group
@@ -96,6 +98,16 @@ def move_of_quantiles(query, loss, setting, values, rng):
         one, other = (scores[np.searchsorted(starts, points, side="right") - 1] for starts, scores in laws)
         most, least = most + (one - other).max(), least + (one - other).min()
     return (max(most, -least) if query.break_ties else most - least) / loss.epsilon  # of permute-and-flip at most so
+
+
+def _bits_of(rows, drawn, rng):
+    """Return bits for each row, those that were drawn before for a row, or for the k-th of equal ones."""
+    copies = Counter()
+    found = []
+    for row in map(tuple, rows.tolist()):
+        found.append(drawn.setdefault((row, copies[row]), int(rng.integers(0, 2**TIE_BITS))))
+        copies[row] += 1
+    return np.array(found, dtype=np.int64)
 
 
 def audited(monkeypatch, rng):

@@ -187,7 +187,8 @@ def _coins(releases: Sequence[Release], everyone: Curator) -> Array:
     for release in releases:
         question, law = release.question, release.law
         if isinstance(question, Query) and isinstance(law, GaussianNoise):
-            each = everyone._records.gather(question.contributions, question.size) / law.scale
+            blocks = [question.contributions(block) for block in everyone._records.blocks()]  # in the order of the coins
+            each = np.concatenate([np.empty((0, question.size)), *blocks]) / law.scale
             alike += each @ each.T / 4.0
             told += each @ (release.value / law.scale - each.sum(axis=0) / 2.0)
     return np.asarray(np.linalg.solve(alike, told) / 2.0)

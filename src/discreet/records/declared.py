@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from discreet.arguments import choice, integer, shown
 from discreet.records.ball import Ball
 from discreet.records.box import Box
@@ -133,5 +135,6 @@ def _merged(schema: Schema, unit: Any, limit: Mapping[str, Any]) -> tuple[Any, d
 
 
 def _agreed(name: str, given: Any, stated: Any) -> None:
+    given = given.item() if isinstance(given, np.generic) else given
     if stated is not None and given != stated:
         raise ValueError(f"{name}={given!r}, and the schema has {stated!r}: expected one of them, or the same twice")

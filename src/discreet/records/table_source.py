@@ -53,7 +53,8 @@ def check_type(name: str, series: nw.Series[Any], wanted: str) -> None:
             how = "write table.astype({'" + name + "': 'Int64'}) for whole numbers, or read it as text (dtype=str)"
             how += "; floats make one of several large numbers, and a column with one gap becomes floats in pandas"
         elif wanted is NUMBERS and series.dtype.is_temporal():
-            how = f"declare it as Date('2020-01-01', '2025-12-31'), or {DAYS}"
+            dated = isinstance(series.dtype, nw.Date | nw.Datetime)
+            how = "declare it as Date('2020-01-01', '2025-12-31')" if dated else DAYS
         elif wanted is DATES:
             how = "write it as dates, or as text like 2023-01-31"
         raise ValueError(f"the column {name!r} has the type {found}: expected {wanted}; {how}")
