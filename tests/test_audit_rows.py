@@ -42,7 +42,13 @@ COLUMNS = {
 TEXTS = ["1", "01", "1_0", "10", "1e1", "1E1", "1.0", "ann", "Ann", "ann ", "é", "e\u0301", "ß", "ss", "true", "nan"]
 WHOLE = [0, 1, 7, -7, 2**53, 2**53 + 1, 2**60, 2**60 + 1, 2**63 - 1, -(2**63)]
 NUMBERS = [0.0, -0.0, 1.0, 1.0, 2.0, -1.5, 0.5, 9.0, -9.0, 1e308, math.nan, math.inf, -math.inf, None]
-DAYS = [datetime.date(2020, 1, 1), datetime.date(2020, 2, 29), datetime.date(2031, 1, 1), datetime.date(1900, 5, 5), None]
+DAYS = [
+    datetime.date(2020, 1, 1),
+    datetime.date(2020, 2, 29),
+    datetime.date(2031, 1, 1),
+    datetime.date(1900, 5, 5),
+    None,
+]
 WARDS = ["a", "b", "b", "c", "A", " a", None]
 WIDTH = 8
 
@@ -106,7 +112,8 @@ def rows_of(rng: np.random.Generator, unit: Any) -> list[Row]:
         return cells[rng.integers(len(cells))]
 
     rows = [
-        (unit, draw(NUMBERS), draw(NUMBERS), draw(DAYS), draw(WARDS)) for _ in range(rng.integers(1, rng.choice([3, 9])))
+        (unit, draw(NUMBERS), draw(NUMBERS), draw(DAYS), draw(WARDS))
+        for _ in range(rng.integers(1, rng.choice([3, 9])))
     ]
     return rows + [rows[0]] * int(rng.choice([0, 0, 4]))
 

@@ -364,13 +364,15 @@ def test_one_odd_name_does_not_split_everybody_elses_unit(spelling):
     Digits are whole numbers there, so names with zeros before them need the type "integer", or a column of text.
     """
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
-    names = [spelling.format(i % 500) for i in range(120_000)]
+    names = [spelling.format(i % 500) for i in range(300_000)]  # of which pandas types some 260,000 at a time
     kept: dict[str, list[int]] = {"text": [], "integer": [], "as text": []}
     for last in (names[-1], "odd"):
         text = "id,x\n" + "\n".join(f"{name},1.0" for name in [*names[:-1], last])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # pandas' own, of mixed types
             frame = pd.read_csv(io.StringIO(text), low_memory=True)
+        if last == "odd" and spelling != "n{:d}":
+            assert {*map(type, frame["id"])} == {int, str}
         whole = pd.read_csv(io.StringIO(text), dtype={"id": str})
         for name, data, unit_type in (
             ("text", frame, "text"),
@@ -382,7 +384,8 @@ def test_one_odd_name_does_not_split_everybody_elses_unit(spelling):
     if spelling in ("{:d}", "n{:d}"):
         assert kept["text"] == [500, 501]
     assert kept["integer"] == ([0, 0] if spelling == "n{:d}" else [500, 500])
-    assert kept["as text"] == [500, 501]
+    if spelling != " {:d}":  # pandas loses a space at the beginning of a line, where a piece of the file begins there
+        assert kept["as text"] == [500, 501]
 
 
 @pytest.mark.parametrize(

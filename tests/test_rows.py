@@ -82,7 +82,9 @@ def test_a_view_needs_the_owners_word_and_releases_say_so(tmp_path):
     assert repr(Table(path, "joined", per_unit=True)).endswith("'joined', per_unit=True)")
 
 
-@pytest.mark.parametrize("names", [["1_23", "12_3", "123"], ["1E3", "1000", "1e3"], ["٣", "3", "³"], ["1.0", "1", "01"]])
+@pytest.mark.parametrize(
+    "names", [["1_23", "12_3", "123"], ["1E3", "1000", "1e3"], ["٣", "3", "³"], ["1.0", "1", "01"]]
+)
 def test_different_names_are_different_people(names):
     frame = pd.DataFrame({"who": names, "x": [1.0, 1.0, 1.0]})
     curator = dp.Curator(frame, schema=SEEN)
@@ -123,7 +125,9 @@ def test_rows_of_a_person_are_chosen_without_favour():
     people, each = 4000, 12
     unit = np.repeat(np.arange(people), each)
     x = (rng.random((people * each, 1)) < 0.1).astype(float)
-    kept = choose_rows(unit, [str(j) for j in range(people)], DeclaredRows(x, np.zeros((len(x), 0), dtype=int)), 3, None)
+    kept = choose_rows(
+        unit, [str(j) for j in range(people)], DeclaredRows(x, np.zeros((len(x), 0), dtype=int)), 3, None
+    )
     assert kept.sum() == 3 * people
     share = x[kept].mean()
     assert abs(share - x.mean()) < 6.2 * math.sqrt(0.1 * 0.9 / (3 * people))  # false alarm below 1e-9

@@ -130,6 +130,7 @@ class ArrowEngine(DuckDBEngine):
     """An Arrow file."""
 
     ordered = True
+    checks_text = False
 
     def __init__(self, file: str) -> None:
         self._file = file

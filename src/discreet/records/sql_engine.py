@@ -100,6 +100,8 @@ class SqlEngine(Engine):
         A timestamp, ``{cell}``, as microseconds since 1970-01-01 in UTC.
     view : bool
         Whether the rows are made by a query, which may put other people into them.
+    checks_text : bool
+        Whether text is surely UTF-8, so that the database reads the names that are read elsewhere.
     """
 
     careful: bool
@@ -107,6 +109,7 @@ class SqlEngine(Engine):
     fence: str = ""
     microseconds: str
     view: bool = False
+    checks_text: bool = True
 
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[Snapshot]:

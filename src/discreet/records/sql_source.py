@@ -56,6 +56,11 @@ class SqlSource(FrameSource):
         try:
             empty = engine.empty(tuple(dict.fromkeys(declared.columns)), declared.numbers)
             check_types(nw.from_native(empty, eager_only=True), declared)
+            if declared.unit is not None and engine.types[declared.unit.column] == "decimal":
+                raise ValueError(
+                    f"the column {declared.unit.column!r} has the type numeric: expected names of units, as text or "
+                    "whole numbers, since 7 and 7.00 are one number and two names; make it a bigint or text"
+                )
         except NotImplementedError:  # of Arrow, for unions and the like
             raise ValueError(
                 "a declared column has a type that cannot be read: expected numbers or text; cast it in a view"
@@ -119,7 +124,8 @@ class SqlSource(FrameSource):
 
     def _chosen(self, units: Units, codes: NDArray[np.int64], rows: list[DeclaredRows]) -> DeclaredRows:
         """Return the rows that count, of units that have too many."""
-        found, (whose, own) = DeclaredRows.joined(rows), np.unique(codes, return_inverse=True)
+        named = np.flatnonzero(codes >= 0)
+        found, (whose, own) = DeclaredRows.joined(rows).take(named), np.unique(codes[named], return_inverse=True)
         kept = choose_rows(
             own.reshape(-1), units.names(whose), found, self.declared.max_rows, self.declared.order
         )  # fmt: skip

@@ -9,7 +9,7 @@ rows of others, ``Summing.others``, are chosen among elsewhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from discreet.records.block import Block
@@ -204,15 +204,26 @@ def _limited(engine: SqlEngine, reading: Reading) -> tuple[str, str | None]:
         return "", None
     unit = _unit(engine, reading.unit)
     named = f"{unit} IS NOT NULL" + (f" AND {unit} <> ''" if engine.types[reading.unit.column] == "text" else "")
-    most = f"SELECT {unit} AS u FROM {engine.relation} WHERE {named} GROUP BY 1 HAVING COUNT(*) > {reading.max_rows}"
-    over = f"EXISTS (SELECT 1 FROM ({most}) AS many WHERE many.u = {unit})"
+    many, name = (quoted(_unlike(word, engine.types)) for word in ("many", "name"))
+    most = (
+        f"SELECT {unit} AS {name} FROM {engine.relation} WHERE {named} GROUP BY 1 HAVING COUNT(*) > {reading.max_rows}"
+    )
+    over = f"EXISTS (SELECT 1 FROM ({most}) AS {many} WHERE {many}.{name} = {unit})"
     return f"WHERE {named} AND NOT {over}", f"WHERE {named} AND {over}"
+
+
+def _unlike(word: str, names: Iterable[str]) -> str:
+    """Return a name that no column has, in whatever case."""
+    taken = {name.lower() for name in names}
+    while word in taken:
+        word += "_"
+    return word
 
 
 def _unit(engine: SqlEngine, unit: Unit) -> str:
     kind = engine.types[unit.column]
     if kind == "integer":
         return quoted(unit.column)
-    if kind == "text" and unit.unit_type == "text":
+    if kind == "text" and unit.unit_type == "text" and engine.checks_text:
         return engine.exactly(unit.column)
     raise NotTraceable(kind)
