@@ -27,7 +27,7 @@ from discreet.guarantees import (
     compose,
 )
 from discreet.ledger import BudgetExceeded, Ledger
-from discreet.records import Ball, Box, Category, Number, Schema, Table
+from discreet.records import Ball, Box, Category, Date, Number, Schema, Table
 
 if TYPE_CHECKING:
     from discreet import audit, database, inference, mechanisms, planning, signals, statistics
@@ -59,6 +59,7 @@ __all__ = [
     "Category",
     "ClassicalGaussianLoss",
     "Curator",
+    "Date",
     "FactorAnalysis",
     "GaussianClassifier",
     "GaussianLoss",
