@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.ledger import Ledger
 from discreet.ledger.admission import Preview
 from discreet.ledger.errors import BudgetExceeded
-from discreet.records import Category, Number, Records, Schema, Table
+from discreet.records import Category, Date, Number, Records, Schema, Table
 from discreet.statistics import Statistic
 
 __all__ = ["StatisticalDatabase"]
@@ -45,8 +46,8 @@ class StatisticalDatabase(Questions[Reply]):
     data : path, URL, Table, data frame, or Records
         A Parquet file (or a folder of them), a CSV, Arrow or DuckDB file, the URL of a PostgreSQL database; see
         ``discreet.Table``. Data frames and ``Records`` are read where they are.
-    bounds : mapping of str to (low, high) or Number
-        The columns of numbers, and where they lie: public, never taken from the rows. With
+    bounds : mapping of str to (low, high), Number or Date
+        The columns of numbers and dates, and where they lie: public, never taken from the rows. With
     classes : mapping of str to list, or Category
         the columns of categories, and which there are; or, in place of both,
     schema : Schema
@@ -218,7 +219,7 @@ class StatisticalDatabase(Questions[Reply]):
         if not pricing.admitted:
             raise BudgetExceeded(preview, str(pricing))
         losses = [loss for one in pricing.questions for loss in one.losses]
-        noting = self._curator.noting("; ".join(draft.words for draft in drafts))
+        noting = self._curator.noting("; ".join(one.draft.words for one in pricing.questions))
         paid = self._curator.paid_by(noting.reserve(losses, query="batch"))
         replies: list[Reply] = []
         try:
@@ -236,7 +237,8 @@ class StatisticalDatabase(Questions[Reply]):
         The ledger would also admit what the pure filter alone admits. Shares say nothing of that, so it is refused
         here: what is left must mean what it says.
         """
-        priced = [self._priced(draft) for draft in drafts]
+        scales = dict(zip(self._curator.columns, self._curator.scales, strict=True))
+        priced = [self._priced(replace(draft, scales=scales)) for draft in drafts]
         preview = self._purse.ledger.preview(self.name, [loss for one in priced for loss in one.losses])
         left = self._purse.left
         fits = sum(one.share for one in priced) <= left * (1.0 + 1e-9)
@@ -336,11 +338,11 @@ def _schema(bounds: Any, classes: Any, schema: Any) -> Schema:
     for argument, given in (("bounds", bounds), ("classes", classes)):
         if given is not None and not isinstance(given, Mapping):
             raise ValueError(f"{argument} of type {type(given).__name__}: expected a mapping of columns; {WRITE}")
-    columns: dict[str, Number | Category] = {}
+    columns: dict[str, Number | Date | Category] = {}
     for column, ends in (bounds or {}).items():
-        if not isinstance(ends, Number):
+        if not isinstance(ends, Number | Date):
             if not isinstance(ends, tuple | list) or len(ends) != 2:
-                raise ValueError(f"bounds[{column!r}]={ends!r}: expected (low, high) or a Number; {WRITE}")
+                raise ValueError(f"bounds[{column!r}]={ends!r}: expected (low, high), a Number or a Date; {WRITE}")
             try:
                 ends = Number(*ends)
             except ValueError as error:
