@@ -20,7 +20,8 @@ from discreet.door import Release
 from discreet.estimators.plausible import PublicRows, check_losses, check_release
 from discreet.guarantees import Guarantee, Loss, Neighbors, compose
 from discreet.plain import read_json
-from discreet.records import Schema, Space
+from discreet.records import Date, Number, Schema, Space
+from discreet.records.own_units import column_scales
 
 __all__ = ["FORMAT", "Persistent"]
 
@@ -93,6 +94,7 @@ class Persistent:
             if compose(losses).delta(guarantee.epsilon) > guarantee.delta * (1.0 + 1e-6):
                 raise ValueError("guarantee_: expected one that the losses keep together")
         public = PublicRows.of(releases)
+        column_scales(public.declared)  # raises where they are none
         self._check_promised(public.neighbors)
         for release in releases:
             check_release(release, public)
@@ -129,6 +131,8 @@ def _plain(value: Any) -> Any:
         return value.value
     if isinstance(value, Schema):
         return value.to_toml()
+    if isinstance(value, Number | Date):  # one of the bounds
+        return {"column": Schema({"column": value}).to_toml()}
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, str | int | float | bool | None):
@@ -140,6 +144,11 @@ def _plain(value: Any) -> Any:
     return None  # a random state that is no number
 
 
+def _bound(value: Any) -> Any:
+    """Return a pair, or the column that stands for one."""
+    return Schema.from_toml(value["column"] + "\n")["column"] if isinstance(value, Mapping) else tuple(value)
+
+
 def _value(name: str, value: Any) -> Any:
     if value is None:
         return None
@@ -147,7 +156,7 @@ def _value(name: str, value: Any) -> Any:
         if isinstance(value, list):
             return tuple(tuple(pair) if isinstance(pair, list) else pair for pair in value)
         by_name = isinstance(value, Mapping) and not isinstance(value.get("kind"), str)
-        return {str(key): tuple(pair) for key, pair in value.items()} if by_name else Space.from_dict(value)
+        return {str(key): _bound(pair) for key, pair in value.items()} if by_name else Space.from_dict(value)
     if name == "schema":
         return Schema.from_toml(value + "\n")  # text, and never a path
     if name in ("columns_", "categories_"):  # names, and not numbers
