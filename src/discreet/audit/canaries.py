@@ -33,7 +33,7 @@ from discreet.estimators.bounds import space_of
 from discreet.estimators.targeted import TargetedEstimator
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.noise import GaussianNoise
-from discreet.records import Ball, Box, Number, Schema
+from discreet.records import Ball, Box, Category, Number, Schema
 
 __all__ = ["OneRun", "one_run"]
 
@@ -161,7 +161,7 @@ def _canaries(estimator: PrivateEstimator, count: int, rng: np.random.Generator)
     if isinstance(schema, Schema):
         rows = np.empty((count, len(schema.columns)), dtype=object)
         for place, (_, column) in enumerate(schema.columns):
-            ends = (column.low, column.high) if isinstance(column, Number) else column.values
+            ends = column.values if isinstance(column, Category) else (column.low, column.high)
             rows[:, place] = [ends[code] for code in rng.integers(len(ends), size=count)]
         return rows, {"schema": Schema(dict(schema.columns))}
     if estimator.bounds is None:

@@ -15,8 +15,10 @@ from discreet.estimators.labelled import LabelledEstimator
 from discreet.estimators.linear_regression import LinearRegression
 from discreet.estimators.targeted import TargetedEstimator, declared_number
 from discreet.guarantees import Neighbors
-from discreet.records import Ball, Box, Category, Schema, Space
+from discreet.records import Ball, Box, Category, Date, Number, Schema, Space
+from discreet.records.cells import day_text
 from discreet.records.columns import Column
+from discreet.records.own_units import ColumnScale, column_scales
 
 __all__ = ["asked_of"]
 
@@ -116,7 +118,8 @@ def _as_fitted(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | Non
     space: Any = Space.from_dict(declared["space"])
     if isinstance(space, Ball):
         return in_a_ball(space, release.neighbors, declared["max_rows"] if declared["unit"] else None), None
-    columns = _numbers(space, declared["columns"], "fill" if release.size.complete else "drop")
+    missing = "fill" if release.size.complete else "drop"
+    columns: dict[str, Column] = {name: _column(scale, missing) for name, scale in column_scales(declared).items()}
     columns |= {
         name: Category(values)
         for name, values in zip(declared["category_columns"], declared["categories"], strict=True)
@@ -129,6 +132,16 @@ def _as_fitted(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | Non
         names = getattr(estimator, "feature_names_in_", declared["columns"][:-1])
         (target,) = (name for name in declared["columns"] if name not in names)
     return neighbours(schema, release.neighbors), target
+
+
+def _column(scale: ColumnScale, missing: str) -> Column:
+    """Return a column as it was declared."""
+    low, high = scale.own_ends
+    if scale.kind == "date":
+        return Date(day_text(low), day_text(high), missing, day_text(low) if missing == "fill" else None)
+    if scale.kind == "log":
+        return Number(low, high, missing, low if missing == "fill" else None, log=True)
+    return declared_number(low, high, missing)
 
 
 def _numbers(space: Box | Ball, names: Sequence[str], missing: str) -> dict[str, Column]:
