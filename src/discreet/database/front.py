@@ -237,7 +237,8 @@ class StatisticalDatabase(Questions[Reply]):
         The ledger would also admit what the pure filter alone admits. Shares say nothing of that, so it is refused
         here: what is left must mean what it says.
         """
-        scales = dict(zip(self._curator.columns, self._curator.scales, strict=True))
+        known = zip(self._curator.columns, self._curator.scales, strict=True)
+        scales = {name: scale for name, scale in known if scale != "linear"}
         priced = [self._priced(replace(draft, scales=scales)) for draft in drafts]
         preview = self._purse.ledger.preview(self.name, [loss for one in priced for loss in one.losses])
         left = self._purse.left

@@ -107,7 +107,7 @@ def column_scales(declared: Mapping[str, Any]) -> dict[str, ColumnScale]:
     >>> column_scales({"columns": ["age"], "space": space})
     {'age': ColumnScale(name='age', kind='linear', low=0.0, high=120.0)}
     """
-    names = [str(name) for name in declared["columns"]]
+    names = [str(name) for name in declared.get("columns") or ()]
     if declared.get("space") is None or not names:
         return {}
     kinds = declared.get("scales") or ["linear"] * len(names)
