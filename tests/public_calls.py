@@ -224,7 +224,9 @@ SENSIBLE: dict[str, Callable[[World, str], Any]] = {
 }
 # Where a name means something else.
 ALSO: dict[str, dict[str, Callable[[World, str], Any]]] = {
+    **{room: {"classes": lambda world, profile: None} for room in ("statistics", "mechanisms", "signals")},  # declared
     "Ball": {"center": lambda world, profile: None, "radius": lambda world, profile: 10.0},
+    "count": {"by": lambda world, profile: "ward" if profile == CURATOR else None},
     "explain": {"delta": lambda world, profile: None},
     "holding": {"ball": lambda world, profile: dp.Ball(1.0, [0.0, 0.0])},
     "huber_location": {"scale": lambda world, profile: 10.0},
@@ -277,7 +279,7 @@ ALSO: dict[str, dict[str, Callable[[World, str], Any]]] = {
     "fast": {"process": lambda world, profile: None},
     "apply": {"x": lambda world, profile: np.ones(4)},
 }
-DECLARED = ("bounds", "schema", "neighbors", "unit", "max_rows")  # what ``**declared`` takes
+DECLARED = ("bounds", "classes", "schema", "neighbors", "unit", "max_rows")  # what ``**declared`` takes
 
 
 @cache

@@ -200,7 +200,9 @@ def test_stored_tables_are_read_and_their_types_stated(folder, suffix):
     ).data
     assert [row["group"] for row in reply["answer"]] == ["true", "false"]
     assert reply["answer"][0]["value"] == pytest.approx(30.0, abs=5.0)
-    assert discreet("budget show budget.ledger --json").data["datasets"][0]["name"] == ("first" if table else "people")
+    assert discreet("budget show budget.ledger --json").data["datasets"][0]["name"] == (
+        "main.first" if table else "people"
+    )
 
 
 def test_questions_in_many_forms_and_their_price(folder):

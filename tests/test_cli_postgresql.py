@@ -34,7 +34,7 @@ def test_rows_and_ledger_in_a_database(server, tmp_path, monkeypatch):
     assert [one.code for one in ran] == [0, 0, 0, 0, 1, 1, 2]
     assert "[columns.ward]  # text" in ran[0].out
     assert "write --table visits" in ran[6].err
-    assert ran[3].out.splitlines()[1].split()[:2] == ["visits", "row"]
+    assert ran[3].out.splitlines()[1].split()[:2] == [f"{schema}.visits", "row"]
     for one in ran:
         assert not any(word in one.printed for word in (server.password, secret, "wrongword"))
     assert Path("model.json").exists()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 
+import mpmath
 import numpy as np
 import pytest
 from dp_accounting import dp_event
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.pld.privacy_loss_distribution import from_discrete_laplace_mechanism
+from scipy import fft
 from scipy.special import gammaln
 
 from discreet import (
@@ -102,6 +104,59 @@ def test_long_compositions_never_fall_below_the_truth(epsilon0, count):
         assert ours.delta(ours.epsilon(delta)) <= delta * (1.0 + 1e-9)
 
 
+@pytest.mark.parametrize(("epsilon0", "count"), [(0.05, 400), (0.02, 1000), (1.0, 25)])
+def test_the_rounding_of_a_convolution_is_a_share_of_delta(epsilon0, count):
+    """Randomised response with forty digits: never below it, and near it where δ is as small as 1e-25.
+
+    Once 1e-12 and more was added, as measured.
+    """
+    with mpmath.workdps(40):
+        e = mpmath.mpf(epsilon0)
+        p = 1 / (1 + mpmath.exp(-e))
+        law = [mpmath.binomial(count, k) * p**k * (1 - p) ** (count - k) for k in range(count + 1)]
+        ours = compose({PureLoss(epsilon0): count})
+        for heads in np.linspace(0.55, 0.95, 7) * count:
+            epsilon = float(epsilon0 * (2 * math.floor(heads) - count))
+            losses = [e * (2 * k - count) for k in range(count + 1)]
+            truth = mpmath.fsum(
+                one * -mpmath.expm1(epsilon - loss) for one, loss in zip(law, losses, strict=True) if loss > epsilon
+            )
+            if truth > 1e-25:
+                assert truth <= ours.delta(epsilon) <= truth * (1.0 + 1e-4)
+
+
+def test_the_rounding_of_a_transform_is_within_its_bound():
+    """Every tilted probability is at least that of a direct convolution of positive numbers, and hardly more."""
+    wide = np.longdouble
+    for order in (1.5, 8.0, 40.0):
+        grid = LossDistribution(0.4, [(LaplaceLoss(0.2), 3), (PureLoss(0.1), 2)])
+        found = grid._tilted(order)
+        total = np.ones(1, dtype=wide)
+        for part in grid._parts:
+            q = part.probabilities * np.exp(found.theta * (part.losses * grid.width)) * (1.0 + 2.0**-43)
+            for _ in range(part.folds):
+                total = np.convolve(total, (q / float(q.sum())).astype(wide))
+        first = sum(part.folds * part.first for part in grid._parts)
+        truth = total[found.first - first :][: len(found.q)]
+        assert np.all(found.q >= truth * (1.0 - 1e-12))
+        assert np.all(found.q - truth <= 1e-11 * float(truth.max()))
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps >= np.finfo(np.float64).eps, reason="needs wider floats")
+@pytest.mark.parametrize("layers", [4, 9, 14, 18])
+def test_a_transform_is_as_exact_as_is_assumed(layers):
+    rng = np.random.default_rng(layers)
+    numbers = rng.random(2**layers) ** 8
+    for given in (numbers, np.sort(numbers), np.exp(-np.arange(2.0**layers) / 50.0)):
+        ideal = fft.rfft(given.astype(np.longdouble))
+        bound = 8.0 * layers * 2.0**-53
+        assert np.abs(fft.rfft(given) - ideal).max() <= bound * given.sum()
+        rounded = ideal.astype(np.complex128)
+        back = fft.irfft(rounded.astype(np.clongdouble))
+        mean = (2.0 * np.abs(rounded).sum() - np.abs(rounded[[0, -1]]).sum()) / 2**layers
+        assert np.abs(fft.irfft(rounded) - back).max() <= bound * mean
+
+
 def test_gaussians_compose_to_one_gaussian():
     ours = compose([GaussianLoss(0.3)] * 4 + [GaussianLoss(0.8)])
     alone = GaussianLoss(1.0)
@@ -119,8 +174,8 @@ def test_the_grid_route_agrees_with_the_closed_form_for_a_gaussian():
     for delta in [0.1, 1e-3, 1e-6, 1e-9, 1e-10]:
         truth = GaussianLoss(1.0).epsilon_at(delta)
         assert truth <= grid.epsilon(delta) * (1.0 + 1e-9)
-        assert grid.epsilon(delta) <= truth * (1.0 + 2e-3)
-    assert math.isinf(grid.epsilon(1e-13))
+        assert grid.epsilon(delta) <= truth * (1.0 + 1e-4)
+    assert math.isinf(grid.epsilon(1e-19))
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -370,7 +370,7 @@ def test_an_argument_that_is_none_is_refused(opened):
     [
         ({"ledger": None}, "ledger"),
         ({"budget": 1.0}, "expected a Guarantee"),
-        ({"bounds": None, "classes": None}, "declared columns"),
+        ({"bounds": None, "classes": None}, "Columns are declared"),
         ({"bounds": (0, 120)}, "mapping"),
         ({"bounds": {"age": 120}}, r"\(low, high\)"),
         ({"bounds": {"height": (0, 3)}}, "'height' is not in the data"),

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import discreet as dp
-from discreet.estimators.bounds import space_of
+from discreet.records import space_of
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(
@@ -61,7 +61,7 @@ def test_names_that_are_not_there_and_rows_without_names():
     model = dp.GaussianMixture(1, bounds={"years": (0, 110)}, **PROMISE)
     with pytest.raises(ValueError, match="the column 'years' is not in the data: expected one of 'age'"):
         model.fit(FRAME)
-    with pytest.raises(ValueError, match=r"write bounds=\[\(0, 110\)\]"):
+    with pytest.raises(ValueError, match=r"write bounds=\[\(0\.0, 110\.0\)\]"):
         model.fit(FRAME[["age"]].to_numpy())
 
 

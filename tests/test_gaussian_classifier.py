@@ -715,8 +715,8 @@ def test_bounds_by_name_choose_columns(tmp_path):
         clone(model)
     for bounds, words in (
         ({"height": (0, 3)}, "'height' is not in the data"),
-        ({"age": 3}, "declared bounds"),
-        ({}, "declared bounds"),
+        ({"age": 3}, r"bounds\['age'\]=3: expected \(low, high\)"),
+        ({}, "declared columns"),
     ):
         with pytest.raises(ValueError, match=words):
             dp.GaussianClassifier(bounds=bounds, classes=["no", "yes"]).fit(wide, wide["ill"])

@@ -179,6 +179,39 @@ def test_the_loss_goes_to_plain_values_and_back():
             ObjectiveLoss(**{"shift": 0.1, "solver": 0.1, "determinant": 0.1} | wrong)
 
 
+def test_two_steps_away_the_gaussians_beside_it_are_counted_twice_as_well():
+    """With a loss of slope −1 everywhere the pair is known: normal shifts of 2s and 2μ, so one of 2√(s² + μ²)."""
+    epsilons = np.linspace(0.0, 8.0, 81)
+    for shift, mu in [(1e-3, 0.5), (0.3, 0.4), (0.5, 0.1)]:
+        own = ObjectiveLoss(shift, 1e-9, 1e-9, 1, neighbors="add-remove")
+        both = own.beside(mu).under("replace-one")
+        assert np.all(both.delta_at(epsilons) >= normal_delta(2.0 * math.hypot(shift, mu), epsilons) * (1 - 1e-9))
+        assert both.renyi(3.0) >= GaussianLoss(2.0 * math.hypot(shift, mu)).renyi(3.0) * (1 - 1e-9)
+        other = own.under("replace-one").beside(2.0 * mu)
+        np.testing.assert_allclose(both.delta_at(epsilons), other.delta_at(epsilons), rtol=1e-9)
+
+
+@pytest.mark.parametrize("pushes", [3, 150, 2000])
+def test_no_corner_is_lost(pushes):
+    """The largest ones are few: beside the many in the middle they underflowed to none, and their loss with them."""
+    squares, logs = _corners(pushes, 1)
+    bins = np.searchsorted(squares, np.arange(pushes + 1.0) ** 2)
+    for place, log in enumerate(logs):
+        truth = math.log(sum(math.comb(pushes, int(j)) for j in np.flatnonzero(bins == place)))
+        assert truth <= log <= truth + 1e-11
+    loss = ObjectiveLoss(2.0 / pushes, 1e-9, 1e-9, pushes, neighbors="add-remove")
+    epsilons = np.linspace(0.0, 70.0, 141)
+    assert np.all(loss.delta_at(epsilons) >= normal_delta(2.0, epsilons) * (1 - 1e-9))
+
+
+def test_no_corner_of_several_problems_is_lost():
+    squares, logs = _corners(1000, 3)
+    assert np.all(np.isfinite(logs))
+    assert squares[-1] == 3 * 1000**2
+    total = float(logs.max()) + math.log(float(np.exp(logs - logs.max()).sum()))
+    assert 3000 * math.log(2.0) <= total <= 3000 * math.log(2.0) + 1e-8
+
+
 def test_calibration_finds_the_noise_beside_gaussians():
     promise = Guarantee(1.0, 1e-6)
     own = ObjectiveLoss(0.5, 0.02, 0.05)

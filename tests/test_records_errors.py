@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from discreet.records import Box, Category, Number, Schema, as_records
+from discreet.records import Box, Category, Date, Number, Schema, as_records
 from test_records_sources import MIXED, TABLES, moments
 
 
@@ -32,6 +32,21 @@ def table_source(request, tmp_path):
         (lambda: as_records(np.zeros((2, 3)), schema=MIXED, unit="name"), ["unit='name'", "schema has 'person'"]),
         (lambda: as_records(np.zeros((2, 3)), schema=MIXED, max_rows=5), ["max_rows=5", "schema has 4"]),
         (lambda: as_records(np.zeros((2, 2)), space=Box(0, 1), unit=0), ["max_rows=None", "max_rows=10"]),
+        (lambda: as_records(np.zeros((2, 2)), space=Box(0, 1), unit=0, max_rows=1), ["names of units", "unit=ids"]),
+        (lambda: as_records(np.zeros((2, 2)), space=Box(0, 1), order="x0"), ["order='x0' without a unit"]),
+        (lambda: as_records(np.zeros((2, 2)), space=Box(0, 1), unit_type="text"), ["unit_type='text' without a unit"]),
+        (
+            lambda: as_records(np.zeros((2, 2)), space=Box(0, 1), unit=[1, 2], max_rows=1, order="x2"),
+            ["order='x2'", "one of 'x0', 'x1'"],
+        ),
+        (
+            lambda: as_records(np.zeros((2, 2)), space=Box(0, 1), unit=[1, 2], max_rows=1, unit_type="float"),
+            ["unit_type='float'", "'text', 'integer'"],
+        ),
+        (
+            lambda: as_records(np.zeros((2, 3)), schema=MIXED, unit=[1, 2], order="grade"),
+            ["order='grade'", "one of 'age', 'weight'"],
+        ),
         (lambda: as_records(np.zeros((2, 2)), space=Box(0, 1), max_rows=3), ["max_rows=3 without a unit"]),
         (lambda: as_records(np.zeros((2, 2)), space=Box(0, 1), unit=2, max_rows=3), ["unit=2", "at most 1"]),
         (lambda: as_records(np.zeros((2, 2)), space=Box(0, 1), unit=[1], max_rows=3), ["one unit for each row"]),
@@ -81,11 +96,13 @@ def test_a_column_that_is_there_twice_is_named():
 
 def test_a_type_that_a_typed_table_states_is_checked_at_once(tmp_path):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    table = pa.table({"day": pa.array([0], type=pa.date32()), "list": [[1.0]]})
+    table = pa.table({"day": pa.array([0], type=pa.date32()), "list": [[1.0]], "one": [1]})
     pq.write_table(table, tmp_path / "t.parquet")
     for data in (table, tmp_path / "t.parquet"):
-        with pytest.raises(ValueError, match="'day' has the type Date: expected numbers"):
+        with pytest.raises(ValueError, match="'day' has the type Date: expected numbers; declare it as Date\\("):
             as_records(data, schema=Schema({"day": Number(0, 1)}))
+        with pytest.raises(ValueError, match="'one' has the type .*: expected dates; write it as dates"):
+            as_records(data, schema=Schema({"one": Date("2020-01-01", "2021-01-01")}))
         with pytest.raises(ValueError, match=r"'list' has the type List.*expected text"):
             as_records(data, schema=Schema({"list": Category(["a"])}))
 
@@ -110,17 +127,17 @@ def _unreadable() -> dict[str, object]:
     }
 
 
-def _names_only() -> dict[str, object]:
+def _guessed() -> dict[str, object]:
+    """Return what pandas may have made of cells for the sake of one of them, and what holds no number and no name."""
     pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    uuids = pa.array([b"0123456789abcdef"], pa.binary(16))
-    known = {"uuid": pa.ExtensionArray.from_storage(pa.uuid(), uuids)} if hasattr(pa, "uuid") else {}
-    return known | {
+    return {
         "date64": pa.array([0], pa.date64()),
         "time32": pa.array([0], pa.time32("s")),
+        "timestamp": pa.array([0], pa.timestamp("us")),
         "binary": pa.array([b"a"]),
         "large_binary": pa.array([b"a"], pa.large_binary()),
         "binary_view": pa.array([b"a"], pa.binary_view()),
-        "fixed_size_binary": uuids,
+        "fixed_size_binary": pa.array([b"0123456789abcdef"], pa.binary(16)),
     }
 
 
@@ -133,7 +150,7 @@ def test_a_column_that_cannot_be_read_is_refused_at_opening(kind, tmp_path):
         "category": {"schema": Schema({"a": Category(["a"])})},
         "unit": {"schema": Schema({"b": Number(0, 1)}), "unit": "a", "max_rows": 1},
     }
-    for name, column in {**_unreadable(), **_names_only()}.items():
+    for name, column in {**_unreadable(), **_guessed()}.items():
         data = pa.table({"a": column, "b": [1.0]})
         if kind == "parquet":
             if name in ("interval", "union", "dictionary of lists"):
@@ -152,22 +169,52 @@ def test_a_column_that_cannot_be_read_is_refused_at_opening(kind, tmp_path):
                 dd = pytest.importorskip("dask.dataframe", reason="dask is not installed")
                 data = dd.from_delayed([dask.delayed(data)], meta=data[:0], verify_meta=False)
         for role, declared in roles.items():
-            if name not in _unreadable() and (role == "unit" or kind in ("pandas", "dask data frame")):
+            if name not in _unreadable() and role != "unit" and kind in ("pandas", "dask data frame"):
                 as_records(data, **declared)  # pandas may have guessed it from the rows
                 continue
             with pytest.raises(ValueError, match=r"'a' has the type .*: expected .*; (convert it first|write )"):
                 as_records(data, **declared)
 
 
+def test_a_uuid_and_a_whole_decimal_name_a_unit(tmp_path):
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    names = {"decimal": pa.array([7, 7, 8], pa.decimal128(38, 0)), "null": pa.nulls(3)}
+    if hasattr(pa, "uuid"):
+        uuids = pa.array([b"0123456789abcdef"] * 2 + [b"fedcba9876543210"], pa.binary(16))
+        names["uuid"] = pa.ExtensionArray.from_storage(pa.uuid(), uuids)
+    for name, column in names.items():
+        data = pa.table({"a": column, "b": [1.0, 2.0, 3.0]})
+        records = as_records(data, schema=Schema({"b": Number(0, 9)}), unit="a", max_rows=1, order="b")
+        assert records.units == (0 if name == "null" else 2)
+        assert records.reduce(lambda block: block.x.sum(axis=0), 1).tolist() == [0.0 if name == "null" else 4.0]
+    with pytest.raises(ValueError, match="'a' has the type Decimal.*: expected names of units"):
+        data = pa.table({"a": pa.array([7], pa.decimal128(38, 2)), "b": [1.0]})
+        as_records(data, schema=Schema({"b": Number(0, 9)}), unit="a", max_rows=1)
+
+
+def test_complex_columns_of_pandas_are_refused():
+    """And not read as what is left of them."""
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    data = pd.DataFrame({"a": [1j, 2.0], "b": [1.0, 2.0], "c": [1, 2]})
+    for declared in (Number(0, 1), Date("2020-01-01", "2021-01-01"), Category(["a"])):
+        with pytest.raises(ValueError, match=r"'a' has the type .*: expected .*; (convert it first|write )"):
+            as_records(data, schema=Schema({"a": declared}))
+    with pytest.raises(ValueError, match=r"'a' has the type .*: expected names of units"):
+        as_records(data, schema=Schema({"b": Number(0, 1)}), unit="a", max_rows=1)
+    assert as_records(data, schema=Schema({"b": Number(0, 1)}), unit="c", max_rows=1).units == 2
+
+
 def test_a_nested_polars_column_names_no_unit():
     pl = pytest.importorskip("polars", reason="polars is not installed")
-    for dtype in (pl.List(pl.Int64), pl.Array(pl.Int64, 1), pl.Struct({"q": pl.Int64})):
+    others = (pl.Float64, pl.Boolean, pl.Date, pl.Datetime("us"), pl.Duration("us"), pl.Time, pl.Binary, pl.Decimal(9, 2))
+    for dtype in (pl.List(pl.Int64), pl.Array(pl.Int64, 1), pl.Struct({"q": pl.Int64}), *others):
         frame = pl.DataFrame({"a": pl.Series([None], dtype=dtype), "b": [1.0]})
         with pytest.raises(ValueError, match=r"'a' has the type .*: expected names of units"):
             as_records(frame, schema=Schema({"b": Number(0, 1)}), unit="a", max_rows=1)
 
 
-def test_files_that_type_the_unit_differently_are_refused(tmp_path):
+def test_files_that_type_the_unit_differently_are_one_table_of_names(tmp_path):
+    """Text and whole numbers go together, since a name is read in one way; a file of anything else is refused."""
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     schema = Schema({"v": Number(0, 9)}, unit="p", max_rows=1)
 
@@ -176,12 +223,15 @@ def test_files_that_type_the_unit_differently_are_refused(tmp_path):
             pq.write_table(pa.table({"p": ids, "v": [5.0]}), tmp_path / f"{j}.parquet")
         return as_records(tmp_path, schema=schema)
 
-    for other in (pa.array([0.1]), pa.array(["0.1"]), pa.array([1], pa.timestamp("us"))):
-        with pytest.raises(ValueError, match=r"'p' has the type float in one file and .* in another"):
-            opened(pa.array([0.1], pa.float32()), other)
-    for other in (pa.array(["7"], pa.large_string()), pa.array(["7"]).dictionary_encode()):
-        assert opened(pa.array(["7"]), other).units == 1
-    assert opened(pa.array([7]), pa.array([7], pa.uint8())).units == 1
+    for other in (pa.array([0.1]), pa.array([1], pa.timestamp("us")), pa.array([True]), pa.array([b"7"])):
+        for pair in ((pa.array(["7"]), other), (other, pa.array([7]))):
+            with pytest.raises(ValueError, match=r"'p' has the type .*: expected names of units"):
+                opened(*pair)
+    for other in (pa.array(["7"], pa.large_string()), pa.array(["7"]).dictionary_encode(), pa.array([7], pa.uint8())):
+        for first in (pa.array(["7"]), pa.array([7])):
+            records = opened(first, other)
+            assert records.units == 1
+            assert records.reduce(lambda block: block.x.sum(axis=0), 1).tolist() == [5.0]
 
 
 def test_a_dask_array_of_sparse_matrices_is_refused():

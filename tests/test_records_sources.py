@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import subprocess
 import sys
@@ -14,7 +15,9 @@ import numpy as np
 import pytest
 from array_api_compat import array_namespace, device
 
-from discreet.records import Ball, Block, Box, Category, Number, Records, Schema, as_records
+from discreet.records import Ball, Block, Box, Category, Date, Number, Records, Schema, as_records
+from discreet.records import Table as Stored
+from ideal_rows import ideal_rows
 
 Table = dict[str, Any]
 
@@ -40,9 +43,12 @@ def _parquet(table: Table, tmp_path: Path, rows: int | None = None) -> str:
 
 def _pandas(table: Table) -> Any:
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
-    return pd.DataFrame(
-        {name: list(column) for name, column in table.items()}, index=range(5, 5 + len(next(iter(table.values()))))
-    )
+    columns = {}
+    for name, column in table.items():
+        cells = list(column)
+        gaps = None in cells and all(cell is None or type(cell) is int for cell in cells)
+        columns[name] = pd.array(cells, dtype="Int64") if gaps else cells  # of a list pandas would make floats
+    return pd.DataFrame(columns, index=range(5, 5 + len(next(iter(table.values())))))
 
 
 def _polars(table: Table) -> Any:
@@ -88,6 +94,20 @@ TABLES: dict[str, Callable[..., Any]] = {
 }
 
 
+def opened(kind: str, table: Table, tmp_path: Path, unit: str, **declared: Any) -> Records:
+    """Open a table with a column of units as any kind of data: an array of floats has the units beside it."""
+    if kind in TABLES:
+        return as_records(TABLES[kind](table, tmp_path), unit=unit, **declared)
+    if kind == "dask array":
+        da = pytest.importorskip("dask.array", reason="dask is not installed")
+        matrix = np.empty((len(table[unit]), len(table)), dtype=object)
+        for j, column in enumerate(table.values()):
+            matrix[:, j] = list(column)
+        return as_records(da.from_array(matrix, chunks=(max(1, len(matrix) // 4), 1)), unit=[*table].index(unit), **declared)
+    rows = {name: column for name, column in table.items() if name != unit}
+    return as_records(ARRAYS[kind](rows, tmp_path), unit=list(table[unit]), **declared)
+
+
 @pytest.fixture(params=[*ARRAYS, *TABLES])
 def source(request, tmp_path):
     """Make data of every kind from named columns."""
@@ -121,6 +141,12 @@ def gathered(records: Records) -> tuple[np.ndarray, np.ndarray]:
     d, k = records.dimension, len(records.categories)
     x = np.concatenate([np.zeros((0, d))] + [x for x, _ in blocks])
     return x, np.concatenate([np.zeros((0, k), dtype=np.int64)] + [codes for _, codes in blocks])
+
+
+def multiset(x: Any, codes: Any) -> np.ndarray:
+    """Return rows without their order."""
+    rows = np.column_stack([np.asarray(x, dtype=float), np.asarray(codes, dtype=float)])
+    return rows[np.lexsort(rows.T[::-1])]
 
 
 def numbers(n: int = 1000, d: int = 4, seed: int = 0) -> Table:
@@ -165,7 +191,7 @@ def mixed(n: int = 500, seed: int = 3) -> Table:
     return {
         "age": rng.normal(40, 20, n),
         "grade": rng.integers(1, 5, n).astype(float),
-        "person": rng.integers(0, 60, n).astype(float),
+        "person": rng.integers(0, 60, n).tolist(),
         "weight": rng.normal(70, 20, n),
     }
 
@@ -177,24 +203,25 @@ MIXED = Schema(
 )
 
 
-def test_numbers_categories_and_units_are_read_alike_everywhere(source):
+@pytest.mark.parametrize("kind", [*ARRAYS, *TABLES])
+def test_numbers_categories_and_units_are_read_alike_everywhere(kind, tmp_path):
     table = mixed()
     table["weight"][::17] = np.nan
     table["age"][5::23] = np.inf
-    data = source(table)
-    unit = {} if hasattr(data, "columns") or hasattr(data, "column_names") or isinstance(data, str) else {"unit": 2}
-    records = as_records(data, schema=MIXED, block_rows=50, **unit)
+    unit = "person"
+    records = opened(kind, table, tmp_path, unit, schema=MIXED, block_rows=50)
 
-    seen: dict[float, int] = {}
+    declared = [
+        (age, weight, math.nan if grade > 3 else 3 - grade)  # the numbers first, then the codes
+        for age, grade, _, weight in zip(*table.values(), strict=True)
+    ]
     x, codes = [], []
-    for age, grade, person, weight in _matrix(table):
-        seen[person] = seen.get(person, 0) + 1
-        if seen[person] <= 4 and math.isfinite(age) and grade <= 3:
+    for kept, (age, weight, code) in zip(ideal_rows([*map(str, table[unit])], declared, 4), declared, strict=True):
+        if kept and math.isfinite(age) and code == code:
             x.append([min(max(age, 17), 90), 70.0 if math.isnan(weight) else min(max(weight, 30), 120)])
-            codes.append([3 - grade])
+            codes.append([code])
     found = gathered(records)
-    assert np.array_equal(found[0], np.array(x))
-    assert np.array_equal(found[1], np.array(codes))
+    assert np.array_equal(multiset(*found), multiset(x, codes))
     assert found[1].dtype == np.int64
     assert (records.rows, records.units, records.max_rows) == (500, 60, 4)
     assert records.columns == ("age", "weight")
@@ -245,7 +272,7 @@ def test_complete_means_that_nothing_can_be_dropped():
     assert as_records(x, schema=Schema(filling)).complete
     assert not as_records(x, schema=Schema({**filling, "a": Number(0, 1)})).complete
     assert not as_records(x, schema=Schema({**filling, "b": Category([0, 1])})).complete
-    assert not as_records(np.zeros((3, 3)), schema=Schema(filling), unit=0, max_rows=9).complete
+    assert not as_records(x, schema=Schema(filling), unit=[1, 2, 3], max_rows=9).complete
     assert as_records(x, space=Box(0, 1), missing="fill").complete
     assert not as_records(x, space=Box(0, 1)).complete
 
@@ -285,10 +312,10 @@ def test_columns_that_are_not_declared_are_not_read(table_source):
 
 
 def test_a_space_is_for_all_columns_but_the_units(table_source):
-    table = {"a": [1.0, 2.0, 3.0], "id": ["p", "q", "p"], "b": [4.0, 5.0, 6.0]}
-    records = as_records(table_source(table), space=Box(0, 9), unit="id", max_rows=1)
+    table = {"a": [3.0, 2.0, 1.0], "id": ["p", "q", "p"], "b": [6.0, 5.0, 4.0]}
+    records = as_records(table_source(table), space=Box(0, 9), unit="id", max_rows=1, order="b")
     assert records.columns == ("a", "b")
-    assert gathered(records)[0].tolist() == [[1.0, 4.0], [2.0, 5.0]]
+    assert multiset(*gathered(records)).tolist() == [[1.0, 4.0], [2.0, 5.0]]
     assert records.units == 2
 
 
@@ -344,8 +371,12 @@ def test_a_worker_that_fails_tells_no_row(caplog, capfd):
     def kernel(block: Block) -> Any:
         raise ValueError(f"this shows {float(block.x[0, 0])}")
 
-    data = da.from_array(np.full((8, 2), secret), chunks=(4, 2))
-    for unit in ({}, {"unit": 1, "max_rows": 2}):
+    cells = np.full((8, 2), secret, dtype=object)
+    cells[:, 1] = "p"
+    for data, unit in (
+        (da.from_array(np.full((8, 2), secret), chunks=(4, 2)), {}),
+        (da.from_array(cells, chunks=(4, 2)), {"unit": 1, "max_rows": 2}),
+    ):
         with pytest.raises(RuntimeError, match="ValueError on a Dask worker") as error:
             as_records(data, space=Box(0, 1e6), **unit).reduce(kernel, 1)
         assert "123456" not in str(error.value)
@@ -397,7 +428,7 @@ def main():
     with Client(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as client:
         frame = pd.DataFrame({"a": np.arange(100.0), "id": np.arange(100) % 7})
         data = dd.from_pandas(frame, npartitions=6)
-        records = as_records(data, space=Box(0, 50), unit="id", max_rows=3, block_rows=5)
+        records = as_records(data, space=Box(0, 50), unit="id", max_rows=3, order="a", block_rows=5)
         print(records.reduce(lambda block: block.x.sum(axis=0), 1).tolist(), records.units, records.rows)
         def bad(block):
             raise ValueError(str(block.x))
@@ -413,6 +444,172 @@ if __name__ == "__main__":
     assert result.stdout.split("\n")[:2] == ["[210.0] 7 100", "RuntimeError"]
     assert "Compute Failed" not in result.stderr
     assert "args:" not in result.stderr  # as Dask logs a task that raises
+
+
+# Dates and logarithms.
+
+DAYS = ["2023-01-31", "2020-02-29", None, "1969-12-31", "1960-01-01", "2199-12-31", "2023-01-31", "2025-06-01"]
+DATED = Schema({"when": Date("1965-01-01", "2169-11-13"), "a": Number(0, 99)})
+DAY_NUMBERS = [19388.0, 18321.0, -1.0, -1826.0, 73000.0, 19388.0, 20240.0]  # two of them are clipped
+
+
+def as_dates() -> list[Any]:
+    return [None if day is None else datetime.date.fromisoformat(day) for day in DAYS]
+
+
+def as_moments(hour: int = 23, zone: Any = None) -> list[Any]:
+    """Return late hours of these days, with a gap, in UTC or, with a zone, as that zone's clocks show them."""
+    late = [None if day is None else datetime.datetime.fromisoformat(day) for day in DAYS]
+    moments = [None if one is None else one.replace(hour=hour, minute=59, second=59, microsecond=999_999) for one in late]
+    if zone is None:
+        return moments
+    return [None if one is None else one.replace(tzinfo=datetime.UTC).astimezone(zone) for one in moments]
+
+
+def _dated() -> dict[str, Callable[[Path], Any]]:
+    """Return ways to hold the same days."""
+    east = datetime.timezone(datetime.timedelta(hours=9))
+    beside = {"a": [float(j) for j in range(len(DAYS))], "who": ["p"] * len(DAYS)}
+
+    def pandas(column: Callable[[Any], Any]) -> Callable[[Path], Any]:
+        def make(tmp_path: Path) -> Any:
+            pd = pytest.importorskip("pandas", reason="pandas is not installed")
+            return pd.DataFrame({"when": column(pd), **beside})
+
+        return make
+
+    def polars(column: Callable[[Any], Any]) -> Callable[[Path], Any]:
+        def make(tmp_path: Path) -> Any:
+            pl = pytest.importorskip("polars", reason="polars is not installed")
+            return pl.DataFrame({"when": column(pl), **beside})
+
+        return make
+
+    def arrow(column: Callable[[Any], Any]) -> Callable[[Path], Any]:
+        def make(tmp_path: Path) -> Any:
+            pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+            return pa.table({"when": column(pa), **beside})
+
+        return make
+
+    def parquet(column: Callable[[Any], Any]) -> Callable[[Path], Any]:
+        def make(tmp_path: Path) -> Any:
+            pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+            pq.write_table(arrow(column)(tmp_path), tmp_path / "t.parquet", row_group_size=3)
+            return tmp_path / "t.parquet"
+
+        return make
+
+    def text(cells: list[Any]) -> list[Any]:
+        return [None if cell is None else cell.isoformat(sep=" ") for cell in cells]
+
+    def csv(cells: list[Any]) -> Callable[[Path], Any]:
+        def make(tmp_path: Path) -> Any:
+            pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+            lines = [f"{'' if cell is None else cell},{a},p" for cell, a in zip(cells, beside["a"], strict=True)]
+            (tmp_path / "t.csv").write_text("\n".join(["when,a,who", *lines, ""]))
+            return tmp_path / "t.csv"
+
+        return make
+
+    def dask(tmp_path: Path) -> Any:
+        dd = pytest.importorskip("dask.dataframe", reason="dask is not installed")
+        frame = pandas(lambda pd: pd.Series(as_moments()).astype("M8[us]"))(tmp_path)
+        return dd.from_pandas(frame, npartitions=3)
+
+    def objects(tmp_path: Path) -> Any:
+        return np.array([[*row] for row in zip(as_moments(0, east), *beside.values(), strict=True)], dtype=object)
+
+    return {
+        "pandas, ns": pandas(lambda pd: pd.Series(as_moments()).astype("M8[ns]")),
+        "pandas, us": pandas(lambda pd: pd.Series(as_moments()).astype("M8[us]")),
+        "pandas, s": pandas(lambda pd: pd.Series(as_moments()).astype("M8[s]")),
+        "pandas, zone": pandas(lambda pd: pd.Series(as_moments()).dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo")),
+        "pandas, west": pandas(
+            lambda pd: pd.Series(as_moments(0)).dt.tz_localize("UTC").dt.tz_convert("America/New_York")
+        ),
+        "pandas, dates": pandas(lambda pd: pd.Series(as_dates(), dtype=object)),
+        "pandas, moments with a zone": pandas(lambda pd: pd.Series(as_moments(23, east), dtype=object)),
+        "pandas, stamps": pandas(lambda pd: pd.Series([pd.Timestamp(one) for one in as_moments()], dtype=object)),
+        "pandas, text": pandas(lambda pd: pd.Series(DAYS)),
+        "pandas, text of moments": pandas(lambda pd: pd.Series(text(as_moments(23, east)), dtype=object)),
+        "pandas, categories": pandas(lambda pd: pd.Series(DAYS).astype("category")),
+        "polars, dates": polars(lambda pl: pl.Series(as_dates())),
+        "polars, us": polars(lambda pl: pl.Series(as_moments())),
+        "polars, ms": polars(lambda pl: pl.Series(as_moments()).cast(pl.Datetime("ms"))),
+        "polars, zone": polars(
+            lambda pl: pl.Series(as_moments()).dt.replace_time_zone("UTC").dt.convert_time_zone("Asia/Tokyo")
+        ),
+        "polars, text": polars(lambda pl: pl.Series(DAYS)),
+        "arrow, date32": arrow(lambda pa: pa.array(as_dates(), pa.date32())),
+        "arrow, date64": arrow(lambda pa: pa.array(as_dates(), pa.date64())),
+        "arrow, ns": arrow(lambda pa: pa.array(as_moments(), pa.timestamp("ns"))),
+        "arrow, zone": arrow(lambda pa: pa.array(as_moments(23, east), pa.timestamp("us", "Asia/Tokyo"))),
+        "arrow, dictionary": arrow(lambda pa: pa.array(DAYS).dictionary_encode()),
+        "parquet, date32": parquet(lambda pa: pa.array(as_dates(), pa.date32())),
+        "parquet, us": parquet(lambda pa: pa.array(as_moments(), pa.timestamp("us"))),
+        "parquet, zone": parquet(lambda pa: pa.array(as_moments(23, east), pa.timestamp("us", "Asia/Tokyo"))),
+        "parquet, text": parquet(lambda pa: pa.array(DAYS)),
+        "parquet, by DuckDB": lambda tmp_path: Stored(
+            parquet(lambda pa: pa.array(as_moments(), pa.timestamp("us")))(tmp_path)
+        ),
+        "csv": csv(DAYS),
+        "csv of moments": csv(text(as_moments(0, east))),
+        "dask data frame": dask,
+        "numpy, objects": objects,
+        "numpy, text": lambda tmp_path: np.array(
+            [[*map(str, row)] for row in zip(DAYS, *beside.values(), strict=True)]
+        ),
+    }
+
+
+DATES = _dated()
+
+
+@pytest.mark.parametrize("kind", DATES)
+def test_a_day_is_the_same_number_everywhere(kind, tmp_path):
+    if kind == "parquet, by DuckDB":
+        pytest.importorskip("duckdb", reason="duckdb is not installed")
+    data = DATES[kind](tmp_path)
+    whole = data[:, :2] if isinstance(data, np.ndarray) else data
+    records = as_records(whole, schema=DATED)
+    assert records.scales == ("date", "linear")
+    assert records.space == Box([-1826, 0], [73000, 99])
+    x, _ = gathered(records)
+    assert x[:, 0].tolist() == DAY_NUMBERS
+    assert x[:, 1].tolist() == [0.0, 1.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+    filling = Schema({"when": Date("1965-01-01", "2169-11-13", missing="fill", fill="1970-01-03"), "a": Number(0, 99)})
+    filled = as_records(whole, schema=filling)
+    assert gathered(filled)[0][:, 0].tolist() == [*DAY_NUMBERS[:2], 2.0, *DAY_NUMBERS[2:]]
+    assert records.where("when >= '2023-01-31'").reduce(moments, 6)[0] == 4.0
+
+    unit = 2 if isinstance(data, np.ndarray) else "who"
+    for most, first in ((3, [1.0, 3.0, 4.0]), (7, [0.0, 1.0, 3.0, 4.0, 5.0, 6.0, 7.0])):
+        early = as_records(data, schema=filling, unit=unit, max_rows=most, order="when")  # the gap is the last one
+        assert sorted(gathered(early)[0][:, 1].tolist()) == first
+
+
+INCOMES = [1.0, 2.5, 1000.0, 1e6, 0.5, 1e9, -3.0, 0.0, math.nan, 123.456]
+
+
+@pytest.mark.parametrize("kind", [*ARRAYS, *TABLES])
+def test_a_logarithm_is_the_same_number_everywhere(kind, tmp_path):
+    table = {"income": np.array(INCOMES), "age": np.arange(10.0)}
+    schema = Schema({"income": Number(1, 1e6, log=True), "age": Number(0, 99)})
+    records = as_records({**ARRAYS, **TABLES}[kind](table, tmp_path), schema=schema, block_rows=4)
+    assert records.scales == ("log", "linear")
+    assert records.space == Box([0.0, 0.0], [math.log(1e6), 99.0])
+    x, _ = gathered(records)
+    clipped = [min(max(one, 1.0), 1e6) for one in INCOMES if not math.isnan(one)]
+    expected = np.column_stack([np.log(clipped), [age for age in range(10) if age != 8]])
+    assert np.array_equal(x, expected) if "torch" not in kind else np.allclose(x, expected, rtol=1e-15)
+    assert (x[:, 0] <= records.space.high[0]).all()
+    assert (x[:, 0] >= 0.0).all()
+    # A condition is in the data's own units.
+    assert records.where("income > 999 and income <= 1000000").reduce(moments, 6)[0] == 3.0
+    filling = Schema({"income": Number(1, 1e6, missing="fill", fill=1000, log=True), "age": Number(0, 99)})
+    filled = gathered(as_records({**ARRAYS, **TABLES}[kind](table, tmp_path), schema=filling))[0]
+    assert filled[8, 0] == pytest.approx(math.log(1000.0), rel=1e-15)
 
 
 def test_importing_the_room_is_light():

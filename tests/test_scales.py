@@ -557,6 +557,25 @@ def test_rows_to_score_are_in_their_own_units(people):
     model.sample(10)
 
 
+def test_bounds_by_name(people):
+    bounds = {"age": (0, 120), "income": dp.Number(1, 1e6, log=True), "admitted": dp.Date(LOW, HIGH)}
+    found = statistics.mean(people, ["income", "admitted"], epsilon=EPSILON, bounds=bounds)
+    assert found.value[0] == pytest.approx(math.exp(np.log(people.income).mean()), rel=0.01)
+    model = dp.GaussianMixture(1, epsilon=20.0, bounds=bounds).fit(people)
+    loaded = dp.GaussianMixture.from_json(model.to_json())
+    assert loaded.bounds["admitted"] == bounds["admitted"]
+    assert loaded.score(people) == pytest.approx(model.score(people))
+    rows, _ = loaded.sample(5000, random_state=0)
+    assert np.log(rows[:, 1]).mean() == pytest.approx(np.log(people.income).mean(), abs=0.1)
+    classifier = dp.GaussianClassifier(epsilon=20.0, bounds=bounds, classes=["a", "b"]).fit(
+        people.drop(columns="ward"), people.ward
+    )
+    assert classifier.means_[0, 1] == pytest.approx(np.log(people.income).mean(), abs=0.1)
+    gaps = people.assign(admitted=people.admitted.where(people.index > 0))
+    with pytest.raises(ValueError, match="admitted"):
+        dp.GaussianMixture(1, bounds=bounds).fit(gaps)
+
+
 @pytest.mark.parametrize("what", ["components", "pairs", "sample"])
 def test_pictures(mixture, people, what):
     pytest.importorskip("matplotlib")

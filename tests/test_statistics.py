@@ -606,8 +606,8 @@ class TestErrors:
             st.mean(data, epsilon=1.0, bounds=(0, 1))
 
     def test_declarations_that_are_none(self):
-        with pytest.raises(ValueError, match=r"Box\(low=\[0, 0\], high=\[120, 400\]\)"):
-            st.mean(np.ones((5, 2)), epsilon=1.0, bounds=[(0, 120), (0, 400)])
+        with pytest.raises(ValueError, match=r"write Box\(low=\[0, 0, 0\], high=\[120, 400, 1\]\)"):
+            st.mean(np.ones((5, 3)), epsilon=1.0, bounds=([0, 0, 0], [120, 400, 1]))
         with pytest.raises(ValueError, match="write Schema"):
             st.mean(TABLE, epsilon=1.0, schema={"age": (0, 120)})
 

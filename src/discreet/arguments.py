@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable
 from numbers import Real
 from typing import Any, TypeGuard
 
-__all__ = ["axes", "choice", "integer", "iterable", "nonnegative", "positive", "probability", "shown"]
+__all__ = ["axes", "choice", "integer", "iterable", "listed", "nonnegative", "positive", "probability", "shown"]
 
 MOST_LETTERS = 200  # of a value that an error shows
 
@@ -32,6 +32,15 @@ def shown(value: Any) -> str:
     except Exception:
         text = f"<{type(value).__name__}>"
     return text if len(text) <= MOST_LETTERS else text[:MOST_LETTERS] + "…"
+
+
+def listed(names: Iterable[Any]) -> str:
+    """Return names or labels for an error.
+
+    >>> listed(["age", "ward"]), listed([])
+    ("'age', 'ward'", 'which there is none')
+    """
+    return ", ".join(map(repr, names)) or "which there is none"
 
 
 def iterable(value: Any) -> TypeGuard[Iterable[Any]]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,11 +29,10 @@ from discreet.arguments import integer, positive, probability
 from discreet.audit.limits import one_run_epsilon
 from discreet.door import Curator, Query, Release
 from discreet.estimators.base import PrivateEstimator
-from discreet.estimators.bounds import space_of
 from discreet.estimators.targeted import TargetedEstimator
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.noise import GaussianNoise
-from discreet.records import Ball, Box, Category, Number, Schema
+from discreet.records import Ball, Box, Category, Number, Schema, read_bounds, space_of
 
 __all__ = ["OneRun", "one_run"]
 
@@ -166,12 +165,11 @@ def _canaries(estimator: PrivateEstimator, count: int, rng: np.random.Generator)
         return rows, {"schema": Schema(dict(schema.columns))}
     if estimator.bounds is None:
         raise ValueError("bounds=None: expected declared bounds, to make canaries within them")
-    space = space_of(estimator.bounds)
-    space = space.for_columns(2) if space.columns is None else space
-    rows = _corners(space, count, rng)
-    if isinstance(estimator.bounds, Mapping):
-        return rows, {"schema": Schema({name: Number(*pair) for name, pair in estimator.bounds.items()})}
-    return rows, {"space": space}
+    declared = read_bounds(estimator.bounds)
+    if isinstance(declared, Schema):
+        return _corners(space_of(estimator.bounds), count, rng), {"schema": declared}
+    space = declared.for_columns(2) if declared.columns is None else declared
+    return _corners(space, count, rng), {"space": space}
 
 
 def _corners(space: Box | Ball, count: int, rng: np.random.Generator) -> Array:

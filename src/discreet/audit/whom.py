@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from discreet.audit.pairs import Pair, in_a_ball, neighbours
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator, behind_a_door
-from discreet.estimators.bounds import space_of
 from discreet.estimators.labelled import LabelledEstimator
 from discreet.estimators.linear_regression import LinearRegression
-from discreet.estimators.targeted import TargetedEstimator, declared_number
+from discreet.estimators.targeted import TargetedEstimator
 from discreet.guarantees import Neighbors
-from discreet.records import Ball, Box, Category, Date, Number, Schema, Space
+from discreet.records import Ball, Box, Category, Date, Number, Schema, Space, space_of
+from discreet.records.bounds import box_columns, filled
 from discreet.records.cells import day_text
 from discreet.records.columns import Column
 from discreet.records.own_units import ColumnScale, column_scales
@@ -102,13 +100,11 @@ def _extreme(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | None]
     if isinstance(estimator, LabelledEstimator):
         target, columns[LABEL] = LABEL, estimator._category()
     elif isinstance(estimator, LinearRegression):
-        if estimator.target_bounds is None:
-            raise ValueError("target_bounds=None: expected where the target lies, to make neighbouring data sets from")
-        target, columns[TARGET] = TARGET, declared_number(*estimator.target_bounds, "fill")
+        target, columns[TARGET] = TARGET, estimator._target()
     if isinstance(space, Ball) and target is None:
         return in_a_ball(space, relation), None
     # Gaps are filled, as for rows that their owner hands over.
-    return neighbours(Schema(_numbers(space, names, "fill") | columns), relation), target
+    return neighbours(filled(Schema(_numbers(space, names) | columns)), relation), target
 
 
 def _as_fitted(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | None]:
@@ -118,13 +114,13 @@ def _as_fitted(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | Non
     space: Any = Space.from_dict(declared["space"])
     if isinstance(space, Ball):
         return in_a_ball(space, release.neighbors, declared["max_rows"] if declared["unit"] else None), None
-    missing = "fill" if release.size.complete else "drop"
-    columns: dict[str, Column] = {name: _column(scale, missing) for name, scale in column_scales(declared).items()}
+    columns: dict[str, Column] = {name: _column(scale) for name, scale in column_scales(declared).items()}
     columns |= {
         name: Category(values)
         for name, values in zip(declared["category_columns"], declared["categories"], strict=True)
     }
     schema = Schema(columns, unit=declared["unit"], max_rows=declared["max_rows"] if declared["unit"] else None)
+    schema = filled(schema) if release.size.complete else schema
     target = None
     if isinstance(estimator, LabelledEstimator):
         (target,) = estimator.categories_
@@ -134,19 +130,15 @@ def _as_fitted(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | Non
     return neighbours(schema, release.neighbors), target
 
 
-def _column(scale: ColumnScale, missing: str) -> Column:
+def _column(scale: ColumnScale) -> Column:
     """Return a column as it was declared."""
     low, high = scale.own_ends
     if scale.kind == "date":
-        return Date(day_text(low), day_text(high), missing, day_text(low) if missing == "fill" else None)
-    if scale.kind == "log":
-        return Number(low, high, missing, low if missing == "fill" else None, log=True)
-    return declared_number(low, high, missing)
+        return Date(day_text(low), day_text(high))
+    return Number(low, high, log=scale.kind == "log")
 
 
-def _numbers(space: Box | Ball, names: Sequence[str], missing: str) -> dict[str, Column]:
+def _numbers(space: Box | Ball, names: Sequence[str]) -> dict[str, Column]:
     """Return numeric columns within a box, or within the box around a ball."""
     box = Box.holding(space) if isinstance(space, Ball) else space
-    ends = zip(np.asarray(box.low).tolist(), np.asarray(box.high).tolist(), strict=True)
-    named = names or [f"x{j}" for j in range(box.dimension)]
-    return {name: declared_number(*pair, missing) for name, pair in zip(named, ends, strict=True)}
+    return dict(zip(names or [f"x{j}" for j in range(box.dimension)], box_columns(box), strict=True))

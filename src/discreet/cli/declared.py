@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from discreet.records import Category, Date, Number, Schema, Table
 from discreet.records.csv_engine import CSV_SUFFIXES, csv_header
 from discreet.records.postgresql_engine import is_postgresql
 
-__all__ = ["declared_schema", "limit_of", "names_of", "opened", "read_schema", "usual_name"]
+__all__ = ["declared_schema", "limit_of", "names_of", "opened", "read_schema"]
 
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # what is longer is a name
 DATE = re.compile(r"[\d\s./:T+-]*\d[-/.:]\d[\d\s./:TZ+-]*")
@@ -33,12 +32,14 @@ def declared_schema(
     classes: Sequence[str] | None,
     unit: str | None = None,
     max_rows: int | None = None,
+    unit_type: str | None = None,
+    order: str | None = None,
 ) -> Schema:
     """Return what flags or a file declare."""
     if file is not None:
-        if bounds or classes or unit is not None or max_rows is not None:
+        if bounds or classes or any(given is not None for given in (unit, max_rows, unit_type, order)):
             raise typer.BadParameter(
-                "expected it alone; write what --bounds, --classes, --unit and --max-rows say into the file",
+                "expected it alone; write what --bounds, --classes, --unit and what goes with it say into the file",
                 param_hint="--schema",
             )
         return read_schema(file)
@@ -54,7 +55,7 @@ def declared_schema(
             param_hint="--max-rows",
         )
     pairs = [_bounded(text) for text in bounds or ()] + [_classed(text) for text in classes or ()]
-    return Schema(pairs, unit, max_rows)
+    return Schema(pairs, unit, max_rows, unit_type, order)
 
 
 def read_schema(file: Path) -> Schema:
@@ -119,18 +120,7 @@ def names_of(text: str | None) -> list[str]:
     return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
-def usual_name(data: str, table: str | None) -> str:
-    """Return what the ledger calls a data set where nobody says: its table, or its file, not a link to it.
-
-    >>> usual_name("clinic/visits.csv.gz", None), usual_name("postgresql://db/clinic", "public.visits")
-    ('visits', 'visits')
-    """
-    if table is not None:
-        return table.removeprefix("main.").removeprefix("public.")
-    return Path(os.path.realpath(data)).name.split(".")[0]
-
-
-def opened(data: str, table: str | None, declared: Iterable[str] = ()) -> Any:
+def opened(data: str, table: str | None, declared: Iterable[str] = (), *, per_unit: bool = False) -> Any:
     """Return where rows are, for a ``Curator`` or a ``StatisticalDatabase``, which will want the declared columns."""
     if is_postgresql(data):
         if table is None:
@@ -141,7 +131,7 @@ def opened(data: str, table: str | None, declared: Iterable[str] = ()) -> Any:
         )
     elif data.lower().endswith(CSV_SUFFIXES):
         _check_header(Path(data), declared)
-    return data if table is None else Table(data, table)
+    return data if table is None and not per_unit else Table(data, table, per_unit)
 
 
 def _is_pipe(data: str) -> bool:

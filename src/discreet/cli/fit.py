@@ -12,7 +12,7 @@ import typer
 from discreet.cli.answer import Answer, Grid, facts
 from discreet.cli.columns import check_declared, check_target
 from discreet.cli.command import command
-from discreet.cli.declared import declared_schema, limit_of, names_of, opened, usual_name
+from discreet.cli.declared import declared_schema, limit_of, names_of, opened
 from discreet.cli.files import new_file
 from discreet.cli.found import found_in
 from discreet.cli.kinds import MODELS, Kind, KindName, kind_of
@@ -25,12 +25,15 @@ from discreet.cli.options import (
     MaxRows,
     Name,
     NewLimit,
+    Order,
     Overwrite,
+    PerUnit,
     Relation,
     SchemaFile,
     SomeLedger,
     TableName,
     Unit,
+    UnitType,
     Where,
 )
 from discreet.cli.printing import note, watched
@@ -40,7 +43,7 @@ from discreet.door.words import rows_of
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.ledger import Ledger
 from discreet.ledger.entry import SPENDS
-from discreet.records import Schema, as_records
+from discreet.records import Schema, dataset_name, open_records
 from discreet.records.own_units import column_scales
 
 __all__ = ["fit"]
@@ -67,7 +70,10 @@ def fit(
     classes: Classes = None,
     unit: Unit = None,
     max_rows: MaxRows = None,
+    unit_type: UnitType = None,
+    order: Order = None,
     table: TableName = None,
+    per_unit: PerUnit = False,
     columns: Annotated[str | None, typer.Option("--columns", help="Some of the declared columns: age,hours.")] = None,
     where: Where = None,
     target: Annotated[str | None, typer.Option("--target", help="The column to predict.")] = None,
@@ -93,10 +99,11 @@ def fit(
     A mixture takes categories beside numbers where some are declared. Nothing that is printed depends on a row but
     through the noise.
     """
-    declared = declared_schema(schema, bounds, classes, unit, max_rows)
+    declared = declared_schema(schema, bounds, classes, unit, max_rows, unit_type, order)
     if ledger is None and (limit is not None or name is not None):
         raise typer.BadParameter("expected with --ledger FILE, which keeps them", param_hint="--limit, --name")
-    budget, called = limit_of(limit, neighbors), name or usual_name(data, table)
+    budget, source = limit_of(limit, neighbors), opened(data, table, declared.names, per_unit=per_unit)
+    called = name or ("" if ledger is None else dataset_name(source))
     first = ledger is not None and not check_limit(ledger, called, limit, budget) and budget is not None
     wanted = names_of(columns)
     check_declared("--columns ", wanted, declared.names)
@@ -109,7 +116,7 @@ def fit(
     ordered = {"schema": Schema({one: declared[one] for one in chosen})} if model.categories else {}
     estimator = model.make(epsilon, delta, given, verbose=watched(), **ordered)
     with new_file(out, overwrite=overwrite, spared=[data, ledger, schema]) as place:
-        rows = as_records(opened(data, table, declared.names), schema=declared)
+        rows = open_records(source, schema=declared)
 
         def curated(book: str | Ledger | None) -> Curator:
             name, most = None if book is None else called, AT_MOST if at_most is None else at_most

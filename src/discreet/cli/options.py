@@ -20,12 +20,15 @@ __all__ = [
     "ModelFile",
     "Name",
     "NewLimit",
+    "Order",
     "Overwrite",
+    "PerUnit",
     "Relation",
     "SchemaFile",
     "SomeLedger",
     "TableName",
     "Unit",
+    "UnitType",
     "Where",
 ]
 
@@ -55,6 +58,13 @@ Unit = Annotated[
     str | None, typer.Option("--unit", help="The column that says whose row it is, where a person has several.")
 ]
 MaxRows = Annotated[int | None, typer.Option("--max-rows", help="With --unit: how many rows of one person count.")]
+UnitType = Annotated[str | None, typer.Option("--unit-type", help="What the unit's column holds: text, or integer.")]
+Order = Annotated[
+    str | None, typer.Option("--order", help="A column of numbers or dates: a person's first rows in it count.")
+]
+PerUnit = Annotated[
+    bool, typer.Option("--per-unit", help="Of a view: each of its rows is made from one person's rows, on your word.")
+]
 AtMost = Annotated[
     int | None,
     typer.Option(
@@ -77,7 +87,8 @@ SomeLedger = Annotated[
 ]
 Ledger = Annotated[str, typer.Argument(metavar="LEDGER", help="A ledger: a file, or postgresql+psycopg://…")]
 Name = Annotated[
-    str | None, typer.Option("--name", help="The data set's name in the ledger; by default that of the file or table.")
+    str | None,
+    typer.Option("--name", help="The data set's name in the ledger; by default its file's, or schema.table."),
 ]
 NewLimit = Annotated[
     str | None,

@@ -12,7 +12,7 @@ from discreet.arguments import probability
 from discreet.cli.answer import Answer, Grid, facts
 from discreet.cli.columns import check_columns
 from discreet.cli.command import command
-from discreet.cli.declared import declared_schema, limit_of, opened, usual_name
+from discreet.cli.declared import declared_schema, limit_of, opened
 from discreet.cli.limits import check_limit, on_trial
 from discreet.cli.options import (
     AtMost,
@@ -23,15 +23,18 @@ from discreet.cli.options import (
     MaxRows,
     Name,
     NewLimit,
+    Order,
+    PerUnit,
     Relation,
     SchemaFile,
     TableName,
     Unit,
+    UnitType,
     Where,
 )
 from discreet.cli.refusals import EXCEEDED
 from discreet.guarantees import Neighbors
-from discreet.records import Table, as_records
+from discreet.records import Table, dataset_name, open_records
 
 __all__ = ["query"]
 
@@ -50,8 +53,11 @@ class Statistic(StrEnum):
     QUANTILES = "quantiles"
     INTERQUARTILE_RANGE = "interquartile-range"
     HISTOGRAM = "histogram"
+    CHECK_SCHEMA = "check-schema"
+    COUNT_PERSONS = "count-persons"
 
 
+ALL_ROWS = (Statistic.CHECK_SCHEMA, Statistic.COUNT_PERSONS)
 SEVERAL = (Statistic.SUM, Statistic.MEAN, Statistic.VARIANCE, Statistic.COVARIANCE)
 DRAWN = (Statistic.MEDIAN, Statistic.QUANTILE, Statistic.QUANTILES, Statistic.INTERQUARTILE_RANGE)
 WEIGHED = (*SEVERAL, *DRAWN, Statistic.TRIMMED_MEAN)
@@ -63,7 +69,8 @@ FLAGS = {
     "trim": (Statistic.TRIMMED_MEAN,),
     "loose": (Statistic.MEAN,),
     "method": (Statistic.VARIANCE, Statistic.COVARIANCE),
-    "by": tuple(one for one in Statistic if one is not Statistic.TRIMMED_MEAN),
+    "by": tuple(one for one in Statistic if one not in (Statistic.TRIMMED_MEAN, *ALL_ROWS)),
+    "where": tuple(one for one in Statistic if one not in ALL_ROWS),
 }
 
 
@@ -109,7 +116,10 @@ def query(
     classes: Classes = None,
     unit: Unit = None,
     max_rows: MaxRows = None,
+    unit_type: UnitType = None,
+    order: Order = None,
     table: TableName = None,
+    per_unit: PerUnit = False,
     neighbors: Relation = Neighbors.REPLACE_ONE,
     at_most: AtMost = None,
     name: Name = None,
@@ -123,16 +133,28 @@ def query(
     from discreet.database import StatisticalDatabase
 
     probability("level", level)  # before anything is spent
-    flags = {"by": by, "weights": weights, "step": step, "q": _levels(q), "bins": _bins(bins), "trim": trim}
+    flags = {
+        "by": by,
+        "where": where,
+        "weights": weights,
+        "step": step,
+        "q": _levels(q),
+        "bins": _bins(bins),
+        "trim": trim,
+    }
     arguments = _arguments(statistic, columns or [], level, flags | {"loose": loose or None, "method": method})
-    arguments |= {"where": where, "epsilon": epsilon, "share": share}
-    declared, budget = declared_schema(schema, bounds, classes, unit, max_rows), limit_of(limit, neighbors)
+    arguments |= {"epsilon": epsilon, "share": share}
+    declared, budget = (
+        declared_schema(schema, bounds, classes, unit, max_rows, unit_type, order),
+        limit_of(limit, neighbors),
+    )
     check_columns(declared, columns or [], numbers=statistic is not Statistic.HISTOGRAM, by=by, weights=weights)
-    called, place = name or usual_name(data, table), opened(data, table, declared.names)
+    place = opened(data, table, declared.names, per_unit=per_unit)
+    called = name or dataset_name(place)
     in_force = check_limit(ledger, called, limit, budget)
     if not in_force and budget is None:
         raise ValueError(f"--ledger {ledger}: it has no limit for {called!r} yet; write --limit 1:1e-6 the first time")
-    rows = as_records(place if isinstance(place, Table) else Table(place), schema=declared)
+    rows = open_records(place if isinstance(place, Table) else Table(place), schema=declared)
 
     def database(book: Any) -> Any:
         return StatisticalDatabase(rows, budget=budget, neighbors=neighbors, ledger=book, name=called, at_most=at_most)
@@ -177,9 +199,10 @@ def _arguments(statistic: Statistic, columns: list[str], level: float, flags: di
     for flag in given:
         if statistic not in FLAGS[flag]:
             raise ValueError(f"--{flag}: {statistic} does not take it; it is for {', '.join(FLAGS[flag])}")
-    if statistic is Statistic.COUNT:
+    if statistic in (Statistic.COUNT, *ALL_ROWS):
         if columns:
-            raise ValueError(f"{' '.join(columns)}: count takes no column; write --by or --where, or histogram")
+            how = "write --by or --where, or histogram" if statistic is Statistic.COUNT else "it is about all rows"
+            raise ValueError(f"{' '.join(columns)}: {statistic} takes no column; {how}")
         return given
     if not columns or (len(columns) > 1 and statistic not in SEVERAL):
         several = "columns" if statistic in SEVERAL else "one column"

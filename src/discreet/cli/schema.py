@@ -110,7 +110,7 @@ def check(
 
 def _stated_types(data: str, table: str | None, declared: Sequence[str] = ()) -> Mapping[str, str]:
     """Return the columns and the types that the file or the database states for them."""
-    place = opened(data, table, declared)
+    place = opened(data, table, declared, per_unit=True)  # no row is read
     engine = (place if isinstance(place, Table) else Table(place)).engine()
     if data.lower().endswith(CSV_SUFFIXES):
         return dict.fromkeys(engine.types, "unknown")

@@ -6,7 +6,6 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from discreet import statistics
@@ -22,12 +21,11 @@ from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.ledger import Ledger
 from discreet.ledger.admission import Preview
 from discreet.ledger.errors import BudgetExceeded
-from discreet.records import Category, Date, Number, Records, Schema, Table
+from discreet.records import Bounds, Schema, Table, dataset_name, open_records
 from discreet.statistics import Statistic
 
 __all__ = ["StatisticalDatabase"]
 
-WRITE = "write for example bounds={'age': (0, 120)}, classes={'smoker': [0, 1]}"
 USUAL_SHARE = 0.1
 RANGE = 16.0
 HALVINGS = 11  # to within 0.3 %
@@ -47,7 +45,8 @@ class StatisticalDatabase(Questions[Reply]):
         A Parquet file (or a folder of them), a CSV, Arrow or DuckDB file, the URL of a PostgreSQL database; see
         ``discreet.Table``. Data frames and ``Records`` are read where they are.
     bounds : mapping of str to (low, high), Number or Date
-        The columns of numbers and dates, and where they lie: public, never taken from the rows. With
+        The columns of numbers and dates, and where they lie: public, never taken from the rows. Where all columns are
+        numbers also (low, high), a list of such pairs, a Box or a Ball. With
     classes : mapping of str to list, or Category
         the columns of categories, and which there are; or, in place of both,
     schema : Schema
@@ -56,13 +55,13 @@ class StatisticalDatabase(Questions[Reply]):
     ledger : Ledger, path or URL
         Where every answer is recorded before it is given.
     name : str, optional
-        The data set's name in the ledger; by default that of the file or table. All databases on the same data must use
-        the same name.
+        The data set's name in the ledger. By default that of the file or folder, links followed, up to the first dot;
+        for a table of a database ``schema.table``. All databases on the same data must use the same name.
     table : str, optional
         Which table, where ``data`` holds several.
     neighbors : str, optional
         ``"replace-one"`` (the number of rows is public) or ``"add-remove"``; by default that of the budget.
-    unit, max_rows : str, int
+    unit, max_rows, unit_type, order : str, int, str, str
         The column that says whose row it is, where a person may have several, and how many of them count.
     unit_name, at_most, who
         As in ``Curator``.
@@ -94,7 +93,7 @@ class StatisticalDatabase(Questions[Reply]):
         self,
         data: Any,
         *,
-        bounds: Mapping[str, Any] | None = None,
+        bounds: Bounds | None = None,
         classes: Mapping[str, Any] | None = None,
         schema: Schema | None = None,
         budget: Guarantee | None = None,
@@ -104,6 +103,8 @@ class StatisticalDatabase(Questions[Reply]):
         neighbors: Neighbors | str | None = None,
         unit: str | None = None,
         max_rows: int | None = None,
+        unit_type: str | None = None,
+        order: str | None = None,
         unit_name: str | None = None,
         at_most: int | None = None,
         who: str | None = None,
@@ -123,22 +124,18 @@ class StatisticalDatabase(Questions[Reply]):
                 f"budget=dp.Guarantee({budget.epsilon:g}, {budget.delta:g}, {neighbors!r})"
             )
         relation = (Neighbors.REPLACE_ONE if budget is None else budget.neighbors) if neighbors is None else neighbors
-        declared: dict[str, Any] = {"unit": unit, "max_rows": max_rows}
-        if not isinstance(data, Records):
-            declared["schema"] = _schema(bounds, classes, schema)
-        elif bounds is not None or classes is not None or schema is not None:
-            raise ValueError("bounds, classes, schema: expected none of them, since the Records have their own")
         if isinstance(data, str | os.PathLike):
             data = Table(data, table)
         elif table is not None:
             raise ValueError(f"table={shown(table)}: expected None where data is not a path or a URL")
-        if name is None:
-            name = _usual_name(data)
-        if at_most is not None:
-            declared["at_most"] = at_most
+        units = {"unit": unit, "max_rows": max_rows, "unit_type": unit_type, "order": order}
+        # What an analyst may learn depends on no row: those in memory are read as declared too.
+        records = open_records(data, bounds=bounds, classes=classes, schema=schema, complete=False, **units)
+        name = dataset_name(data) if name is None else name
         book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+        most: dict[str, Any] = {} if at_most is None else {"at_most": at_most}
         self._curator = Curator(
-            data, name=name, neighbors=relation, budget=budget, ledger=book, unit_name=unit_name, who=who, **declared
+            records, name=name, neighbors=relation, budget=budget, ledger=book, unit_name=unit_name, who=who, **most
         )
         self._purse = Purse(book, name)
         self._warn_of_delta()
@@ -272,8 +269,6 @@ class StatisticalDatabase(Questions[Reply]):
         """Ask a question of a curator."""
         view = curator.noting(draft.words)
         view = view if draft.where is None else view.where(draft.where)
-        if draft.statistic == "count" and draft.arguments.get("by") is None:
-            view = view.counting()
         found: Statistic = getattr(statistics, draft.statistic)(
             view, **draft.arguments, epsilon=promise.epsilon, delta=promise.delta
         )
@@ -324,42 +319,6 @@ class StatisticalDatabase(Questions[Reply]):
         left = f"{self.remaining:.1%} of {self.budget} is left for {self._curator.unit}"
         rows = "" if self._which_rows is None else f"; answers are from {self._which_rows}"
         return f"<StatisticalDatabase {self.name!r}: {left}{rows}>"
-
-
-def _schema(bounds: Any, classes: Any, schema: Any) -> Schema:
-    """Return what is declared as a schema."""
-    if schema is not None:
-        if bounds is not None or classes is not None:
-            raise ValueError("schema: expected either a Schema, or bounds and classes")
-        if not isinstance(schema, Schema):
-            raise ValueError("schema: expected a Schema; write Schema.from_toml(path) for a file")
-        return schema
-    if bounds is None and classes is None:
-        raise ValueError(f"bounds=None: expected declared columns, never taken from the rows; {WRITE}")
-    for argument, given in (("bounds", bounds), ("classes", classes)):
-        if given is not None and not isinstance(given, Mapping):
-            raise ValueError(f"{argument} of type {type(given).__name__}: expected a mapping of columns; {WRITE}")
-    columns: dict[str, Number | Date | Category] = {}
-    for column, ends in (bounds or {}).items():
-        if not isinstance(ends, Number | Date):
-            if not isinstance(ends, tuple | list) or len(ends) != 2:
-                raise ValueError(f"bounds[{column!r}]={ends!r}: expected (low, high), a Number or a Date; {WRITE}")
-            try:
-                ends = Number(*ends)
-            except ValueError as error:
-                raise ValueError(f"bounds[{column!r}]: {error}") from None
-        columns[column] = ends
-    for column, values in (classes or {}).items():
-        if column in columns:
-            raise ValueError(f"classes[{column!r}]: expected a column that is not among the bounds too")
-        columns[column] = values if isinstance(values, Category) else Category(values)
-    return Schema(columns)
-
-
-def _usual_name(data: Any) -> str:
-    if not isinstance(data, Table):
-        raise ValueError("name=None: expected the data set's name in the ledger; write for example name='clinic'")
-    return data.table or Path(data.location).name.split(".")[0]
 
 
 def _drafts(questions: Draft | Iterable[Draft]) -> list[Draft]:

@@ -217,3 +217,11 @@ class Questions(ABC, Generic[Asked]):
         For a column of dates ``bins`` may be "day", "week", "month" or "year", too.
         """
         return self._ask("histogram", {"column": column, "bins": bins, "by": by}, Spending(where, epsilon, share))
+
+    def check_schema(self, *, epsilon: float | None = None, share: float | None = None) -> Asked:
+        """Return how many of the rows that count each column's declaration drops, fills or clips."""
+        return self._ask("check_schema", {}, Spending(None, epsilon, share))
+
+    def count_persons(self, *, epsilon: float | None = None, share: float | None = None) -> Asked:
+        """Return how many persons have one row, how many up to ``max_rows`` rows, and how many more."""
+        return self._ask("count_persons", {}, Spending(None, epsilon, share))

@@ -278,6 +278,14 @@ class Curator:
         view.__dict__.update(self.__dict__ | {"_paid": schedule})
         return view
 
+    def states(self) -> Curator:
+        """Return a curator of what the declaration makes of each cell of the rows that count (``Records.states``)."""
+        return self._view(self._records.states())
+
+    def persons(self) -> Curator:
+        """Return a curator of one row a person: how many rows that person has (``Records.persons``)."""
+        return self._view(self._records.persons())
+
     def counting(self) -> Curator:
         """Return a curator of the same rows for counting them: a gap drops none, but in a column of a condition."""
         return self._view(self._records.counting())

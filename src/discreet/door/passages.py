@@ -187,7 +187,7 @@ class NoisyMax(Passage):
 class Euclidean(Passage):
     """Noise of density ∝ e^(−ε‖z‖₂/Δ₂): pure privacy from an L2 bound (Sarwate and Chaudhuri 2013, equation 7).
 
-    Proof: ``discreet.noise.euclidean``. The radius is drawn with floats, so the release is marked idealised.
+    Proof: ``discreet.noise.euclidean``. A vector is put together with floats, so the release is marked idealised.
     """
 
     def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:

@@ -15,31 +15,28 @@ This room may import everything above it, and scikit-learn.
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from array_api_compat import is_array_api_obj, is_numpy_array
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from discreet.arguments import positive, probability
+from discreet.arguments import listed, positive, probability
 from discreet.door import Curator, Schedule
 from discreet.door.words import promise_in_words
 from discreet.em import Step
-from discreet.estimators.bounds import listed, selected, space_of
 from discreet.estimators.persistence import Persistent
 from discreet.estimators.shown import Shown
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.models.method import Found, Method
 from discreet.noise import Bits, NotPrivateWarning, SeededBits
-from discreet.records import Ball, Box, Number, Records, Schema, Table, as_records, check_finite
+from discreet.records import Ball, Box, Records, check_finite, open_records, space_of
+from discreet.records.libraries import is_array, is_file, is_numpy, is_stored, select_columns
 
 __all__ = ["PrivateEstimator", "RowTransformer"]
 
@@ -55,7 +52,7 @@ class RowTransformer(TransformerMixin):  # type: ignore[misc]
 
     def fit_transform(self, X: Any, y: Any = None, **parameters: Any) -> Any:
         """Fit to rows and transform them; for rows that whoever calls this may see. What comes out is private."""
-        if isinstance(behind_a_door(X), Curator | Records | str | os.PathLike | Table):
+        if isinstance(behind_a_door(X), Curator | Records) or is_file(X):
             raise ValueError(
                 f"X of type {type(X).__name__}: expected rows, as an array or a data frame; write fit(X), and then "
                 "transform(rows) for rows that you may see"
@@ -119,23 +116,36 @@ class PrivateEstimator(Shown, Persistent, BaseEstimator):  # type: ignore[misc]
         if isinstance(X, Records):
             return Curator(X, neighbors=neighbors)
         space = self._declared()
-        dask = sys.modules.get("dask")  # whoever has a Dask collection has imported it
-        if isinstance(X, str | os.PathLike | Table) or (dask is not None and dask.is_dask_collection(X)):
-            if isinstance(self.bounds, Mapping):
-                columns = {name: Number(*pair) for name, pair in self.bounds.items()}
-                return Curator(X, schema=Schema(columns), neighbors=neighbors)
-            return Curator(X, space=space, neighbors=neighbors)
-        if is_array_api_obj(X) and not is_numpy_array(X):
-            check_finite(X)
-            return Curator(as_records(X, space=space, missing="fill"), neighbors=neighbors)
-        rows = self._validated(selected(X, self.bounds))
-        # Every row is complete, so there is nothing to fill; but thus it is declared that none is dropped.
-        records = as_records(rows, space=space.for_columns(rows.shape[1]), missing="fill")
+        if is_stored(X):
+            return Curator(open_records(X, bounds=self.bounds), neighbors=neighbors)
+        rows = self._owned_rows(X)
+        records = open_records(rows, bounds=space.for_columns(rows.shape[1]), complete=True)
         return Curator(records, neighbors=neighbors)
+
+    def _owned_rows(self, X: Any) -> Any:
+        """Return the owner's rows as an array of numbers, checked, and note their columns as scikit-learn does."""
+        X = self._selected(X)
+        if is_array(X) and not is_numpy(X):
+            check_finite(X)
+            return X
+        return self._validated(X)
+
+    def _selected(self, X: Any) -> Any:
+        """Return the columns of a data frame that have bounds, where these are by name; else all of it."""
+        if not isinstance(self.bounds, Mapping):
+            return X
+        space: Any = self._declared()
+        if not hasattr(X, "columns"):
+            pairs = list(zip(space.low, space.high, strict=True))
+            raise ValueError(
+                "bounds: expected bounds without names, since the columns of an array have no names; write "
+                f"bounds={pairs}"
+            )
+        return select_columns(X, list(self.bounds))
 
     def _validated(self, X: Any) -> NDArray[np.float64]:
         """Return the owner's rows as numbers, checked and named as scikit-learn does. No error shows a row."""
-        if hasattr(X, "columns") or (is_numpy_array(X) and X.ndim == 2 and X.dtype.kind in "biuf"):
+        if hasattr(X, "columns") or (is_numpy(X) and X.ndim == 2 and X.dtype.kind in "biuf"):
             check_finite(X)  # names the column, where scikit-learn would show a value
         rows: NDArray[np.float64] | None = None
         refusal = ""
@@ -192,7 +202,7 @@ class PrivateEstimator(Shown, Persistent, BaseEstimator):  # type: ignore[misc]
         """Return rows to predict or to score, checked as scikit-learn does."""
         check_is_fitted(self)
         if hasattr(X, "columns"):
-            X = selected(X, self.bounds)  # as in fit
+            X = self._selected(X)  # as in fit
         rows: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
         return rows
 

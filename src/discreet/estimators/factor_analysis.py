@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import choice, integer
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator, RowTransformer
-from discreet.estimators.bounds import Bounds
 from discreet.estimators.own_rows import OwnRows, rows_of_values, scales_of
 from discreet.guarantees import Neighbors
 from discreet.models.adaptive import Adaptive
@@ -21,6 +20,7 @@ from discreet.models.components import Components
 from discreet.models.factors import Factors
 from discreet.models.method import Method
 from discreet.models.one_release import OneRelease
+from discreet.records import Bounds
 
 __all__ = ["FactorAnalysis"]
 

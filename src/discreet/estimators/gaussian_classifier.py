@@ -13,9 +13,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import choice, integer, positive
+from discreet.arguments import choice, integer, listed, positive
 from discreet.door import Curator
-from discreet.estimators.bounds import Bounds, listed
 from discreet.estimators.gaussian_mixture import full_covariances, shaped_covariances
 from discreet.estimators.labelled import LabelledEstimator, sorted_places
 from discreet.estimators.own_rows import OwnRows, rows_of_values, scales_of
@@ -29,7 +28,7 @@ from discreet.models.joint_classes import JointClasses
 from discreet.models.method import Method
 from discreet.models.shapes import Shape
 from discreet.models.xi_classes import XiClasses
-from discreet.records import Box
+from discreet.records import Bounds, Box
 
 __all__ = ["GaussianClassifier"]
 

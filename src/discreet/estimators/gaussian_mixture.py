@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import choice, integer
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator
-from discreet.estimators.bounds import Bounds
 from discreet.estimators.own_rows import OwnRows, rows_of_values, scales_of
 from discreet.guarantees import Neighbors
 from discreet.guarantees.composing import METHODS as COMPOSITIONS
@@ -26,6 +25,7 @@ from discreet.models.method import Method
 from discreet.models.paper import Paper
 from discreet.models.prior import Prior
 from discreet.models.selection import SCORING, Selected
+from discreet.records import Bounds
 
 __all__ = ["GaussianMixture"]
 

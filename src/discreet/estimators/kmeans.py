@@ -13,13 +13,13 @@ from sklearn.metrics.pairwise import euclidean_distances
 from discreet.arguments import choice, integer
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator, RowTransformer
-from discreet.estimators.bounds import Bounds
 from discreet.estimators.own_rows import OwnRows
 from discreet.guarantees import Neighbors
 from discreet.models.components import Components
 from discreet.models.kmeans import adaptive_kmeans
 from discreet.models.lloyd import DPLloyd, lloyd_steps, lloyd_weights
 from discreet.models.method import Method
+from discreet.records import Bounds
 
 __all__ = ["KMeans"]
 

@@ -10,20 +10,19 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from discreet.arguments import iterable
+from discreet.arguments import iterable, listed
 from discreet.door import Curator
 from discreet.estimators.base import behind_a_door
-from discreet.estimators.bounds import listed, selected
-from discreet.estimators.targeted import TargetedEstimator, apart, is_stored, unlike
-from discreet.records import Category, Number, Records, Schema, Space, as_records
+from discreet.estimators.targeted import TargetedEstimator, apart
+from discreet.records import Category, Records, Space
 from discreet.records.cells import category_key
+from discreet.records.libraries import is_stored
 
-__all__ = ["Labelled", "LabelledEstimator", "listed", "sorted_places"]
+__all__ = ["Labelled", "LabelledEstimator", "sorted_places"]
 
 Codes = NDArray[np.int64]
 
@@ -62,10 +61,12 @@ class LabelledEstimator(TargetedEstimator):
         if isinstance(X, Curator | Records):
             return self._held(X, self._name(y))
         if is_stored(X):
-            return self._held(self._stored(X, self._name(y)), str(y))
+            return self._held(self._stored(X, self._name(y), self._category()), str(y))
         if isinstance(y, str):
             X, y = apart(X, y, self._holds)
-        records, name, values, names = self._owned(X, y)
+        rows, values, codes = self._coded(X, y)
+        labels = np.where(codes < 0, np.nan, codes)
+        records, name, names = self._owned(rows, "label", Category(range(len(values))), labels)
         found = self._held(records, name, values)
         if names is not None:
             self.feature_names_in_ = names
@@ -98,18 +99,13 @@ class LabelledEstimator(TargetedEstimator):
         except ValueError as error:
             raise ValueError(f"classes={self.classes!r}: {error}") from None
 
-    def _stored(self, X: Any, name: str) -> Records:
-        """Return rows of a file or of Dask, with the bounds and the classes as declared."""
-        columns: dict[str, Number | Category] = dict(self._stored_columns(X, name))
-        return as_records(X, schema=Schema(columns | {name: self._category()}))
-
-    def _owned(self, X: Any, y: Any) -> tuple[Records, str, tuple[Any, ...], Any]:
-        """Return rows that their owner has handed over with their labels' codes, what these stand for, and names."""
+    def _coded(self, X: Any, y: Any) -> tuple[Any, tuple[Any, ...], Codes]:
+        """Return rows that their owner has handed over, the labels there are, and the place of each row's."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None; write fit(X, y) with a label a row")
         if self.classes is None:
             self._category()  # raises
-        rows = self._checked_rows(selected(X, self.bounds))
+        rows = self._owned_rows(X)
         if getattr(np.asarray(y), "dtype", np.dtype(object)).kind == "c":
             raise ValueError("y holds complex numbers: expected labels")  # scikit-learn's own error would show them
         values, codes = self._codes(column_or_1d(y, warn=True))
@@ -119,13 +115,7 @@ class LabelledEstimator(TargetedEstimator):
                 f"y: expected labels of which some are declared, {listed(values)}, and none is; write classes as the "
                 "labels are written in y, or classes='public' where no label is a secret"
             )
-        columns, names = self._owned_columns(rows)
-        label = unlike("label", columns)
-        declared: dict[str, Number | Category] = dict(columns)
-        schema = Schema(declared | {label: Category(range(len(values)))})
-        xp = array_namespace(rows)
-        column = xp.asarray(np.where(codes < 0, np.nan, codes), dtype=rows.dtype, device=device(rows))
-        return as_records(xp.concat([rows, column[:, None]], axis=1), schema=schema), label, values, names
+        return rows, values, codes
 
     def _codes(self, y: NDArray[Any]) -> tuple[tuple[Any, ...], Codes]:
         """Return the labels, and the place of each row's among them, −1 where it has none."""

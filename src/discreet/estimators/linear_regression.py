@@ -8,25 +8,25 @@ from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
-from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import choice
+from discreet.arguments import choice, listed
 from discreet.door import Curator
 from discreet.estimators.base import behind_a_door
-from discreet.estimators.bounds import Bounds, listed, selected
 from discreet.estimators.own_rows import OwnRows
 from discreet.estimators.portrait_columns import columns_of
-from discreet.estimators.targeted import TargetedEstimator, apart, declared_number, is_stored, unlike
+from discreet.estimators.targeted import TargetedEstimator, apart
 from discreet.guarantees import Neighbors
 from discreet.models.method import Method
 from discreet.models.regression import AdaptiveMoments, UnitMoments
 from discreet.models.regression_line import adaptive_ridge, noise_aware
 from discreet.models.regression_moments import RegressionMoments
-from discreet.records import Box, Number, Records, Schema, as_records
+from discreet.records import Bounds, Box, Number, Records
+from discreet.records.bounds import read_pair
+from discreet.records.libraries import is_stored
 from discreet.records.own_units import column_scales
 
 __all__ = ["LinearRegression"]
@@ -187,11 +187,11 @@ class LinearRegression(RegressorMixin, OwnRows, TargetedEstimator):  # type: ign
         if isinstance(X, Curator | Records):
             return self._held(X, self._name(y))
         if is_stored(X):
-            schema = Schema(self._stored_columns(X, self._name(y)) | {y: self._target("drop")})
-            return self._held(as_records(X, schema=schema), y)
+            return self._held(self._stored(X, self._name(y), self._target()), y)
         if isinstance(y, str):
             X, y = apart(X, y, self._holds)
-        records, name, names = self._owned(X, y)
+        rows, values = self._numbered(X, y)
+        records, name, names = self._owned(rows, "target", self._target(), values)
         found = self._held(records, name)
         if names is not None:
             self.feature_names_in_ = names
@@ -221,7 +221,7 @@ class LinearRegression(RegressorMixin, OwnRows, TargetedEstimator):  # type: ign
         ends = (space.low, space.high) if isinstance(space, Box) else ((), ())
         pairs = list(zip(*(np.atleast_1d(end).tolist() for end in ends), strict=True))
         own = pairs[target] if pairs else None
-        if self.target_bounds is not None and self._pair() != own:
+        if self.target_bounds is not None and (self._target().low, self._target().high) != own:
             raise ValueError(f"target_bounds={self.target_bounds!r}: expected None, or the curator's {own!r}")
         if self.bounds is not None:
             declared, others = self._declared(), [pair for i, pair in enumerate(pairs) if i != target]
@@ -231,38 +231,18 @@ class LinearRegression(RegressorMixin, OwnRows, TargetedEstimator):  # type: ign
                     f"bounds={self.bounds!r}: expected None, or the curator's of all columns but y, {listed(names)}"
                 )
 
-    def _pair(self) -> tuple[float, float]:
-        """Return the declared bounds of the target."""
-        pair = self.target_bounds
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise ValueError(
-                f"target_bounds={pair!r}: expected (low, high) of the target, declared and never taken from the rows; "
-                "write for example target_bounds=(0, 120)"
-            )
-        try:
-            box = Box([pair[0]], [pair[1]])
-        except ValueError as error:
-            raise ValueError(f"target_bounds={pair!r}: {error}") from None
-        (low,), (high,) = np.atleast_1d(box.low), np.atleast_1d(box.high)
-        return float(low), float(high)
+    def _target(self) -> Number:
+        """Return the declared column of the target."""
+        write = "of the target, declared and never taken from the rows; write for example target_bounds=(0, 120)"
+        return read_pair("target_bounds", self.target_bounds, write)
 
-    def _target(self, missing: str) -> Number:
-        return declared_number(*self._pair(), missing)
-
-    def _owned(self, X: Any, y: Any) -> tuple[Records, str, Any]:
-        """Return rows that their owner has handed over with their target, its column, and the others' names."""
+    def _numbered(self, X: Any, y: Any) -> tuple[Any, Array]:
+        """Return rows that their owner has handed over, and the target of each."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None; write fit(X, y) with a number a row")
-        target = self._target("fill")
-        rows = self._checked_rows(selected(X, self.bounds))
-        values = _numbers_of(y)
+        rows, values = self._owned_rows(X), _numbers_of(y)
         check_consistent_length(rows, values)
-        columns, names = self._owned_columns(rows)
-        name = unlike("target", columns)
-        xp = array_namespace(rows)
-        column = xp.asarray(values, dtype=rows.dtype, device=device(rows))
-        schema = Schema(columns | {name: target})
-        return as_records(xp.concat([rows, column[:, None]], axis=1), schema=schema), name, names
+        return rows, values
 
     _portraits = ("coefficients", "noise")
     _fitted = ("coef_", "intercept_", "noise_", "ridge_", "directions_")

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from discreet.arguments import positive
-from discreet.estimators.bounds import Bounds
 from discreet.estimators.linear_classifier import LinearClassifier
 from discreet.guarantees import Neighbors
 from discreet.models.margin_losses import HuberHinge, MarginLoss
+from discreet.records import Bounds
 
 __all__ = ["LinearSVC"]
 

@@ -11,7 +11,6 @@ from scipy.special import expit, log_expit, log_softmax, logsumexp
 
 from discreet.arguments import integer
 from discreet.door import Curator
-from discreet.estimators.bounds import Bounds
 from discreet.estimators.linear_classifier import LinearClassifier
 from discreet.guarantees import Neighbors
 from discreet.models.functional import Functional
@@ -20,6 +19,7 @@ from discreet.models.linear_scores import LinearScores
 from discreet.models.margin_gradients import MarginGradient
 from discreet.models.margin_losses import Logistic, MarginLoss
 from discreet.models.method import Method
+from discreet.records import Bounds
 
 __all__ = ["LogisticRegression"]
 

@@ -13,7 +13,11 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.door import Curator
 from discreet.estimators.portrait_columns import columns_of
+from discreet.guarantees import Neighbors
+from discreet.records import Records, open_records
+from discreet.records.libraries import is_stored
 from discreet.records.own_units import ColumnScale, as_days, column_scales
 from discreet.records.table_cells import numeric
 
@@ -25,13 +29,32 @@ Array = NDArray[np.float64]
 class OwnRows:
     """An estimator that takes rows in their own units: cells of a log column, and dates."""
 
+    bounds: Any
+
+    @property
+    def _declared_scales(self) -> dict[str, str]:
+        """The scales of bounds that are declared by name."""
+        columns = self.bounds if isinstance(self.bounds, Mapping) else {}
+        return {str(name): getattr(column, "scale", "linear") for name, column in columns.items()}
+
+    def _enclosed(self, X: Any, neighbors: Neighbors) -> Curator:
+        if {*self._declared_scales.values()} <= {"linear"} or isinstance(X, Records) or is_stored(X):
+            curator: Curator = super()._enclosed(X, neighbors)  # type: ignore[misc]
+            return curator
+        return Curator(open_records(self._owned_rows(X), bounds=self.bounds, complete=True), neighbors=neighbors)
+
+    def _owned_rows(self, X: Any) -> Any:
+        """Return the owner's rows as an array of numbers, of dates as days, checked."""
+        dated = [name for name, scale in self._declared_scales.items() if scale == "date"]
+        return super()._owned_rows(_with_days(X, dated))  # type: ignore[misc]
+
     def _rows(self, X: Any) -> Array:
         """Return rows to predict or to score as values, checked as scikit-learn does."""
         scales = scales_of(self) if hasattr(self, "releases_") else ()
         if all(scale.kind == "linear" for scale in scales):
             rows: Array = super()._rows(X)  # type: ignore[misc]
             return rows
-        return values_of_rows(super()._rows(_with_days(X, scales)), scales)  # type: ignore[misc]
+        return values_of_rows(super()._rows(_with_days(X, [one.name for one in scales if one.kind == "date"])), scales)  # type: ignore[misc]
 
 
 def scales_of(model: Any) -> tuple[ColumnScale, ...]:
@@ -69,9 +92,8 @@ def drawn_columns(drawn: Mapping[str, Any], scales: Sequence[ColumnScale]) -> Ar
     return values_of_rows(np.stack(found, axis=1), scales)
 
 
-def _with_days(X: Any, scales: Sequence[ColumnScale]) -> Any:
+def _with_days(X: Any, dated: Sequence[str]) -> Any:
     """Return a data frame with days since 1970-01-01 in the place of dates; anything else as it is."""
-    dated = [scale.name for scale in scales if scale.kind == "date"]
     if not dated or not hasattr(X, "columns"):
         return X
     frame = nw.from_native(X, eager_only=True)

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import choice, integer
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator, RowTransformer
-from discreet.estimators.bounds import Bounds
 from discreet.estimators.own_rows import OwnRows, rows_of_values, scales_of
 from discreet.guarantees import Neighbors
 from discreet.models.adaptive import Adaptive
@@ -24,7 +23,7 @@ from discreet.models.method import Method
 from discreet.models.one_release import OneRelease
 from discreet.models.principal import Principal
 from discreet.models.sulq import Sulq
-from discreet.records import Box
+from discreet.records import Bounds, Box
 
 __all__ = ["PCA"]
 

@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
-from array_api_compat import is_array_api_obj
 from numpy.typing import NDArray
 from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
@@ -27,9 +26,10 @@ from discreet.models.clipped_moments import SHAPES
 from discreet.models.column_maps import moved
 from discreet.models.components import Components
 from discreet.models.released import noise_of
-from discreet.records import Box, Category, Records, Schema, Space
+from discreet.records import Box, Category, Records, Schema, Space, open_records
 from discreet.records.cells import date
 from discreet.records.cells import numbers as numbers_of
+from discreet.records.libraries import as_frame, is_array
 from discreet.records.own_units import ColumnScale, column_scales
 from discreet.records.reading import Reading
 from discreet.records.table_cells import numeric, plain
@@ -199,9 +199,9 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
             return Curator(X, neighbors=neighbors)
         if self.schema is None:
             raise ValueError(f"schema=None: expected the declared columns, never taken from the rows; {WRITE}")
-        if is_array_api_obj(X):
+        if is_array(X):
             raise ValueError(f"X of type {type(X).__qualname__}: expected a data frame, whose columns have names")
-        return Curator(X, schema=self.schema, neighbors=neighbors)
+        return Curator(open_records(X, schema=self.schema), neighbors=neighbors)
 
     def _method(self, curator: Curator) -> AdaptiveTables:
         """Return the method that the parameters ask for, all of them checked."""
@@ -416,13 +416,13 @@ def _columns(X: Any, names: Collection[str]) -> Mapping[str, Any]:
         if len({column.shape for column in columns.values()}) > 1:
             raise ValueError("X: expected columns of one length")
     else:
-        try:
-            columns = {str(series.name): series for series in nw.from_native(X, eager_only=True).iter_columns()}
-        except TypeError:
+        frame = as_frame(X)
+        if frame is None:
             raise ValueError(
                 f"X of type {type(X).__qualname__}: expected a pandas, Polars or Arrow table, or a mapping of names to "
                 "arrays"
-            ) from None
+            )
+        columns = {str(series.name): series for series in frame.iter_columns()}
     for name in names:
         if name not in columns:
             raise ValueError(f"X: the column {name!r} is not there; expected " + _listed(names))

@@ -6,23 +6,21 @@ that they name, and the target, are used.
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-import narwhals as nw
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
+from array_api_compat import array_namespace, device
 
+from discreet.arguments import listed
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator
-from discreet.estimators.bounds import listed
 from discreet.guarantees import Neighbors
-from discreet.records import Ball, Box, Number, Records, Table, check_finite
-from discreet.records.opening import stored_names
+from discreet.records import Ball, Box, Category, Date, Number, Records, Schema, open_records, read_bounds
+from discreet.records.bounds import box_columns
+from discreet.records.libraries import as_frame, column_names, is_numpy
 
-__all__ = ["TargetedEstimator", "apart", "declared_number", "is_stored", "unlike"]
+__all__ = ["TargetedEstimator", "apart", "unlike"]
 
 
 class TargetedEstimator(PrivateEstimator):
@@ -62,48 +60,46 @@ class TargetedEstimator(PrivateEstimator):
         around = isinstance(declared, Ball) and self._takes_balls and Box.holding(declared) == space
         return around or declared == space
 
-    def _numbers(self, count: int, missing: str) -> list[Number]:
+    def _numbers(self, count: int) -> Sequence[Number | Date]:
         """Return the numeric columns as the bounds declare them."""
         space = self._declared()
+        if isinstance(self.bounds, Mapping):
+            declared = read_bounds(self.bounds)
+            assert isinstance(declared, Schema)
+            return list(declared.numbers.values())
         if isinstance(space, Ball):
             if not self._takes_balls:
                 raise ValueError(f"bounds={self.bounds!r}: expected bounds of each column; write Box(low=…, high=…)")
             space = Box.holding(space.for_columns(count))
-        space = space.for_columns(count)
-        pairs = zip(np.asarray(space.low).tolist(), np.asarray(space.high).tolist(), strict=True)
-        return [declared_number(low, high, missing) for low, high in pairs]
+        return box_columns(space.for_columns(count))
 
-    def _stored_columns(self, X: Any, name: str) -> dict[str, Number]:
-        """Return the numeric columns of a file or of Dask but the target's, with the bounds as declared."""
-        names = _stored_names(X)
+    def _stored(self, X: Any, name: str, target: Number | Category) -> Records:
+        """Return rows of a file or of Dask with the bounds as declared, and their target."""
+        names = column_names(X)
         if name not in names:
             raise ValueError(f"y={name!r}: expected the name of the column of {self._holds}, one of {listed(names)}")
-        others = [column for column in names if column != name]
-        if isinstance(self.bounds, Mapping):
-            others = list(self.bounds)
-        return dict(zip(others, self._numbers(len(others), "drop"), strict=True))
+        others = list(self.bounds) if isinstance(self.bounds, Mapping) else [one for one in names if one != name]
+        columns = dict(zip(others, self._numbers(len(others)), strict=True))
+        return open_records(X, bounds=columns | {name: target})
 
-    def _owned_columns(self, rows: Any) -> tuple[dict[str, Number], Any]:
-        """Return the numeric columns that their owner has handed over, and their names where they have any."""
-        names = getattr(self, "feature_names_in_", None) if is_numpy_array(rows) else None
-        columns = [f"x{j}" for j in range(rows.shape[1])] if names is None else [str(name) for name in names]
-        # Every row is complete, so no number is filled; but thus it is declared that none drops a row.
-        return dict(zip(columns, self._numbers(len(columns), "fill"), strict=True)), names
+    def _owned(self, rows: Any, name: str, target: Number | Category, values: Any) -> tuple[Records, str, Any]:
+        """Return rows of an array that their owner has handed over, their target beside them; its name, and theirs.
 
-    def _checked_rows(self, X: Any) -> Any:
-        """Return the rows as an array of numbers, and note their columns as scikit-learn does."""
+        They are checked, and no number is missing.
+        """
+        names = getattr(self, "feature_names_in_", None) if is_numpy(rows) else None
+        columns = [f"x{j}" for j in range(rows.shape[1])] if names is None else [str(one) for one in names]
+        name, xp = unlike(name, columns), array_namespace(rows)
+        declared = dict(zip(columns, self._numbers(len(columns)), strict=True)) | {name: target}
+        column = xp.asarray(values, dtype=rows.dtype, device=device(rows))
+        table = xp.concat([rows, column[:, None]], axis=1)
+        return open_records(table, bounds=declared, complete=True), name, names
+
+    def _owned_rows(self, X: Any) -> Any:
+        """Return the rows as floats, so that a target can stand beside them."""
         self.__dict__.pop("feature_names_in_", None)
-        if is_array_api_obj(X) and not is_numpy_array(X):
-            check_finite(X)
-            return array_namespace(X).astype(X, array_namespace(X).float64)
-        return self._validated(X)
-
-
-def declared_number(low: float, high: float, missing: str) -> Number:
-    """Return a column of numbers: a row with a gap is dropped, or filled with the middle."""
-    if missing == "drop":
-        return Number(low, high)
-    return Number(low, high, missing="fill", fill=low / 2.0 + high / 2.0)
+        rows = super()._owned_rows(X)
+        return rows if is_numpy(rows) else array_namespace(rows).astype(rows, array_namespace(rows).float64)
 
 
 def unlike(name: str, columns: Iterable[str]) -> str:
@@ -116,28 +112,12 @@ def unlike(name: str, columns: Iterable[str]) -> str:
 
 def apart(X: Any, name: str, holds: str) -> tuple[Any, Any]:
     """Return a data frame without the column of its target, and the target."""
-    try:
-        frame = nw.from_native(X, eager_only=True)
-    except TypeError:
+    frame = as_frame(X)
+    if frame is None:
         raise ValueError(
             f"y={name!r}: expected {holds}, one a row, for X of type {type(X).__name__}; the name of a column needs a "
             "data frame, a Curator, or a file"
-        ) from None
+        )
     if name not in frame.columns:
         raise ValueError(f"y={name!r}: expected the name of the column of {holds}, one of {listed(frame.columns)}")
     return frame.drop(name).to_native(), np.array(frame[name].to_list(), dtype=object)
-
-
-def is_stored(X: Any) -> bool:
-    """Return whether rows are read as declared: those of a file, a table or Dask."""
-    dask = sys.modules.get("dask")  # whoever has a Dask collection has imported it
-    return isinstance(X, str | os.PathLike | Table) or (dask is not None and bool(dask.is_dask_collection(X)))
-
-
-def _stored_names(X: Any) -> list[str]:
-    """Return the columns of a file or of a Dask data frame."""
-    if isinstance(X, str | os.PathLike | Table):
-        return list(stored_names(X))
-    if not hasattr(X, "columns"):
-        raise ValueError("X: expected a data frame, whose columns have names; write dask.dataframe.from_dask_array(X)")
-    return [str(column) for column in X.columns]

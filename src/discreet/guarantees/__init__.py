@@ -1,8 +1,8 @@
 """Guarantees: neighbour relations, privacy losses, composition and calibration.
 
 This room promises that every ε and δ it gives is a true bound under the relation that it names, given losses that
-are true. It knows nothing of data, queries or noise. It may import ``discreet.arguments`` and, from outside, numpy,
-scipy and (when a privacy loss distribution is needed) dp-accounting.
+are true. It knows nothing of data, queries or noise. It may import ``discreet.arguments`` and, from outside, numpy
+and scipy.
 
 Where to look: the values are in ``additive``, ``stated`` and ``objective``, what they have in common in ``loss``; the
 methods in ``classical`` and ``exact``; the verbs in ``composing``, ``calibration`` and ``comparison``.

@@ -48,7 +48,7 @@ class GaussianLoss(Loss):
     neighbors: Neighbors = Neighbors.REPLACE_ONE
 
     def delta_at(self, epsilon: float | Array) -> Array:
-        """Return δ_μ(ε), exactly (``discreet.guarantees.normal``)."""
+        """Return δ_μ(ε), rounded up (``discreet.guarantees.normal``)."""
         return normal_delta(self.mu, epsilon)
 
     def epsilon_at(self, delta: float) -> float:
@@ -224,7 +224,7 @@ class GeometricLoss(Loss):
         rate = self.epsilon / self.steps
         q = math.exp(-rate)
         y = np.clip(np.ceil((self.steps - size / rate) / 2.0) - 1.0, 0.0, None)
-        above = -(np.expm1(size - rate * (self.steps - y)) + q * np.expm1(-rate * y)) / (1.0 + q)
+        above = -(np.expm1((size - self.epsilon) + rate * y) + q * np.expm1(-rate * y)) / (1.0 + q)
         return reflected(e, np.where(np.abs(e) >= self.epsilon, 0.0, above))
 
     def renyi(self, order: float) -> float:

@@ -148,7 +148,7 @@ class Moments(_Concentrated):
         exponent = self._search(lambda order: self._moment(order) - (order - 1.0) * epsilon)
         return max(math.exp(min(0.0, exponent)), 5e-324)
 
-    _search = staticmethod(best_order)
+    _search = staticmethod(lambda objective: best_order(objective)[1])
 
 
 class IntegerMoments(Moments):

@@ -5,7 +5,27 @@ With μ = Δ/σ, adding N(0, σ²I) to a statistic of L2 sensitivity Δ is (ε, 
 
 Both terms can agree in all but their last digits. With a = ε/μ − μ/2, b = a + μ and Mills' ratio
 m(x) = Φ(−x)/φ(x) the curve is φ(a)·(m(a) − m(b)), because e^ε φ(b) = φ(a). Where μ is small the difference is
-integrated instead: m(a) − m(b) = ∫ₐᵇ (1 − x·m(x)) dx, an integrand that is positive and smooth.
+integrated instead: m(a) − m(b) = ∫ₐᵇ g(x) dx with g(x) = 1 − x·m(x), which is positive and smooth.
+
+**What is returned is never below the curve.** With u = 2⁻⁵³ and a₊ = max(a, 0) it is raised by a share of
+(512 + 64a₊² + 4(1 + a₊)μ)u, which is 2e-13 at δ = 1e-5 and 1e-11 at δ = 1e-300. *Proof* that no more is lost to
+rounding, to first order in u. It is assumed that ``erfcx`` and ``ndtr`` are right to 16u (at most 7u was seen against
+50 digits) and ``exp`` and ``expm1`` to 4u; then m is right to 24u.
+
+- *Facts.* m(x) = ∫₀^∞ e^(−xt − t²/2) dt and g = −m' = ∫₀^∞ t·e^(−xt − t²/2) dt, so m and g are log-convex and −g'/g
+  falls. For x ≥ 0, m(x) ≤ 4/(3x + √(x² + 8)) (Sampford 1953), hence g(x) ≥ 1/(x² + 3) and g/m ≥ 2/(x + √(x² + 8)).
+- *The rounding of a.* Δa ≤ (2|a| + μ/2)u. Where a ≥ −1/4, −∂ln δ/∂a = a + (g(a) − g(b))/∫g ≤ a + max(−g'/g) ≤ a + 1.4:
+  a share of (a + 1.4)(2|a| + μ/2)u. That of the density: (a²/2 + 7)u.
+- *μ ≤ ½.* g(x) at a ≤ x ≤ a + ½ loses a share of 25((a + ½)² + 3)u, nodes, weights and the sum of eight (2.8|a| + 14)u.
+  Gauss and Legendre's rule loses (32/15)·ρ⁻¹⁶·g(c − 3)/g(c) ≤ 10⁻¹⁸ at c = (a + b)/2 ≥ 0: |g| is at most g(c − 3) on an
+  ellipse of half-length 3 around c, for which ρ ≥ 23.9, and g(−3) < 700, g(0) = 1. In all (43a₊² + 125)u.
+- *μ > ½, a ≥ 0.* ∫g/m over [a, a + ½] is at least 1/(2a + 3.9), so m(a)/(m(a) − m(b)) ≤ 2a + 5, and the difference
+  loses a share of 49(2a + 5)u. In all (63a² + 300 + (a + 1.3)μ/2)u.
+- *μ > ½, a < 0.* δ ≥ ½ − φ(0)m(½) > 0.15, and b ≥ μ/2, m(b) ≤ 2/μ. Both terms lose 41u, Δa at most 2φ(a)Δa ≤ (0.4μ +
+  0.5)u: a share of (280 + 2.7μ)u.
+
+Where numbers become subnormal the last unit counts, not a share: four of them are added. From a = 39 on, Φ(−a) is below
+a quarter of one, and one will do.
 """
 
 from __future__ import annotations
@@ -22,7 +42,11 @@ __all__ = ["normal_delta", "normal_epsilon", "normal_mu", "reflected"]
 
 Curve = NDArray[np.float64]
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
+# The rule of eight points, to the last digit: numpy's weights are wrong by up to 72 units of u.
+_NODES = np.array([0.1834346424956498, 0.525532409916329, 0.7966664774136267, 0.9602898564975363])
+_WEIGHTS = np.array([0.362683783378362, 0.31370664587788727, 0.22238103445337448, 0.10122853629037626])
+_NODES, _WEIGHTS = np.concatenate([-_NODES, _NODES]), np.concatenate([_WEIGHTS, _WEIGHTS])
+_U = 2.0**-53
 _SMALL = 0.5  # up to here the difference of Mills' ratios is integrated
 _LARGE = 1e150  # from here on squares overflow; it promises nothing at all, and 1 is always a bound
 
@@ -30,10 +54,10 @@ _LARGE = 1e150  # from here on squares overflow; it promises nothing at all, and
 def reflected(epsilon: Curve, above: Curve) -> Curve:
     """Extend a curve that is given at |ε| to every ε, by the symmetry δ(−ε) = 1 − e^(−ε)(1 − δ(ε)).
 
-    Every curve of this library has it, since a neighbour relation has no direction.
+    Every curve of this library has it, since a neighbour relation has no direction. Below 0 it is rounded up.
     """
     size = np.abs(epsilon)
-    curve = np.where(epsilon < 0.0, -np.expm1(-size) + np.exp(-size) * above, above)
+    curve = np.where(epsilon < 0.0, (-np.expm1(-size) + np.exp(-size) * above) * (1.0 + 16.0 * _U), above)
     clipped: Curve = np.clip(curve, 0.0, 1.0)
     return clipped
 
@@ -49,7 +73,7 @@ def _density(x: Curve) -> Curve:
 
 
 def normal_delta(mu: float, epsilon: float | Curve) -> Curve:
-    """Return δ_μ(ε) for any real ε.
+    """Return δ_μ(ε) for any real ε, rounded up: see the module.
 
     >>> round(float(normal_delta(1 / 3.7306317, 1.0)), 11)
     1e-05
@@ -68,17 +92,19 @@ def normal_delta(mu: float, epsilon: float | Curve) -> Curve:
     else:
         with np.errstate(over="ignore", invalid="ignore"):  # Mills' ratio overflows where the first form is used
             above = np.where(a < 0.0, ndtr(-a) - _density(a) * _mills(b), _density(a) * (_mills(a) - _mills(b)))
-    return reflected(e, np.maximum(above, 5e-324))  # it is never 0
+    beyond = np.maximum(a, 0.0)
+    lost = _U * (512.0 + 64.0 * beyond * beyond + 4.0 * (1.0 + beyond) * mu)
+    return reflected(e, above * (1.0 + lost) + np.where(beyond < 39.0, 2e-323, 5e-324))  # it is never 0
 
 
 def normal_epsilon(mu: float, delta: float) -> float:
     """Return the least ε ≥ 0 with δ_μ(ε) ≤ δ; ∞ at δ = 0.
 
-    δ_μ(ε) ≤ Φ(−a) ≤ e^(−a²/2), so a = √(2 ln(1/δ)) is a bracket.
+    δ_μ(ε) ≤ Φ(−a) ≤ e^(−a²/2), so a = √(2 ln(1/δ)) is a bracket; it is rounded up, as it may be the answer.
     """
     if delta <= 0.0 or mu > _LARGE:
         return math.inf
-    high = mu * mu / 2.0 + mu * math.sqrt(-2.0 * math.log(delta))
+    high = (mu * mu / 2.0 + mu * math.sqrt(-2.0 * math.log(delta))) * (1.0 + 2.0**-40)
     return least(lambda epsilon: float(normal_delta(mu, epsilon)), delta, 0.0, high)
 
 

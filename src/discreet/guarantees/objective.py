@@ -34,6 +34,10 @@ noise of deviation 2r/μ' is added. What is released is a function of θ* and of
 sets know b, so the second is a Gaussian mechanism of sensitivity 2r. It adds its own normal log-ratio to that of every
 corner: μ² = j²s² + μ'². Other Gaussian mechanisms beside it do the same (``beside``).
 
+**Two steps of the relation.** The rows that come and those that go push, so G doubles; t is that of the rows that P
+has, and stays. Other Gaussian mechanisms are shifted by both, so their μ doubles. That of the solver's noise would not,
+but μ' holds both from ``beside`` on: all of it is doubled, and it does not matter which of the two is done first.
+
 **A Gaussian above it.** One row that comes or goes, in one problem, has a curve with a single corner; let μ₁ be such
 that the Gaussian's is nowhere below it. Then G rows are G steps from neighbour to neighbour, and Gμ₁-Gaussian (Dong,
 Roth and Su 2022, theorem 2.14); K problems and the solver's noise compose to √(K·G²μ₁² + μ'²). A ledger charges that,
@@ -48,7 +52,6 @@ from functools import lru_cache
 from typing import Self
 
 import numpy as np
-from scipy.special import gammaln
 
 from discreet.arguments import integer
 from discreet.guarantees.loss import Array, Loss
@@ -105,7 +108,7 @@ class ObjectiveLoss(Loss):
         """μ of the corners, and the logarithm of how many have it."""
         squares, logs = _corners(self.pushes, self.problems)
         with np.errstate(over="ignore"):
-            return np.hypot(np.sqrt(squares) * self.shift, self.solver), logs
+            return np.hypot(np.sqrt(squares) * self.shift, self.solver) * (1.0 + 2.0**-50), logs  # rounded up
 
     def _above(self, beyond: Array) -> Array:
         """Return Σ over the corners of the Gaussian curves at ε − t ≥ 0."""
@@ -119,6 +122,7 @@ class ObjectiveLoss(Loss):
         """Return the bound of the module on both directions."""
         e = np.asarray(epsilon, dtype=np.float64)
         beyond = np.abs(e) - self.determinant
+        beyond = beyond - 2.0**-52 * np.abs(beyond)  # rounded down
         above = self._above(np.maximum(beyond, 0.0))
         above = _below(beyond, above)
         return reflected(e, np.minimum(above, normal_delta(self.dominating, np.abs(e))))
@@ -143,7 +147,7 @@ class ObjectiveLoss(Loss):
         """The μ of a Gaussian mechanism that is no more private: see ``_one_row`` and *A Gaussian above it*."""
         rows = self.pushes if self.neighbors is Neighbors.ADD_REMOVE else self.pushes / 2.0
         one = _one_row(self.shift, self.determinant / (self.problems * rows))
-        return math.hypot(math.sqrt(self.problems) * self.pushes * one, self.solver)
+        return math.hypot(math.sqrt(self.problems) * self.pushes * one, self.solver) * (1.0 + 2.0**-50)  # rounded up
 
     def beside(self, mu: float) -> Self:
         """Return the loss of this mechanism and a Gaussian one together."""
@@ -153,13 +157,13 @@ class ObjectiveLoss(Loss):
         return replace(self, shift=self.shift / factor, solver=self.solver / factor)
 
     def _twice(self) -> Self:
-        return replace(self, pushes=2 * self.pushes)  # the rows that go and those that come; t is theirs that P has
+        return replace(self, pushes=2 * self.pushes, solver=2.0 * self.solver)
 
 
 def _below(beyond: Array, above: Array) -> Array:
-    """Return the curve below t as well, 1 − e^(ε−t)(1 − δ(t)), from its values at ε − t ≥ 0; all digits kept."""
+    """Return the curve below t as well, 1 − e^(ε−t)(1 − δ(t)), from its values at ε − t ≥ 0; rounded up."""
     short = np.minimum(beyond, 0.0)
-    return np.where(beyond < 0.0, -np.expm1(short) + np.exp(short) * above, above)
+    return np.where(beyond < 0.0, (-np.expm1(short) + np.exp(short) * above) * (1.0 + 2.0**-49), above)
 
 
 @lru_cache(maxsize=256)
@@ -167,7 +171,8 @@ def _one_row(shift: float, determinant: float) -> float:
     """Return about the least μ whose Gaussian curve is nowhere below that of one row and one corner.
 
     Both fall, so it is enough that this curve at the left end of each interval of a grid is at most the Gaussian's at
-    the right end. The grid ends where this curve is below 10⁻²⁹⁰; from there on it falls faster, as μ is the larger.
+    the right end, by more than the 10⁻¹⁰ that rounding up may have added to that. The grid ends where this curve is
+    below 10⁻²⁹⁰; from there on it falls faster, as μ is the larger.
     """
 
     def curve(epsilon: Array) -> Array:
@@ -182,19 +187,19 @@ def _one_row(shift: float, determinant: float) -> float:
 
     def excess(mu: float) -> float:
         above = float((mine - np.log(normal_delta(mu, points[1:]))).max())
-        return math.exp(min(above, 700.0))
+        return math.exp(min(above + 1e-10, 700.0))
 
     return max(least_on_half_line(excess, 1.0, 2.0 * shift, 1e-6), shift * (1.0 + 1e-3))
 
 
 @lru_cache(maxsize=64)
 def _corners(pushes: int, problems: int) -> tuple[Array, Array]:
-    """Return Σj_k² and the logarithm of the number of corners that have it, or less.
+    """Return Σj_k² and the logarithm of the number of corners that have it, or less; rounded up.
 
     Where there are many, neighbouring ones are counted with the largest of them: a curve grows with its μ.
     """
     j = np.arange(pushes + 1.0)
-    one = _binned(j * j, gammaln(pushes + 1.0) - gammaln(j + 1.0) - gammaln(pushes - j + 1.0))
+    one = _binned(j * j, np.array([math.log(math.comb(pushes, ones)) for ones in range(pushes + 1)]))
     squares, logs = np.zeros(1), np.zeros(1)
     for _ in range(problems):
         squares, logs = _binned(np.add.outer(squares, one[0]).ravel(), np.add.outer(logs, one[1]).ravel())
@@ -202,13 +207,19 @@ def _corners(pushes: int, problems: int) -> tuple[Array, Array]:
 
 
 def _binned(squares: Array, logs: Array) -> tuple[Array, Array]:
-    """Return each square once with the logarithm of its count; at most ``MOST_CORNERS`` of them, moved up."""
+    """Return each square once with the logarithm of its count; at most ``MOST_CORNERS`` of them, moved up.
+
+    The counts of a bin are added up in units of its own largest: in those of the largest of all, the few corners with
+    the largest squares would underflow to none. *Rounding.* Logarithms of counts are at least 0. One that is given is
+    right to 2⁻⁵²(1 + itself), a sum of n counts to 2⁻⁵³(n + 2) of itself, its logarithm to 2⁻⁵²(1 + itself), and what
+    ``_above`` does with it to 2⁻⁵²(1000 + itself), as its curves are above e^(−745): all of it is added here.
+    """
     values = np.unique(squares)
     if len(values) > MOST_CORNERS:
         places = np.searchsorted(values, np.linspace(0.0, values[-1], MOST_CORNERS))
         values = values[np.unique(places)]
     bins = np.searchsorted(values, squares)
-    most = float(logs.max())
-    counts = np.bincount(bins, weights=np.exp(logs - most), minlength=len(values))
-    with np.errstate(divide="ignore"):
-        return values, np.log(counts) + most
+    most = np.zeros(len(values))
+    np.maximum.at(most, bins, logs)
+    counts = most + np.log(np.bincount(bins, weights=np.exp(logs - most[bins]), minlength=len(values)))
+    return values, counts + 2.0**-52 * (1000.0 + len(squares) + 4.0 * counts)

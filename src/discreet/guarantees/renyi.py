@@ -12,11 +12,18 @@ order it stops at is valid.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from discreet.guarantees.sums import added
+
+if TYPE_CHECKING:
+    from discreet.guarantees.loss import Loss
 
 __all__ = [
     "best_order",
     "bounded_range_renyi",
+    "divergence",
     "geometric_renyi",
     "laplace_renyi",
     "pure_renyi",
@@ -91,13 +98,18 @@ def geometric_renyi(epsilon: float, steps: int, order: float) -> float:
     return min(epsilon, pure_renyi(epsilon, order), max(log_moment, 0.0) / (order - 1.0))
 
 
+def divergence(mu: float, others: Iterable[tuple[Loss, int]], order: float) -> float:
+    """Return the divergence of a Gaussian and so many of each of the others together."""
+    return order * (mu * mu) / 2.0 + added(count * loss.renyi(order) for loss, count in others)
+
+
 def renyi_delta(divergence: Callable[[float], float], epsilon: float) -> float:
     """Return the least δ that the divergences promise at ``epsilon``."""
 
     def log_delta(order: float) -> float:
         return (order - 1.0) * (divergence(order) - epsilon + math.log1p(-1.0 / order)) - math.log(order)
 
-    return max(math.exp(min(0.0, best_order(log_delta))), 5e-324)  # it is never 0
+    return max(math.exp(min(0.0, best_order(log_delta)[1])), 5e-324)  # it is never 0
 
 
 def renyi_epsilon(divergence: Callable[[float], float], delta: float) -> float:
@@ -107,11 +119,11 @@ def renyi_epsilon(divergence: Callable[[float], float], delta: float) -> float:
         slack = (math.log(1.0 / delta) - math.log(order)) / (order - 1.0)
         return divergence(order) + slack + math.log1p(-1.0 / order)
 
-    return max(0.0, best_order(epsilon))
+    return max(0.0, best_order(epsilon)[1])
 
 
-def best_order(objective: Callable[[float], float]) -> float:
-    """Return the least value found over orders 1 + 1e-4 to 1 + 1e9, searched on the scale of ln(α − 1)."""
+def best_order(objective: Callable[[float], float]) -> tuple[float, float]:
+    """Return the best order of 1 + 1e-4 to 1 + 1e9, searched on the scale of ln(α − 1), and its value."""
     from scipy.optimize import minimize_scalar
 
     found = minimize_scalar(
@@ -120,4 +132,4 @@ def best_order(objective: Callable[[float], float]) -> float:
         method="bounded",
         options={"xatol": 1e-7},
     )
-    return float(found.fun)
+    return 1.0 + math.exp(found.x), float(found.fun)

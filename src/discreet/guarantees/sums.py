@@ -1,4 +1,7 @@
-"""Sums of costs, exact to the last digit, and ∞ where they are beyond all numbers: an upper bound in any case."""
+"""Sums of costs, right to 2⁻⁵³ of themselves, and ∞ where they are beyond all numbers.
+
+They are not rounded up, so that ten shares of 0.1 are 1: what is lost is far below the slack of a ledger's limit.
+"""
 
 from __future__ import annotations
 

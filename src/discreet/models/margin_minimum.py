@@ -13,8 +13,8 @@ and Chaudhuri leaves out). Rows of norm 1: b has the density ∝ e^(−ε'‖b�
 most Δ apart, Δ = 2m where rows are replaced and m where they come or go. The log-ratio of the densities is at most ε'
 from the noise and 2m·ln(1 + c/λ) from the determinants (m·ln(1 + c/λ) would do; theirs is kept). So ε' = ε − 2m·ln(1 +
 c/λ); where that is not above 0, λ is raised to c/(e^(ε/(4m)) − 1), which makes it ε/2. Here a share of ε covers r, to
-which the grid of b is added as above, by noise of density ∝ e^(−ε''‖z‖/(2r)) on a grid. Radii are drawn with floats:
-idealised.
+which the grid of b is added as above, by noise of density ∝ e^(−ε''‖z‖/(2r)) on a grid. Vectors are put together
+with floats: idealised.
 
 **Noise on the minimum** (``NoisyMinimum``). λ-strong convexity: ‖θ*(D) − θ*(D')‖ ≤ ‖∇J_D'(θ*(D))‖/λ = ‖Σ ∇ℓ over the
 rows that differ‖/λ ≤ m/λ where rows come or go and 2m/λ where they are replaced; the two computed ones are 2r farther

@@ -6,27 +6,33 @@ the integral of the density over a cube around k. Moved by a − b steps, that c
 density changes by a factor of at most e^(grid·‖a − b‖/scale) at each of its points: so does the integral. Hence it is
 ε-private with scale = Δ/ε, Δ the sensitivity on the grid (``laws``).
 
-What is idealised: Z itself. Its direction is that of exact normal numbers on a grid of 2⁻⁵², its radius the inverse of
-the gamma distribution, from below or from above, at a uniform number that is as fine near 0 as floats are. Their
-errors, some 2⁻⁴⁴ of a radius, are far below a step of 2⁻²⁴ scales. A finer grid would show more of them; it is finer
-where ε is so small that a step would cost a hundredth of it.
+How Z is drawn. ‖Z‖/scale has the density ∝ r^(d−1)·e^(−r), that of a sum of d exponential variables, and Z/‖Z‖ is
+uniform on the sphere, as the direction of d normal ones. Both kinds are exact draws on a grid of 2⁻⁵² (``reference``),
+so no radius is left out, and δ = 0. (A variable above 2¹⁰ would not fit 64 bits and is refused, as in all noise here;
+it has a probability of e^(−1024), for which there is no float.)
+
+What is idealised: Z is put together with floats. A radius r and its coordinates are wrong by some (d + 32r)·2⁻⁵²
+scales, far below a step of 2⁻²⁴. A finer grid would show more of it; it is finer where ε is so small that a step would
+cost a hundredth of it.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaincc, gammainccinv, gammaincinv
+from scipy.special import betaincc
 
 from discreet.arguments import integer, positive, probability
 from discreet.guarantees import Neighbors, PureLoss
 from discreet.noise.bits import Bits
 from discreet.noise.filling import Integers, Size, source
 from discreet.noise.gaussian import GaussianNoise
-from discreet.noise.laws import Array, GridNoise, as_numbers, check_grid, finest, left_of
+from discreet.noise.laplace import LaplaceNoise
+from discreet.noise.laws import Array, GridNoise, as_numbers, check_grid, finest, scale_for, upper
 
 __all__ = ["EuclideanNoise"]
 
@@ -37,8 +43,8 @@ COARSE = 24  # binary digits of the scale that the grid has, unless the statisti
 class EuclideanNoise(GridNoise):
     """Density ∝ e^(−‖z‖/scale) over vectors, rounded to a grid: equation 7 of Sarwate and Chaudhuri (2013).
 
-    With scale = Δ/ε for L2 sensitivity Δ it is purely ε-private, ``PureLoss(ε)``. A gamma radius is drawn with floats,
-    so ``exact`` is False. A baseline to compare with; for a release take ``GaussianNoise``.
+    With scale = Δ/ε for L2 sensitivity Δ it is purely ε-private, ``PureLoss(ε)``. Exact draws are put together with
+    floats, so ``exact`` is False. A baseline to compare with; for a release take ``GaussianNoise``.
 
     Parameters
     ----------
@@ -67,7 +73,7 @@ class EuclideanNoise(GridNoise):
 
     @classmethod
     def for_query(cls, *, epsilon: float, sensitivity: float, largest: float, size: int) -> EuclideanNoise:
-        """Return the noise that makes a vector of statistics cost exactly ``PureLoss(epsilon)``, with its grid.
+        """Return the noise that makes a vector of statistics cost at most ``PureLoss(epsilon)``, with its grid.
 
         Parameters
         ----------
@@ -91,7 +97,7 @@ class EuclideanNoise(GridNoise):
         cheap = math.ceil(math.log2(100.0 * steps) - math.log2(epsilon)) + 1
         m = min(finest(sensitivity / epsilon, positive("largest", largest)), max(cheap, COARSE))
         share = steps * 2.0**-m
-        return cls(sensitivity / left_of(epsilon, share), size, m)
+        return cls(scale_for(sensitivity, epsilon, share), size, m)
 
     @property
     def grid(self) -> float:
@@ -108,18 +114,9 @@ class EuclideanNoise(GridNoise):
             shape = (int(np.count_nonzero(~somewhere)), self.dimension)
             normal[~somewhere] = GaussianNoise(1.0, 52).sample(shape, bits)
         direction = normal / np.linalg.norm(normal, axis=-1, keepdims=True)
-        radius = self._radii(somewhere.size, bits).reshape(direction[..., :1].shape)
+        radius = np.ldexp(np.abs(LaplaceNoise(1.0, 52).sample(size, bits)), -52).sum(axis=-1, keepdims=True)
         steps: Integers = np.rint(np.ldexp(radius * direction, self.fineness)).astype(np.int64)
         return steps
-
-    def _radii(self, count: int, bits: Bits) -> Array:
-        """Return radii in scales: a coin says from which end, a uniform number in (0, 1/2] how far from it."""
-        words, more = bits.words(count), bits.words(count)
-        high, low = ((each >> np.uint64(12)).astype(np.float64) for each in (words, more))
-        beyond = (high + (low + 0.5) * 2.0**-52) * 2.0**-53
-        coin = words & np.uint64(1)
-        low_end, high_end = gammaincinv(self.dimension, beyond), gammainccinv(self.dimension, beyond)
-        return np.asarray(np.where(coin, low_end, high_end), dtype=np.float64)
 
     def add(self, values: ArrayLike, bits: Bits | None = None) -> Array:
         """Return vectors put on the grid, with noise."""
@@ -134,8 +131,9 @@ class EuclideanNoise(GridNoise):
         return (self.dimension + 1.0) * self.scale * self.scale + self.grid * self.grid / 12.0
 
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> PureLoss:
-        """Return what a statistic costs whose L2 sensitivity, once it is on the grid, is this much: Δ/scale."""
-        return PureLoss(positive("sensitivity", sensitivity) / self.scale, Neighbors.of(neighbors))
+        """Return what a statistic costs whose L2 sensitivity, once on the grid, is this much: Δ/scale, rounded up."""
+        epsilon = Fraction(positive("sensitivity", sensitivity)) / Fraction(self.scale)
+        return PureLoss(upper(epsilon), Neighbors.of(neighbors))
 
     def half_width(self, level: float) -> float:
         """Return h for one coordinate: the radius times a coordinate of a uniform direction, by quadrature."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from discreet.guarantees import GaussianLoss, Neighbors, ZcdpLoss
 from discreet.noise import reference
 from discreet.noise.bits import Bits
 from discreet.noise.filling import Integers, Size, draw
-from discreet.noise.laws import GridNoise, RoundedNoise, check_grid, exact_ratio, finest, left_of
+from discreet.noise.laws import GridNoise, RoundedNoise, check_grid, exact_ratio, finest, scale_for, upper
 
 __all__ = ["DiscreteGaussianNoise", "GaussianNoise"]
 
@@ -43,10 +44,11 @@ class GaussianNoise(RoundedNoise):
 
     @classmethod
     def for_query(cls, *, mu: float, sensitivity: float, largest: float, size: int = 1) -> Self:
-        """Return the law with which a query costs exactly ``GaussianLoss(mu)``, the grid's share charged.
+        """Return the law with which a query costs at most ``GaussianLoss(mu)``, the grid's share charged.
 
         The neighbours' statistics are at most Δ + 2·grid·√D apart once they are on the grid, and grid = σ/2^m, so
-        σ = Δ/(μ − 2√D/2^m) makes that μσ. The law does not remember ``largest`` and ``size``.
+        σ = Δ/(μ − 2√D/2^m) makes that μσ; it is rounded up (``scale_for``). The law does not remember ``largest`` and
+        ``size``.
 
         Parameters
         ----------
@@ -68,7 +70,7 @@ class GaussianNoise(RoundedNoise):
         mu, sensitivity = positive("mu", mu), positive("sensitivity", sensitivity)
         m = finest(sensitivity / mu, positive("largest", largest))
         share = 2.0 * math.sqrt(integer("size", size, least=1)) * 2.0**-m
-        return cls(sensitivity / left_of(mu, share), m)
+        return cls(scale_for(sensitivity, mu, share), m)
 
     def sample(self, size: Size, bits: Bits | None = None) -> Integers:
         """Return draws of round(2^m Z)."""
@@ -76,8 +78,9 @@ class GaussianNoise(RoundedNoise):
         return draw(size, bits, "NORMAL", n=m, slow=lambda word, more: reference.normal(word, more, m))
 
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> GaussianLoss:
-        """Return what a statistic costs whose L2 sensitivity, once it is on the grid, is this much: μ = Δ/σ."""
-        return GaussianLoss(positive("sensitivity", sensitivity) / self.scale, Neighbors.of(neighbors))
+        """Return what a statistic costs whose L2 sensitivity, once it is on the grid, is this much: Δ/σ, rounded up."""
+        mu = Fraction(positive("sensitivity", sensitivity)) / Fraction(self.scale)
+        return GaussianLoss(upper(mu), Neighbors.of(neighbors))
 
     @property
     def variance(self) -> float:
@@ -135,9 +138,9 @@ class DiscreteGaussianNoise(GridNoise):
         )
 
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> ZcdpLoss:
-        """Return what a statistic costs whose L2 sensitivity, once it is on the grid, is this much: ρ = Δ²/(2σ²)."""
-        mu = positive("sensitivity", sensitivity) / self.scale
-        return ZcdpLoss(mu * mu / 2.0, Neighbors.of(neighbors))
+        """Return what a statistic costs whose L2 sensitivity, once on the grid, is this much: Δ²/(2σ²), rounded up."""
+        mu = Fraction(positive("sensitivity", sensitivity)) / Fraction(self.scale)
+        return ZcdpLoss(upper(mu * mu / 2), Neighbors.of(neighbors))
 
     @property
     def variance(self) -> float:

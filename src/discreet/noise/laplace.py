@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Self
 
 from discreet.arguments import integer, positive, probability
@@ -11,7 +12,7 @@ from discreet.guarantees import GeometricLoss, LaplaceLoss, Neighbors
 from discreet.noise import reference
 from discreet.noise.bits import Bits
 from discreet.noise.filling import Integers, Size, draw
-from discreet.noise.laws import GridNoise, RoundedNoise, check_grid, exact_ratio, finest, left_of
+from discreet.noise.laws import GridNoise, RoundedNoise, check_grid, exact_ratio, finest, scale_for, upper
 
 __all__ = ["GeometricNoise", "LaplaceNoise"]
 
@@ -39,10 +40,10 @@ class LaplaceNoise(RoundedNoise):
 
     @classmethod
     def for_query(cls, *, epsilon: float, sensitivity: float, largest: float, size: int = 1) -> Self:
-        """Return the law with which a query costs exactly ``LaplaceLoss(epsilon)``, the grid's share charged.
+        """Return the law with which a query costs at most ``LaplaceLoss(epsilon)``, the grid's share charged.
 
-        As for ``GaussianNoise``, in L1: the statistics are at most Δ + 2·grid·D apart, so b = Δ/(ε − 2D/2^m). The law
-        does not remember ``largest`` and ``size``.
+        As for ``GaussianNoise``, in L1: the statistics are at most Δ + 2·grid·D apart, so b = Δ/(ε − 2D/2^m), rounded
+        up. The law does not remember ``largest`` and ``size``.
 
         Examples
         --------
@@ -53,7 +54,7 @@ class LaplaceNoise(RoundedNoise):
         epsilon, sensitivity = positive("epsilon", epsilon), positive("sensitivity", sensitivity)
         m = finest(sensitivity / epsilon, positive("largest", largest))
         share = 2.0 * integer("size", size, least=1) * 2.0**-m
-        return cls(sensitivity / left_of(epsilon, share), m)
+        return cls(scale_for(sensitivity, epsilon, share), m)
 
     def sample(self, size: Size, bits: Bits | None = None) -> Integers:
         """Return draws of round(2^m L)."""
@@ -61,8 +62,9 @@ class LaplaceNoise(RoundedNoise):
         return draw(size, bits, "LAPLACE", n=m, slow=lambda word, more: reference.laplace(word, more, m))
 
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> LaplaceLoss:
-        """Return what a statistic costs whose L1 sensitivity, once it is on the grid, is this much: ε = Δ/b."""
-        return LaplaceLoss(positive("sensitivity", sensitivity) / self.scale, Neighbors.of(neighbors))
+        """Return what a statistic costs whose L1 sensitivity, once it is on the grid, is this much: Δ/b, rounded up."""
+        epsilon = Fraction(positive("sensitivity", sensitivity)) / Fraction(self.scale)
+        return LaplaceLoss(upper(epsilon), Neighbors.of(neighbors))
 
     @property
     def variance(self) -> float:
@@ -127,8 +129,9 @@ class GeometricNoise(GridNoise):
         >>> GeometricNoise(scale=2.0).loss(sensitivity=2)
         GeometricLoss(epsilon=1.0, steps=2, neighbors=<Neighbors.REPLACE_ONE: 'replace-one'>)
         """
-        steps = math.ceil(positive("sensitivity", sensitivity) / self.step)
-        return GeometricLoss(steps * self.step / self.scale, steps, Neighbors.of(neighbors))
+        steps = math.ceil(Fraction(positive("sensitivity", sensitivity)) / Fraction(self.step))
+        epsilon = steps * Fraction(self.step) / Fraction(self.scale)
+        return GeometricLoss(upper(epsilon), steps, Neighbors.of(neighbors))
 
     @property
     def _rate(self) -> float:

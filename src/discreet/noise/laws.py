@@ -39,7 +39,8 @@ __all__ = [
     "check_grid",
     "exact_ratio",
     "finest",
-    "left_of",
+    "scale_for",
+    "upper",
 ]
 
 Array = NDArray[np.float64]
@@ -178,14 +179,27 @@ def finest(scale: float, largest: float) -> int:
     return fits
 
 
-def left_of(budget: float, share: float) -> float:
-    """Return what the grid leaves of μ or ε."""
+def scale_for(sensitivity: float, budget: float, share: float) -> float:
+    """Return a scale with sensitivity + share·scale ≤ budget·scale: sensitivity/(budget − share), rounded up.
+
+    The share of a step loses 2·2⁻⁵³ of itself and is at most a hundredth of the budget, the difference and the quotient
+    lose 2⁻⁵³ of themselves: together less than 2.1·2⁻⁵³. 4·2⁻⁵³ are added, of which the product may lose one.
+    """
     if not share < 0.01 * budget:
         raise ValueError(
             "largest: the grid that holds a statistic of this size would cost more than a hundredth of the budget; "
             "expected tighter bounds on the rows, or a larger budget"
         )
-    return budget - share
+    return sensitivity / (budget - share) * (1.0 + 2.0**-51)
+
+
+def upper(number: Fraction) -> float:
+    """Return the smallest float that is not below a number."""
+    try:
+        nearest = float(number)
+    except OverflowError:
+        return math.inf
+    return nearest if nearest >= number else math.nextafter(nearest, math.inf)
 
 
 def check_grid(grid: float) -> None:

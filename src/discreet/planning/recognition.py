@@ -27,7 +27,7 @@ from discreet.planning.formulas import (
     Variance,
 )
 from discreet.planning.formulas.mixtures import SHAPES
-from discreet.records import Ball, Box
+from discreet.records import Ball, Box, space_of
 
 __all__ = ["NAMES", "Question", "delta_for", "formula_for", "name_of", "neighbors_for"]
 
@@ -63,7 +63,7 @@ class Question:
     def space(self) -> Box | Ball | None:
         """The bounds that the estimator was given."""
         bounds = self.said("bounds")
-        return bounds if isinstance(bounds, Box | Ball) else None
+        return None if bounds is None else space_of(bounds)
 
 
 def name_of(what: Any) -> Question:

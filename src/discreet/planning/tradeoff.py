@@ -126,7 +126,7 @@ class PointTradeoff(Tradeoff):
 
 @dataclass(frozen=True)
 class GaussianTradeoff(Tradeoff):
-    """The Gaussian mechanism at μ, known exactly.
+    """The Gaussian mechanism at μ.
 
     >>> round(GaussianTradeoff(1.0).accuracy(), 4), round(GaussianTradeoff(1.0).power(0.01), 4)
     (0.6915, 0.0924)
@@ -135,7 +135,7 @@ class GaussianTradeoff(Tradeoff):
     mu: float
 
     def delta(self, epsilon: float) -> float:
-        """Return δ_μ(ε)."""
+        """Return δ_μ(ε), rounded up."""
         from discreet.guarantees.normal import normal_delta
 
         return float(normal_delta(self.mu, epsilon))
@@ -193,8 +193,8 @@ def tradeoff_of(promise: Guarantee | Losses) -> Tradeoff:
     """Return what a guarantee, a loss or some losses let an attacker tell.
 
     >>> from discreet.guarantees import GaussianLoss
-    >>> tradeoff_of([GaussianLoss(0.6), GaussianLoss(0.8)])
-    GaussianTradeoff(mu=1.0)
+    >>> round(tradeoff_of([GaussianLoss(0.6), GaussianLoss(0.8)]).mu, 9)
+    1.0
     """
     if isinstance(promise, Guarantee):
         return PointTradeoff(promise.epsilon, promise.delta)

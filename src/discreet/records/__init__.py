@@ -26,11 +26,13 @@ ADBC where they are first needed.
 
 from discreet.records.ball import Ball
 from discreet.records.block import Block
+from discreet.records.bounds import Bounds, read_bounds, space_of
 from discreet.records.box import Box
 from discreet.records.columns import Category, Date, Number
 from discreet.records.conditions import Condition
+from discreet.records.dataset_name import dataset_name
 from discreet.records.finite import check_finite
-from discreet.records.opening import as_records
+from discreet.records.opening import as_records, open_records
 from discreet.records.records import Records
 from discreet.records.schema import Schema, Unit
 from discreet.records.source import Contributions
@@ -41,6 +43,7 @@ from discreet.records.summation import float_error
 __all__ = [
     "Ball",
     "Block",
+    "Bounds",
     "Box",
     "Category",
     "Condition",
@@ -54,5 +57,9 @@ __all__ = [
     "Unit",
     "as_records",
     "check_finite",
+    "dataset_name",
     "float_error",
+    "open_records",
+    "read_bounds",
+    "space_of",
 ]

@@ -26,7 +26,7 @@ def check_array(data: Any) -> Any:
     if isinstance(data, np.ma.MaskedArray) and data.dtype.kind in "biufOSUT":
         # Behind a mask there may be anything; a masked cell is missing.
         hidden, shown = np.ma.getmaskarray(data), data.data
-        exact = shown.dtype.kind in "OSUT" or (shown.dtype.kind in "iu" and shown.dtype.itemsize == 8)
+        exact = shown.dtype.kind in "OSUTiu"
         with np.errstate(all="ignore"):  # a warning would tell of a value
             data = shown.astype(object if exact else np.float64)  # as floats, large names of units would be confused
         data[hidden] = np.nan

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["category_key", "date", "dates", "day_text", "days", "number", "numbers", "unit_name"]
+__all__ = ["category_key", "date", "dates", "day_text", "days", "is_gap", "number", "numbers", "unit_name"]
 
 NAMED = {"true": 1.0, "false": 0.0}  # how CSV files write what other readers would have made booleans
 
@@ -44,11 +44,25 @@ def _is_duration(value: object) -> bool:
     return isinstance(value, np.timedelta64)  # NumPy counts durations among the whole numbers; they have a unit
 
 
+def is_gap(value: Any) -> bool:
+    """Return whether a cell holds nothing: null, NaN, NaT, or text without a character.
+
+    >>> [is_gap(value) for value in (None, float("nan"), " ", "n/a", float("inf"), 0)]
+    [True, True, True, False, False, False]
+    """
+    try:
+        return value is None or bool(value != value) or (isinstance(value, str | bytes) and not value.strip())
+    except Exception:  # pandas' NA has no truth value, nor has an array
+        return True
+
+
 def number(value: Any) -> float:
-    """Return a cell as a finite number, NaN where it is none.
+    """Return a cell as a finite number; NaN for a gap, and ∞ for what is there and no finite number.
+
+    Both are missing. Only a check of the declaration tells them apart.
 
     >>> [number(value) for value in (True, "2.5", None, "n/a", float("inf"))]
-    [1.0, 2.5, nan, nan, nan]
+    [1.0, 2.5, nan, inf, inf]
     """
     try:
         if isinstance(value, bytes):
@@ -56,37 +70,41 @@ def number(value: Any) -> float:
         if isinstance(value, str):
             found = NAMED.get(value.strip().lower())
             if found is None:  # Python takes 1_23 for 123, which nobody else does
-                found = math.nan if "_" in value else float(value)
+                found = math.inf if "_" in value else float(value)
         elif isinstance(value, Real | Decimal | np.bool_) and not _is_duration(value):
             found = float(value)
         else:
-            return math.nan
-    except Exception:  # whatever a strange object throws, it is not a number
-        return math.nan
-    return found if math.isfinite(found) else math.nan
+            found = math.inf
+    except BaseException as error:  # whatever a strange object throws, it is not a number
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        found = math.inf
+    return found if math.isfinite(found) else math.nan if is_gap(value) else math.inf
 
 
 def numbers(values: Iterable[Any]) -> NDArray[np.float64]:
-    """Return cells as numbers, NaN where they are none."""
+    """Return cells as numbers, not finite where they are none."""
     return np.array([number(value) for value in values], dtype=np.float64)
 
 
 def date(value: Any) -> float:
-    """Return a date or an instant as days since 1970-01-01, NaN where the cell is none.
+    """Return a date or an instant as days since 1970-01-01; NaN for a gap, and ∞ for what is there and no date.
 
     Instants with a time zone count from UTC, and those without one are taken as UTC. All is whole numbers of
     microseconds, what is finer is left out, and one division: no time zone of a machine or a session enters.
 
-    >>> [date(value) for value in ("1970-01-03", "1970-01-01T12:00:00Z", datetime.date(1969, 12, 31), "3.1.1970", 2.0)]
-    [2.0, 0.5, -1.0, nan, nan]
+    >>> [date(value) for value in ("1970-01-03", "1970-01-01T12:00:00Z", datetime.date(1969, 12, 31), None, "3.1.1970")]
+    [2.0, 0.5, -1.0, nan, inf]
     """
+    if is_gap(value):
+        return math.nan
     try:
         if isinstance(value, bytes):
             value = value.decode()
         if isinstance(value, str):
             text = value.strip()
             if not ISO_DATE.fullmatch(text):
-                return math.nan
+                return math.inf
             value = datetime.datetime.fromisoformat(text)
         if isinstance(value, np.datetime64):
             return float(days(np.array([value]))[0])
@@ -95,14 +113,14 @@ def date(value: Any) -> float:
         elif isinstance(value, datetime.date):
             value = datetime.datetime(value.year, value.month, value.day) - EPOCH
         else:
-            return math.nan
+            return math.inf
         return float(value // MICROSECOND) / DAY
     except Exception:  # whatever a strange object throws, it is no date
-        return math.nan
+        return math.inf
 
 
 def dates(values: Iterable[Any]) -> NDArray[np.float64]:
-    """Return cells as days, NaN where they are none."""
+    """Return cells as days, not finite where they are none."""
     return np.array([date(value) for value in values], dtype=np.float64)
 
 
@@ -117,7 +135,7 @@ def day_text(days: float) -> str:
 
 
 def days(moments: NDArray[Any]) -> NDArray[np.float64]:
-    """Return NumPy's instants as days since 1970-01-01, NaN where one is missing or not in the years 1 to 9999.
+    """Return NumPy's instants as days since 1970-01-01; NaN for a gap, and ∞ for one beyond the years 1 to 9999.
 
     >>> days(np.array(["1970-01-02T06", "NaT"], dtype="M8[h]")).tolist()
     [1.25, nan]
@@ -131,7 +149,7 @@ def days(moments: NDArray[Any]) -> NDArray[np.float64]:
         counts, resolution = counts * step // (A_DAY[resolution] // DAY), "us"
         step = 1
     found = counts.astype(np.float64) * step / A_DAY[resolution]
-    return np.where(missing | (found < FIRST_DAY) | (found >= LAST_DAY), np.nan, found)
+    return np.where(missing, np.nan, np.where((found < FIRST_DAY) | (found >= LAST_DAY), np.inf, found))
 
 
 def _spelt(text: str) -> int | float | None:
@@ -190,11 +208,14 @@ def unit_name(value: Any, kind: str) -> str | None:
     ['7', '7', '7', None, None, None, None]
     """
     try:
-        if isinstance(value, Decimal):
-            value = int(value) if value == value.to_integral_value() else None
-        if isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64):
+        if isinstance(value, Decimal):  # of so many digits at most that it can be written out
+            value = int(value) if value.adjusted() < 40 and value == value.to_integral_value() else None
+        truth = isinstance(value, bool)
+        if isinstance(value, Integral) and not truth and not _is_duration(value):
             name = str(int(value))
-        elif isinstance(value, str | uuid.UUID):
+        elif isinstance(value, str):
+            name = str.__str__(value)  # a member of an enumeration too
+        elif isinstance(value, uuid.UUID):
             name = str(value)
         else:
             return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from discreet.arguments import choice, iterable, shown
 from discreet.records.box import WRITE as WRITE_BOX
 from discreet.records.box import Box
-from discreet.records.cells import category_key
+from discreet.records.cells import category_key, is_gap
 from discreet.records.cells import date as days_of
 
-__all__ = ["Category", "Column", "Date", "Number", "Numeric"]
+__all__ = ["Category", "Column", "Date", "Number", "Numeric", "value_box"]
 
 MISSING = ("drop", "fill")
 Value = str | int | bool
@@ -187,7 +187,7 @@ class Date:
 def _day(argument: str, value: Any) -> datetime.date:
     """Return a declared day."""
     days = days_of(value)
-    if not days == days or days != int(days):
+    if not math.isfinite(days) or days != int(days):
         raise ValueError(
             f"{argument}={shown(value)}: expected a day; write for example '2020-01-01' or datetime.date(2020, 1, 1)"
         )
@@ -214,7 +214,7 @@ class Category:
     Examples
     --------
     >>> Category(["oak", "elm", "ash"]).encode(["elm", None, "yew", "oak"]).tolist()
-    [1, -1, -1, 0]
+    [1, -1, -2, 0]
     """
 
     values: tuple[Value, ...]
@@ -257,15 +257,15 @@ class Category:
         return -1 if self.fill is None else self.values.index(self.fill)
 
     def encode(self, values: Iterable[Any]) -> NDArray[np.int64]:
-        """Return the code of each value, −1 where it is missing."""
+        """Return the code of each value, −1 for a gap and −2 for what is there and not declared; both are missing."""
         cells, codes = list(values), self._codes
         parsed: dict[str, int] = {}
 
         def code(value: Any) -> int:
             if type(value) is not str:
-                return codes.get(category_key(value), -1)
+                return codes.get(category_key(value), -1 if is_gap(value) else -2)
             if value not in parsed:
-                parsed[value] = codes.get(category_key(value), -1)
+                parsed[value] = codes.get(category_key(value), -1 if is_gap(value) else -2)
             return parsed[value]
 
         # Plain values can be looked up as they are: the same codes, only sooner. Other text may spell a number.
@@ -277,6 +277,15 @@ class Category:
 
 Numeric = Number | Date
 Column = Number | Date | Category
+
+
+def value_box(bounds: Box, scales: Sequence[str]) -> Box:
+    """Return where the values of numeric columns lie whose cells lie in a box."""
+    if "log" not in scales:
+        return bounds
+    logs = np.array(scales) == "log"
+    ends = (np.array(end) for end in (bounds.low, bounds.high))
+    return Box(*(np.where(logs, np.log(np.where(logs, end, 1.0)), end) for end in ends))
 
 
 def _builtin(value: Any) -> Any:

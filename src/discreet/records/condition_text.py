@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 import warnings
 from collections.abc import Collection, Mapping, Sequence
@@ -248,7 +249,7 @@ class Parser:
 
     def _day(self, node: ast.expr, column: str) -> float:
         days = date(_literal(node))
-        if days != days or days != int(days):
+        if not math.isfinite(days) or days != int(days):
             raise self._error(
                 f"a day beside {column!r}, which has dates", f"write for example {in_backticks(column)} >= '2023-01-31'"
             )

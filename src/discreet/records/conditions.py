@@ -56,9 +56,10 @@ class Condition(ABC):
         """Return the condition that a text says.
 
         The language is a part of Python's: comparisons of a numeric column with a number or with another numeric
-        column, of a column of dates with a day as ``'2023-01-31'``, also in chains; ``==``, ``!=``, ``in`` and ``not in`` between a column of categories and its declared
-        values; ``and``, ``or``, ``not`` and parentheses. A name that is no identifier of Python stands in backticks, in
-        which a backtick is written twice. 1, 1.0 and "1" are one category, as everywhere.
+        column, and of a column of dates with a day as ``'2023-01-31'``, also in chains; ``==``, ``!=``, ``in`` and
+        ``not in`` between a column of categories and its declared values; ``and``, ``or``, ``not`` and parentheses. A
+        name that is no identifier of Python stands in backticks, in which a backtick is written twice. 1, 1.0 and "1"
+        are one category, as everywhere. Numbers are in the units of the cells, also where a column is on a log scale.
 
         Names are compared character by character. Python itself would take some characters for others (NFKC): where
         it would, outside of backticks and strings, the text is refused.

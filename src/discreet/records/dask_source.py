@@ -5,7 +5,7 @@ compensated pair; pairs are merged on the workers, sixteen at a time. So the bou
 partitions are.
 
 With a privacy unit there are two passes before: every partition counts the rows of its units, and of those that have
-more than ``max_rows`` in all partitions together one task gets all rows and chooses (``row_choice``). A sum is then over
+more than ``max_rows`` in all partitions together one task gets all rows and chooses (``row_choice``). A sum is then of
 the chosen rows, and in every partition over the rows of all other units. Nothing goes by places: rows may come in
 another order, or in other partitions, each time they are computed, after a shuffle or a retry. What must be the same
 each time are the rows themselves. No name of a unit leaves the workers.
@@ -32,7 +32,7 @@ from discreet.records.block import Block
 from discreet.records.optional import need
 from discreet.records.reading import RawBlock, Reading, Slab
 from discreet.records.row_choice import DeclaredRows, choose_rows
-from discreet.records.source import Contributions, Kernel, LocalSource, Pair
+from discreet.records.source import Contributions, Kernel, LocalSource, Pair, Sizes, sizes
 from discreet.records.summation import CompensatedSum
 from discreet.records.table_source import TableSource
 from discreet.records.units import UnitCells, Units
@@ -59,9 +59,8 @@ class _Task:
     work: Callable[[LocalSource], Any]
 
     def __call__(self, part: Any, left_out: Collection[str] | _Failure = ()) -> Any:
-        for given in (part, left_out):
-            if isinstance(given, _Failure):
-                return given
+        if isinstance(part, _Failure) or isinstance(left_out, _Failure):
+            return part if isinstance(part, _Failure) else left_out
         try:
             source: LocalSource
             if isinstance(part, DeclaredRows):
@@ -122,13 +121,14 @@ def _count(source: LocalSource) -> dict[str, int]:
     return dict(zip(units.names(range(len(units))), counts, strict=True))
 
 
-def _many(counts: Sequence[dict[str, int]], max_rows: int) -> tuple[frozenset[str], int]:
-    """Return the units that have more rows than may count, and the number of units."""
+def _many(counts: Sequence[dict[str, int]], max_rows: int) -> tuple[frozenset[str], Sizes]:
+    """Return the units that have more rows than may count, and how many rows units have."""
     total: dict[str, int] = {}
     for partition in counts:
         for name, rows in partition.items():
             total[name] = total.get(name, 0) + rows
-    return frozenset(name for name, rows in total.items() if rows > max_rows), len(total)
+    over = frozenset(name for name, rows in total.items() if rows > max_rows)
+    return over, sizes(np.array(list(total.values()), dtype=np.int64), max_rows)
 
 
 def _among(source: LocalSource) -> tuple[list[str], DeclaredRows]:
@@ -224,7 +224,7 @@ class DaskSource:
 
     @property
     def _choice(self) -> tuple[Any, Any, Any]:
-        """Units of too many rows, the number of all units, and the rows that count of the former; on the workers."""
+        """Units of too many rows, how many rows units have, and the rows that count of the former; on the workers."""
         if not self._decided:
             joined = need("dask").delayed(_unless_failed, pure=False)
             counted = joined(self._map(_count), partial(_many, max_rows=self.declared.max_rows))
@@ -244,9 +244,10 @@ class DaskSource:
         total = need("dask").delayed(_unless_failed, pure=False)(self._map(_rows), sum)
         return int(_computed(total.compute))
 
-    def units(self) -> int | None:
-        """Return how many units there are, counted on the workers."""
-        return None if self.reading.unit is None else int(_computed(self._choice[1].compute))
+    def unit_sizes(self) -> Sizes:
+        """Return how many units have one row, from two to ``max_rows`` rows, and more; counted on the workers."""
+        one, several, more = _computed(self._choice[1].compute)
+        return one, several, more
 
     def _each(self, work: Callable[[LocalSource], Any]) -> list[Any]:
         """Return what becomes of each partition, and of the rows that were chosen."""

@@ -60,15 +60,26 @@ class DuckDBEngine(SqlEngine):
         A DuckDB file, which is opened to be read; or ``":memory:"``.
     view : bool
         Whether it is a view.
+    table_name : (str, str), optional
+        The schema and the name of a table of a file, as it was found there.
     """
 
     careful = False
     ordered = False
     microseconds = "epoch_us({cell})"
 
-    def __init__(self, kind: str, relation: str, database: str = ":memory:", *, view: bool = False) -> None:
+    def __init__(
+        self,
+        kind: str,
+        relation: str,
+        database: str = ":memory:",
+        table_name: tuple[str, str] | None = None,
+        *,
+        view: bool = False,
+    ) -> None:
         self.kind, self.relation, self.view = kind, relation, view
         self._database = database
+        self.table_name = table_name
         with quietly(), self._connected() as connection:
             described = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
         self.types = {row[0]: TYPES.get(row[1], "other") for row in described}
@@ -255,5 +266,5 @@ def _stored(path: Path, table: str | None) -> DuckDBEngine:
         raise ValueError(f"table={table!r}: expected one of the tables of {str(path)!r}: {known}")
     place, name, kind = places[table]
     relation = ".".join(map(quoted, (catalog, place, name)))
-    view = kind != "BASE TABLE"
-    return DuckDBEngine(f"DuckDB {'view' if view else 'table'} {name!r}", relation, str(path), view=view)
+    kind, view = ("view", True) if kind != "BASE TABLE" else ("table", False)
+    return DuckDBEngine(f"DuckDB {kind} {name!r}", relation, str(path), (place, name), view=view)

@@ -1,9 +1,15 @@
-"""From data and declarations to records: which source reads what."""
+"""From data and declarations to records: the one way in, and which source reads what.
+
+``open_records`` takes bounds as people write them, and rows as they come. What it does with rows in memory and bounds
+alone is the owner's own path: NaN, infinities and text are an error that names the column, outside of the guarantee and
+meant for whoever may see the rows anyway; so every row counts. ``as_records`` reads everything as declared.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +20,13 @@ from narwhals.exceptions import DuplicateError
 
 from discreet.records.array_source import ArraySource, check_array, check_ids, check_shape, unit_cells
 from discreet.records.ball import Ball
+from discreet.records.bounds import filled, read_bounds
 from discreet.records.box import Box
+from discreet.records.columns import Number
 from discreet.records.dask_source import DaskSource
 from discreet.records.declared import Declared
+from discreet.records.finite import check_finite
+from discreet.records.libraries import as_frame, as_table, is_dask, is_stored
 from discreet.records.parquet_source import ParquetSource, parquet_files, parquet_names
 from discreet.records.reading import to_host
 from discreet.records.records import Records
@@ -29,7 +39,7 @@ from discreet.records.table_cells import unit_cells as series_cells
 from discreet.records.table_source import TableSource, check_type, check_types, unique_names
 from discreet.records.units import UnitCells
 
-__all__ = ["as_records", "stored_names"]
+__all__ = ["as_records", "open_records"]
 
 DEVICE_ROWS = 2**20
 
@@ -64,8 +74,8 @@ def as_records(
         the units themselves, one a row. None when each row stands for itself. What is protected is the name, so
         different people need different ones.
     max_rows : int or None
-        With ``unit``: how many rows of one unit count. Which ones follows from that unit's own declared rows, by a public
-        rule (``row_choice``), whatever the source.
+        With ``unit``: how many rows of one unit count. Which ones follows from that unit's own declared rows, by a
+        public rule (``row_choice``), whatever the source.
     unit_type : str or None
         What names the units: "text" (the default; a whole number is its digits) or "integer" ("007" is 7). Rows whose
         unit is missing, or cannot be read so, are left out. A column of floats is refused.
@@ -101,11 +111,85 @@ def as_records(
     return Records(_source(data, Declared.of(space, schema, unit, limit, missing, block_rows)))
 
 
-def stored_names(data: str | os.PathLike[str] | Table) -> tuple[str, ...]:
-    """Return the names of the columns of a file or a table outside of memory."""
-    if isinstance(data, Table) or read_by_database(data):
-        return tuple((data if isinstance(data, Table) else Table(data)).engine().types)
-    return tuple(parquet_names(parquet_files(Path(data))))
+def open_records(
+    data: Any,
+    *,
+    bounds: Any = None,
+    classes: Any = None,
+    schema: Schema | None = None,
+    complete: bool | None = None,
+    **units: Any,
+) -> Records:
+    """Return rows as records, from declarations as people write them.
+
+    Parameters
+    ----------
+    data : Records, array of one or two dimensions, list, data frame, series, path, Table, or Dask collection
+    bounds : (low, high), list of pairs, Box, Ball, or mapping of str to pairs or columns
+        Where numbers lie: see ``discreet.records.bounds``. Public, never taken from the rows.
+    classes : mapping of str to list or Category, optional
+        Columns of categories beside bounds by name, and which categories there are.
+    schema : Schema, optional
+        In place of both.
+    complete : bool, optional
+        For rows in memory with bounds alone. By default they are checked: a gap is an error. True where whoever calls
+        has checked them; False where they are read as declared, so that a row with a gap is dropped.
+    **units
+        ``unit``, ``max_rows``, ``unit_type``, ``order``, ``block_rows``: as in ``as_records``.
+
+    Examples
+    --------
+    >>> open_records([[30.0, 118.0], [45.0, 131.0]], bounds=[(0, 120), (40, 250)])
+    Records(numpy array, columns=('x0', 'x1'), space=Box(low=(0.0, 40.0), high=(120.0, 250.0)))
+    """
+    declared = {"bounds": bounds, "classes": classes, "schema": schema}
+    given = [name for name, value in (declared | units).items() if value is not None]
+    if isinstance(data, Records):
+        if given:
+            raise ValueError(f"{given[0]}: expected None, since the Records have declarations of their own")
+        return data
+    if schema is not None and not isinstance(schema, Schema):
+        raise ValueError(
+            f"schema of type {type(schema).__name__}: expected a Schema; write Schema({{'age': Number(0, 120), 'ward': "
+            "Category(['a', 'b'])}), or Schema.from_toml(path) for a file"
+        )
+    if (bounds is None and classes is None) == (schema is None):
+        found = "bounds, schema: expected one of them, got " + ("none" if schema is None else "both")
+        raise ValueError(
+            f"{found}. Columns are declared, never taken from the rows: write for example bounds=(0, 120), "
+            "bounds={'age': (0, 120)}, or a Schema where there are categories or gaps"
+        )
+    data = as_table(data)
+    if schema is not None:
+        return as_records(data, schema=schema, **units)
+    space = read_bounds(bounds, classes)
+    owned = complete is not False and not is_stored(data)
+    if owned and complete is None:
+        _check_owned(data, space, units.get("unit"))
+    # Every row is complete, so there is nothing to fill; but thus it is declared that none is dropped.
+    if isinstance(space, Schema):
+        return as_records(data, schema=filled(space) if owned else space, **units)
+    return as_records(data, space=space, missing="fill" if owned else "drop", **units)
+
+
+def _check_owned(data: Any, declared: Box | Ball | Schema, unit: Any) -> None:
+    """Raise where numbers that their owner hands over are none.
+
+    Columns whose gaps are filled are not looked at, nor is the one that says whose row it is.
+    """
+    columns = dict(declared.columns) if isinstance(declared, Schema) else None
+    checked = [name for name, one in (columns or {}).items() if isinstance(one, Number) and one.fill is None]
+    if is_array_api_obj(data) and data.ndim == 2:
+        places = [j for j in range(data.shape[1]) if not (isinstance(unit, Integral) and j == unit)]
+        names = [f"x{j}" for j in places] if columns is None else list(columns)
+        for j, name in zip(places, names, strict=False):  # as_records sees to it that there are as many of both
+            if columns is None or name in checked:
+                check_finite(data[:, j : j + 1], [name])
+        return
+    frame = as_frame(data) if columns is None else None
+    if frame is not None:
+        checked = [name for name in map(str, frame.columns) if not (isinstance(unit, str) and name == unit)]
+    check_finite(data, checked if columns is not None or frame is not None else None)
 
 
 def _source(data: Any, declared: Declared) -> Source:
@@ -115,7 +199,7 @@ def _source(data: Any, declared: Declared) -> Source:
     if isinstance(data, str | os.PathLike):
         files = parquet_files(Path(data))
         return ParquetSource(files, declared.table(parquet_names(files)))
-    if _is_dask(data):
+    if is_dask(data):
         return _dask_source(data, declared)
     if is_array_api_obj(data):
         data = check_array(data)
@@ -139,11 +223,6 @@ def _source(data: Any, declared: Declared) -> Source:
     reading = declared.table(names)
     check_types(frame, reading)
     return TableSource(frame, reading)
-
-
-def _is_dask(data: Any) -> bool:
-    dask = sys.modules.get("dask")  # whoever has a Dask collection has imported it
-    return dask is not None and bool(dask.is_dask_collection(data))
 
 
 def _dask_source(data: Any, declared: Declared) -> Source:
@@ -178,7 +257,7 @@ def _kind(data: Any) -> str:
 
 def _ids(unit: Any, rows: int) -> UnitCells:
     """Return units that came beside the rows. Nothing is converted: in a list 7 and "07" must stay what they are."""
-    if _is_dask(unit):
+    if is_dask(unit):
         raise ValueError("unit: expected units in memory beside an array in memory; write unit.compute()")
     if isinstance(unit, np.ma.MaskedArray):  # what a mask covers is missing
         check_ids(unit.dtype.kind)

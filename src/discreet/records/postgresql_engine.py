@@ -99,6 +99,7 @@ class PostgreSQLEngine(SqlEngine):
             raise ValueError(f"table={table!r}: expected a table that this account may read, and there is none")
         self.types = {row["name"]: TYPES.get(row["kind"], row["kind"]) for row in described}
         unique_names(self.types)
+        self.table_name = (described[0]["place"], described[0]["found"])  # by the server's own search path
         self.view = described[0]["stored"] not in ("r", "p")  # not a table, nor one in partitions
 
     def __copy__(self) -> Self:
@@ -176,8 +177,8 @@ def _found(connection: Any, table: str) -> tuple[str, list[dict[str, Any]]]:
 def _described(connection: Any, name: str) -> list[dict[str, Any]]:
     query = (
         "SELECT a.attname::text AS name, CASE WHEN t.typtype = 'e' THEN 'enum' ELSE t.typname::text END AS kind, "
-        "c.relkind::text AS stored "
-        "FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid "
+        "c.relkind::text AS stored, n.nspname::text AS place, c.relname::text AS found "
+        "FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace "
         f"JOIN pg_type t ON t.oid = a.atttypid WHERE a.attrelid = to_regclass({text_literal(name)}) "
         "AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
     )

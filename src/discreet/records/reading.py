@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from discreet.records.ball import Ball
 from discreet.records.block import Block
 from discreet.records.box import Box
-from discreet.records.columns import Category
+from discreet.records.columns import Category, value_box
 from discreet.records.conditions import Condition
 from discreet.records.row_choice import DeclaredRows
 from discreet.records.schema import Schema, Unit
@@ -103,14 +103,14 @@ class Reading:
     block_rows: int
     condition: Condition | None = None
 
+    by_database: ClassVar[bool] = True  # whether SQL can say what ``block`` does (``sql_sum``)
+
     @classmethod
     def of_schema(cls, schema: Schema, unit: Unit | None, block_rows: int) -> Reading:
         """Return the reading of a schema's columns."""
         numbers, categories = schema.numbers, schema.categories
         fills = tuple(column.filled_with for column in numbers.values())
-        scales = tuple(column.scale for column in numbers.values())
-        ends = [column.ends for column in numbers.values()]
-        bounds = Box([low for low, _ in ends], [high for _, high in ends]) if ends else None
+        scales, bounds = tuple(column.scale for column in numbers.values()), schema.bounds
         labels, kinds = tuple(categories), tuple(categories.values())
         return cls(tuple(numbers), bounds, fills, scales, labels, kinds, unit, block_rows)
 
@@ -127,12 +127,7 @@ class Reading:
     @cached_property
     def space(self) -> Box | Ball | None:
         """Where the values lie that queries see."""
-        if "log" not in self.scales or not isinstance(self.bounds, Box):
-            return self.bounds
-        low, high = np.array(self.bounds.low), np.array(self.bounds.high)
-        logs = np.array(self.scales) == "log"
-        ends = (np.where(logs, np.log(np.where(logs, end, 1.0)), end) for end in (low, high))
-        return Box(*ends)
+        return value_box(self.bounds, self.scales) if isinstance(self.bounds, Box) else self.bounds
 
     @property
     def max_rows(self) -> int:
@@ -215,6 +210,10 @@ class Reading:
         """The place of the numeric column in whose order a unit's rows come first."""
         return None if self.unit is None or self.unit.order is None else self.numbers.index(self.unit.order)
 
+    def no_rows(self) -> DeclaredRows:
+        """Return no row as it is declared."""
+        return DeclaredRows(np.empty((0, len(self.numbers))), np.empty((0, len(self.labels)), dtype=np.int64))
+
     def take(self, slab: Slab, places: NDArray[np.int64]) -> DeclaredRows:
         """Return some rows of a slab as they are declared."""
         xp = array_namespace(slab.numbers)
@@ -244,7 +243,7 @@ class Reading:
         """Return the rows that contribute, filled and clipped: those for which the condition holds."""
         numbers, codes, keep = raw
         xp = array_namespace(numbers)
-        x = xp.astype(numbers, xp.float64, copy=False)
+        x = xp.astype(numbers, xp.float64, copy=False) + 0.0  # 0.0 for −0.0: rows of one encoding are one row
         if self.categories:
             codes = np.where(codes < 0, [category.fill_code for category in self.categories], codes)
         if "date" in self.scales:

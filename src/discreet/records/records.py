@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -80,7 +81,7 @@ class Records:
     @cached_property
     def units(self) -> int | None:
         """How many units there are, None where each row stands for itself. Public or secret, as ``rows`` is."""
-        return self._source.units()
+        return None if self.unit is None else sum(self._source.unit_sizes())
 
     @property
     def scales(self) -> tuple[str, ...]:
@@ -192,6 +193,26 @@ class Records:
             return self._read(self._reading.only(()))
         return self._read(self._reading.only((self.columns + self.category_columns)[:1]).filled())
 
+    def states(self) -> Records:
+        """Return the same rows with a category for each column: what its declaration makes of the cell.
+
+        The numeric columns first, then those of categories, each with ``declaration_check.STATES``. All rows within the
+        limit of their unit are there, with all of their states; there is no condition.
+        """
+        from discreet.records.declaration_check import StateReading
+
+        return _StatesOf(self._source, StateReading.of(replace(self._source.declared, condition=None)))
+
+    def persons(self) -> Records:
+        """Return one row for each unit, with a category "rows": how many rows it has (``declaration_check``)."""
+        from discreet.records.declaration_check import PersonSource
+
+        if self.unit is None:
+            raise ValueError(
+                "unit=None: expected records with a unit; where each row stands for itself there is one each"
+            )
+        return Records(PersonSource(self._source))
+
     def blocks(self) -> Iterator[Block]:
         """Yield the rows that contribute: filled, within the limit of their unit, clipped into the space.
 
@@ -253,3 +274,52 @@ class Records:
         if self.condition is not None:
             parts.append(f"where={str(self.condition)!r}")
         return f"Records({', '.join(parts)})"
+
+
+class _StatesOf(Records):
+    """Records whose columns are all of categories, the states of cells."""
+
+    def __init__(self, source: Source, reading: Reading) -> None:
+        source = copy(source)
+        source.reading = reading
+        super().__init__(source)
+
+    @property
+    def dimension(self) -> int:
+        return 0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def scales(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def category_columns(self) -> tuple[str, ...]:
+        return self._reading.numbers + self._reading.labels
+
+    @property
+    def categories(self) -> tuple[tuple[str | int | bool, ...], ...]:
+        from discreet.records.declaration_check import STATES
+
+        return (STATES,) * len(self.category_columns)
+
+    @property
+    def space(self) -> None:
+        return None
+
+    @property
+    def complete(self) -> bool:
+        return self.unit is None
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        return ()
+
+    def only(self, names: Collection[str]) -> Records:
+        raise ValueError("columns: expected all of them, where a declaration is checked")
+
+    def where(self, condition: str | Condition) -> Records:
+        raise ValueError("where: expected none, where a declaration is checked: it is about all rows that count")

@@ -1,9 +1,10 @@
 """Which rows of a person count: at most m, chosen by what that person's own rows hold.
 
 A person's rows are a multiset of declared rows: each is the tuple of its declared columns, as numbers, before anything
-is filled, clipped or left out. Its *encoding* is these numbers as float64, big-endian, in the order of the declaration:
-a number itself (0.0 for −0.0), a date as days and parts of days, a category as its place among the declared ones, and
-NaN, with the bits 7ff8000000000000, for what is missing or cannot be read. Equal rows are told apart by k = 0, 1, 2, …
+is filled, clipped or left out. Its *encoding* is these numbers as float64, big-endian, first the numeric columns and
+then those of categories, each in the order of the declaration: a number itself (0.0 for −0.0), a date as days and parts
+of days, a category as its place among the declared ones, and NaN, with the bits 7ff8000000000000, for what is missing
+or cannot be read. Equal rows are told apart by k = 0, 1, 2, …
 The rows of a person of more than m are put into the order of
 
     (the declared order column, missing last;  h;  the encoding;  k),     h = the first 8 bytes of
@@ -26,7 +27,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,10 +137,10 @@ def choose_rows(
         more = np.flatnonzero(copy)
         hashes[more] = _hashes(persons, unit[more], encoded[more], copy[more])
     if again.any() or order is not None:
-        keys = [unit, hashes]
+        keys: list[NDArray[Any]] = [unit, hashes]
         if order is not None:
             first = rows.numbers[:, order]
-            keys.insert(1, np.where(np.isfinite(first), first, np.inf))  # type: ignore[arg-type]
+            keys.insert(1, np.where(np.isfinite(first), first, np.inf))
         found = _sorted(tuple(keys), encoded, copy)
     starts = np.ones(len(unit), dtype=np.bool_)
     starts[1:] = unit[found[1:]] != unit[found[:-1]]
@@ -166,9 +167,7 @@ def _hashes(
     return np.frombuffer(b"".join(found), dtype=">u8").astype(np.uint64)
 
 
-def _sorted(
-    keys: tuple[NDArray[np.generic], ...], encoded: NDArray[np.uint8], copy: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _sorted(keys: tuple[NDArray[Any], ...], encoded: NDArray[np.uint8], copy: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the order by some keys, the first one first, ties by the encoding and the number of the copy."""
     found = np.lexsort(keys[::-1])
     tied = np.ones(max(len(found) - 1, 0), dtype=np.bool_)
@@ -176,7 +175,7 @@ def _sorted(
         tied &= key[found[1:]] == key[found[:-1]]
     tied &= (encoded[found[1:]] != encoded[found[:-1]]).any(axis=1) | (copy[found[1:]] != copy[found[:-1]])
     if tied.any():  # two hashes of one person that are equal: hardly ever
-        again = [copy, *(encoded[:, j] for j in range(encoded.shape[1] - 1, -1, -1)), *keys[::-1]]
+        again: list[Any] = [copy, *(encoded[:, j] for j in range(encoded.shape[1] - 1, -1, -1)), *keys[::-1]]
         found = np.lexsort(again)
     return found
 

@@ -9,7 +9,8 @@ from typing import Any, Self
 
 from discreet.arguments import choice, integer, iterable, shown
 from discreet.records import toml
-from discreet.records.columns import Category, Column, Date, Number, Numeric
+from discreet.records.box import Box
+from discreet.records.columns import Category, Column, Date, Number, Numeric, value_box
 from discreet.records.units import UNIT_TYPES
 
 __all__ = ["Schema", "Unit"]
@@ -177,6 +178,18 @@ class Schema:
     def categories(self) -> dict[str, Category]:
         """The columns of categories, in order."""
         return {name: column for name, column in self.columns if isinstance(column, Category)}
+
+    @property
+    def bounds(self) -> Box | None:
+        """The box in which the cells of the numeric columns lie; None where there are none."""
+        ends = [column.ends for column in self.numbers.values()]
+        return Box([low for low, _ in ends], [high for _, high in ends]) if ends else None
+
+    @property
+    def space(self) -> Box | None:
+        """The box of the values that queries see: logarithms where a column says so, days for dates."""
+        scales = [column.scale for column in self.numbers.values()]
+        return None if self.bounds is None else value_box(self.bounds, scales)
 
     def __getitem__(self, name: str) -> Column:
         for found, column in self.columns:

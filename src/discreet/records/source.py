@@ -1,7 +1,7 @@
 """What a source of rows is, and the loop that all sources on one machine share.
 
-A source gives its rows again each time it is asked: blocks, or the sum of a kernel over them. What a kernel does goes on
-behind ``numpy.errstate``, so that an overflow in some row makes no warning.
+A source gives its rows again each time it is asked: blocks, or the sum of a kernel over them. What a kernel does goes
+on behind ``numpy.errstate``, so that an overflow in some row makes no warning.
 """
 
 from __future__ import annotations
@@ -21,11 +21,22 @@ from discreet.records.row_choice import DeclaredRows, rows_that_count
 from discreet.records.summation import CompensatedSum
 from discreet.records.units import UnitCells, Units
 
-__all__ = ["Contributions", "Kernel", "LocalSource", "Pair", "Source", "summed"]
+__all__ = ["Contributions", "Kernel", "LocalSource", "Pair", "Sizes", "Source", "sizes", "summed"]
 
 Array = NDArray[np.float64]
 Kernel: TypeAlias = Callable[[Block], Any]
 Pair: TypeAlias = tuple[Array, Array]
+Sizes: TypeAlias = tuple[int, int, int]
+
+
+def sizes(rows: NDArray[np.int64], max_rows: int) -> Sizes:
+    """Return how many units have one row, from two to ``max_rows`` rows, and more, from the number of rows of each.
+
+    >>> sizes(np.array([1, 0, 3, 2, 9]), 3)
+    (1, 2, 1)
+    """
+    one, over = int((rows == 1).sum()), int((rows > max_rows).sum())
+    return (one, int((rows > 0).sum()) - one - over, over)
 
 
 class Contributions(NamedTuple):
@@ -47,14 +58,15 @@ class Source(Protocol):
     """Rows that can be read again and again."""
 
     kind: str
+    declared: Reading
     reading: Reading
     per_unit: bool
 
     def rows(self) -> int:
         """Return how many rows there are, whether they contribute or not."""
 
-    def units(self) -> int | None:
-        """Return how many units there are, None where the row is the unit."""
+    def unit_sizes(self) -> tuple[int, int, int]:
+        """Return how many units have one row, from two to ``max_rows`` rows, and more."""
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows that contribute, in blocks of at most ``reading.block_rows`` raw rows."""
@@ -86,7 +98,7 @@ class LocalSource(ABC):
         self.declared = declared
         self.reading = declared
         self.left_out = left_out
-        self._decided: list[tuple[NDArray[np.bool_], int]] = []  # one list for all views of the source
+        self._decided: list[tuple[NDArray[np.bool_], Sizes]] = []  # one list for all views of the source
 
     @abstractmethod
     def rows(self) -> int:
@@ -101,13 +113,13 @@ class LocalSource(ABC):
         """Yield the unit's column, in pieces of any length."""
 
     @property
-    def _kept(self) -> tuple[NDArray[np.bool_], int]:
-        """Which rows are within the limit of their unit, one byte a row, and how many units there are."""
+    def _kept(self) -> tuple[NDArray[np.bool_], Sizes]:
+        """Which rows are within the limit of their unit, one byte a row, and how many rows units have."""
         if not self._decided:
             self._decided.append(self._decide())
         return self._decided[0]
 
-    def _decide(self) -> tuple[NDArray[np.bool_], int]:
+    def _decide(self) -> tuple[NDArray[np.bool_], Sizes]:
         assert self.declared.unit is not None
         units = Units(self.declared.unit.unit_type)
         codes = units.add(self.unit_cells())
@@ -117,11 +129,11 @@ class LocalSource(ABC):
         kept = rows_that_count(
             codes, len(units), self.declared.max_rows, self.declared_rows, units.names, self.declared.order
         )
-        return kept, len(units)
+        return kept, sizes(np.bincount(codes[codes >= 0]), self.declared.max_rows)
 
     def declared_rows(self, places: NDArray[np.int64]) -> DeclaredRows:
         """Return all declared columns of some rows, at ascending places."""
-        first, found = 0, []
+        first, found = 0, [self.declared.no_rows()]
         for slab in self.slabs(self.declared):
             size = slab.numbers.shape[0]
             start, stop = np.searchsorted(places, [first, first + size])
@@ -130,9 +142,9 @@ class LocalSource(ABC):
             first += size
         return DeclaredRows.joined(found)
 
-    def units(self) -> int | None:
-        """Return how many units there are."""
-        return None if self.reading.unit is None else self._kept[1]
+    def unit_sizes(self) -> Sizes:
+        """Return how many units have one row, from two to ``max_rows`` rows, and more."""
+        return self._kept[1]
 
     def _raw(self) -> Iterator[RawBlock]:
         first = 0

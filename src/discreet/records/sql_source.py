@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from discreet.records.optional import need
 from discreet.records.reading import RawBlock, Reading
 from discreet.records.row_choice import DeclaredRows, choose_rows
-from discreet.records.source import Contributions, Kernel, summed
+from discreet.records.source import Contributions, Kernel, Sizes, sizes, summed
 from discreet.records.sql_engine import Engine, Snapshot, SqlEngine
 from discreet.records.sql_sum import summing
 from discreet.records.table_cells import unit_cells
@@ -50,6 +50,7 @@ class SqlSource(FrameSource):
     def __init__(self, engine: Engine, declared: Reading) -> None:
         super().__init__(declared)
         self._engine = engine
+        self._others: list[DeclaredRows] = []  # one list for all views
         self.kind = engine.kind
         self.per_unit = isinstance(engine, SqlEngine) and engine.view  # opened on the owner's word
         try:
@@ -76,18 +77,15 @@ class SqlSource(FrameSource):
         assert isinstance(engine, SqlEngine)
         return lambda columns: _as_frames(state.batches(engine.select(columns, numbers), size))
 
-    def units(self) -> int | None:
-        """Return how many units there are."""
-        if self._engine.ordered:
-            return super().units()
-        return None if self.reading.unit is None else self._units
+    def unit_sizes(self) -> Sizes:
+        """Return how many units have one row, from two to ``max_rows`` rows, and more."""
+        return super().unit_sizes() if self._engine.ordered else self._sizes
 
     @cached_property
-    def _units(self) -> int:
+    def _sizes(self) -> Sizes:
         assert self.declared.unit is not None
-        units = Units(self.declared.unit.unit_type)
-        units.add(self.unit_cells())
-        return len(units)
+        codes = Units(self.declared.unit.unit_type).add(self.unit_cells())
+        return sizes(np.bincount(codes[codes >= 0]), self.declared.max_rows)
 
     def _raw(self) -> Iterator[RawBlock]:
         if self.reading.unit is None or self._engine.ordered:
@@ -116,15 +114,16 @@ class SqlSource(FrameSource):
                 places = np.flatnonzero(many)
                 more.append((codes[places], TableSource(frame, self.declared).declared_rows(places)))
         if more:
-            yield from self._chosen(units, np.concatenate([whose for whose, _ in more]), [rows for _, rows in more])
+            chosen = self._chosen(units, np.concatenate([whose for whose, _ in more]), [rows for _, rows in more])
+            yield from self.reading.cut_declared(chosen, self.declared)
 
-    def _chosen(self, units: Units, codes: NDArray[np.int64], rows: list[DeclaredRows]) -> Iterator[RawBlock]:
-        """Yield the rows that count, of units that have too many."""
+    def _chosen(self, units: Units, codes: NDArray[np.int64], rows: list[DeclaredRows]) -> DeclaredRows:
+        """Return the rows that count, of units that have too many."""
         found, (whose, own) = DeclaredRows.joined(rows), np.unique(codes, return_inverse=True)
         kept = choose_rows(
             own.reshape(-1), units.names(whose), found, self.declared.max_rows, self.declared.order
         )  # fmt: skip
-        yield from self.reading.cut_declared(found.take(np.flatnonzero(kept)), self.declared)
+        return found.take(np.flatnonzero(kept))
 
     def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> Array:
         """Return the sum of ``kernel`` over all blocks: by the database where it can, else of the rows it sends.
@@ -146,23 +145,33 @@ class SqlSource(FrameSource):
         try:
             with self._engine.snapshot() as state:
                 sums = state.texts(found.text)
-                blocks = [] if found.others is None else list(self._of_others(state, found.others))
+                chosen = self.declared.no_rows() if found.others is None else self._of_others(state, found.others)
         except OSError:  # text that is no UTF-8, say: an error would tell of the row, and reading does without
             raise NotTraceable("the database") from None
         most = np.array([math.ldexp(1.0, -found.exponent) * int(one) for one in sums])
+        blocks = self.reading.cut_declared(chosen, self.declared)
         return most + summed(self.reading, lambda block: each.rows(block).sum(axis=0), size, blocks)[0]
 
-    def _of_others(self, state: Snapshot, where: str) -> Iterator[RawBlock]:
-        assert isinstance(self._engine, SqlEngine) and self.declared.unit is not None
+    def _of_others(self, state: Snapshot, where: str) -> DeclaredRows:
+        """Return the rows that count, of units that have too many; of a file once for all questions."""
+        if self._engine.ordered and self._others:
+            return self._others[0]
+        found = self._read_others(state, where)
+        if self._engine.ordered:
+            self._others.append(found)
+        return found
+
+    def _read_others(self, state: Snapshot, where: str) -> DeclaredRows:
+        assert isinstance(self._engine, SqlEngine)
+        assert self.declared.unit is not None
         column = self.declared.unit.column
         query = f"{self._engine.select(tuple(dict.fromkeys(self.declared.columns)), self.declared.numbers)} {where}"
         frames = list(_as_frames(state.batches(query, self.declared.slab_rows)))
-        if frames:
-            units = Units(self.declared.unit.unit_type)
-            codes = units.add([unit_cells(frame[column]) for frame in frames])
-            tables = [TableSource(frame, self.declared) for frame in frames]
-            rows = [table.declared_rows(np.arange(table.rows())) for table in tables]
-            yield from self._chosen(units, codes, rows)
+        units = Units(self.declared.unit.unit_type)
+        codes = units.add([unit_cells(frame[column]) for frame in frames])
+        tables = [TableSource(frame, self.declared) for frame in frames]
+        rows = [table.declared_rows(np.arange(table.rows())) for table in tables]
+        return self._chosen(units, codes, [self.declared.no_rows(), *rows])
 
 
 def _as_frames(batches: Iterator[Any]) -> Iterator[nw.DataFrame[Any]]:

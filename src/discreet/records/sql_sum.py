@@ -1,7 +1,7 @@
 """The SQL that sums a kernel over the rows of a table, as declared; see ``sql_text`` for what it promises.
 
-It is written only where the database reads a cell as ``cells`` does: numbers from columns of numbers and booleans, dates
-from dates and timestamps, a category from a column of its own type, a unit from a column of its declared type.
+It is written only where the database reads a cell as ``cells`` does: numbers from columns of numbers and booleans,
+dates from dates and timestamps, a category from a column of its own type, a unit from a column of its declared type.
 Otherwise rows are read. Where there are units, the sum is over the rows of those that have at most ``max_rows``; the
 rows of others, ``Summing.others``, are chosen among elsewhere.
 """
@@ -59,7 +59,7 @@ class Summing(NamedTuple):
 
 def summing(engine: SqlEngine, reading: Reading, each: Contributions, size: int) -> Summing:
     """Return the SQL for the sum of contributions over the rows; raise ``NotTraceable`` where it cannot be written."""
-    if size > MOST_NUMBERS or reading.block_rows < LEAST_BLOCK:
+    if size > MOST_NUMBERS or reading.block_rows < LEAST_BLOCK or not reading.by_database:
         raise NotTraceable("the size")
     numbers = [f"x{j}" for j in range(len(reading.numbers))]
     labels = [f"k{j}" for j in range(len(reading.labels))]

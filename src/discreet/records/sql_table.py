@@ -37,8 +37,8 @@ class Table:
     per_unit : bool
         For a view: the owner's word that each of its rows is made from the rows of one person, and from public tables,
         alone. A view with window functions, aggregates or joins can put other people into a person's cells, and then no
-        rule about rows helps: one person more would change the rows of others. Nothing can check this, and every release
-        says that it was declared. Tables and files need no such word.
+        rule about rows helps: one person more would change the rows of others. Nothing can check this, and every
+        release says that it was declared. Tables and files need no such word.
 
     Examples
     --------

@@ -27,15 +27,17 @@ NUMBERS, DATES, LABELS = "numbers", "dates", "text, whole numbers or booleans"
 NAMES = "names of units, as text or whole numbers"
 
 # What holds numbers and categories, by the names of pyarrow.types and of Polars; then what holds dates, and what names
-# a unit. Nested types hold none. A list of what is known, so that a type yet to come is refused, not dropped row by row.
+# a unit. Nested types hold none. A list of what is known, so that a type yet to come is refused and not dropped.
 TEXT = ("null", "string", "large_string", "string_view")
 TIMES = ("date", "time", "timestamp", "duration")
 BYTES = ("binary", "large_binary", "binary_view", "fixed_size_binary")
-ARROW = {wanted: ("boolean", "integer", "floating", "decimal", *TEXT) for wanted in (NUMBERS, LABELS)}
+ARROW: dict[str, tuple[str, ...]] = dict.fromkeys(
+    (NUMBERS, LABELS), ("boolean", "integer", "floating", "decimal", *TEXT)
+)
 ARROW |= {DATES: ("date", "timestamp", *TEXT), NAMES: ("integer", *TEXT)}
-POLARS = {wanted: ("Null", "Boolean", "String", "Categorical", "Enum", "Object") for wanted in (NUMBERS, LABELS)}
+POLARS: dict[str, tuple[str, ...]] = {NAMES: ("Null", "String", "Categorical", "Enum", "Object")}
+POLARS |= dict.fromkeys((NUMBERS, LABELS), ("Boolean", *POLARS[NAMES]))
 POLARS |= {DATES: ("Null", "String", "Date", "Datetime", "Object")}
-POLARS |= {NAMES: ("Null", "String", "Categorical", "Enum", "Object")}
 
 
 def readable(series: nw.Series[Any], wanted: str) -> bool:

@@ -88,8 +88,8 @@ def write(unit: Mapping[str, Any], columns: Iterable[tuple[str, Column]]) -> str
     for name, column in columns:
         lines.append(f"[columns.{_key(name)}]")
         values = {key: getattr(column, key) for key in KEYS[type(column)]}
-        left_out = {key for key, value in values.items() if value is None or (key == "log" and not value)}
-        lines += [f"{key} = {_value(value)}" for key, value in values.items() if key not in left_out]
+        said = {key: value for key, value in values.items() if value is not None and (key, value) != ("log", False)}
+        lines += [f"{key} = {_value(value)}" for key, value in said.items()]
         lines.append("")
     return "\n".join(lines)
 

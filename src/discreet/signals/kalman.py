@@ -193,7 +193,7 @@ def kalman(
     bits : Bits
         Seeded bits, for a test.
     **declared
-        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+        ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
     Returns
     -------

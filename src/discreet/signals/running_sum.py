@@ -71,7 +71,7 @@ def running_sum(
     bits : Bits, optional
         Seeded bits, for a test; the answer is then not private and says so.
     **declared
-        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+        ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
     Returns
     -------

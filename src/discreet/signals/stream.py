@@ -41,6 +41,7 @@ from discreet.guarantees import GaussianLoss, Guarantee, Neighbors, calibrate
 from discreet.ledger import Ledger
 from discreet.noise import Bits
 from discreet.records import Box
+from discreet.records.bounds import read_pair
 from discreet.signals.blt import Run, Totals, fitted
 from discreet.signals.factorization import MOST_BLOCKS, WITHIN
 from discreet.signals.operators import MOST_STEPS, UP
@@ -287,13 +288,10 @@ def _number(row: Any) -> float:
 
 
 def _limits(bounds: Any) -> tuple[float, float]:
-    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        raise ValueError(f"bounds={shown(bounds)}: expected (low, high), or None to count rows; write bounds=(0, 10)")
-    box = Box(*bounds).for_columns(1)
-    low, high = float(np.asarray(box.low)[0]), float(np.asarray(box.high)[0])
-    if max(abs(low), abs(high)) > 1e100:
+    column = read_pair("bounds", bounds, "or None to count rows; write bounds=(0, 10)")
+    if max(abs(column.low), abs(column.high)) > 1e100:
         raise ValueError(f"bounds={shown(bounds)}: expected numbers of at most 1e100 in size")
-    return low, high
+    return column.low, column.high
 
 
 def _block(count: int) -> Run:

@@ -9,6 +9,7 @@ It may import ``arguments``, ``guarantees``, ``noise``, ``records``, ``door``, `
 """
 
 from discreet.statistics.counts import Counts, count, histogram
+from discreet.statistics.declarations import SchemaCheck, check_schema, count_persons
 from discreet.statistics.densities import Density, density
 from discreet.statistics.m_estimators import MEstimate, huber_location, m_estimate
 from discreet.statistics.means import Mean, mean, trimmed_mean
@@ -27,9 +28,12 @@ __all__ = [
     "MEstimate",
     "Mean",
     "Quantile",
+    "SchemaCheck",
     "Statistic",
     "Totals",
+    "check_schema",
     "count",
+    "count_persons",
     "covariance",
     "density",
     "gross_error_sensitivity",

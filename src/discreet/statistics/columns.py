@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj
+from array_api_compat import array_namespace
 
 from discreet.arguments import integer, shown
 from discreet.door import Curator, Query, open_rows
 from discreet.door.queries import Grid, OfColumns
 from discreet.records import Ball, Box, Records
+from discreet.records.bounds import is_pair
+from discreet.records.libraries import is_array
 
 __all__ = [
     "cells_of",
@@ -32,10 +34,10 @@ def opened(data: Any, declared: Mapping[str, Any], names: Sequence[Any]) -> Cura
     """Return rows behind a door; a pair of bounds beside names of a table's columns is for those columns alone."""
     found = dict(declared)
     bounds = found.get("bounds")
-    table = not (isinstance(data, Curator | Records | list | tuple) or is_array_api_obj(data))
+    table = not (isinstance(data, Curator | Records | list | tuple) or is_array(data))
     named = bool(names) and all(isinstance(name, str) for name in names)
-    if table and named and isinstance(bounds, tuple | list) and len(bounds) == 2 and np.ndim(bounds) == 1:
-        found["bounds"] = {name: tuple(bounds) for name in names}
+    if table and named and is_pair(bounds):
+        found["bounds"] = dict.fromkeys(names, bounds)
     return open_rows(data, **found)
 
 

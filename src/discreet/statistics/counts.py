@@ -87,14 +87,17 @@ def count(
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Counts:
-    """Return how many rows there are that have all declared columns, or how many each group has.
+    """Return how many rows there are, or how many each group has.
+
+    A row counts where it is within the limit of its person and the condition of a view holds. A gap drops it only in a
+    column of that condition, or of the groups.
 
     Parameters
     ----------
     data, epsilon, delta, by, bits
         As in ``mean``.
     **declared
-        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+        ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
     Returns
     -------
@@ -109,7 +112,9 @@ def count(
     True
     """
     curator, promise = _opened(data, epsilon, delta, declared, [])
-    if by is not None:
+    if by is None:
+        curator = curator.counting()
+    else:
         by = curator.category_columns[place_of("by", by, curator.category_columns)]
         curator = curator.only([by])
     groups = None if by is None else curator.category_columns.index(by)
@@ -151,7 +156,7 @@ def histogram(
         declared day once; edges may be dates or ISO texts, and a bin holds the days from its first edge on, without the
         last.
     **declared
-        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+        ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
     Returns
     -------

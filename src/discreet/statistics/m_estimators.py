@@ -177,7 +177,7 @@ def m_estimate(
     >>> x = rng.uniform(0.0, 1.0, 50_000)
     >>> table = np.stack([x, 2.0 * x + 0.1 * rng.standard_normal(50_000)], axis=1)
     >>> def loss(points, theta): return np.abs(points[:, 1] - theta[0] * points[:, 0])
-    >>> line = m_estimate(table, [0, 1], loss=loss, within=[(-5, 5)], epsilon=1.0, bounds=([0, -3], [1, 3]))
+    >>> line = m_estimate(table, [0, 1], loss=loss, within=[(-5, 5)], epsilon=1.0, bounds=[(0, 1), (-3, 3)])
     >>> bool(abs(line.value - 2.0) < 0.5)
     True
     """

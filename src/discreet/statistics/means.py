@@ -185,7 +185,7 @@ def mean(
     bits : Bits, optional
         Seeded bits, for a test. **Not private.**
     **declared
-        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+        ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
     Returns
     -------
@@ -306,7 +306,7 @@ def trimmed_mean(
     trim : float
         The share of rows to leave out at each end, above 0 and below 1/2.
     **declared
-        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+        ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
     Returns
     -------

@@ -121,7 +121,7 @@ def quantiles(
         The level of the limits that ``.interval()`` returns. They take two fifths of ε, shared by all; with None the
         quantiles have all of it.
     **declared
-        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+        ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
     Returns
     -------

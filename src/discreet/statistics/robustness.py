@@ -16,7 +16,6 @@ estimators by. The supremum is searched over candidates: a grid over the bounds,
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -27,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.arguments import axes, choice, integer, positive, probability, shown
 from discreet.door import Curator
 from discreet.records import Records
+from discreet.records.bounds import read_pair
 from discreet.statistics.weighted_estimators import ESTIMATORS, Estimator
 
 __all__ = [
@@ -200,13 +200,8 @@ def _named(estimator: str | Estimator, options: dict[str, Any]) -> Estimator:
 
 
 def _interval(bounds: Any) -> tuple[float, float]:
-    try:
-        low, high = (float(end) for end in bounds)
-    except (TypeError, ValueError):
-        low = high = math.nan
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ValueError(f"bounds={shown(bounds)}: expected (low, high), finite; write for example bounds=(0, 120)")
-    return low, high
+    column = read_pair("bounds", bounds, "of the rows; write for example bounds=(0, 120)")
+    return column.low, column.high
 
 
 def _scale(scale: float | None, epsilon: float | None, n: int) -> float:

@@ -122,7 +122,7 @@ def variance(
         Or directly, with noise on the variance itself and limits that hold exactly: neither groups nor weights, and the
         number of rows must be public (replace-one, bounds for each column, no row that may be dropped).
     **declared
-        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+        ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
     Returns
     -------
@@ -175,7 +175,7 @@ def covariance(
     method : {"one-shot", "adaptive", "direct"}
         As in ``variance``.
     **declared
-        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+        ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
     Returns
     -------

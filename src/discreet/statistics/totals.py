@@ -62,7 +62,7 @@ def sum(  # noqa: A001  # as in NumPy: it is read statistics.sum
     data, columns, epsilon, delta, by, weights, bits
         As in ``mean``; with weights it is Σwx.
     **declared
-        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+        ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
     Returns
     -------

@@ -5,6 +5,7 @@ from discreet.door.queries.bins import Bins
 from discreet.door.queries.count import Count
 from discreet.door.queries.grid import Grid
 from discreet.door.queries.histogram import Histogram
+from discreet.door.queries.margins import Margins
 from discreet.door.queries.moments import Moments, Sum
 from discreet.door.queries.squares import Squares
 from discreet.door.queries.total import Total
@@ -15,6 +16,7 @@ __all__ = [
     "Grid",
     "Grouped",
     "Histogram",
+    "Margins",
     "Moments",
     "OfColumns",
     "Squares",

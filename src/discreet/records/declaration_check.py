@@ -1,0 +1,108 @@
+"""Views of records for checking a declaration: what becomes of each cell, and how many rows persons have.
+
+Both are records like any others: what is asked of them goes through the door, and costs.
+
+- ``StateReading``: the rows that count, with a category for each declared column that says what its declaration makes
+  of the cell: it is as declared, clipped from below or above, a gap, or unreadable (text that is no number, a value
+  that is not among the declared ones). Nothing is dropped: every row within the limit of its unit has all of its
+  states. A row still looks at itself alone.
+- ``PersonSource``: one row a person, with a category for how many rows that person has: one, up to ``max_rows``, or
+  more. A person is one row of it, whatever the number of rows, so one person moves one count: how many *rows* there are
+  beyond the limit has no such bound and cannot be asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, device
+
+from discreet.records.ball import Ball
+from discreet.records.block import Block
+from discreet.records.columns import Category
+from discreet.records.reading import RawBlock, Reading, Slab, to_host
+from discreet.records.source import LocalSource, Source
+from discreet.records.units import UnitCells
+
+__all__ = ["STATES", "PersonSource", "StateReading", "sizes_of"]
+
+STATES = ("as declared", "below", "above", "gap", "unreadable")
+
+
+class StateReading(Reading):
+    """A reading whose blocks have states in the place of values."""
+
+    by_database = False
+
+    @classmethod
+    def of(cls, reading: Reading) -> StateReading:
+        """Return the states of what a reading reads."""
+        return cls(**{one.name: getattr(reading, one.name) for one in fields(reading)})
+
+    @np.errstate(all="ignore")
+    def block(self, raw: RawBlock) -> Block:
+        """Return the states of the rows within the limit of their unit, numeric columns first."""
+        numbers, codes, keep = raw
+        x = to_host(numbers).astype(np.float64)
+        x = np.where(np.array(self.scales) == "date", np.floor(x), x) if self.numbers else x
+        states = np.concatenate([self._of_numbers(x), np.where(codes < 0, 2 - codes, 0)], axis=1)
+        states = states if keep is None else states[keep]
+        xp = array_namespace(numbers)
+        found = xp.asarray(states, dtype=xp.int64, device=device(numbers))
+        return Block(xp.zeros((len(states), 0), dtype=xp.float64, device=device(numbers)), found)
+
+    def _of_numbers(self, x: Any) -> Any:
+        """Return 0 inside of the bounds, 1 below, 2 above or beyond a ball, 3 for a gap, 4 for no finite number."""
+        if self.bounds is None:
+            return np.zeros(x.shape, dtype=np.int64)
+        if isinstance(self.bounds, Ball):
+            beyond = (np.asarray(self.bounds.clip(np.where(np.isfinite(x), x, 0.0))) != x).any(axis=1, keepdims=True)
+            states = np.where(beyond, 2, np.zeros(x.shape, dtype=np.int64))
+        else:
+            states = np.where(x < np.array(self.bounds.low), 1, np.where(x > np.array(self.bounds.high), 2, 0))
+        return np.where(np.isnan(x), 3, np.where(np.isinf(x), 4, states))
+
+
+def sizes_of(max_rows: int) -> tuple[str, ...]:
+    """Return the categories of how many rows a person has.
+
+    >>> sizes_of(4), sizes_of(1)
+    (('1 row', '2 to 4 rows', 'more than 4 rows'), ('1 row', 'more than 1 row'))
+    """
+    if max_rows == 1:
+        return "1 row", "more than 1 row"
+    return "1 row", f"2 to {max_rows} rows" if max_rows > 2 else "2 rows", f"more than {max_rows} rows"
+
+
+class PersonSource(LocalSource):
+    """One row for each unit of a source: how many rows it has.
+
+    Parameters
+    ----------
+    source : Source
+    """
+
+    def __init__(self, source: Source) -> None:
+        size = Category(sizes_of(source.reading.max_rows), missing="fill", fill="1 row")
+        step = source.reading.block_rows
+        super().__init__(Reading((), None, (), (), ("rows",), (size,), None, step))
+        self._of, self.kind, self.per_unit = source, source.kind, source.per_unit
+
+    def rows(self) -> int:
+        """Return how many persons there are."""
+        return int(sum(self._of.unit_sizes()))
+
+    def slabs(self, reading: Reading) -> Iterator[Slab]:
+        """Yield the persons, sorted by how many rows they have."""
+        (size,) = reading.categories
+        one, several, more = self._of.unit_sizes()
+        counts = [one, several, more] if len(size.values) == 3 else [one, more]  # there is nothing from 2 to 1
+        cells = np.repeat(np.array(size.values, dtype=object), counts).tolist()
+        yield Slab(np.empty((len(cells), 0)), [cells])
+
+    def unit_cells(self) -> Iterator[UnitCells]:
+        """Yield nothing: each row stands for itself."""
+        return iter(())

@@ -1,0 +1,152 @@
+"""Checks of a declaration: what it does to the rows that count, and how many rows persons have.
+
+An owner who declares a column wrongly (another code book, another unit, bounds of another year) gets answers about few
+rows, and nothing says so: what was dropped, filled or clipped is as private as everything else. Here it can be asked.
+
+- ``check_schema``: of the rows that count, how many are as declared in each column, how many are clipped from below and
+  from above, have a gap, or hold something that cannot be read. It is one release: a row adds 1 to one of five counts
+  in each of d columns, √d in L2 and d in L1; a replaced row moves √(2d) and 2d (``door.queries.margins``).
+- ``count_persons``: how many persons have one row, how many up to ``max_rows``, how many more. A person adds 1 to one
+  of the counts, whatever the number of rows. How many *rows* are beyond the limit cannot be asked: one person may have
+  any number of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy as np
+
+from discreet.arguments import positive, probability
+from discreet.door import Declarations, open_rows
+from discreet.door.queries import Histogram, Margins
+from discreet.guarantees import Guarantee
+from discreet.noise import Bits
+from discreet.records.declaration_check import STATES
+from discreet.statistics.counts import Counts
+from discreet.statistics.statistic import Statistic, half_width
+
+__all__ = ["SchemaCheck", "check_schema", "count_persons"]
+
+ALARM = 0.05  # of the rows: from here on a column is named first
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SchemaCheck(Statistic):
+    """How many rows each column's declaration leaves as they are, clips, or cannot read.
+
+    Attributes
+    ----------
+    value : array of shape (columns, 5)
+        As released: without bias, so numbers may be negative, and they are not whole.
+    states : tuple of str
+        What the five are: as declared, below (clipped), above (clipped), gap, unreadable. Gaps and what is unreadable
+        drop the row or are filled, as the column says.
+    drops : tuple of bool
+        For each column whether they drop the row.
+    """
+
+    states: tuple[str, ...]
+    drops: tuple[bool, ...]
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """Return limits that hold each number of rows with this probability, by itself. They speak of the noise."""
+        half = half_width(self.release.law, [1.0], level)
+        return np.maximum(self.value - half, 0.0), np.maximum(self.value + half, 0.0)
+
+    @property
+    def shares(self) -> Any:
+        """The same as shares of a column's rows: at least 0, summing to 1."""
+        kept = np.maximum(self.value, 0.0)
+        total = kept.sum(axis=1, keepdims=True)
+        return np.where(total > 0.0, kept / np.where(total > 0.0, total, 1.0), 0.0)
+
+    def _axes(self) -> list[tuple[str, Sequence[Any]]]:
+        return [("column", self.columns), ("state", self.states)]
+
+    def _shown(self) -> str:
+        """Return what stands out: the columns of which more than a twentieth of the rows is not as declared."""
+        found = []
+        for name, drop, column in zip(self.columns, self.drops, self.shares, strict=True):
+            wrong = {state: share for state, share in zip(self.states[1:], column[1:], strict=True) if share > ALARM}
+            if wrong:
+                what = ", ".join(f"{share:.0%} {state}" for state, share in wrong.items())
+                lost = any(state in wrong for state in self.states[3:])
+                found.append(f"{name}: {what}" + (" (these rows are dropped)" if drop and lost else ""))
+        return "; ".join(found) or "all columns are as declared, but for less than one row in twenty of each"
+
+
+def check_schema(
+    data: Any, *, epsilon: float, delta: float = 0.0, bits: Bits | None = None, **declared: Unpack[Declarations]
+) -> SchemaCheck:
+    """Return how many of the rows that count each column's declaration drops, fills or clips.
+
+    Parameters
+    ----------
+    data, epsilon, delta, bits
+        As in ``mean``. Gaussian noise, at a δ above 0, is better from some five columns on.
+    **declared
+        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+
+    Returns
+    -------
+    SchemaCheck
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from discreet import Category, Number, Schema, statistics
+    >>> clinic = pd.DataFrame({"age": np.linspace(20, 80, 1000), "sex": ["F", "M", "F", None] * 250})
+    >>> wrong = Schema({"age": Number(0, 120), "sex": Category(["female", "male"])})
+    >>> statistics.check_schema(clinic, epsilon=1.0, schema=wrong)
+    <sex: 2...% gap, 7...% unreadable (these rows are dropped): at (ε=1, δ=0) replace-one for each row, ...
+    """
+    budget, failure = positive("epsilon", epsilon), probability("delta", delta)
+    curator = open_rows(data, **declared)
+    promise = Guarantee(budget, failure, curator.neighbors)
+    required, names = curator.declared["required"], (*curator.columns, *curator.category_columns)
+    view = curator.states()
+    release = view.measure(Margins((len(STATES),) * len(names)), promise, bits=bits)
+    value = np.stack([release[part] for part in release.parts])
+    drops = tuple(name in required for name in names)
+    facts = {"columns": names, "groups": None, "single": False, "states": STATES, "drops": drops}
+    return SchemaCheck.of(value, view, promise, [release], **facts)
+
+
+def count_persons(
+    data: Any, *, epsilon: float, delta: float = 0.0, bits: Bits | None = None, **declared: Unpack[Declarations]
+) -> Counts:
+    """Return how many persons have one row, how many up to ``max_rows`` rows, and how many more.
+
+    Parameters
+    ----------
+    data, epsilon, delta, bits
+        As in ``mean``; with a unit and ``max_rows``.
+    **declared
+        ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+
+    Returns
+    -------
+    Counts
+        With ``labels`` like ``('1 row', '2 to 4 rows', 'more than 4 rows')``.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from discreet import Number, Schema, statistics
+    >>> visits = pd.DataFrame({"patient": np.repeat(np.arange(1000), [1] * 900 + [9] * 100), "age": 50.0})
+    >>> schema = Schema({"age": Number(0, 120)}, unit="patient", max_rows=4)
+    >>> found = statistics.count_persons(visits, epsilon=1.0, schema=schema)
+    >>> found.labels, abs(found.value[2] - 100) < 30
+    (('1 row', '2 to 4 rows', 'more than 4 rows'), np.True_)
+    """
+    budget, failure = positive("epsilon", epsilon), probability("delta", delta)
+    curator = open_rows(data, **declared)
+    promise = Guarantee(budget, failure, curator.neighbors)
+    view = curator.persons()
+    (labels,) = view.categories
+    release = view.measure(Histogram(len(labels)), promise, bits=bits)
+    facts = {"columns": ("rows",), "groups": None, "single": True, "labels": labels}
+    return Counts.of(release.value.copy(), view, promise, [release], **facts)
