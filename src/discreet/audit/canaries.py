@@ -187,7 +187,8 @@ def _coins(releases: Sequence[Release], everyone: Curator) -> Array:
     for release in releases:
         question, law = release.question, release.law
         if isinstance(question, Query) and isinstance(law, GaussianNoise):
-            each = everyone._records.gather(question.contributions, question.size) / law.scale
+            blocks = [np.asarray(question.contributions(block)) for block in everyone._records.blocks()]
+            each = np.concatenate(blocks) / law.scale  # in the order of the canaries; ``gather`` sorts
             alike += each @ each.T / 4.0
             told += each @ (release.value / law.scale - each.sum(axis=0) / 2.0)
     return np.asarray(np.linalg.solve(alike, told) / 2.0)
