@@ -32,7 +32,7 @@ from discreet.estimators.base import PrivateEstimator
 from discreet.estimators.targeted import TargetedEstimator
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.noise import GaussianNoise
-from discreet.records import Ball, Box, Category, Number, Schema, read_bounds, space_of
+from discreet.records import Ball, Box, Category, Schema, read_bounds, space_of
 
 __all__ = ["OneRun", "one_run"]
 
