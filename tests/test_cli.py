@@ -27,6 +27,7 @@ from discreet.cli.found import found_in  # noqa: E402
 from discreet.cli.kinds import KINDS as KINDS_OF_FIT  # noqa: E402
 from discreet.cli.kinds import MODELS, TABLES  # noqa: E402
 from discreet.estimators.loading import KINDS, load_model  # noqa: E402
+from discreet.records.own_units import ColumnScale  # noqa: E402
 
 LINES = re.compile(r"[\u2500-\u259f]|\x1b")
 DECLARED = "--schema people.toml"
@@ -140,7 +141,8 @@ def test_what_a_fit_found_has_the_names_and_numbers_of_reports(folder):
     assert line["coefficients"] == "hours"
     weights = np.array([[1e-16, 0.01]])
     known = SimpleNamespace(coef_=weights, intercept_=0.0, feature_names_in_=["a", "b"], classes_=np.array([0, 1]))
-    assert found_in(known, {"a": 1.0, "b": 1.0}).rows == [(1, 0.0, 0.0, 0.01)]
+    scales = {name: ColumnScale(name, "linear", 0.0, 1.0) for name in "ab"}
+    assert found_in(known, scales).rows == [(1, 0.0, 0.0, 0.01)]
 
 
 def test_the_help_of_fit_has_the_flags_and_defaults_of_the_models():

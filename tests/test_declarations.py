@@ -1,4 +1,4 @@
-"""A check of a declaration: what it tells is true, one person moves it by what is charged, and no refusal tells of a row."""
+"""A check of a declaration: what it tells is true, and one person moves it by no more than is charged."""
 
 from __future__ import annotations
 

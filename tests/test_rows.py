@@ -71,7 +71,7 @@ def test_a_view_needs_the_owners_word_and_releases_say_so(tmp_path):
     with duckdb.connect(str(path)) as connection:
         for statement in hospital(1000):
             connection.execute(statement)
-    with pytest.raises(ValueError, match="is a view: expected a table, or the owner's word .* per_unit=True"):
+    with pytest.raises(ValueError, match=r"is a view: expected a table, or the owner's word .* per_unit=True"):
         dp.Curator(Table(path, "joined"), schema=VISITS)
     curator = dp.Curator(Table(path, "joined", per_unit=True), schema=VISITS)
     release = curator.measure(dp.Sum(curator.space), dp.GaussianLoss(0.5))
@@ -105,7 +105,7 @@ def test_ids_that_a_gap_has_made_floats_are_refused_to_the_owner():
 
 def test_one_cell_does_not_decide_about_a_column():
     frame = pd.DataFrame({"x": [1.0] * 1000 + [1j]})
-    with pytest.raises(ValueError, match="'x' has the type .*: expected numbers; convert it first"):
+    with pytest.raises(ValueError, match=r"'x' has the type .*: expected numbers; convert it first"):
         dp.Curator(frame, schema=Schema({"x": Number(0, 1)}))
     frame = pd.DataFrame({"x": pd.Series([1.0] * 1000 + [1j], dtype=object)})
     assert exact(dp.Curator(frame, schema=Schema({"x": Number(0, 1)}))) == 1000.0

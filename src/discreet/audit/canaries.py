@@ -32,7 +32,7 @@ from discreet.estimators.base import PrivateEstimator
 from discreet.estimators.targeted import TargetedEstimator
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.noise import GaussianNoise
-from discreet.records import Ball, Box, Number, Schema, read_bounds, space_of
+from discreet.records import Ball, Box, Category, Schema, read_bounds, space_of
 
 __all__ = ["OneRun", "one_run"]
 
@@ -160,7 +160,7 @@ def _canaries(estimator: PrivateEstimator, count: int, rng: np.random.Generator)
     if isinstance(schema, Schema):
         rows = np.empty((count, len(schema.columns)), dtype=object)
         for place, (_, column) in enumerate(schema.columns):
-            ends = (column.low, column.high) if isinstance(column, Number) else column.values
+            ends = column.values if isinstance(column, Category) else (column.low, column.high)
             rows[:, place] = [ends[code] for code in rng.integers(len(ends), size=count)]
         return rows, {"schema": Schema(dict(schema.columns))}
     if estimator.bounds is None:
@@ -187,8 +187,8 @@ def _coins(releases: Sequence[Release], everyone: Curator) -> Array:
     for release in releases:
         question, law = release.question, release.law
         if isinstance(question, Query) and isinstance(law, GaussianNoise):
-            blocks = [question.contributions(block) for block in everyone._records.blocks()]  # in the order of the coins
-            each = np.concatenate([np.empty((0, question.size)), *blocks]) / law.scale
+            blocks = [np.asarray(question.contributions(block)) for block in everyone._records.blocks()]
+            each = np.concatenate(blocks) / law.scale  # in the order of the canaries; ``gather`` sorts
             alike += each @ each.T / 4.0
             told += each @ (release.value / law.scale - each.sum(axis=0) / 2.0)
     return np.asarray(np.linalg.solve(alike, told) / 2.0)

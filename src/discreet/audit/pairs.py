@@ -8,8 +8,11 @@ bounds. No pair is the worst for every mechanism, so an attack scouts all of the
 
 from __future__ import annotations
 
+import datetime
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +20,8 @@ import numpy as np
 from discreet.arguments import choice
 from discreet.door import Curator
 from discreet.guarantees import Neighbors
-from discreet.records import Ball, Number, Schema
+from discreet.records import Ball, Category, Date, Schema
+from discreet.records.columns import Numeric
 
 __all__ = ["Pair", "in_a_ball", "neighbours"]
 
@@ -121,12 +125,29 @@ def _pairs(
     return tuple(found)
 
 
-def _row(schema: Schema, number: Callable[[Number], Any], category: int) -> Row:
-    return [number(column) if isinstance(column, Number) else column.values[category] for _, column in schema.columns]
+def _row(schema: Schema, number: Callable[[Numeric], Any], category: int) -> Row:
+    return [column.values[category] if isinstance(column, Category) else number(column) for _, column in schema.columns]
+
+
+def _at(column: Numeric, share: float) -> Any:
+    """Return the cell of a column that is so far from its lower to its upper bound, on the scale that is measured."""
+    if isinstance(column, Date):
+        return column.low + datetime.timedelta(days=round(share * (column.high - column.low).days))
+    if column.log:
+        between = math.exp((1.0 - share) * math.log(column.low) + share * math.log(column.high))
+        return min(max(between, column.low), column.high)
+    return (1.0 - share) * column.low + share * column.high
+
+
+def _far(column: Numeric, up: bool) -> Any:
+    """Return a cell far outside of the bounds."""
+    if isinstance(column, Date):
+        return datetime.date.max if up else datetime.date.min
+    return FAR if up else -FAR
 
 
 def _middle(schema: Schema) -> Row:
-    return _row(schema, lambda column: column.low / 2.0 + column.high / 2.0, -1)
+    return _row(schema, lambda column: _at(column, 0.5), -1)
 
 
 def _kinds(schema: Schema) -> dict[str, tuple[Row, Row]]:
@@ -134,8 +155,9 @@ def _kinds(schema: Schema) -> dict[str, tuple[Row, Row]]:
     high, low = _row(schema, lambda column: column.high, -1), _row(schema, lambda column: column.low, 0)
     found = {"opposite corners": (low, high)}
     if schema.numbers:
-        places = [place for place, (_, column) in enumerate(schema.columns) if isinstance(column, Number)]
-        found["far outside"] = (_row(schema, lambda _: -FAR, 0), _row(schema, lambda _: FAR, -1))
+        places = [place for place, (_, column) in enumerate(schema.columns) if not isinstance(column, Category)]
+        below, above = (partial(_far, up=up) for up in (False, True))
+        found["far outside"] = (_row(schema, below, 0), _row(schema, above, -1))
         found["from the centre"] = (_middle(schema), high)
         found["a gap"] = ([None if k == places[0] else value for k, value in enumerate(high)], high)
         if len(places) > 1:
@@ -143,7 +165,7 @@ def _kinds(schema: Schema) -> dict[str, tuple[Row, Row]]:
     if schema.categories:
         found["other categories"] = (_row(schema, lambda column: column.high, 0), high)
         found["no category"] = (
-            [None if not isinstance(column, Number) else column.high for _, column in schema.columns], high,
+            [None if isinstance(column, Category) else column.high for _, column in schema.columns], high,
         )  # fmt: skip
     return found
 
@@ -152,8 +174,8 @@ def _spread(schema: Schema) -> list[Row]:
     rng = np.random.default_rng(0)
     return [
         [
-            float(rng.uniform(column.low, column.high)) if isinstance(column, Number) else
-            column.values[int(rng.integers(len(column.values)))] for _, column in schema.columns
+            column.values[int(rng.integers(len(column.values)))] if isinstance(column, Category) else
+            _at(column, float(rng.random())) for _, column in schema.columns
         ]
         for _ in range(SPREAD)
     ]  # fmt: skip

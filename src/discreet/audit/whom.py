@@ -12,9 +12,11 @@ from discreet.estimators.labelled import LabelledEstimator
 from discreet.estimators.linear_regression import LinearRegression
 from discreet.estimators.targeted import TargetedEstimator
 from discreet.guarantees import Neighbors
-from discreet.records import Ball, Box, Category, Schema, Space, space_of
+from discreet.records import Ball, Box, Category, Date, Number, Schema, Space, space_of
 from discreet.records.bounds import box_columns, filled
+from discreet.records.cells import day_text
 from discreet.records.columns import Column
+from discreet.records.own_units import ColumnScale, column_scales
 
 __all__ = ["asked_of"]
 
@@ -112,7 +114,7 @@ def _as_fitted(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | Non
     space: Any = Space.from_dict(declared["space"])
     if isinstance(space, Ball):
         return in_a_ball(space, release.neighbors, declared["max_rows"] if declared["unit"] else None), None
-    columns = _numbers(space, declared["columns"])
+    columns: dict[str, Column] = {name: _column(scale) for name, scale in column_scales(declared).items()}
     columns |= {
         name: Category(values)
         for name, values in zip(declared["category_columns"], declared["categories"], strict=True)
@@ -126,6 +128,14 @@ def _as_fitted(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | Non
         names = getattr(estimator, "feature_names_in_", declared["columns"][:-1])
         (target,) = (name for name in declared["columns"] if name not in names)
     return neighbours(schema, release.neighbors), target
+
+
+def _column(scale: ColumnScale) -> Column:
+    """Return a column as it was declared."""
+    low, high = scale.own_ends
+    if scale.kind == "date":
+        return Date(day_text(low), day_text(high))
+    return Number(low, high, log=scale.kind == "log")
 
 
 def _numbers(space: Box | Ball, names: Sequence[str]) -> dict[str, Column]:

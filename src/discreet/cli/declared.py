@@ -11,7 +11,7 @@ import typer
 
 from discreet.cli.wording import as_toml
 from discreet.guarantees import Guarantee, Neighbors
-from discreet.records import Category, Number, Schema, Table
+from discreet.records import Category, Date, Number, Schema, Table
 from discreet.records.csv_engine import CSV_SUFFIXES, csv_header
 from discreet.records.postgresql_engine import is_postgresql
 
@@ -19,7 +19,9 @@ __all__ = ["declared_schema", "limit_of", "names_of", "opened", "read_schema"]
 
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # what is longer is a name
 DATE = re.compile(r"[\d\s./:T+-]*\d[-/.:]\d[\d\s./:TZ+-]*")
+ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 WRITE_BOUNDS = "write for example --bounds age=17:90"
+WRITE_OTHERS = "for a log scale --bounds income=1:1e6:log, for dates --bounds admitted=2020-01-01:2025-12-31"
 WRITE_CLASSES = "write for example --classes income=below,above"
 WRITE_LIMIT = "write for example 1:1e-6, for ε = 1 and δ = 1e-6"
 
@@ -74,16 +76,21 @@ def read_schema(file: Path) -> Schema:
         raise ValueError(f"{file.name}: {as_toml(str(error))}") from None
 
 
-def _bounded(text: str) -> tuple[str, Number]:
+def _bounded(text: str) -> tuple[str, Number | Date]:
     name, equals, ends = text.rpartition("=")
-    low, colon, high = ends.partition(":")
+    low, colon, rest = ends.partition(":")
+    high, _, scale = rest.partition(":")
     try:
-        if not (name and equals and colon):
+        if not (name and equals and colon) or (scale != "log" and ":" in rest):
             raise ValueError("it lacks = or :")
-        return name, Number(float(low), float(high))
+        if ISO_DAY.fullmatch(low) and ISO_DAY.fullmatch(high) and not scale:
+            return name, Date(low, high)
+        return name, Number(float(low), float(high), log=scale == "log")
     except ValueError:
+        above = " and above 0" if scale == "log" else ""
         raise typer.BadParameter(
-            f"{text!r}: expected NAME=LOW:HIGH with LOW below HIGH; {WRITE_BOUNDS}", param_hint="--bounds"
+            f"{text!r}: expected NAME=LOW:HIGH with LOW below HIGH{above}; {WRITE_BOUNDS}; {WRITE_OTHERS}",
+            param_hint="--bounds",
         ) from None
 
 

@@ -44,6 +44,7 @@ from discreet.guarantees import Guarantee, Neighbors
 from discreet.ledger import Ledger
 from discreet.ledger.entry import SPENDS
 from discreet.records import Schema, dataset_name, open_records
+from discreet.records.own_units import column_scales
 
 __all__ = ["fit"]
 
@@ -136,8 +137,7 @@ def fit(
         fitted(curator)
         _kept(estimator.to_json(), place)
     _remark(curator)
-    widths = {name: column.ends[1] - column.ends[0] for name, column in declared.numbers.items()}
-    return _answer(estimator, curator, out, chosen, found_in(estimator, widths, target))
+    return _answer(estimator, curator, out, chosen, found_in(estimator, column_scales(curator.declared), target))
 
 
 def _used(model: Kind, chosen: list[str], target: str | None, declared: Schema, *, from_file: bool) -> list[str]:

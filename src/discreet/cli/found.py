@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.cli.answer import Grid
+from discreet.records.cells import day_text
+from discreet.records.own_units import ColumnScale
 
 __all__ = ["found_in"]
 
@@ -19,6 +21,7 @@ class Found(NamedTuple):
     """Parameters with a row for each ``label``: numbers ``beside`` the columns, and a ``table`` of the columns.
 
     In the table a number may be of the size of ``unit`` times the width of its column to the power ``power``.
+    ``places`` says whether they are places in the columns.
     """
 
     word: str
@@ -27,37 +30,44 @@ class Found(NamedTuple):
     table: Any
     power: int = 1
     unit: float = 1.0
+    places: bool = False
 
 
-def found_in(estimator: Any, widths: Mapping[str, float], target: str | None = None) -> Grid | None:
+def found_in(estimator: Any, scales: Mapping[str, ColumnScale], target: str | None = None) -> Grid | None:
     """Return the parameters of a fitted model, a row for each component or class; None where they are too many.
 
-    Components are numbered from 1, as in reports and pictures. What is 0 up to rounding is 0.
+    Components are numbered from 1, as in reports and pictures. What is 0 up to rounding is 0. A place in a column of
+    dates is a date; of a log column it is all about the logarithms, and the head says so.
 
     Parameters
     ----------
     estimator : estimator
         Fitted.
-    widths : mapping of str to float
-        Of the declared bounds of each column of numbers.
+    scales : mapping of str to ColumnScale
+        Of each column of numbers, with its declared bounds.
     target : str, optional
         The column that is predicted.
     """
-    found = _parameters(estimator, target, widths)
+    widths = {name: scale.high - scale.low for name, scale in scales.items()}
+    label = scales[target].label if target is not None and target in scales else target
+    found = _parameters(estimator, target, label, widths)
     names = [str(name) for name in getattr(estimator, "feature_names_in_", ())]
     names = [name for name in names if name not in getattr(estimator, "categories_", {})]
     if len(names) != found.table.shape[1] or len(names) > MOST_COLUMNS:
         return None
-    scales = [found.unit * widths[name] ** found.power for name in names]
+    sizes = [found.unit * widths[name] ** found.power for name in names]
     rows = [
         (
             label,
             *(_rounded(column[j], found.unit) for column in found.beside.values()),
-            *map(_rounded, found.table[j], scales),
+            *(
+                day_text(value) if found.places and scales[name].kind == "date" else _rounded(value, size)
+                for name, value, size in zip(names, found.table[j], sizes, strict=True)
+            ),
         )
         for j, label in enumerate(found.labels)
     ]
-    return Grid((found.word, *found.beside, *names), rows)
+    return Grid((found.word, *found.beside, *(scales[name].label for name in names)), rows)
 
 
 def _rounded(value: Any, scale: float) -> float:
@@ -68,24 +78,25 @@ def _numbers(count: int) -> range:
     return range(1, count + 1)
 
 
-def _parameters(estimator: Any, target: str | None, widths: Mapping[str, float]) -> Found:
+def _parameters(estimator: Any, target: str | None, label: str | None, widths: Mapping[str, float]) -> Found:
     kind = type(estimator).__name__
     if kind in ("GaussianMixture", "TableMixture"):
         means = estimator.means_
-        return Found("component", _numbers(len(means)), {"weight": estimator.weights_}, means)
+        return Found("component", _numbers(len(means)), {"weight": estimator.weights_}, means, places=True)
     if kind == "KMeans":
         centres = estimator.cluster_centers_
-        return Found("centre", _numbers(len(centres)), {}, centres)
+        return Found("centre", _numbers(len(centres)), {}, centres, places=True)
     if kind == "PCA":
         axes = estimator.components_
         return Found("axis", _numbers(len(axes)), {"share": estimator.explained_variance_ratio_}, axes, power=0)
     if kind == "FactorAnalysis":
         return Found("factor", _numbers(len(estimator.components_)), {}, estimator.components_)
     if kind == "GaussianClassifier":
-        return Found("class", estimator.classes_.tolist(), {"share": estimator.priors_}, estimator.means_)
+        shares = {"share": estimator.priors_}
+        return Found("class", estimator.classes_.tolist(), shares, estimator.means_, places=True)
     coefficients, intercept = np.atleast_2d(estimator.coef_), {"intercept": np.atleast_1d(estimator.intercept_)}
     if kind == "LinearRegression":
         assert target is not None
-        return Found("coefficients", [target], intercept, coefficients, -1, widths[target])
+        return Found("coefficients", [label], intercept, coefficients, -1, widths[target])
     classes = estimator.classes_.tolist()
     return Found("in favour of", classes[1:] if len(classes) == 2 else classes, intercept, coefficients, -1)

@@ -44,7 +44,11 @@ TableName = Annotated[str | None, typer.Option("--table", help="Which table of a
 SchemaFile = Annotated[Path | None, typer.Option("--schema", help="A TOML file that declares the columns.")]
 Bounds = Annotated[
     list[str] | None,
-    typer.Option("--bounds", metavar="NAME=LOW:HIGH", help="A column of numbers and where they lie. Repeatable."),
+    typer.Option(
+        "--bounds",
+        metavar="NAME=LOW:HIGH",
+        help="A column of numbers or dates and where they lie; income=1:1e6:log for a log scale. Repeatable.",
+    ),
 ]
 Classes = Annotated[
     list[str] | None,

@@ -100,7 +100,12 @@ def query(
     q: Annotated[
         list[str] | None, typer.Option("--q", help="Which quantile, or several: 0.25,0.5. Repeatable.")
     ] = None,
-    bins: Annotated[int | None, typer.Option("--bins", help="Of a histogram of numbers.")] = None,
+    bins: Annotated[
+        str | None,
+        typer.Option(
+            "--bins", help="Of a histogram: how many, edges (0,18,65,120), or of dates day, week, month, year."
+        ),
+    ] = None,
     trim: Annotated[
         float | None, typer.Option("--trim", help="Of a trimmed mean: the share left out at an end.")
     ] = None,
@@ -128,7 +133,15 @@ def query(
     from discreet.database import StatisticalDatabase
 
     probability("level", level)  # before anything is spent
-    flags = {"by": by, "where": where, "weights": weights, "step": step, "q": _levels(q), "bins": bins, "trim": trim}
+    flags = {
+        "by": by,
+        "where": where,
+        "weights": weights,
+        "step": step,
+        "q": _levels(q),
+        "bins": _bins(bins),
+        "trim": trim,
+    }
     arguments = _arguments(statistic, columns or [], level, flags | {"loose": loose or None, "method": method})
     arguments |= {"epsilon": epsilon, "share": share}
     declared, budget = (
@@ -165,6 +178,19 @@ def _levels(texts: list[str] | None) -> list[float] | None:
         raise typer.BadParameter(
             f"{', '.join(texts or [])!r}: expected numbers; write --q 0.25,0.5", param_hint="--q"
         ) from None
+
+
+def _bins(text: str | None) -> Any:
+    """Return a number of bins, edges that commas separate, or what the calendar calls them."""
+    if text is None or ("," not in text and not text.lstrip("+-").isdigit()):
+        return text
+    if "," not in text:
+        return int(text)
+    edges = [one.strip() for one in text.split(",")]
+    try:
+        return [float(one) for one in edges]
+    except ValueError:
+        return edges  # dates; what is none is refused before anything is spent
 
 
 def _arguments(statistic: Statistic, columns: list[str], level: float, flags: dict[str, Any]) -> dict[str, Any]:

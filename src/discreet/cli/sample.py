@@ -71,15 +71,21 @@ def _blocks(fitted: Any, rows: int, clip: bool) -> Iterator[Columns]:
 
 def _columns(fitted: Any, drawn: Any, clip: bool) -> Columns:
     """Return what ``sample`` gave as named columns: the component of a row is left out, its label is not."""
+    from discreet.estimators.own_rows import scales_of, values_of_rows
     from discreet.records import Space
 
     if isinstance(drawn, Mapping):
         return drawn  # of a TableMixture, inside of the bounds already
     x, beside = drawn if isinstance(drawn, tuple) else (drawn, None)
     names = getattr(fitted, "feature_names_in_", [f"x{j}" for j in range(x.shape[1])])
+    scales = scales_of(fitted)
+    values = values_of_rows(x, scales) if clip else x
     if clip:
-        x = np.asarray(Space.from_dict(fitted.releases_[0].declared["space"]).clip(x))
-    columns = {str(name): x[:, j] for j, name in enumerate(names)}
+        values = np.asarray(Space.from_dict(fitted.releases_[0].declared["space"]).clip(values))
+    columns = {
+        str(name): scale.as_rows(values[:, j]) if clip or scale.kind == "date" else x[:, j]
+        for j, (name, scale) in enumerate(zip(names, scales, strict=True))
+    }
     labels = getattr(fitted, "categories_", {})
     return columns | {str(name): np.asarray(beside) for name in labels}
 

@@ -19,12 +19,13 @@ from discreet.cli.declared import opened, read_schema
 from discreet.cli.files import new_file
 from discreet.cli.options import Data, Overwrite, TableName
 from discreet.cli.wording import listed
-from discreet.records import Category, Number, Schema, Table
+from discreet.records import Category, Date, Number, Schema, Table
 from discreet.records.csv_engine import CSV_SUFFIXES
 
 __all__ = ["check", "commands", "init"]
 
 NUMBER = "# low =\n# high ="
+DATE = "# low = 2020-01-01\n# high = 2025-12-31"
 VALUES = '# values = ["", ""]'
 GAPS = '# missing = "fill"\n# fill ='
 FIELDS = {
@@ -32,14 +33,17 @@ FIELDS = {
     "float": NUMBER,
     "decimal": NUMBER,
     "boolean": "values = [false, true]",
+    "date": DATE,
+    "timestamp": DATE,
     "text": VALUES,
-    "unknown": f"# numbers:\n{NUMBER}\n# or categories:\n{VALUES}",
+    "unknown": f"# numbers:\n{NUMBER}\n# or dates:\n{DATE}\n# or categories:\n{VALUES}",
 }
 HEAD = """\
 # The columns of a table, to fill in from a code book or from what they mean, never from the rows: what stands here is
-# public. Numbers need low and high, categories their values. Take away the # of a line to use it, and take out columns
-# that nobody shall ask about: what is not declared is not read. A row with a gap in a column that is asked about is
-# left out, unless missing = "fill" and fill say what stands in a gap.
+# public. Numbers and dates need low and high, categories their values. Positive numbers with a long tail, such as
+# incomes, may have log = true: answers then have relative noise, and a mean is a geometric mean. Take away the # of a
+# line to use it, and take out columns that nobody shall ask about: what is not declared is not read. A row with a gap
+# in a column that is asked about is left out, unless missing = "fill" and fill say what stands in a gap.
 
 # Where one person has several rows: the column that says whose row it is, and how many of them count.
 # unit = ""
@@ -91,8 +95,11 @@ def check(
     for name, column in schema.columns:
         if isinstance(column, Category):
             rows.append((name, "category", ", ".join(map(str, column.values)), _gaps(column.fill)))
+        elif isinstance(column, Date):
+            rows.append((name, "date", f"{column.low} to {column.high}", _gaps(column.fill)))
         else:
-            rows.append((name, "number", f"{column.low:g} to {column.high:g}", _gaps(column.fill)))
+            ends = f"{column.low:g} to {column.high:g}" + (", on a log scale" if column.log else "")
+            rows.append((name, "number", ends, _gaps(column.fill)))
     whose = "each row" if schema.unit is None else f"each {schema.unit}, of whom {schema.max_rows} rows count"
     columns = [{"name": name, "kind": kind, "declared": declared} for name, kind, declared, _ in rows]
     return Answer(

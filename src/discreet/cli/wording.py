@@ -27,6 +27,11 @@ WRITE_CONDITION = (
 )
 UNFILLED = "or values = […]"
 EXAMPLES = {
+    r"(for example )?Date\(('[^']*', ){2}missing='fill', fill='([^']*)'\)": r'missing = "fill" and fill = \3',
+    r"(for example )?Date\('([^']*)', '([^']*)'\)": r"low = \2 and high = \3",
+    r"(for example )?'(2020-01-01)' or datetime\.date\(2020, 1, 1\)": r"\2",
+    r"(for example )?Number\(1, 1e6, log=True\)": "low = 1, high = 1e6 and log = true",
+    r"\blog=True": "log = true",
     r"(for example )?Number\(0, 120, missing='fill', fill=40\)": 'missing = "fill" and fill = 40',
     r"(for example )?Number\(0, 120\)": "low = 0 and high = 120",
     r"(for example )?Category\((\[[^]]*\]), missing='fill', fill=([^)]*)\)": r'missing = "fill" and fill = \3',

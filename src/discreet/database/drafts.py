@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
@@ -14,6 +14,8 @@ __all__ = ["Draft", "Drafting"]
 
 STATISTICS = tuple(name for name in vars(Questions) if not name.startswith("_") and name != "median")
 SEVERAL = ("columns", "levels", "bins")
+MEANS = ("mean", "trimmed_mean")
+SPREADS = ("variance", "covariance", "interquartile_range")
 DRAWN = ("quantile", "quantiles", "interquartile_range")  # by exponential mechanisms, at a pure ε
 
 
@@ -30,6 +32,9 @@ class Draft:
     where : str or None
     epsilon, share : float or None
         What it may cost; the database's usual share where both are None.
+    scales : mapping of str to str
+        Which columns are on a log scale, so that the words say it: of these a mean is a geometric one, and a spread is
+        that of the logarithms. A database fills it in.
     """
 
     statistic: str
@@ -37,6 +42,7 @@ class Draft:
     where: str | None = None
     epsilon: float | None = None
     share: float | None = None
+    scales: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.statistic not in STATISTICS:
@@ -69,12 +75,20 @@ class Draft:
     def question(self) -> str:
         """The question in words, without its condition."""
         asked = self.arguments.get("columns", self.arguments.get("column"))
-        names = [] if asked is None else list(asked) if isinstance(asked, list | tuple) else [asked]
-        parts = [self.statistic.replace("_", " ")]
+        given = [] if asked is None else list(asked) if isinstance(asked, list | tuple) else [asked]
+        names = [one if isinstance(one, str) else shown(one) for one in given]
+        logs = [name for name in names if self.scales.get(name) == "log"]
+        statistic = self.statistic.replace("_", " ")
         if self.statistic == "quantile" and self.arguments.get("q") == 0.5:
-            parts = ["median"]
-        if names:
-            parts.append("of " + ", ".join(one if isinstance(one, str) else shown(one) for one in names))
+            statistic = "median"
+        parts = [statistic]
+        if logs and self.statistic in MEANS:
+            others = [name for name in names if name not in logs]
+            parts = [f"{statistic} of {', '.join(others)} and"] if others else []
+            parts += [f"{statistic.replace('mean', 'geometric mean')} of {', '.join(logs)}"]
+        elif names:
+            spread = self.statistic in SPREADS
+            parts.append("of " + ", ".join(f"log({name})" if spread and name in logs else name for name in names))
         if self.arguments.get("by") is not None:
             group = self.arguments["by"]
             parts.append(f"by {group if isinstance(group, str) else shown(group)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from discreet import statistics
@@ -43,9 +44,9 @@ class StatisticalDatabase(Questions[Reply]):
     data : path, URL, Table, data frame, or Records
         A Parquet file (or a folder of them), a CSV, Arrow or DuckDB file, the URL of a PostgreSQL database; see
         ``discreet.Table``. Data frames and ``Records`` are read where they are.
-    bounds : mapping of str to (low, high) or Number
-        The columns of numbers, and where they lie: public, never taken from the rows. Where all columns are numbers
-        also (low, high), a list of such pairs, a Box or a Ball. With
+    bounds : mapping of str to (low, high), Number or Date
+        The columns of numbers and dates, and where they lie: public, never taken from the rows. Where all columns are
+        numbers also (low, high), a list of such pairs, a Box or a Ball. With
     classes : mapping of str to list, or Category
         the columns of categories, and which there are; or, in place of both,
     schema : Schema
@@ -215,7 +216,7 @@ class StatisticalDatabase(Questions[Reply]):
         if not pricing.admitted:
             raise BudgetExceeded(preview, str(pricing))
         losses = [loss for one in pricing.questions for loss in one.losses]
-        noting = self._curator.noting("; ".join(draft.words for draft in drafts))
+        noting = self._curator.noting("; ".join(one.draft.words for one in pricing.questions))
         paid = self._curator.paid_by(noting.reserve(losses, query="batch"))
         replies: list[Reply] = []
         try:
@@ -233,7 +234,9 @@ class StatisticalDatabase(Questions[Reply]):
         The ledger would also admit what the pure filter alone admits. Shares say nothing of that, so it is refused
         here: what is left must mean what it says.
         """
-        priced = [self._priced(draft) for draft in drafts]
+        known = zip(self._curator.columns, self._curator.scales, strict=True)
+        scales = {name: scale for name, scale in known if scale != "linear"}
+        priced = [self._priced(replace(draft, scales=scales)) for draft in drafts]
         preview = self._purse.ledger.preview(self.name, [loss for one in priced for loss in one.losses])
         left = self._purse.left
         fits = sum(one.share for one in priced) <= left * (1.0 + 1e-9)

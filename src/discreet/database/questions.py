@@ -78,7 +78,10 @@ class Questions(ABC, Generic[Asked]):
         epsilon: float | None = None,
         share: float | None = None,
     ) -> Asked:
-        """Return means of columns; ``loose=True`` where the bounds are far wider than the rows."""
+        """Return means of columns, geometric ones of those that are on a log scale.
+
+        ``loose=True`` where the bounds are far wider than the rows.
+        """
         return self._ask(
             "mean", {"columns": columns, "by": by, "weights": weights, "loose": loose}, Spending(where, epsilon, share)
         )
@@ -209,7 +212,10 @@ class Questions(ABC, Generic[Asked]):
         epsilon: float | None = None,
         share: float | None = None,
     ) -> Asked:
-        """Return how many rows have each category of a column, or a number between each two edges."""
+        """Return how many rows have each category of a column, or a number between each two edges.
+
+        For a column of dates ``bins`` may be "day", "week", "month" or "year", too.
+        """
         return self._ask("histogram", {"column": column, "bins": bins, "by": by}, Spending(where, epsilon, share))
 
     def check_schema(self, *, epsilon: float | None = None, share: float | None = None) -> Asked:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import choice, integer
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator, RowTransformer
+from discreet.estimators.own_rows import OwnRows, rows_of_values, scales_of
 from discreet.guarantees import Neighbors
 from discreet.models.adaptive import Adaptive
 from discreet.models.components import Components
@@ -29,7 +30,13 @@ METHODS = ("auto", "adaptive", "one-release")
 CENTERS = ("private", "declared")
 
 
-class FactorAnalysis(ClassNamePrefixFeaturesOutMixin, RowTransformer, DensityMixin, PrivateEstimator):  # type: ignore[misc]
+class FactorAnalysis(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    RowTransformer,
+    DensityMixin,  # type: ignore[misc]
+    OwnRows,
+    PrivateEstimator,
+):
     """Factor analysis under differential privacy: x = mean + components·z + noise of each column's own.
 
     A private mean and covariance are measured first; the EM steps on them are free, so they go on until nothing moves.
@@ -197,7 +204,11 @@ class FactorAnalysis(ClassNamePrefixFeaturesOutMixin, RowTransformer, DensityMix
         return float(np.mean(self.score_samples(X)))
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Array:
-        """Return synthetic rows from the model. It costs nothing, and a seed is fine here."""
+        """Return synthetic rows from the model. It costs nothing, and a seed is fine here.
+
+        Rows are in the data's own units; dates are whole days since 1970-01-01, ``days.astype("M8[D]")``.
+        """
         check_is_fitted(self)
         seed = check_random_state(random_state).randint(2**31)
-        return self._factors.sample(integer("n_samples", n_samples, least=1), np.random.default_rng(seed))
+        values = self._factors.sample(integer("n_samples", n_samples, least=1), np.random.default_rng(seed))
+        return rows_of_values(values, scales_of(self))

@@ -17,6 +17,7 @@ from discreet.arguments import choice, integer, listed, positive
 from discreet.door import Curator
 from discreet.estimators.gaussian_mixture import full_covariances, shaped_covariances
 from discreet.estimators.labelled import LabelledEstimator, sorted_places
+from discreet.estimators.own_rows import OwnRows, rows_of_values, scales_of
 from discreet.guarantees import Guarantee, LaplaceLoss, Neighbors
 from discreet.models.adaptive_classes import AdaptiveClasses
 from discreet.models.bayes_error import BayesErrorBound, ParameterNoise, bayes_error_bound
@@ -38,7 +39,7 @@ METHODS = ("adaptive", "joint", "xi2011")
 MOST_CLASSES = 1000
 
 
-class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc]
+class GaussianClassifier(ClassifierMixin, OwnRows, LabelledEstimator):  # type: ignore[misc]
     """A Gaussian for each class, and Bayes' rule, fitted under differential privacy.
 
     With full covariances this is quadratic discriminant analysis, with a tied one linear discriminant analysis, with
@@ -312,6 +313,8 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> tuple[Array, NDArray[Any]]:
         """Return synthetic rows with labels. It costs nothing.
 
+        Rows are in the data's own units; dates are whole days since 1970-01-01, ``days.astype("M8[D]")``.
+
         Parameters
         ----------
         n_samples : int
@@ -322,4 +325,4 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         seed = check_random_state(random_state).randint(2**31)
         size = integer("n_samples", n_samples, least=1)
         rows, codes = components.sample(size, np.random.default_rng(seed))
-        return rows, self.classes_[codes]
+        return rows_of_values(rows, scales_of(self)), self.classes_[codes]

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import choice, integer
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.own_rows import OwnRows, rows_of_values, scales_of
 from discreet.guarantees import Neighbors
 from discreet.guarantees.composing import METHODS as COMPOSITIONS
 from discreet.models.adaptive import Adaptive
@@ -34,7 +35,7 @@ METHODS = ("adaptive", "joint", "paper")
 PUBLISHED_STEPS = 10
 
 
-class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
+class GaussianMixture(DensityMixin, OwnRows, PrivateEstimator):  # type: ignore[misc]
     """A mixture of Gaussians, fitted under differential privacy.
 
     The promise (``epsilon``, ``delta``) is for the whole fit. Everything that can be read off the fitted object follows
@@ -73,7 +74,8 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
     Attributes
     ----------
     weights_, means_, covariances_ : array
-        In the data's own units, shaped as scikit-learn's.
+        In the data's own units, shaped as scikit-learn's; of logarithms for a log column, of days since 1970-01-01 for
+        dates.
     n_components_ : int
     guarantee_ : Guarantee or None
         What holds for everything that can be read off this object; None where a seed made it void.
@@ -265,6 +267,8 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> tuple[Array, NDArray[np.int64]]:
         """Return synthetic rows from the mixture, and the component of each. It costs nothing.
 
+        Rows are in the data's own units; dates are whole days since 1970-01-01, ``days.astype("M8[D]")``.
+
         Parameters
         ----------
         n_samples : int
@@ -273,7 +277,8 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         """
         seed = check_random_state(random_state).randint(2**31)
         size = integer("n_samples", n_samples, least=1)
-        return self._components.sample(size, np.random.default_rng(seed))
+        values, numbers = self._components.sample(size, np.random.default_rng(seed))
+        return rows_of_values(values, scales_of(self)), numbers
 
 
 def shaped_covariances(covariances: Array, covariance_type: str) -> Array:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import choice, integer, positive
 from discreet.door import Curator
 from discreet.estimators.labelled import LabelledEstimator, sorted_places
+from discreet.estimators.own_rows import OwnRows
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.models.linear_scores import LinearScores
 from discreet.models.margin_losses import MarginLoss
@@ -29,7 +30,7 @@ COORDINATES = {"auto": None, "declared": False, "private": True}
 MOST_CLASSES = 100
 
 
-class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc]
+class LinearClassifier(ClassifierMixin, OwnRows, LabelledEstimator):  # type: ignore[misc]
     """Linear scores, one for two classes and else one for each of them."""
 
     method: str

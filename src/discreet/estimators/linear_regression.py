@@ -16,6 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import choice, listed
 from discreet.door import Curator
 from discreet.estimators.base import behind_a_door
+from discreet.estimators.own_rows import OwnRows
+from discreet.estimators.portrait_columns import columns_of
 from discreet.estimators.targeted import TargetedEstimator, apart
 from discreet.guarantees import Neighbors
 from discreet.models.method import Method
@@ -25,6 +27,7 @@ from discreet.models.regression_moments import RegressionMoments
 from discreet.records import Bounds, Box, Number, Records
 from discreet.records.bounds import read_pair
 from discreet.records.libraries import is_stored
+from discreet.records.own_units import column_scales
 
 __all__ = ["LinearRegression"]
 
@@ -35,7 +38,7 @@ NOTHING = 0.01  # directions: no line
 NARROW, WIDE = 1e-100, 1e100  # of bounds: covariances are their squares
 
 
-class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
+class LinearRegression(RegressorMixin, OwnRows, TargetedEstimator):  # type: ignore[misc]
     """Least squares under differential privacy: y ≈ X·coef + intercept.
 
     Features and target are measured together; the line follows from released moments and costs nothing more. A ridge
@@ -259,9 +262,12 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
                 raise ValueError(f"{name}={getattr(self, name)!r}: expected a number")
 
     def predict(self, X: Any) -> Array:
-        """Return X·coef + intercept for each row."""
+        """Return X·coef + intercept for each row; exp of that where the target is a log column, so in its units."""
         check_is_fitted(self)
-        return np.asarray(self._rows(X) @ self.coef_ + self.intercept_)
+        found = np.asarray(self._rows(X) @ self.coef_ + self.intercept_)
+        known = column_scales(self.releases_[0].declared)
+        target = [scale for name, scale in known.items() if name not in columns_of(self)]
+        return target[0].to_own(found, inside=False) if len(target) == 1 else found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R², the share of the target's variance that is explained. Exact: for private rows not to publish."""

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import choice, integer
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator, RowTransformer
+from discreet.estimators.own_rows import OwnRows, rows_of_values, scales_of
 from discreet.guarantees import Neighbors
 from discreet.models.adaptive import Adaptive
 from discreet.models.components import Components
@@ -33,7 +34,7 @@ DRAWN = ("exponential", "gibbs")
 AROUND_CENTER = ("sulq", *DRAWN)
 
 
-class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  # type: ignore[misc]
+class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, OwnRows, PrivateEstimator):  # type: ignore[misc]
     """Principal component analysis under differential privacy, in the data's own units.
 
     Where columns have different units, ``scale_by_bounds=True`` measures each in half-widths of its declared bounds. To
@@ -263,7 +264,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  #
         coordinates = check_array(X, dtype=np.float64)
         if coordinates.shape[1] != len(self.components_):
             raise ValueError(f"X has {coordinates.shape[1]} columns: expected {len(self.components_)}, one a component")
-        return np.asarray(self.mean_ + self.scale_ * (coordinates @ self.components_))
+        return rows_of_values(self.mean_ + self.scale_ * (coordinates @ self.components_), scales_of(self))
 
     def get_covariance(self) -> Array:
         """Return the covariance with these variances along the components and the same along all other directions."""
@@ -279,9 +280,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  #
         return float(np.mean(self.score_samples(X)))
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Array:
-        """Return synthetic rows from that Gaussian. It costs nothing, and a seed is fine here."""
+        """Return synthetic rows from that Gaussian. It costs nothing, and a seed is fine here.
+
+        Rows are in the data's own units; dates are whole days since 1970-01-01, ``days.astype("M8[D]")``.
+        """
         check_is_fitted(self)
         seed = check_random_state(random_state).randint(2**31)
         size = integer("n_samples", n_samples, least=1)
         drawn = self._principal.factors.sample(size, np.random.default_rng(seed))
-        return np.asarray(self.mean_ + self.scale_ * drawn)
+        return rows_of_values(self.mean_ + self.scale_ * drawn, scales_of(self))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,7 +20,8 @@ from discreet.door import Release
 from discreet.estimators.plausible import PublicRows, check_losses, check_release
 from discreet.guarantees import Guarantee, Loss, Neighbors, compose
 from discreet.plain import read_json
-from discreet.records import Number, Schema, Space
+from discreet.records import Date, Number, Schema, Space
+from discreet.records.own_units import column_scales
 
 __all__ = ["FORMAT", "Persistent"]
 
@@ -94,6 +94,7 @@ class Persistent:
             if compose(losses).delta(guarantee.epsilon) > guarantee.delta * (1.0 + 1e-6):
                 raise ValueError("guarantee_: expected one that the losses keep together")
         public = PublicRows.of(releases)
+        column_scales(public.declared)  # raises where they are none
         self._check_promised(public.neighbors)
         for release in releases:
             check_release(release, public)
@@ -130,8 +131,8 @@ def _plain(value: Any) -> Any:
         return value.value
     if isinstance(value, Schema):
         return value.to_toml()
-    if isinstance(value, Number):
-        return asdict(value)
+    if isinstance(value, Number | Date):  # one of the bounds
+        return {"column": Schema({"column": value}).to_toml()}
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, str | int | float | bool | None):
@@ -143,9 +144,9 @@ def _plain(value: Any) -> Any:
     return None  # a random state that is no number
 
 
-def _bound(ends: Any) -> tuple[float, float] | Number:
-    """Return one column's bounds."""
-    return Number(**ends) if isinstance(ends, Mapping) else tuple(ends)
+def _bound(value: Any) -> Any:
+    """Return a pair, or the column that stands for one."""
+    return Schema.from_toml(value["column"] + "\n")["column"] if isinstance(value, Mapping) else tuple(value)
 
 
 def _value(name: str, value: Any) -> Any:
@@ -155,7 +156,7 @@ def _value(name: str, value: Any) -> Any:
         if isinstance(value, list):
             return tuple(tuple(pair) if isinstance(pair, list) else pair for pair in value)
         by_name = isinstance(value, Mapping) and not isinstance(value.get("kind"), str)
-        return {str(key): _bound(ends) for key, ends in value.items()} if by_name else Space.from_dict(value)
+        return {str(key): _bound(pair) for key, pair in value.items()} if by_name else Space.from_dict(value)
     if name == "schema":
         return Schema.from_toml(value + "\n")  # text, and never a path
     if name in ("columns_", "categories_"):  # names, and not numbers

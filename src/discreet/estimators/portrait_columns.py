@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from discreet.arguments import shown
 from discreet.records import Ball, Space
+from discreet.records.own_units import column_scales
 
-__all__ = ["all_declared_bounds", "chosen_columns", "columns_of", "declared_bounds"]
+__all__ = ["all_declared_bounds", "chosen_columns", "columns_of", "dated_columns", "declared_bounds", "value_labels"]
 
 Array = NDArray[np.float64]
 
@@ -24,8 +25,20 @@ def columns_of(model: Any) -> list[str]:
     return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
 
 
+def value_labels(model: Any) -> list[str]:
+    """Return what the values of the numeric columns are called: ``log(income)`` for a log column."""
+    known = column_scales(model.releases_[0].declared)
+    return [known[name].label if name in known else name for name in columns_of(model)]
+
+
+def dated_columns(model: Any) -> frozenset[str]:
+    """Return the names of the columns of dates."""
+    known = column_scales(model.releases_[0].declared)
+    return frozenset(name for name, scale in known.items() if scale.kind == "date")
+
+
 def declared_bounds(model: Any) -> Array:
-    """Return (low, high) of each numeric column as declared, shape (d, 2)."""
+    """Return (low, high) of the values of each numeric column as declared, shape (d, 2)."""
     names, bounds = columns_of(model), all_declared_bounds(model)
     if len(bounds) == len(names):
         return bounds
@@ -46,9 +59,9 @@ def chosen_columns(model: Any, columns: Sequence[str | int] | None, most: int, d
     """Return the places of the columns that were asked for, all of them checked."""
     if columns is None:
         return list(default)
-    names = columns_of(model)
+    names, labels = columns_of(model), value_labels(model)
     given = list(columns) if isinstance(columns, Iterable) and not isinstance(columns, str) else [columns]
-    places = [names.index(one) if one in names else one for one in given]
+    places = [names.index(one) if one in names else labels.index(one) if one in labels else one for one in given]
     known = all(isinstance(one, int | np.integer) and 0 <= one < len(names) for one in places)
     if not known or not 2 <= len(set(places)) == len(places) <= most:
         few = "two" if most == 2 else f"two to {most}"

@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import choice
 from discreet.door import Release
-from discreet.estimators.portrait_columns import chosen_columns, columns_of, declared_bounds
+from discreet.estimators.own_rows import drawn_columns, scales_of, values_of_rows
+from discreet.estimators.portrait_columns import chosen_columns, dated_columns, declared_bounds, value_labels
 from discreet.models.components import Components
 from discreet.models.released import noise_of, released_rows
 from discreet.pictures import (
@@ -57,7 +58,8 @@ def portrait(model: Any, what: str | None = None, columns: Sequence[str | int] |
     """
     check_is_fitted(model)
     names = portraits_of(model)
-    return PORTRAITS[choice("what", names[0] if what is None else what, names)](model, columns)
+    picture = PORTRAITS[choice("what", names[0] if what is None else what, names)](model, columns)
+    return picture.with_dates(dated_columns(model))
 
 
 def portraits_of(model: Any) -> tuple[str, ...]:
@@ -88,7 +90,7 @@ def _seen(model: Any) -> dict[str, Any]:
 
 
 def _components(model: Any, columns: Sequence[str | int] | None) -> Picture:
-    found, names = _gaussians(model), columns_of(model)
+    found, names = _gaussians(model), value_labels(model)
     if len(names) == 1:
         return _pairs(model, None)
     j = chosen_columns(model, columns, 2, sorted(_apart(found)[:2]))
@@ -98,7 +100,7 @@ def _components(model: Any, columns: Sequence[str | int] | None) -> Picture:
 
 
 def _pairs(model: Any, columns: Sequence[str | int] | None) -> Picture:
-    found, names = _gaussians(model), columns_of(model)
+    found, names = _gaussians(model), value_labels(model)
     j = chosen_columns(model, columns, MOST_PAIRED, sorted(_apart(found)[:MOST_PAIRED]))
     parts = (found.means[:, j], found.covariances[:, j][:, :, j])
     bounds = declared_bounds(model)[j]
@@ -136,7 +138,7 @@ def _counts(release: Release) -> int:
 
 
 def _centres(model: Any, columns: Sequence[str | int] | None) -> Picture:
-    names, centres, bounds = columns_of(model), model.cluster_centers_, declared_bounds(model)
+    names, centres, bounds = value_labels(model), model.cluster_centers_, declared_bounds(model)
     if len(names) == 1:
         return _grid(centres, [f"centre {k + 1}" for k in range(len(centres))], names, "centres")
     spread = centres.std(axis=0) / (bounds[:, 1] - bounds[:, 0])
@@ -153,13 +155,13 @@ def _grid(values: Array, rows: Sequence[str], columns: Sequence[str], what: str)
 
 def _axes(model: Any, _: Any) -> Picture:
     labels = [f"axis {k + 1}" for k in range(len(model.components_))]
-    return _grid(model.components_.T, columns_of(model), labels, "principal axes")
+    return _grid(model.components_.T, value_labels(model), labels, "principal axes")
 
 
 def _loadings(model: Any, _: Any) -> Picture:
     labels = [f"factor {k + 1}" for k in range(len(model.components_))]
     what = "loadings of the factors, as correlations with the columns"
-    return _grid(_correlations(model), columns_of(model), labels, what)
+    return _grid(_correlations(model), value_labels(model), labels, what)
 
 
 def _correlations(model: Any) -> Array:
@@ -176,7 +178,7 @@ def _scree(model: Any, _: Any) -> Picture:
 
 
 def _coefficients(model: Any, _: Any) -> Picture:
-    names, bounds = columns_of(model), declared_bounds(model)
+    names, bounds = value_labels(model), declared_bounds(model)
     widths = bounds[:, 1] - bounds[:, 0]
     if model.coef_.ndim == 1 or len(model.coef_) == 1:
         line = model.coef_.ndim == 1
@@ -202,19 +204,15 @@ def _categories(model: Any, _: Any) -> Picture:
 
 
 def _sample(model: Any, columns: Sequence[str | int] | None) -> Picture:
-    found, names = _gaussians(model), columns_of(model)
+    found, names = _gaussians(model), value_labels(model)
     if len(names) == 1:
         raise ValueError("what='sample': expected a model of two columns or more; this one has one")
     j = chosen_columns(model, columns, 2, sorted(_apart(found)[:2]))
     drawn = model.sample(DRAWN, random_state=0)
-    rows = drawn[0] if isinstance(drawn, tuple) else drawn
-    shown, bounds = (names[j[0]], names[j[1]]), declared_bounds(model)[j]
-    if isinstance(
-        rows, dict
-    ):  # a table's, which were moved into bounds and cells: the Gaussians' density is not theirs
-        return SyntheticRows(
-            np.stack([np.asarray(rows[name], dtype=np.float64) for name in shown], axis=1), shown, bounds
-        )
+    shown, bounds, scales = (names[j[0]], names[j[1]]), declared_bounds(model)[j], scales_of(model)
+    if isinstance(drawn, dict):  # a table's, moved into bounds and cells: the Gaussians' density is not theirs
+        return SyntheticRows(drawn_columns(drawn, scales)[:, j], shown, bounds)
+    rows = values_of_rows(drawn[0] if isinstance(drawn, tuple) else drawn, scales)
     parts = (found.weights, found.means[:, j], found.covariances[:, j][:, :, j])
     return SampleOverDensity(rows[:, j], *parts, shown, bounds)
 

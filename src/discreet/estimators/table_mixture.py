@@ -18,6 +18,7 @@ from discreet.arguments import choice, integer
 from discreet.door import Curator, Release
 from discreet.estimators.base import PrivateEstimator
 from discreet.estimators.gaussian_mixture import full_covariances, shaped_covariances
+from discreet.estimators.own_rows import values_of_rows
 from discreet.guarantees import Neighbors
 from discreet.models.adaptive_tables import AdaptiveTables, MixedComponents
 from discreet.models.cells import Cells
@@ -26,8 +27,11 @@ from discreet.models.column_maps import moved
 from discreet.models.components import Components
 from discreet.models.released import noise_of
 from discreet.records import Box, Category, Records, Schema, Space, open_records
+from discreet.records.cells import date
 from discreet.records.cells import numbers as numbers_of
 from discreet.records.libraries import as_frame, is_array
+from discreet.records.own_units import ColumnScale, column_scales
+from discreet.records.reading import Reading
 from discreet.records.table_cells import numeric, plain
 
 __all__ = ["TableMixture"]
@@ -57,7 +61,8 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         also says what becomes of missing values. A ``Curator`` or ``Records`` has declarations of its own; with these
         a schema may be left out, or says in which order the columns stand.
     whole : collection of str
-        The columns whose numbers are whole by declaration, such as years of age; synthetic ones are, too.
+        The columns whose numbers are whole by declaration, such as years of age; synthetic ones are, too. Dates are
+        whole days in any case.
     covariance_type : str
         ``"full"``, ``"tied"``, ``"diag"`` or ``"spherical"``. Fewer numbers have less noise.
     n_steps : int, optional
@@ -73,7 +78,8 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
     Attributes
     ----------
     weights_, means_, covariances_ : array
-        Of the numbers, in the data's own units, shaped as scikit-learn's.
+        Of the numbers, in the data's own units, shaped as scikit-learn's; of logarithms for a log column, of days since
+        1970-01-01 for dates.
     probabilities_ : dict of str to array of shape (K, C)
         For each column of categories their probabilities in each component.
     cells_ : dict of str to array
@@ -181,10 +187,10 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         if max(map(len, curator.categories)) > MOST_CATEGORIES:
             raise ValueError(f"X: expected at most {MOST_CATEGORIES} categories in a column; more are declared")
         if self.schema is not None:
-            own = (self.schema.space, tuple(self.schema.numbers), tuple(self.schema.categories))
-            values = tuple(category.values for category in self.schema.categories.values())
-            theirs = (curator.space, curator.columns, tuple(declared["category_columns"]))
-            if (*own, values) != (*theirs, curator.categories):
+            own = Reading.of_schema(self.schema, None, 1)
+            mine = (own.space, own.scales, own.numbers, own.labels, tuple(one.values for one in own.categories))
+            theirs = (curator.space, curator.scales, curator.columns, tuple(declared["category_columns"]))
+            if mine != (*theirs, curator.categories):
                 raise ValueError("schema: expected None, or the columns, bounds and categories that the curator has")
         return curator
 
@@ -222,10 +228,16 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         names = curator.columns
         if isinstance(self.whole, str) or not set(self.whole) <= set(names):
             raise ValueError(f"whole={self.whole!r}: expected names of columns of numbers, of " + _listed(names))
-        for name, low, high in zip(names, curator.space.low, curator.space.high, strict=True):
-            if name in self.whole and math.ceil(low) > math.floor(high):
+        scales = column_scales(curator.declared)
+        for name in self.whole:
+            low, high = scales[name].own_ends
+            if math.ceil(low) > math.floor(high):
                 raise ValueError(f"whole={self.whole!r}: expected a whole number within the bounds of {name!r}")
-        return tuple(name in self.whole for name in names)
+        return tuple(self._has_whole_values(scales[name]) for name in names)
+
+    def _has_whole_values(self, scale: ColumnScale) -> bool:
+        """Return whether the values of a column are whole; logarithms of whole numbers are not."""
+        return scale.kind == "date" or (scale.name in self.whole and scale.kind == "linear")
 
     _portraits = ("components", "pairs", "weights", "categories", "sample", "noise")
     _fitted = (
@@ -283,8 +295,13 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
     @property
     def _cells(self) -> tuple[Cells, ...]:
         """The cells of each column of numbers."""
-        low, high = (np.broadcast_to(end, len(self._numbers)).tolist() for end in (self._space.low, self._space.high))
-        return tuple(map(Cells, low, high, (name in self.whole for name in self._numbers)))
+        return tuple(Cells(one.low, one.high, self._has_whole_values(one)) for one in self._scales)
+
+    @property
+    def _scales(self) -> tuple[ColumnScale, ...]:
+        """The scale of each column of numbers."""
+        known = column_scales(self.releases_[0].declared)
+        return tuple(known[name] for name in self._numbers)
 
     @property
     def _mixture(self) -> MixedComponents:
@@ -334,15 +351,20 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         Returns
         -------
         dict of str to array
-            Numbers inside of their declared bounds, and categories as they were declared.
+            Numbers inside of their declared bounds and in their own units, dates as ``datetime64[D]``, and categories
+            as they were declared.
         """
         mixture, size = self._mixture, integer("n_samples", n_samples, least=1)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
         x, codes = mixture.sample(size, rng)
         drawn: dict[str, NDArray[Any]] = {}
         for j, name in enumerate(self._numbers):
-            column = moved(mixture.components, j, self._cells[j], mixture.cells[j], x[:, j])
-            drawn[name] = column.astype(np.int64) if name in self.whole else column
+            scale = self._scales[j]
+            column = scale.as_rows(moved(mixture.components, j, self._cells[j], mixture.cells[j], x[:, j]))
+            if name in self.whole and scale.kind != "date":
+                low, high = scale.own_ends
+                column = np.rint(column).clip(math.ceil(low), math.floor(high)).astype(np.int64)
+            drawn[name] = column
         for j, (name, values) in enumerate(self.categories_.items()):
             alike = len({type(value) for value in values}) == 1
             drawn[name] = np.array(values, dtype=None if alike else object)[codes[:, j]]
@@ -353,18 +375,19 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         columns = _columns(X, self.columns_)
         declared = {} if self.schema is None else dict(self.schema.columns)
         numbers, codes = [], []
-        for name in self._numbers:
-            given = np.asarray(_numbers(columns[name]), dtype=np.float64)
-            fill = getattr(declared.get(name), "fill", None)
-            numbers.append(np.where(np.isfinite(given), given, math.nan if fill is None else fill))
-            _check_complete(name, np.isfinite(numbers[-1]))
+        for name, scale in zip(self._numbers, self._scales, strict=True):
+            given = np.asarray(_numbers(columns[name], scale.kind), dtype=np.float64)
+            fill = getattr(declared.get(name), "filled_with", math.nan)
+            given = np.where(np.isfinite(given), given, fill)
+            _check_complete(name, np.isfinite(given))
+            numbers.append(np.floor(given) if scale.kind == "date" else given)
         for name, values in self.categories_.items():
             category = declared.get(name)
             category = category if isinstance(category, Category) else Category(values)
             found = category.encode(_cells(columns[name]))
             codes.append(np.where(found < 0, category.fill_code, found))
             _check_complete(name, codes[-1] >= 0)
-        return np.stack(numbers, axis=1), np.stack(codes, axis=1)
+        return values_of_rows(np.stack(numbers, axis=1), self._scales), np.stack(codes, axis=1)
 
 
 def _warn_of_few(release: Release) -> None:
@@ -406,8 +429,11 @@ def _columns(X: Any, names: Collection[str]) -> Mapping[str, Any]:
     return columns
 
 
-def _numbers(column: Any) -> NDArray[Any]:
-    return numeric(column) if isinstance(column, nw.Series) else numbers_of(column.tolist())
+def _numbers(column: Any, kind: str) -> NDArray[Any]:
+    """Return a column as numbers, of dates as days; NaN where a cell is neither."""
+    if isinstance(column, nw.Series):
+        return numeric(column, kind)
+    return np.array([date(cell) for cell in column]) if kind == "date" else numbers_of(column.tolist())
 
 
 def _cells(column: Any) -> list[Any]:

@@ -31,6 +31,7 @@ from discreet.inference.regression_rows import regression
 from discreet.models.components import Components
 from discreet.models.margin_gradients import MarginGradient
 from discreet.records import Category, Space
+from discreet.records.own_units import column_scales
 from discreet.statistics import Covariance, Mean
 
 __all__ = ["built_for", "check_has_model"]
@@ -108,8 +109,13 @@ def built_for(what: Any, measured: Measurements) -> Built:
 
 
 def _named(fitted: Any, measured: Measurements) -> tuple[str, ...]:
-    """Return the features' names: those that the fit noted, where the releases only number them."""
-    return tuple(map(str, getattr(fitted, "feature_names_in_", measured.layout.columns)))
+    """Return the features' names: those that the fit noted, where the releases only number them.
+
+    Posteriors are of the values that were measured, so a log column is called ``log(income)``.
+    """
+    names = tuple(map(str, getattr(fitted, "feature_names_in_", measured.layout.columns)))
+    known = column_scales(fitted.releases_[0].declared)
+    return tuple(known[name].label if name in known else name for name in names)
 
 
 def _mixture(fitted: Any, measured: Measurements) -> Built:
@@ -201,8 +207,9 @@ def _gaussian_seen(measured: Measurements) -> tuple[Array, Array]:
 
 
 def _moments(answer: Mean | Covariance, measured: Measurements) -> Built:
-    layout = measured.layout
-    if set(layout.columns) != set(answer.columns):
+    layout, scales = measured.layout, answer._scales
+    names = [scale.name for scale in scales]
+    if set(layout.columns) != set(names):
         raise ValueError(
             f"releases: expected an answer without weights, for which there is no model of rows; {YOUR_OWN} and a site "
             f"for each of {list(layout.columns)}"
@@ -210,16 +217,19 @@ def _moments(answer: Mean | Covariance, measured: Measurements) -> Built:
     asked, d = "mean", len(answer.columns)
     if isinstance(answer, Covariance):
         asked = "covariance" if answer.least < 0.0 else "variance"
-    order = [layout.columns.index(name) for name in answer.columns]
+    order = [layout.columns.index(name) for name in names]
     back = np.argsort(order)
-    value = np.asarray(answer.value, dtype=np.float64)
     grouped: Sequence[int] = () if answer.groups is None else (len(answer.groups),)
     shape = (*grouped, d, d) if asked == "covariance" else (*grouped, d)
-    value = value.reshape(shape)[..., back]
+    value = np.asarray(answer.value, dtype=np.float64).reshape(shape)
+    if asked == "mean":  # as values: the model is of what was measured
+        value = np.stack([scale.to_values(value[..., j]) for j, scale in enumerate(scales)], axis=-1)
+    value = value[..., back]
     if asked == "covariance":
         value = value[..., back, :]
     means: Array = value if asked == "mean" else np.asarray(answer.means).reshape(*grouped, d)[..., back]  # type: ignore[union-attr]
-    common = (declared_scales(measured), answer.columns, asked, order, answer.single, means)
+    labels = tuple(scale.label for scale in scales)
+    common = (declared_scales(measured), labels, asked, order, answer.single, means)
     spreads = None if asked == "mean" else value
     if answer.groups is None:
         return of_rows(*common, spreads)

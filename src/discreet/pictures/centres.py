@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.pictures.ellipses import place_labels, together
-from discreet.pictures.labels import listed, number, plain
+from discreet.pictures.labels import listed, plain
 from discreet.pictures.palette import series
 from discreet.pictures.picture import Array, Facts, Picture, quiet
 
@@ -44,14 +44,17 @@ class Centres(Picture):
     @property
     def description(self) -> str:
         """Where they are."""
-        places = [f"{k + 1} at ({number(x)}, {number(y)})" for k, (x, y) in enumerate(self.centres[:8])]
+        places = [f"{k + 1} at ({', '.join(self._at(centre))})" for k, centre in enumerate(self.centres[:8])]
         return f"Centres of clusters, as ({self.columns[0]}, {self.columns[1]}): {listed(places)}."
 
     @property
     def facts(self) -> Facts:
         """Where they are."""
-        rows = [[str(k + 1), number(x, 4), number(y, 4)] for k, (x, y) in enumerate(self.centres)]
+        rows = [[str(k + 1), *self._at(centre, 4)] for k, centre in enumerate(self.centres)]
         return Facts(["centre", *self.columns], rows)
+
+    def _at(self, centre: Array, digits: int = 3) -> list[str]:
+        return [self.place(name, value, digits) for name, value in zip(self.columns, centre, strict=True)]
 
     def _fill(self, panels: Any) -> None:
         ax = panels[0, 0]

@@ -60,7 +60,8 @@ class Ellipses(Picture):
         spreads = np.sqrt(np.diagonal(self.covariances, axis1=1, axis2=2))
         each = [
             f"{self.what} {self.labels[k]} ({percent(self.weights[k])}) around {self.columns[0]} "
-            f"{number(self.means[k, 0])} ± {number(spreads[k, 0])} and {self.columns[1]} {number(self.means[k, 1])} "
+            f"{self.place(self.columns[0], self.means[k, 0])} ± {number(spreads[k, 0])} and {self.columns[1]} "
+            f"{self.place(self.columns[1], self.means[k, 1])} "
             f"± {number(spreads[k, 1])}"
             for k in order
         ]
@@ -77,9 +78,9 @@ class Ellipses(Picture):
             [
                 str(self.labels[k]),
                 percent(self.weights[k]),
-                number(self.means[k, 0], 4),
+                self.place(first, self.means[k, 0], 4),
                 number(spreads[k, 0]),
-                number(self.means[k, 1], 4),
+                self.place(second, self.means[k, 1], 4),
                 number(spreads[k, 1]),
                 number(self.covariances[k, 0, 1] / max(spreads[k, 0] * spreads[k, 1], 1e-300), 2),
             ]

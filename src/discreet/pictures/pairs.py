@@ -56,7 +56,7 @@ class Pairs(Picture):
         """The correlations that are strongest in the whole of the mixture."""
         if len(self.columns) == 1:
             each = [
-                f"{self.what} {label} ({percent(weight)}) around {number(mean[0])} "
+                f"{self.what} {label} ({percent(weight)}) around {self.place(self.columns[0], mean[0])} "
                 f"± {number(np.sqrt(covariance[0, 0]))}"
                 for label, weight, mean, covariance in zip(
                     self.labels, self.weights, self.means, self.covariances, strict=True
@@ -84,7 +84,11 @@ class Pairs(Picture):
     def facts(self) -> Facts:
         """The centres, one row for each Gaussian."""
         rows = [
-            [str(label), percent(weight), *(number(value, 4) for value in mean)]
+            [
+                str(label),
+                percent(weight),
+                *(self.place(name, value, 4) for name, value in zip(self.columns, mean, strict=True)),
+            ]
             for label, weight, mean in zip(self.labels, self.weights, self.means, strict=True)
         ]
         return Facts([self.what, "weight", *(f"mean of {name}" for name in self.columns)], rows)

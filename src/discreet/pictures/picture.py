@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import axes
+from discreet.pictures.labels import number, plain
 from discreet.pictures.palette import GRID, INK, MUTED
+from discreet.records.cells import day_text
 
 __all__ = ["Array", "Facts", "Picture", "matplotlib_part", "quiet"]
 
@@ -71,6 +74,29 @@ class Picture(ABC):
         """How many rows and columns of axes it has."""
         return 1, 1
 
+    dated: frozenset[str] = frozenset()  # columns whose numbers are days since 1970-01-01, and shown as dates
+
+    def with_dates(self, columns: Collection[str]) -> Self:
+        """Return the same picture, in which places along these columns are dates."""
+        if frozenset(columns) == self.dated:
+            return self
+        found = copy(self)
+        object.__setattr__(found, "dated", frozenset(columns))
+        return found
+
+    def place(self, column: str, value: float, digits: int = 3) -> str:
+        """Return a place along a column as text: a number, or a date."""
+        return day_text(value) if column in self.dated else number(value, digits)
+
+    def _date_axes(self, panels: Any) -> None:
+        """Write dates along the axes of such columns."""
+        for ax in panels.ravel() if self.dated else ():
+            for axis, name in ((ax.xaxis, ax.get_xlabel()), (ax.yaxis, ax.get_ylabel())):
+                if name in {plain(column) for column in self.dated}:
+                    ticker = matplotlib_part("ticker")
+                    axis.set_major_locator(ticker.MaxNLocator(4, integer=True))
+                    axis.set_major_formatter(ticker.FuncFormatter(lambda days, _: day_text(days)))
+
     @abstractmethod
     def _fill(self, panels: Any) -> None:
         """Draw on an array of axes of shape ``panels``."""
@@ -92,12 +118,14 @@ class Picture(ABC):
         panels = np.empty((1, 1), dtype=object)
         panels[0, 0] = axes(ax)
         self._fill(panels)
+        self._date_axes(panels)
         return ax
 
     def on(self, figure: Any) -> Any:
         """Draw on an empty figure and return its axes, an array of shape ``panels``."""
         panels = figure.subplots(*self.panels, squeeze=False)
         self._fill(panels)
+        self._date_axes(panels)
         return panels
 
 

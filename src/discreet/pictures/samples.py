@@ -52,10 +52,11 @@ class SampleOverDensity(Picture):
         mean, spread = self._model()
         return (
             f"Points are synthetic rows, lines hold 50, 80 and 95 % of them. Of {self.columns[0]} the rows have mean "
-            f"{number(self.rows[:, 0].mean())} and standard deviation {number(self.rows[:, 0].std())}, the density "
-            f"{number(mean[0])} and {number(spread[0])}; of {self.columns[1]} the rows have "
-            f"{number(self.rows[:, 1].mean())} and {number(self.rows[:, 1].std())}, the density {number(mean[1])} and "
-            f"{number(spread[1])}."
+            f"{self.place(self.columns[0], self.rows[:, 0].mean())} and standard deviation "
+            f"{number(self.rows[:, 0].std())}, the density {self.place(self.columns[0], mean[0])} and "
+            f"{number(spread[0])}; of {self.columns[1]} the rows have "
+            f"{self.place(self.columns[1], self.rows[:, 1].mean())} and {number(self.rows[:, 1].std())}, the density "
+            f"{self.place(self.columns[1], mean[1])} and {number(spread[1])}."
         )
 
     @property
@@ -63,7 +64,13 @@ class SampleOverDensity(Picture):
         """Means and standard deviations of both."""
         mean, spread = self._model()
         rows = [
-            [name, number(r.mean(), 4), number(mean[j], 4), number(r.std(), 4), number(spread[j], 4)]
+            [
+                name,
+                self.place(name, r.mean(), 4),
+                self.place(name, mean[j], 4),
+                number(r.std(), 4),
+                number(spread[j], 4),
+            ]
             for j, (name, r) in enumerate(zip(self.columns, self.rows.T, strict=True))
         ]
         return Facts(["column", "mean of the rows", "of the density", "sd of the rows", "of the density"], rows)

@@ -42,7 +42,7 @@ class SyntheticRows(Picture):
     def description(self) -> str:
         """Means and spreads, and why there are no lines."""
         each = [
-            f"{name} has mean {number(column.mean())} and standard deviation {number(column.std())}"
+            f"{name} has mean {self.place(name, column.mean())} and standard deviation {number(column.std())}"
             for name, column in zip(self.columns, self.rows.T, strict=True)
         ]
         return (
@@ -54,7 +54,13 @@ class SyntheticRows(Picture):
     def facts(self) -> Facts:
         """Means, standard deviations and ends."""
         rows = [
-            [name, *(number(value, 4) for value in (column.mean(), column.std(), column.min(), column.max()))]
+            [
+                name,
+                self.place(name, column.mean(), 4),
+                number(column.std(), 4),
+                self.place(name, column.min(), 4),
+                self.place(name, column.max(), 4),
+            ]
             for name, column in zip(self.columns, self.rows.T, strict=True)
         ]
         return Facts(["column", "mean", "standard deviation", "least", "most"], rows)

@@ -20,7 +20,7 @@ import numpy as np
 from discreet.arguments import iterable, shown
 from discreet.records.ball import Ball
 from discreet.records.box import Box
-from discreet.records.columns import Category, Column, Number
+from discreet.records.columns import Category, Column, Date, Number
 from discreet.records.schema import Schema
 
 __all__ = ["Bounds", "Pair", "box_columns", "filled", "is_pair", "read_bounds", "read_pair", "space_of"]
@@ -112,12 +112,14 @@ def box_columns(box: Box) -> list[Number]:
 def filled(declared: Schema) -> Schema:
     """Return the schema of rows without gaps: every number is filled, so that it is declared that no row is dropped.
 
-    There is nothing to fill. What would be filled in is the middle of the bounds.
+    There is nothing to fill. What would be filled in is the middle of the bounds, or the first day.
     """
 
     def complete(column: Column) -> Column:
-        if not isinstance(column, Number) or column.fill is not None:
+        if isinstance(column, Category) or column.fill is not None:
             return column
+        if isinstance(column, Date):
+            return replace(column, missing="fill", fill=column.low)
         return replace(column, missing="fill", fill=column.low / 2.0 + column.high / 2.0)
 
     return replace(declared, columns=tuple((name, complete(column)) for name, column in declared.columns))

@@ -22,7 +22,7 @@ from discreet.records.array_source import ArraySource, check_array, check_ids, c
 from discreet.records.ball import Ball
 from discreet.records.bounds import filled, read_bounds
 from discreet.records.box import Box
-from discreet.records.columns import Number
+from discreet.records.columns import Date, Number
 from discreet.records.dask_source import DaskSource
 from discreet.records.declared import Declared
 from discreet.records.finite import check_finite
@@ -34,7 +34,7 @@ from discreet.records.schema import Schema
 from discreet.records.source import Source
 from discreet.records.sql_source import SqlSource
 from discreet.records.sql_table import Table, read_by_database
-from discreet.records.table_cells import NAMES
+from discreet.records.table_cells import NAMES, numeric
 from discreet.records.table_cells import unit_cells as series_cells
 from discreet.records.table_source import TableSource, check_type, check_types, unique_names
 from discreet.records.units import UnitCells
@@ -186,10 +186,17 @@ def _check_owned(data: Any, declared: Box | Ball | Schema, unit: Any) -> None:
             if columns is None or name in checked:
                 check_finite(data[:, j : j + 1], [name])
         return
-    frame = as_frame(data) if columns is None else None
-    if frame is not None:
+    frame = as_frame(data)
+    if columns is None and frame is not None:
         checked = [name for name in map(str, frame.columns) if not (isinstance(unit, str) and name == unit)]
     check_finite(data, checked if columns is not None or frame is not None else None)
+    for name, one in (columns or {}).items():
+        dated = isinstance(one, Date) and one.fill is None and frame is not None and name in frame.columns
+        if dated and not np.isfinite(numeric(frame[name], "date")).all():
+            raise ValueError(
+                f"the column {name!r} holds gaps, or what is no date: expected complete rows. Declare what becomes of "
+                f"others in a schema, as {name!r}: Date('2020-01-01', '2025-12-31', missing='fill', fill='2020-01-01')"
+            )
 
 
 def _source(data: Any, declared: Declared) -> Source:

@@ -15,10 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.estimators.gaussian_mixture import full_covariances
-from discreet.estimators.portrait_columns import columns_of, declared_bounds
+from discreet.estimators.own_rows import drawn_columns, rows_of_values, scales_of
+from discreet.estimators.portrait_columns import columns_of, declared_bounds, value_labels
 from discreet.estimators.portraits import portrait
 from discreet.pictures import Ellipses, Facts, Picture
 from discreet.pictures.labels import number, percent
+from discreet.records.cells import day_text
+from discreet.records.own_units import ColumnScale
 
 __all__ = ["Comparison", "compared"]
 
@@ -107,25 +110,26 @@ def _mixture(model: Any, rows: Array, columns: Sequence[str | int] | None) -> Co
     fitted = GaussianMixture(len(model.weights_), random_state=0, **how)
     widths = np.asarray(declared_bounds(model) @ [-1.0, 1.0])
     fitted.fit(rows / widths)
-    scores = (model.score(rows), fitted.score(rows / widths) - float(np.log(widths).sum()))
+    scores = (_score(model, rows), fitted.score(rows / widths) - float(np.log(widths).sum()))
     facts = _facts([("mean log-likelihood of a row", number(scores[0], 4), number(scores[1], 4))])
     if len(widths) == 1:
         return Comparison(facts, [])
     seen = portrait(model, None, columns)
     assert isinstance(seen, Ellipses)
-    j = [columns_of(model).index(name) for name in seen.columns]
+    j = [value_labels(model).index(name) for name in seen.columns]
     exact = full_covariances(fitted.covariances_, model.covariance_type, *fitted.means_.shape)
     exact = (exact * np.outer(widths, widths))[:, j][:, :, j]
     means = (fitted.means_ * widths)[:, j]
     labels = [f"{k + 1} (not private)" for k in range(len(means))]
-    return Comparison(facts, [replace(seen, weights=fitted.weights_, means=means, covariances=exact, labels=labels)])
+    without = replace(seen, weights=fitted.weights_, means=means, covariances=exact, labels=labels)
+    return Comparison(facts, [without.with_dates(seen.dated)])
 
 
 def _centres(model: Any, rows: Array, columns: Sequence[str | int] | None) -> Comparison:
     from sklearn.cluster import KMeans
 
     fitted = KMeans(len(model.cluster_centers_), n_init=3, random_state=0).fit(rows)
-    each = [-one / len(rows) for one in (model.score(rows), fitted.score(rows))]
+    each = [-one / len(rows) for one in (_score(model, rows), fitted.score(rows))]
     facts = _facts([("mean squared distance of a row to its centre", number(each[0], 4), number(each[1], 4))])
     return Comparison(facts, [])
 
@@ -139,7 +143,7 @@ def _directions(model: Any, rows: Array, columns: Sequence[str | int] | None) ->
         fitted = FactorAnalysis(count).fit(rows / widths)
         exact = fitted.score(rows / widths) - float(np.log(widths).sum())
         return Comparison(
-            _facts([("mean log-likelihood of a row", number(model.score(rows), 4), number(exact, 4))]), []
+            _facts([("mean log-likelihood of a row", number(_score(model, rows), 4), number(exact, 4))]), []
         )
     scaled = rows / model.scale_
     covariance = np.cov(scaled.T)
@@ -164,7 +168,16 @@ def _predictor(model: Any, rows: Array, y: NDArray[Any]) -> Comparison:
     name = "share of the target's variance that is explained" if isinstance(other, LinearRegression) else (
         "share of the rows whose class is predicted"
     )  # fmt: skip
-    return Comparison(_facts([(name, percent(model.score(rows, y), 4), percent(other.score(unit, y), 4))]), [])
+    return Comparison(_facts([(name, percent(_score(model, rows, y), 4), percent(other.score(unit, y), 4))]), [])
+
+
+def _score(model: Any, rows: Array, *y: Any) -> float:
+    """Return what a model says of rows of values, which it takes in their own units."""
+    return float(model.score(rows_of_values(rows, scales_of(model)), *y))
+
+
+def _place(scale: ColumnScale, value: float) -> str:
+    return day_text(value) if scale.kind == "date" else number(value, 4)
 
 
 def _table(model: Any, X: Any) -> Comparison:
@@ -172,10 +185,11 @@ def _table(model: Any, X: Any) -> Comparison:
     numbers, codes = model._read(X)
     low, high = declared_bounds(model).T
     numbers = np.clip(numbers, low, high)
-    drawn = model.sample(10_000, random_state=0)
+    drawn, scales = model.sample(10_000, random_state=0), scales_of(model)
+    means = [rows.mean(axis=0) for rows in (drawn_columns(drawn, scales), numbers)]
     told = [
-        (f"mean of {name}", number(float(np.mean(drawn[name])), 4), number(float(numbers[:, j].mean()), 4))
-        for j, name in enumerate(columns_of(model))
+        (f"mean of {scale.label}", _place(scale, float(means[0][j])), _place(scale, float(means[1][j])))
+        for j, scale in enumerate(scales)
     ]
     for j, (name, values) in enumerate(model.categories_.items()):
         for code, value in enumerate(values[:12]):

@@ -15,6 +15,8 @@ from typing import Any, TextIO
 import numpy as np
 
 from discreet.estimators.portrait_columns import columns_of
+from discreet.records.cells import date
+from discreet.records.own_units import as_dates, column_scales
 
 __all__ = ["rows_from_csv"]
 
@@ -32,7 +34,11 @@ def rows_from_csv(model: Any, path: str | PathLike[str]) -> Any:
     target = _target(model)
     wanted = [*numbers, *labels, *target]
     cells = _columns(Path(path), wanted)
-    columns: dict[str, Any] = {name: np.array([_number(cell) for cell in cells[name]]) for name in [*numbers, *target]}
+    dated = [name for name, scale in column_scales(model.releases_[0].declared).items() if scale.kind == "date"]
+    columns: dict[str, Any] = {
+        name: np.array([(date if name in dated else _number)(cell) for cell in cells[name]], dtype=np.float64)
+        for name in [*numbers, *target]
+    }
     complete = np.logical_and.reduce([np.isfinite(column) for column in columns.values()])
     for name, values in labels.items():
         known = {str(value): value for value in values}
@@ -42,7 +48,7 @@ def rows_from_csv(model: Any, path: str | PathLike[str]) -> Any:
         raise ValueError(f"--compare {Path(path).name}: expected rows with the columns {', '.join(map(repr, wanted))}")
     columns = {name: column[complete] for name, column in columns.items()}
     if hasattr(model, "cells_"):
-        return columns
+        return columns | {name: as_dates(columns[name]) for name in dated}
     rows = np.stack([columns[name] for name in numbers], axis=1)
     beside = [*labels, *target]
     if not beside:

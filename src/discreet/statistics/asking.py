@@ -18,6 +18,7 @@ from discreet.door.queries import Grouped, OfColumns, Weighted
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.noise import Bits
 from discreet.records import Box
+from discreet.records.own_units import ColumnScale, column_scales
 from discreet.statistics.columns import check_limits, limits_of, opened, place_of
 
 __all__ = ["Asking", "shaped"]
@@ -100,6 +101,11 @@ class Asking:
     @staticmethod
     def _weights(curator: Curator, name: str) -> tuple[int, float]:
         place = curator.columns.index(name)
+        if curator.scales[place] != "linear":
+            raise ValueError(
+                f"weights={name!r}: expected a column of plain numbers, and this one has "
+                f"{'dates' if curator.scales[place] == 'date' else 'a log scale'}; declare it as Number(0, most)"
+            )
         low, high = limits_of(curator.space, place)
         if low < 0.0 or high <= 0.0:
             raise ValueError(f"weights={name!r}: expected a column declared from 0, or more, to a largest weight")
@@ -109,6 +115,12 @@ class Asking:
     def names(self) -> tuple[str, ...]:
         """The columns' names."""
         return tuple(self.curator.columns[place] for place in self.places)
+
+    @property
+    def scales(self) -> tuple[ColumnScale, ...]:
+        """How the values of the columns are to be read."""
+        known = column_scales(self.curator.declared)
+        return tuple(known[name] for name in self.names)
 
     @property
     def groups(self) -> tuple[Any, ...] | None:

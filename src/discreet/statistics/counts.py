@@ -13,20 +13,20 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import integer, positive, probability
+from discreet.arguments import choice, integer, positive, probability, shown
 from discreet.door import Curator, Declarations, Query
 from discreet.door.queries import Bins, Count, Grouped
 from discreet.door.words import count_in_words
 from discreet.guarantees import Guarantee
 from discreet.noise import Bits
-from discreet.statistics.columns import check_limits, limits_of, opened, place_of
+from discreet.records.own_units import ColumnScale, as_days, column_scales
+from discreet.statistics.calendar import CALENDAR, MOST, calendar_bins, interval_labels
+from discreet.statistics.columns import check_limits, opened, place_of
 from discreet.statistics.statistic import Statistic, half_width
 
 __all__ = ["Counts", "count", "histogram"]
 
 Array = NDArray[np.float64]
-
-MOST = 2**20  # bins
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,9 +39,10 @@ class Counts(Statistic):
         As released: without bias, so they may be negative, and they are not whole. An axis of groups first, where there
         are groups, then one of bins or categories.
     labels : tuple or None
-        The categories that were counted.
+        The categories that were counted, or the months and the like: "2023-01".
     edges : array or None
-        The edges between which numbers were counted, one more than there are bins.
+        The edges between which numbers were counted, one more than there are bins, in the data's own units. Of dates
+        they are the days, since 1970-01-01, on which bins begin, and the day after the last one.
     """
 
     labels: tuple[Any, ...] | None = None
@@ -71,7 +72,9 @@ class Counts(Statistic):
         if self.labels is not None:
             return [*axes, (self.columns[0], self.labels)]
         if self.edges is not None:
-            return [*axes, (self.columns[0], list(pairwise(self.edges.tolist())))]
+            dated = any(scale.kind == "date" for scale in self._scales)
+            between = interval_labels(self.edges) if dated else list(pairwise(self.edges.tolist()))
+            return [*axes, (self.columns[0], between)]
         return axes
 
 
@@ -145,10 +148,13 @@ def histogram(
     data, epsilon, delta, by, bits
         As in ``mean``.
     column : str or int, optional
-        A declared column of categories, by its name, or of numbers.
-    bins : int or sequence of float
+        A declared column of categories, by its name, of numbers, or of dates.
+    bins : int, sequence, or str
         For numbers: how many bins of equal width between the declared bounds, or their edges. Numbers beyond the first
-        or the last edge count in the first or the last bin.
+        or the last edge count in the first or the last bin. Of a log column bins are of equal width on the log scale,
+        and edges are in its own units. For dates also "day", "week", "month" or "year", which together have each
+        declared day once; edges may be dates or ISO texts, and a bin holds the days from its first edge on, without the
+        last.
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
@@ -178,13 +184,16 @@ def histogram(
     group = None if by is None else curator.category_columns[place_of("by", by, curator.category_columns)]
     curator = curator.only([column] if group is None else [column, group])
     query: Query
+    labels: tuple[Any, ...] | None
+    edges: Array | None
     if column in curator.category_columns:
         place = curator.category_columns.index(column)
         labels, edges, query = curator.categories[place], None, Grouped(Count(), len(curator.categories[place]), place)
     else:
         place = check_limits(curator, curator.columns.index(column))
-        labels, edges = None, _edges(bins, *limits_of(curator.space, place))
-        query = Bins(curator.space, place, tuple(edges[1:-1].tolist()))
+        scale = column_scales(curator.declared)[column]
+        labels, edges, ends = _bins(bins, scale)
+        query = Bins(curator.space, place, tuple(ends[1:-1].tolist()))
     groups = None
     if group is not None:
         grouping = curator.category_columns.index(group)
@@ -202,14 +211,40 @@ def _opened(data: Any, epsilon: float, delta: float, declared: Any, names: list[
     return curator, Guarantee(budget, failure, curator.neighbors)
 
 
-def _edges(bins: Any, low: float, high: float) -> Array:
+def _bins(bins: Any, scale: ColumnScale) -> tuple[tuple[str, ...] | None, Array, Array]:
+    """Return labels, where bins have some, edges in the column's own units, and the same as values."""
+    if isinstance(bins, str):
+        if scale.kind != "date":
+            raise ValueError(
+                f"bins={bins!r}: expected a whole number, at least 2, or edges, since {scale.name!r} has numbers; "
+                "'month' and the like are for columns that are declared as dates"
+            )
+        labels, days = calendar_bins(choice("bins", bins, CALENDAR), scale.low, scale.high)
+        return labels, days, days
     if np.ndim(bins) == 0:
-        return np.linspace(low, high, integer("bins", bins, least=2, most=MOST) + 1)
+        count = integer("bins", bins, least=2, most=MOST)
+        if scale.kind == "date":
+            return None, *(_equal_days(count, scale),) * 2
+        values = np.linspace(scale.low, scale.high, count + 1)
+        return None, scale.to_own(values), values
     try:
-        edges = np.asarray(bins, dtype=np.float64)
+        own = as_days(bins) if scale.kind == "date" else np.asarray(bins, dtype=np.float64)
     except (TypeError, ValueError):
-        edges = np.empty(0)
-    rising = np.isfinite(edges).all() and (np.diff(edges) > 0.0).all()
-    if edges.ndim != 1 or not 3 <= len(edges) <= MOST + 1 or not rising:
-        raise ValueError(f"bins={bins!r}: expected a whole number, at least 2, or three edges or more, in order")
-    return edges
+        own = np.empty(0)
+    values = scale.to_values(own)
+    rising = np.isfinite(values).all() and (np.diff(values) > 0.0).all()
+    if own.ndim != 1 or not 3 <= len(own) <= MOST + 1 or not rising:
+        kinds = {"date": ", each a day", "log": " and above 0"}
+        raise ValueError(
+            f"bins={shown(bins)}: expected a whole number, at least 2, or three edges or more, in order"
+            + kinds.get(scale.kind, "")
+        )
+    return None, own, values
+
+
+def _equal_days(count: int, scale: ColumnScale) -> Array:
+    """Return the days on which so many bins begin that differ by a day at most, and the day after the last one."""
+    number = int(scale.high - scale.low) + 1
+    if count > number:
+        raise ValueError(f"bins={count}: expected at most {number}, the number of declared days")
+    return np.asarray(scale.low + np.ceil(np.arange(count + 1.0) * number / count))

@@ -29,6 +29,7 @@ from discreet.arguments import choice, integer, positive, shown
 from discreet.door import Answer, Curator, Declarations, Query
 from discreet.guarantees import Guarantee, Loss
 from discreet.noise import Bits
+from discreet.records.own_units import ColumnScale, as_days, column_scales
 from discreet.statistics.columns import cells_of, chosen_column, known_rows, limits_of, opened
 from discreet.statistics.cosine_features import MOST_COSINES, Cosines, heat_weights, power_weights
 from discreet.statistics.density_estimates import from_fine_bins, from_histogram, from_sums
@@ -51,7 +52,8 @@ class Density(Answer):
     value : ndarray
         The heights at ``grid()``.
     curve : Piecewise
-        The density itself.
+        The density of the values that were measured: of a log column of the logarithms, of dates of days since
+        1970-01-01.
     column : str
     before : ndarray
         The estimate at the points of the grid before it was moved to be at least 0 and to have integral 1 (and, for a
@@ -69,34 +71,49 @@ class Density(Answer):
     factors: Array
     _points: Array
     _mixed: bool
+    _scale: ColumnScale
 
     def __call__(self, points: ArrayLike) -> Array:
-        """Return the density at points; 0 outside of the declared bounds."""
-        return self.curve.density(points)
+        """Return the density at points in the column's own units (dates, or days); 0 outside of the declared bounds."""
+        own = self._own(points)
+        heights = self.curve.density(self._scale.to_values(own))
+        return (
+            heights
+            if self._scale.kind != "log"
+            else np.where(own > 0.0, heights / np.where(own > 0.0, own, 1.0), 0.0)[()]
+        )
+
+    def _own(self, points: Any) -> Array:
+        """Return points as numbers in the column's own units."""
+        if self._scale.kind == "date":
+            return as_days(points)
+        return np.asarray(points, dtype=np.float64)
 
     def distribution(self, points: ArrayLike) -> Array:
         """Return the share of rows below points."""
-        values = np.asarray(points)
-        if values.dtype.kind not in "biuf":
+        if self._scale.kind != "date" and np.asarray(points).dtype.kind not in "biuf":
             raise ValueError(f"points={shown(points)}: expected numbers")
-        return self.curve.distribution(values)
+        own = self._own(points)
+        if self._scale.kind == "log":
+            own = np.where(own > 0.0, own, np.where(np.isnan(own), own, self._scale.own_ends[0]))
+        return self.curve.distribution(self._scale.to_values(own))
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return the points below which the shares ``q`` of the rows lie."""
+        """Return the points below which the shares ``q`` of the rows lie; of dates in days since 1970-01-01."""
         try:
             shares = np.asarray(q, dtype=np.float64)
         except (TypeError, ValueError):
             shares = np.full(1, np.nan)
         if not np.all((shares >= 0.0) & (shares <= 1.0)):
             raise ValueError(f"q={shown(q)}: expected shares in [0, 1]")
-        return self.curve.quantile(shares)
+        return self._scale.to_own(self.curve.quantile(shares))[()]
 
-    def sample(self, n: int, rng: np.random.Generator | None = None) -> Array:
-        """Return ``n`` synthetic values; as many as one likes, at no further cost."""
+    def sample(self, n: int, rng: np.random.Generator | None = None) -> NDArray[Any]:
+        """Return ``n`` synthetic values, dates as ``datetime64[D]``; as many as one likes, at no further cost."""
         if not isinstance(rng, np.random.Generator | None):
             raise ValueError(f"rng={shown(rng)}: expected numpy.random.default_rng(…), or None")
         uniform = (rng or np.random.default_rng()).random(integer("n", n, least=0))
-        return np.atleast_1d(self.curve.quantile(uniform))
+        return self._scale.as_rows(np.atleast_1d(self.curve.quantile(uniform)))
 
     def grid(self) -> tuple[Array, Array]:
         """Return the points that the estimate was made at, and the density there."""
@@ -119,7 +136,9 @@ class Density(Answer):
 
     def _shown(self) -> str:
         low, high = self.curve.edges[[0, -1]]
-        return f"density of {self.column} over [{low:.6g}, {high:.6g}]"
+        ends = [self._scale.shown(float(end)) for end in self._scale.to_own([low, high])]
+        low_text, high_text = (end if isinstance(end, str) else f"{end:.6g}" for end in ends)
+        return f"density of {self.column} over [{low_text}, {high_text}]"
 
 
 def density(
@@ -138,6 +157,9 @@ def density(
 ) -> Density:
     """Return the private density of a column.
 
+    Of a log column it is estimated over the logarithms, and is a density of the column itself. Of dates it is one of
+    days.
+
     Parameters
     ----------
     data
@@ -149,7 +171,8 @@ def density(
     method : str
         ``"smooth"``, ``"histogram"`` or ``"functional"``; see the module.
     bandwidth : float
-        The kernel's width in the column's units, for "functional"; by default a rule from public numbers.
+        The kernel's width in the column's units (of a log column in natural logarithms, of dates in days), for
+        "functional"; by default a rule from public numbers.
     bins : int
         How many, for a histogram, and for "smooth" at δ = 0; by default a rule from public numbers. For whole numbers
         as many as there are values do best.
@@ -212,17 +235,21 @@ def density(
         made = from_sums(release, np.asarray(weights), functional)
     low, high = limits_of(curator.space, number)
     curve, points = made.curve(low, high)
+    scale = column_scales(curator.declared)[name]
+    own = scale.to_own(points)
+    apart = (high - low) * (own if scale.kind == "log" else 1.0)  # dx = x·d(log x)
     return Density.of(
-        curve.density(points),
+        curve.density(points) * (high - low) / apart,
         curator,
         promise,
         [release],
         curve=curve,
         column=curator.columns[number],
-        before=made.before / (high - low),
-        noise=made.noise / (high - low),
+        before=made.before / apart,
+        noise=made.noise / apart,
         factors=made.factors,
-        _points=points,
+        _points=own,
+        _scale=scale,
         _mixed=made.mixed,
     )
 

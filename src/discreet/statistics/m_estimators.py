@@ -23,6 +23,7 @@ from discreet.arguments import choice, integer, positive, probability, shown
 from discreet.door import Answer, Curator, Declarations, Query
 from discreet.guarantees import Guarantee, Loss
 from discreet.noise import Bits, GaussianNoise
+from discreet.records.own_units import ColumnScale, column_scales
 from discreet.statistics.columns import cells_of, chosen_columns, known_rows, limits_of, opened
 from discreet.statistics.perturbed_histogram import (
     COUNTS,
@@ -35,6 +36,7 @@ from discreet.statistics.perturbed_histogram import (
     theta_box,
     try_loss,
 )
+from discreet.statistics.statistic import in_own_units
 
 __all__ = ["MEstimate", "huber_location", "m_estimate"]
 
@@ -53,16 +55,21 @@ class MEstimate(Answer):
     Attributes
     ----------
     value : float or ndarray
+        In the data's own units: what was found on the log scale comes back from it, and dates are days since
+        1970-01-01.
     columns : tuple of str
     weights : ndarray
         The counts that were used, at least 0.
     edges : list of ndarray
-        The ends of the bins, column by column, in the data's units.
+        The ends of the bins, column by column, in the data's own units.
     """
 
     columns: tuple[str, ...]
     weights: Array
     edges: list[Array]
+    _theta: Array  # the value, on the scale that was measured on
+    _widths: Array  # of the bins on that scale
+    _scales: tuple[ColumnScale, ...]  # none for a loss of one's own
     _counts: str
     _within: Array
     _solve: Solve
@@ -79,7 +86,7 @@ class MEstimate(Answer):
         probability("level", level)
         law, rng = self.release.law, np.random.default_rng(0)
         assert law is not None  # every release here is additive
-        center = np.atleast_1d(np.asarray(self.value, dtype=np.float64))
+        center = self._theta
         left, found = integer("draws", draws, least=20), []
         while left:  # in pieces, so that many bins do not fill the memory
             some = min(left, max(2**20 // self.weights.size, 1))
@@ -90,9 +97,20 @@ class MEstimate(Answer):
             found.append(self._solve(again, center))
         width = np.quantile(np.abs(np.concatenate(found) - center), level, axis=0)
         if len(center) == len(self.edges):  # a location; what θ is to a loss of one's own is not known
-            width = width + np.array([(ends[1] - ends[0]) / 2.0 for ends in self.edges])
-        lower, upper = (np.clip(end, *self._within.T) for end in (center - width, center + width))
+            width = width + self._widths / 2.0
+        ends = (np.clip(end, *self._within.T) for end in (center - width, center + width))
+        lower, upper = (in_own_units(end, self._scales) if self._scales else end for end in ends)
         return (float(lower[0]), float(upper[0])) if np.ndim(self.value) == 0 else (lower, upper)
+
+    def _shown(self) -> str:
+        if all(scale.kind != "date" for scale in self._scales):
+            return super()._shown()
+        values = np.atleast_1d(self.value)
+        told = [
+            scale.shown(one if scale.kind == "date" else float(f"{one:.6g}"))
+            for scale, one in zip(self._scales, values.tolist(), strict=True)
+        ]
+        return str(told[0]) if len(told) == 1 else str(dict(zip(self.columns, told, strict=True)))
 
 
 def m_estimate(
@@ -122,9 +140,10 @@ def m_estimate(
     loss : str or callable
         ``"huber"``, ``"squared"`` or ``"absolute"``, of the row less θ, column by column; or a function of points,
         shape (m, d), and θ, shape (p,), that returns m numbers. It sees public bins only. (The answer pickles if it
-        does.)
+        does.) Of a log column it sees logarithms, of dates days since 1970-01-01, and its θ comes back as it is.
     k : float
-        Where the Huber loss turns from square to straight, in the data's units; public.
+        Where the Huber loss turns from square to straight, in the data's units; public. Of a log column it is a
+        difference of natural logarithms, of dates a number of days.
     epsilon, delta : float
         What to spend; Laplace noise at δ = 0, Gaussian above.
     bins : int
@@ -194,8 +213,14 @@ def m_estimate(
     weights = cleaned(release["counts"], release, counts)
     theta = solve(weights[None], None)[0]
     names = tuple(curator.columns[number] for number in numbers)
-    value = float(theta[0]) if len(theta) == 1 else theta
-    facts = {"columns": names, "weights": weights, "edges": edges}
+    known = column_scales(curator.declared)
+    scales = tuple(known[name] for name in names)
+    located = () if callable(loss) else scales
+    shown_theta = in_own_units(theta, located) if located else theta
+    value = float(shown_theta[0]) if len(theta) == 1 else shown_theta
+    own = [scale.to_own(ends) for scale, ends in zip(scales, edges, strict=True)]
+    facts = {"columns": names, "weights": weights, "edges": own, "_theta": theta, "_scales": located}
+    facts |= {"_widths": np.array([ends[1] - ends[0] for ends in edges])}
     return MEstimate.of(value, curator, promise, [release], **facts, _counts=counts, _within=box, _solve=solve)
 
 
@@ -220,7 +245,8 @@ def huber_location(
     Parameters
     ----------
     scale : float
-        A public guess of the standard deviation, in the data's units, from which k = 1.345·scale; or
+        A public guess of the standard deviation, in the data's units (of a log column, of the logarithms), from which
+        k = 1.345·scale; or
     k : float
         itself. A guess that is wrong by a factor of two costs some accuracy, no privacy.
     data, column, epsilon, delta, bins, rows, bits, **declared

@@ -12,8 +12,9 @@ as level says (Fieller 1954), however few rows there are. It is cut to the bound
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +28,10 @@ from discreet.mechanisms.ranks import Target
 from discreet.mechanisms.scales import Scale
 from discreet.noise import Bits
 from discreet.records import Box
+from discreet.records.own_units import ColumnScale
 from discreet.statistics.asking import Asking
 from discreet.statistics.columns import limits_of
-from discreet.statistics.statistic import Statistic, half_width, tail
+from discreet.statistics.statistic import Statistic, half_width, in_own_units, tail
 
 __all__ = ["Mean", "mean", "trimmed_mean"]
 
@@ -43,30 +45,54 @@ GUESS = 1000  # rows, where their number is not public; only accuracy depends on
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mean(Statistic):
-    """A private mean.
+    """A private mean; of a log column the geometric mean, and of dates a number of days since 1970-01-01.
 
     Attributes
     ----------
     bounds : tuple of Box
-        For each column (or for all at once) the bounds to which rows were clipped: the declared ones, or narrower.
+        For each column (or for all at once) the bounds to which rows were clipped: the declared ones, or narrower. In
+        the data's own units, as the value.
     """
 
     bounds: tuple[Box, ...]
+    _measured_in: tuple[Box, ...]  # the same, as values
+
+    _kind: ClassVar[str] = "location"
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return limits that hold the mean of these rows, clipped to ``bounds``, with this probability, each by itself.
 
         They speak of the noise: not of clipping, nor of how these people were sampled. Those of a trimmed mean are for
         the mean of the rows inside of ``bounds``, its two quantiles as they were drawn; others would have been drawn
-        with other noise.
+        with other noise. Those of a geometric mean are the exponentials of the limits for the mean of the logarithms;
+        those of dates are days since 1970-01-01.
         """
         limits = [_limits(release, box, level) for release, box in self._pairs]
-        lower, upper = (np.concatenate(side, axis=1) for side in zip(*limits, strict=True))
+        lower, upper = (in_own_units(np.concatenate(side, axis=1), self._scales) for side in zip(*limits, strict=True))
         return self._shaped(lower), self._shaped(upper)
 
     @property
     def _pairs(self) -> list[tuple[Release, Box]]:
-        return list(zip(self.releases[-len(self.bounds) :], self.bounds, strict=True))
+        return list(zip(self.releases[-len(self._measured_in) :], self._measured_in, strict=True))
+
+    @property
+    def _geometric(self) -> list[str]:
+        """The columns of which it is a geometric mean."""
+        return [scale.name for scale in self._scales if scale.kind == "log"]
+
+    def _said(self, labels: dict[str, Any]) -> dict[str, Any]:
+        if not self._geometric:
+            return {}
+        scale = self._scale_of(labels)
+        return {"statistic": "geometric mean" if scale is not None and scale.kind == "log" else "mean"}
+
+    def _shown(self) -> str:
+        shown, geometric = super()._shown(), self._geometric
+        if not geometric:
+            return shown
+        if len(geometric) == len(self.columns):
+            return f"geometric mean {shown}"
+        return f"{shown}, of {', '.join(geometric)} the geometric mean"
 
 
 def _sums(release: Release) -> tuple[Array, Array | None, Array]:
@@ -137,6 +163,9 @@ def mean(
 ) -> Mean:
     """Return private means of columns.
 
+    Of a log column it is the geometric mean, exp(mean of logarithms), and says so. Of a column of dates ``value`` is in
+    days since 1970-01-01, and what is shown is a date.
+
     Parameters
     ----------
     data : array, data frame, series, path of Parquet files, Dask collection, Records or Curator
@@ -184,7 +213,17 @@ def mean(
 def _answer(asking: Asking, releases: list[Release], boxes: list[Box]) -> Mean:
     """Return the means that the last releases tell, one for each box."""
     parts = [_values(release, box) for release, box in zip(releases[-len(boxes) :], boxes, strict=True)]
-    return Mean.answered(np.concatenate(parts, axis=1), asking, releases, bounds=tuple(boxes))
+    places = np.cumsum([0, *(box.dimension for box in boxes)])
+    own = [_own(box, asking.scales[first:last]) for box, first, last in zip(boxes, places, places[1:], strict=False)]
+    facts = {"bounds": tuple(own), "_measured_in": tuple(boxes)}
+    return Mean.answered(np.concatenate(parts, axis=1), asking, releases, **facts)
+
+
+def _own(box: Box, scales: Sequence[ColumnScale]) -> Box:
+    """Return bounds in the units of their columns."""
+    if all(scale.kind != "log" for scale in scales):
+        return box
+    return Box(*(in_own_units(np.asarray(end), scales) for end in (box.low, box.high)))
 
 
 def _moments(asking: Asking, box: Box) -> Moments:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,8 @@ class Quantile(Statistic):
     Attributes
     ----------
     value : float or array
-        An axis of groups first, where there are groups, then one of ``levels``, where there are several.
+        In the data's own units; of dates whole days since 1970-01-01. An axis of groups first, where there are groups,
+        then one of ``levels``, where there are several.
     levels : tuple of float
         Which quantiles they are.
     limits : (array, array) or None
@@ -46,6 +47,8 @@ class Quantile(Statistic):
     levels: tuple[float, ...]
     limits: tuple[Any, Any] | None
     level: float | None
+
+    _kind: ClassVar[str] = "location"
 
     def table(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Return a row for each number: its labels, its value and, where limits were drawn, these."""
@@ -70,6 +73,12 @@ class Quantile(Statistic):
     def _axes(self) -> list[tuple[str, Sequence[Any]]]:
         several = np.ndim(self.value) > (self.groups is not None)
         return super()._axes() + ([("level", self.levels)] if several else [])
+
+
+class QuantileRange(Quantile):
+    """The private distance between two quantiles: of logarithms for a log column, in days for dates."""
+
+    _kind: ClassVar[str] = "spread"
 
 
 def quantiles(
@@ -106,7 +115,8 @@ def quantiles(
     weights : str or int, optional
         A declared column of weights from 0 on.
     step : float, optional
-        Where the values have steps of their own (1 for whole numbers): only such values are drawn.
+        Where the values have steps of their own (1 for whole numbers): only such values are drawn. Dates have steps of
+        one day, and a log column takes none.
     interval : float or None
         The level of the limits that ``.interval()`` returns. They take two fifths of ε, shared by all; with None the
         quantiles have all of it.
@@ -190,7 +200,8 @@ def interquartile_range(
 ) -> Quantile:
     """Return the private distance between the quartiles of a column; see ``quantiles`` for the arguments.
 
-    Limits come from those of the quartiles, so they hold at least as often as they say.
+    Of a log column it is that of the logarithms, and the answer names it so; of dates it is in days. Limits come from
+    those of the quartiles, so they hold at least as often as they say.
 
     Examples
     --------
@@ -202,16 +213,16 @@ def interquartile_range(
     """
     asking = Asking.of(data, column, epsilon, delta, declared, by=by, weights=weights, bits=bits)
     each = None if interval is None else (1.0 + probability("interval", interval)) / 2.0  # of two that both must hold
-    found = _quantiles(asking, column, [0.25, 0.75], step, each, single=False)
+    found = _quantiles(asking, column, [0.25, 0.75], step, each, single=False, own_units=False)
     value = _difference(found.value[..., 1], found.value[..., 0])
     limits = None
     if found.limits is not None:
         lower, upper = found.limits
         limits = _difference(lower[..., 1], upper[..., 0]), _difference(upper[..., 1], lower[..., 0])
-    return Quantile(
-        value, found.guarantee, found.unit, found.releases, found.columns, found.groups, True, (0.25, 0.75), limits,
-        interval,
-    )  # fmt: skip
+    names = tuple(scale.label for scale in asking.scales)
+    return QuantileRange(
+        value, found.guarantee, found.unit, found.releases, names, found.groups, True, (0.25, 0.75), limits, interval
+    )
 
 
 def _difference(upper: Any, lower: Any) -> Any:
@@ -220,11 +231,26 @@ def _difference(upper: Any, lower: Any) -> Any:
 
 
 def _quantiles(
-    asking: Asking, column: Any, levels: Sequence[float], step: float | None, interval: float | None, *, single: bool
+    asking: Asking,
+    column: Any,
+    levels: Sequence[float],
+    step: float | None,
+    interval: float | None,
+    *,
+    single: bool,
+    own_units: bool = True,
 ) -> Quantile:
     """Check, pay, draw."""
     if len(asking.places) != 1:
         raise ValueError(f"column={column!r}: expected one of {', '.join(map(repr, asking.names))}")
+    scale = asking.scales[0]
+    if scale.kind == "log" and step is not None:
+        raise ValueError(
+            f"step={step!r}: expected None for {scale.name!r}, which is on a log scale; round the answer, or declare "
+            "the column without log=True"
+        )
+    if scale.kind == "date" and step is None:
+        step = 1.0
     given = _levels("q" if single else "levels", levels)
     wanted = sorted(given)
     if interval is not None and probability("interval", interval) == 0.0:
@@ -241,6 +267,7 @@ def _quantiles(
     order = [wanted.index(level) for level in given]
 
     def shown(values: Array) -> Any:
+        values = scale.to_own(values) if own_units else values
         kept = values[:, order] if not single else values[:, 0]
         kept = kept if asking.groups is not None else kept[0]
         return kept if np.ndim(kept) else float(kept)

@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,7 @@ METHODS = ("one-shot", "adaptive", "direct")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Covariance(Statistic):
-    """A private variance or covariance.
+    """A private variance or covariance: of logarithms for a log column, which is then called so, in days for dates.
 
     Attributes
     ----------
@@ -58,7 +58,8 @@ class Covariance(Statistic):
         A number, one a column, or a matrix, which has no negative eigenvalue; with an axis of groups before it where
         there are groups.
     means : array of shape (groups or 1, columns), or None
-        The private means, from the same releases; None where none are released, by the direct method.
+        The private means, from the same releases, of logarithms for a log column; None where none are released, by the
+        direct method.
     method : str
         ``"one-shot"``, ``"adaptive"`` or ``"direct"``.
     measured : array
@@ -74,6 +75,9 @@ class Covariance(Statistic):
     measured: Array
     coefficients: Array
     least: float
+
+    _kind: ClassVar[str] = "spread"
+    _days: ClassVar[str] = "days²"
 
     def _axes(self) -> list[tuple[str, Sequence[Any]]]:
         matrix = self.least < 0.0

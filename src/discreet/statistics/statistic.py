@@ -1,4 +1,10 @@
-"""What a statistic returns: its value, limits on what noise did to it, and the release behind it."""
+"""What a statistic returns: its value, limits on what noise did to it, and the release behind it.
+
+**Scales.** What is measured of a log column is of its logarithms, and of a column of dates in days since 1970-01-01
+(``records.columns``). A location (a mean, a quantile) comes back in the column's own units; of dates ``value`` and
+``interval`` are numbers of days, and whatever is shown (``repr``, ``to_dict``, ``table``) has dates. A spread stays on
+the scale that it was measured on: of logarithms, which the name of its column then says, or in days.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +21,10 @@ from discreet.arguments import probability
 from discreet.door import Answer, Release
 from discreet.guarantees import Loss
 from discreet.noise import GaussianNoise, LaplaceNoise, Law
+from discreet.records.own_units import ColumnScale, column_scales
 from discreet.statistics.asking import Asking, shaped
 
-__all__ = ["Statistic", "half_width", "tail"]
+__all__ = ["Statistic", "half_width", "in_own_units", "tail"]
 
 Array = NDArray[np.float64]
 
@@ -29,9 +36,10 @@ class Statistic(Answer):
     Attributes
     ----------
     value : float or array
-        In the data's own units: a number for one column, an axis of columns for several, and before it an axis of
-        groups where there are groups.
+        In the data's own units (days since 1970-01-01 for a column of dates): a number for one column, an axis of
+        columns for several, and before it an axis of groups where there are groups.
     columns : tuple of str
+        Of a spread ``log(income)`` where it is that of the logarithms.
     groups : tuple or None
         The labels of the groups, in the order of ``value``.
     release : Release
@@ -46,12 +54,36 @@ class Statistic(Answer):
     groups: tuple[Any, ...] | None
     single: bool
 
+    _kind: ClassVar[str] = "amount"  # or "location" or "spread": what becomes of the scale of a column
+
     @classmethod
     def answered(cls, values: Array, asking: Asking, releases: list[Release], **more: Any) -> Self:
         """Return the answer to what was asked, from values of shape (groups, columns)."""
+        names = asking.names
+        if cls._kind == "location":
+            values = in_own_units(values, asking.scales)
+        elif cls._kind == "spread":
+            names = tuple(scale.label for scale in asking.scales)
         value = shaped(values, grouped=asking.groups is not None, single=asking.single)
-        facts = {"columns": asking.names, "groups": asking.groups, "single": asking.single} | more
+        facts = {"columns": names, "groups": asking.groups, "single": asking.single} | more
         return cls.of(value, asking.curator, asking.promise, releases, **facts)
+
+    @property
+    def _scales(self) -> tuple[ColumnScale, ...]:
+        """The scale of each column; none for a number of rows."""
+        known = column_scales(self.release.declared)
+        named = {scale.label: scale for scale in known.values()} | known
+        return tuple(named[name] for name in self.columns if name in named)
+
+    def _scale_of(self, labels: dict[str, Any]) -> ColumnScale | None:
+        """Return the scale that a number with these labels is shown on; None where it is a number."""
+        if self._kind != "location" or not self._scales:
+            return None
+        return next((one for one in self._scales if one.name == labels.get("column")), self._scales[0])
+
+    def _shown_number(self, number: float, labels: dict[str, Any]) -> Any:
+        scale = self._scale_of(labels)
+        return number if scale is None else scale.shown(number)
 
     def _shaped(self, values: Array) -> Any:
         return shaped(values, grouped=self.groups is not None, single=self.single)
@@ -74,25 +106,29 @@ class Statistic(Answer):
         """Return the values by the labels of their axes, one dictionary in the other; one number by its column.
 
         They are the numbers alone: ``which_rows`` says which rows they are about, and ``table`` has that beside them.
+        A place in a column of dates is a date, "2023-01-31".
 
         >>> from discreet import statistics
         >>> list(statistics.mean([[0.5, 0.25]] * 1000, epsilon=1.0, bounds=(0, 1)).to_dict())
         ['x0', 'x1']
         """
 
-        def labelled(values: Array, axes: Sequence[tuple[str, Sequence[Any]]]) -> Any:
+        def labelled(values: Array, axes: Sequence[tuple[str, Sequence[Any]]], labels: dict[str, Any]) -> Any:
             if not axes:
-                return values.item()
-            parts = zip(axes[0][1], values, strict=True)
-            return {label: labelled(np.asarray(one), axes[1:]) for label, one in parts}
+                return self._shown_number(values.item(), labels)
+            name, several = axes[0]
+            parts = zip(several, values, strict=True)
+            return {label: labelled(np.asarray(one), axes[1:], labels | {name: label}) for label, one in parts}
 
-        found = labelled(np.asarray(self.value), self._axes())
+        found = labelled(np.asarray(self.value), self._axes(), {})
         return found if isinstance(found, dict) else {self.columns[0]: found}
 
     def table(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Return a row for each number: its labels, its value and its limits; ``pandas.DataFrame`` takes it as it is.
 
-        Where the numbers are not about all rows, ``which_rows`` is among them: "at most 4 rows of each patient".
+        Where the numbers are not about all rows, ``which_rows`` is among them: "at most 4 rows of each patient". Places
+        in a column of dates are dates. Where a column is on a log scale, it is said what a number is: a geometric mean,
+        or of which logarithms.
 
         >>> from discreet import statistics
         >>> row, = statistics.mean([0.5] * 1000, epsilon=1.0, bounds=(0, 1)).table()
@@ -105,9 +141,42 @@ class Statistic(Answer):
         rows = []
         for place in np.ndindex(value.shape):
             labels = {name: several[one] for (name, several), one in zip(axes, place, strict=True)}
-            ends = {"value": value[place].item(), "low": low[place].item(), "high": high[place].item()}
-            rows.append(labels | ends | about)
+            numbers = {"value": value[place].item(), "low": low[place].item(), "high": high[place].item()}
+            ends = {name: self._shown_number(number, labels) for name, number in numbers.items()}
+            rows.append(labels | self._said(labels) | ends | about)
         return rows
+
+    def _said(self, labels: dict[str, Any]) -> dict[str, Any]:
+        """Return what else a row of the table says: of which logarithms its number is."""
+        if self._kind == "spread" and self.single and any(scale.kind == "log" for scale in self._scales):
+            return {"column": self.columns[0]}
+        return {}
+
+    def _shown(self) -> str:
+        scales, kinds = self._scales, {scale.kind for scale in self._scales}
+        if self._kind == "amount" or kinds <= {"linear"}:
+            return super()._shown()
+        if self._kind == "location":
+            told = self.to_dict()
+            shown = _rounded(told[scales[0].name] if set(told) == {scales[0].name} else told)
+            return shown if isinstance(shown, str) else str(shown)
+        if len(scales) == 1 and kinds == {"date"}:
+            return f"{super()._shown()} {self._days}"
+        return f"{super()._shown()} of {', '.join(self.columns)}" if "log" in kinds else super()._shown()
+
+    _days: ClassVar[str] = "days"
+
+
+def in_own_units(values: Array, scales: Sequence[ColumnScale]) -> Array:
+    """Return values whose last axis is of columns in the units of these."""
+    return np.stack([scale.to_own(values[..., j]) for j, scale in enumerate(scales)], axis=-1)
+
+
+def _rounded(told: Any) -> Any:
+    """Return what ``to_dict`` tells with few digits, for a ``repr``."""
+    if isinstance(told, dict):
+        return {label: _rounded(one) for label, one in told.items()}
+    return float(f"{told:.6g}") if isinstance(told, float) else told
 
 
 def tail(law: Law | None, coefficients: Sequence[float], size: float) -> float:

@@ -55,7 +55,7 @@ def sum(  # noqa: A001  # as in NumPy: it is read statistics.sum
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Totals:
-    """Return private sums of columns.
+    """Return private sums of columns, which are neither dates nor on a log scale.
 
     Parameters
     ----------
@@ -78,6 +78,18 @@ def sum(  # noqa: A001  # as in NumPy: it is read statistics.sum
     (1.0, True)
     """
     asking = Asking.of(data, columns, epsilon, delta, declared, by=by, weights=weights, bits=bits)
+    for scale in asking.scales:
+        if scale.kind == "log":
+            raise ValueError(
+                f"columns={scale.name!r}: expected a column of plain numbers, since a sum of logarithms is not the "
+                f"logarithm of a sum; declare it without log=True, for example Number({scale.own_ends[0]:g}, "
+                f"{scale.own_ends[1]:g}), or ask for the mean"
+            )
+        if scale.kind == "date":
+            raise ValueError(
+                f"columns={scale.name!r}: expected a column of numbers, since there is no sum of dates; ask for the "
+                "mean, or declare a column of days as a Number"
+            )
     total = Total(asking.box)
     query = asking.query(total)
     release = asking.reserve("sum", [(query, asking.additive(1.0)[0])])(query)

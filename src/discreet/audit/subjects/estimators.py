@@ -49,7 +49,9 @@ def _own(curator: Any, epsilon: float) -> Any:
 def _scored() -> Any:
     """Return a model to score with, the same throughout a process: of made-up rows in the middle, where it is dense."""
     rows = np.random.default_rng(0).normal([5.0, -1.0], [0.5, 0.2], (500, 2))
-    return GaussianMixture(2, bounds=PLANE.space, epsilon=10.0, delta=DELTA).fit(rows)
+    return GaussianMixture(2, bounds=[column.ends for column in PLANE.numbers.values()], epsilon=10.0, delta=DELTA).fit(
+        rows
+    )
 
 
 MIXTURES: dict[str, Ask] = {

@@ -1,0 +1,164 @@
+"""From the values that queries see to a column's own units, and back. All of it from public declarations.
+
+The values of a log column are natural logarithms, those of a column of dates whole days since 1970-01-01
+(``columns``). Whatever was measured is on that scale, and what follows from it may be shown on another one: that is
+post-processing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.records.ball import Ball
+from discreet.records.cells import date, day_text
+from discreet.records.space import Space
+
+__all__ = ["ColumnScale", "as_dates", "as_days", "column_scales"]
+
+Array = NDArray[np.float64]
+
+KINDS = ("linear", "log", "date")
+DIGITS = 17  # with which every float can be written
+
+
+@dataclass(frozen=True)
+class ColumnScale:
+    """How the values of a numeric column are to be read.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    kind : str
+        "linear", "log" or "date".
+    low, high : float
+        The declared bounds, as values.
+
+    Examples
+    --------
+    >>> income = ColumnScale("income", "log", 0.0, float(np.log(1e6)))
+    >>> income.to_own([0.0, 4.605170185988092, 99.0]).round(6).tolist(), income.label
+    ([1.0, 100.0, 1000000.0], 'log(income)')
+    >>> ColumnScale("admitted", "date", 18262.0, 20453.0).shown(18262.9)
+    '2020-01-01'
+    """
+
+    name: str
+    kind: str
+    low: float
+    high: float
+
+    @property
+    def label(self) -> str:
+        """What the values are called: ``log(income)``, or the column's name."""
+        return f"log({self.name})" if self.kind == "log" else self.name
+
+    @property
+    def own_ends(self) -> tuple[float, float]:
+        """The declared bounds in the column's own units."""
+        if self.kind != "log":
+            return self.low, self.high
+        return _number_of_log(self.low), _number_of_log(self.high)
+
+    @np.errstate(over="ignore")
+    def to_own(self, values: ArrayLike, *, inside: bool = True) -> Array:
+        """Return values in the column's own units; days stay days.
+
+        Parameters
+        ----------
+        values : array
+        inside : bool
+            Whether they lie inside of the declared bounds, so that what rounding moves out is moved back.
+        """
+        found = np.asarray(values, dtype=np.float64)
+        if self.kind != "log":
+            return found
+        numbers = np.minimum(np.exp(found), np.finfo(np.float64).max)
+        if not inside:
+            return numbers
+        low, high = self.own_ends
+        return np.where(found <= self.low, low, np.where(found >= self.high, high, np.clip(numbers, low, high)))
+
+    @np.errstate(divide="ignore", invalid="ignore")
+    def to_values(self, cells: ArrayLike) -> Array:
+        """Return numbers in the column's own units as values: −∞ for the logarithm of 0, NaN for that of less."""
+        found = np.asarray(cells, dtype=np.float64)
+        return np.log(found) if self.kind == "log" else found
+
+    def shown(self, own: float) -> float | str:
+        """Return a number in the column's own units as it is shown: a day as 2023-01-31."""
+        return day_text(own) if self.kind == "date" else float(own)
+
+    def as_rows(self, values: ArrayLike, *, inside: bool = True) -> NDArray[Any]:
+        """Return values as a table holds them: dates as ``datetime64[D]``."""
+        own = self.to_own(values, inside=inside)
+        return as_dates(own) if self.kind == "date" else own
+
+
+def column_scales(declared: Mapping[str, Any]) -> dict[str, ColumnScale]:
+    """Return the scale of each numeric column, from what a release or a curator says was declared.
+
+    >>> space = {"kind": "Box", "low": [0.0], "high": [120.0]}
+    >>> column_scales({"columns": ["age"], "space": space})
+    {'age': ColumnScale(name='age', kind='linear', low=0.0, high=120.0)}
+    """
+    names = [str(name) for name in declared.get("columns") or ()]
+    if declared.get("space") is None or not names:
+        return {}
+    kinds = declared.get("scales") or ["linear"] * len(names)
+    if len(kinds) != len(names) or not set(kinds) <= set(KINDS):
+        raise ValueError(f"scales={kinds!r}: expected one of {', '.join(KINDS)} for each of {len(names)} columns")
+    space: Any = Space.from_dict(declared["space"]).for_columns(len(names))
+    if isinstance(space, Ball):
+        low, high = (np.asarray(space.center) + sign * space.radius for sign in (-1.0, 1.0))
+    else:
+        low, high = np.asarray(space.low), np.asarray(space.high)
+    return {
+        name: ColumnScale(name, kind, float(least), float(most))
+        for name, kind, least, most in zip(names, kinds, low, high, strict=True)
+    }
+
+
+def as_days(given: Any) -> Array:
+    """Return dates, ISO texts or numbers of days as days since 1970-01-01; NaN where one is neither.
+
+    >>> as_days(["1970-01-03", 5.0, "soon"]).tolist(), as_days(np.datetime64("1970-01-02")).tolist()
+    ([2.0, 5.0, nan], 1.0)
+    """
+    cells = given if isinstance(given, np.ndarray) else np.asarray(given, dtype=object)
+    if cells.dtype.kind in "iuf":
+        return cells.astype(np.float64)
+    days = [float(cell) if _is_number(cell) else date(cell) for cell in cells.ravel()]
+    return np.array(days, dtype=np.float64).reshape(cells.shape)
+
+
+def as_dates(days: ArrayLike) -> NDArray[Any]:
+    """Return days since 1970-01-01 as ``datetime64[D]``, each instant on its day."""
+    return np.floor(np.asarray(days, dtype=np.float64)).astype(np.int64).astype("M8[D]")
+
+
+def _is_number(cell: Any) -> bool:
+    return isinstance(cell, int | float | np.integer | np.floating) and not isinstance(cell, bool)
+
+
+def _number_of_log(value: float) -> float:
+    """Return the number with this logarithm that has the fewest digits: the one that somebody declared.
+
+    The exponential function is off by some last digits, so that of log(1e6) is not 1e6.
+
+    >>> _number_of_log(float(np.log(1e6))), _number_of_log(float(np.log(0.3)))
+    (1000000.0, 0.3)
+    """
+    with np.errstate(over="ignore"):
+        near = min(float(np.exp(value)), float(np.finfo(np.float64).max))
+    written = [float(f"{near:.{digits}g}") for digits in range(1, DIGITS + 1)]
+    for room in (0.0, 2.0 * float(np.spacing(max(abs(value), 1.0)))):  # another machine may round a logarithm otherwise
+        for found in written:
+            if 0.0 < found < np.inf and abs(float(np.log(found)) - value) <= room:
+                return found
+    return near
