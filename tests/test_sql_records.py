@@ -402,7 +402,7 @@ def check_every_type(table, rows):
         assert (by_sql is not None) == (name in ("i8", "tx", "vc")), name
     by_sql, streamed = plain(as_records(table, schema=numbers("one"), unit="tx", max_rows=1, unit_type="integer"))
     assert (by_sql, streamed.tolist()) == (None, [1.0])
-    for name in ("mp", "d", "f8", "b"):
+    for name in ("mp", "d", "f8", "b", "n"):
         with pytest.raises(ValueError, match=r"has the type .*: expected names of units"):
             as_records(table, schema=numbers("one"), unit=name, max_rows=1)
     with pytest.raises(ValueError, match="has the type"):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,9 +16,8 @@ from discreet.door import Curator
 from discreet.estimators.portrait_columns import columns_of
 from discreet.guarantees import Neighbors
 from discreet.records import Records, open_records
-from discreet.records.libraries import is_stored
+from discreet.records.libraries import is_stored, with_days
 from discreet.records.own_units import ColumnScale, as_days, column_scales
-from discreet.records.table_cells import numeric
 
 __all__ = ["OwnRows", "drawn_columns", "rows_of_values", "scales_of", "values_of_rows"]
 
@@ -46,7 +44,7 @@ class OwnRows:
     def _owned_rows(self, X: Any) -> Any:
         """Return the owner's rows as an array of numbers, of dates as days, checked."""
         dated = [name for name, scale in self._declared_scales.items() if scale == "date"]
-        return super()._owned_rows(_with_days(X, dated))  # type: ignore[misc]
+        return super()._owned_rows(with_days(X, dated))  # type: ignore[misc]
 
     def _rows(self, X: Any) -> Array:
         """Return rows to predict or to score as values, checked as scikit-learn does."""
@@ -54,7 +52,7 @@ class OwnRows:
         if all(scale.kind == "linear" for scale in scales):
             rows: Array = super()._rows(X)  # type: ignore[misc]
             return rows
-        return values_of_rows(super()._rows(_with_days(X, [one.name for one in scales if one.kind == "date"])), scales)  # type: ignore[misc]
+        return values_of_rows(super()._rows(with_days(X, [one.name for one in scales if one.kind == "date"])), scales)  # type: ignore[misc]
 
 
 def scales_of(model: Any) -> tuple[ColumnScale, ...]:
@@ -90,18 +88,3 @@ def drawn_columns(drawn: Mapping[str, Any], scales: Sequence[ColumnScale]) -> Ar
     """Return numeric columns that were drawn, by name and in their own units, as rows of values."""
     found = [as_days(drawn[one.name]) if one.kind == "date" else np.asarray(drawn[one.name], float) for one in scales]
     return values_of_rows(np.stack(found, axis=1), scales)
-
-
-def _with_days(X: Any, dated: Sequence[str]) -> Any:
-    """Return a data frame with days since 1970-01-01 in the place of dates; anything else as it is."""
-    if not dated or not hasattr(X, "columns"):
-        return X
-    frame = nw.from_native(X, eager_only=True)
-    there = [name for name in dated if name in frame.columns]
-    days = [
-        nw.new_series(name, numeric(frame[name], "date"), nw.Float64, backend=frame.implementation) for name in there
-    ]
-    kept = frame.with_columns(*days).to_native() if days else X
-    if hasattr(kept, "index") and hasattr(X, "index"):
-        kept.index = X.index
-    return kept

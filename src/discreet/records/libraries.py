@@ -19,6 +19,7 @@ from array_api_compat import is_array_api_obj, is_numpy_array
 from discreet.arguments import listed
 from discreet.records.parquet_source import parquet_files, parquet_names
 from discreet.records.sql_table import Table, read_by_database
+from discreet.records.table_cells import numeric
 
 __all__ = [
     "as_frame",
@@ -30,6 +31,7 @@ __all__ = [
     "is_numpy",
     "is_stored",
     "select_columns",
+    "with_days",
 ]
 
 
@@ -115,3 +117,17 @@ def select_columns(data: Any, names: Sequence[str]) -> Any:
         if name not in frame.columns:
             raise ValueError(f"bounds: the column {name!r} is not in the data: expected one of {listed(frame.columns)}")
     return frame.select(list(names)).to_native()
+
+
+def with_days(data: Any, dated: Sequence[str]) -> Any:
+    """Return a data frame with days since 1970-01-01 in the place of dates; anything else as it is."""
+    frame = as_frame(data) if dated else None
+    there = [] if frame is None else [name for name in dated if name in frame.columns]
+    if frame is None or not there:
+        return data
+    backend = frame.implementation
+    days = [nw.new_series(name, numeric(frame[name], "date"), nw.Float64, backend=backend) for name in there]
+    kept = frame.with_columns(*days).to_native()
+    if hasattr(kept, "index") and hasattr(data, "index"):
+        kept.index = data.index
+    return kept
