@@ -191,8 +191,9 @@ def _check_owned(data: Any, declared: Box | Ball | Schema, unit: Any) -> None:
         checked = [name for name in map(str, frame.columns) if not (isinstance(unit, str) and name == unit)]
     check_finite(data, checked if columns is not None or frame is not None else None)
     for name, one in (columns or {}).items():
-        dated = isinstance(one, Date) and one.fill is None and frame is not None and name in frame.columns
-        if dated and not np.isfinite(numeric(frame[name], "date")).all():
+        if frame is None or name not in frame.columns or not isinstance(one, Date) or one.fill is not None:
+            continue
+        if not np.isfinite(numeric(frame[name], "date")).all():
             raise ValueError(
                 f"the column {name!r} holds gaps, or what is no date: expected complete rows. Declare what becomes of "
                 f"others in a schema, as {name!r}: Date('2020-01-01', '2025-12-31', missing='fill', fill='2020-01-01')"

@@ -125,10 +125,10 @@ def column_scales(declared: Mapping[str, Any]) -> dict[str, ColumnScale]:
 
 
 def as_days(given: Any) -> Array:
-    """Return dates, ISO texts or numbers of days as days since 1970-01-01; NaN where one is neither.
+    """Return dates, ISO texts or numbers of days as days since 1970-01-01; not finite where one is neither.
 
     >>> as_days(["1970-01-03", 5.0, "soon"]).tolist(), as_days(np.datetime64("1970-01-02")).tolist()
-    ([2.0, 5.0, nan], 1.0)
+    ([2.0, 5.0, inf], 1.0)
     """
     cells = given if isinstance(given, np.ndarray) else np.asarray(given, dtype=object)
     if cells.dtype.kind in "iuf":
