@@ -99,15 +99,14 @@ def name_of(unit: Any, kind: str) -> str | None:
     return str(int(unit)) if isinstance(unit, int) or unit.strip().lstrip("+-").isdigit() else None
 
 
-def persons(rng: np.random.Generator, kind: str, count: int) -> dict[Any, list[Row]]:
+def persons(rng: np.random.Generator, kind: str, count: int, numbers: list[Any]) -> dict[Any, list[Row]]:
     """Return people with their rows, of whom some have many and some many that are equal."""
     pool = TEXTS if kind == "text" else WHOLE
-    return {
-        pool[place]: rows_of(rng, pool[place]) for place in rng.choice(len(pool), min(count, len(pool)), replace=False)
-    }
+    places = rng.choice(len(pool), min(count, len(pool)), replace=False)
+    return {pool[place]: rows_of(rng, pool[place], numbers) for place in places}
 
 
-def rows_of(rng: np.random.Generator, unit: Any) -> list[Row]:
+def rows_of(rng: np.random.Generator, unit: Any, numbers: list[Any]) -> list[Row]:
     def draw(cells: list[Any]) -> Any:
         return cells[rng.integers(len(cells))]
 
@@ -120,18 +119,20 @@ def rows_of(rng: np.random.Generator, unit: Any) -> list[Row]:
 
 def neighbours(rng: np.random.Generator, kind: str) -> tuple[list[Row], list[Row], int]:
     """Return two tables that differ in one person, and how many times ``max_rows`` rows may come or go."""
-    people = persons(rng, kind, 7)
+    numbers = [NUMBERS, CALM][rng.integers(2)]
+    people = persons(rng, kind, 7, numbers)
     names = list(people)
     other = dict(people)
     what = rng.integers(3)
     if what == 0:
         del other[names[0]]
     elif what == 1:
-        other[names[0]] = rows_of(rng, names[0])
+        other[names[0]] = rows_of(rng, names[0], NUMBERS)  # one person may bring what nobody else has
     else:
-        other["zoe" if kind == "text" else 12345] = rows_of(rng, "zoe" if kind == "text" else 12345)
+        new = "zoe" if kind == "text" else 12345
+        other[new] = rows_of(rng, new, NUMBERS)
         del other[names[0]]
-    nobody = rows_of(rng, None)
+    nobody = rows_of(rng, None, numbers)
     return (
         [row for rows in [*people.values(), nobody] for row in rows],
         [row for rows in [*other.values(), nobody] for row in rows],

@@ -407,7 +407,7 @@ def test_units_may_come_beside_an_array(ids):
 
 
 def test_what_is_no_name_beside_an_array_is_nobodys():
-    ids = [1.0, True, (3, 4), None, b"a", math.nan, "", [1], "a", datetime.date(2020, 1, 1)]
+    ids = [1.5, True, (3, 4), None, b"a", math.nan, "", [1], "a", datetime.date(2020, 1, 1)]
     records = as_records(np.arange(10.0)[:, None], space=Box(0, 10), unit=ids, max_rows=1)
     assert (rows_of(records), records.units, records.rows) == ([8.0], 1, 10)
 

@@ -242,6 +242,20 @@ were in two of them.
 """
 
 
+def _rows(lines: Lines) -> str:
+    pairs = sum(int(each["pairs"]) for each in lines.values())
+    rows = [[name.removeprefix("rows-"), each["pairs"], f"{each['largest']:.2f}"] for name, each in lines.items()]
+    return f"""## A person's rows
+
+{pairs:,} pairs of tables with odd cells and odd names that differ in one person (added, removed or replaced), in random
+order and cut at random, from every source. Each exact sum that entered the door was, to the last bit, that of the rows
+that count by a second, slow way to choose them, so that one person moved it by their own rows and no others; the
+largest move is given as a share of what is charged.
+
+{_table(["source", "pairs", "largest move"], rows)}
+"""
+
+
 def _poison(lines: Lines) -> str:
     total = sum(int(each["combinations"]) for each in lines.values())
     return f"""## Poisoned rows
@@ -310,6 +324,7 @@ SECTIONS: dict[str, Callable[[Lines], str]] = {
     "laws": _laws,
     "order": _order,
     "streams": _streams,
+    "rows": _rows,
     "poison": _poison,
     "leaks": _leaks,
     "budget": _budget,

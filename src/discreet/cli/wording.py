@@ -15,7 +15,7 @@ __all__ = ["as_flags", "as_toml", "listed", "meant"]
 FLAGS = {name: f"--{name.replace('_', '-')}" for name in (
     "epsilon", "delta", "where", "draws", "warmup", "chains", "level", "share", "at_most", "max_rows", "unit", "bins",
     "trim", "step", "by", "weights", "method", "name", "neighbors", "whole", "q", "levels", "target", "gap", "width",
-    "spread", "density", "dimensions", "prior", "rows", "cells", "loose", "table",
+    "spread", "density", "dimensions", "prior", "rows", "cells", "loose", "table", "unit_type", "order",
 )}  # fmt: skip
 FLAGS |= {"n_components": "--components", "n_clusters": "--clusters", "n_steps": "--steps", "max_iter": "--steps"}
 FLAGS |= {"covariance_type": "--covariance", "budget": "--limit", "levels": "--q", "interval": "--level", "n": "--rows"}
@@ -56,6 +56,7 @@ def as_flags(text: str) -> str:
         told += meant(asked[-1], names) if asked else ""
     if SYNTAX in told:
         told += f"; {WRITE_CONDITION}"
+    told = told.replace("Table(location, table, per_unit=True)", "--per-unit")
     return ARGUMENT.sub(lambda found: f"{FLAGS[found[1]]} ", told)
 
 

@@ -47,6 +47,8 @@ class Draft:
     def __post_init__(self) -> None:
         if self.statistic not in STATISTICS:
             raise ValueError(f"statistic={shown(self.statistic)}: expected one of {', '.join(STATISTICS)}")
+        if not isinstance(self.scales, Mapping):
+            raise ValueError(f"scales={shown(self.scales)}: expected a mapping of columns to their scales")
         if not isinstance(self.arguments, Mapping):
             raise ValueError(f"arguments={shown(self.arguments)}: expected a mapping of names to values")
         if self.epsilon is not None and self.share is not None:

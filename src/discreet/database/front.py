@@ -59,6 +59,8 @@ class StatisticalDatabase(Questions[Reply]):
         for a table of a database ``schema.table``. All databases on the same data must use the same name.
     table : str, optional
         Which table, where ``data`` holds several.
+    per_unit : bool
+        Of a view: the owner's word that each row is made from one person's rows, as in ``Table``.
     neighbors : str, optional
         ``"replace-one"`` (the number of rows is public) or ``"add-remove"``; by default that of the budget.
     unit, max_rows, unit_type, order : str, int, str, str
@@ -100,6 +102,7 @@ class StatisticalDatabase(Questions[Reply]):
         ledger: Ledger | str | os.PathLike[str] | None = None,
         name: str | None = None,
         table: str | None = None,
+        per_unit: bool = False,
         neighbors: Neighbors | str | None = None,
         unit: str | None = None,
         max_rows: int | None = None,
@@ -125,8 +128,8 @@ class StatisticalDatabase(Questions[Reply]):
             )
         relation = (Neighbors.REPLACE_ONE if budget is None else budget.neighbors) if neighbors is None else neighbors
         if isinstance(data, str | os.PathLike):
-            data = Table(data, table)
-        elif table is not None:
+            data = Table(data, table, per_unit)
+        elif table is not None or per_unit:
             raise ValueError(f"table={shown(table)}: expected None where data is not a path or a URL")
         units = {"unit": unit, "max_rows": max_rows, "unit_type": unit_type, "order": order}
         # What an analyst may learn depends on no row: those in memory are read as declared too.

@@ -437,6 +437,7 @@ class Curator:
         plan = self.plan(query, loss, passage, bits)
         if self._rehearsing:
             raise _Rehearsed((plan.loss,))
+        self._check_units()
         if self._paid is not None:
             return self._let_out(query, plan, bits, self._paid.take([plan.loss]))
         if self._ledger is not None:
@@ -455,12 +456,23 @@ class Curator:
         query = text("query", query)
         if self._rehearsing:
             raise _Rehearsed(tuple(losses))
+        self._check_units()
         if self._paid is not None:
             return self._paid.take(losses)
         if self._ledger is None:
             return False
         self._ledger.reserve(self._place, losses, query=self._noted(query), unit=self.unit, who=self._who)
         return True
+
+    def _check_units(self) -> None:
+        """Raise where no unit can be read, before anything is spent; their number is public under replace-one."""
+        if self.neighbors is Neighbors.REPLACE_ONE and self._records.unit is not None and self._records.units == 0:
+            kind = self._records.unit.unit_type
+            other = "text" if kind == "integer" else "integer"
+            raise ValueError(
+                f"unit={self._records.unit.column!r}: no row has a name that can be read as {kind}, so none would "
+                f"count; write unit_type={other!r}, or the column that says whose row it is"
+            )
 
     def _noted(self, query: str) -> str:
         """Return what the ledger notes: the question, and of which rows it was asked."""

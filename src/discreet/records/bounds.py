@@ -60,6 +60,12 @@ def read_bounds(bounds: Any, classes: Any = None) -> Box | Ball | Schema:
         return bounds
     if is_pair(bounds):
         return Box(*bounds)
+    if isinstance(bounds, tuple) and len(bounds) == 2 and all(isinstance(one, list) for one in bounds):
+        low, high = bounds  # a pair of lists: nobody can tell what was meant
+        raise ValueError(
+            f"bounds={shown(bounds)}: expected one pair a column in a list, bounds=[(0, 120), (40, 250)]; for low ends "
+            f"and then high ends write Box(low={low}, high={high})"
+        )
     if isinstance(bounds, list | tuple | np.ndarray) and len(bounds) and all(map(is_pair, bounds)):
         try:
             return Box(*zip(*bounds, strict=True))

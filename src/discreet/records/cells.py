@@ -33,15 +33,23 @@ WHOLE = 2**53  # from here on a float may stand for several whole numbers
 EPOCH, MICROSECOND = datetime.datetime(1970, 1, 1), datetime.timedelta(microseconds=1)
 DAY = 86_400_000_000  # microseconds
 FIRST_DAY, LAST_DAY = -719_162.0, 2_932_897.0  # 0001-01-01 and 10000-01-01: databases have an infinity beyond
+LAST_INSTANT = math.nextafter(LAST_DAY, 0.0)  # the last microsecond of 9999 would be rounded up to the next day
+NO_COUNT = 2**63 - 1
 A_DAY = {"D": 1, "h": 24, "m": 1440, "s": 86_400, "ms": 86_400_000, "us": DAY, "ns": DAY * 1000}
 ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?([Zz]|[+-]\d\d(:?\d\d)?)?)?", re.ASCII)
 
 LEAST_ID, MOST_ID = -(2**63), 2**64 - 1
-DIGITS = re.compile(r"[ ]*[+-]?[0-9]{1,40}[ ]*", re.ASCII)
+DIGITS = re.compile(r"\s*[+-]?[0-9]{1,40}\s*", re.ASCII)
 
 
 def _is_duration(value: object) -> bool:
     return isinstance(value, np.timedelta64)  # NumPy counts durations among the whole numbers; they have a unit
+
+
+def _go_on(error: BaseException) -> None:
+    """Let nothing but Ctrl-C through, and that one without what a strange object may have put into it."""
+    if isinstance(error, KeyboardInterrupt):
+        raise KeyboardInterrupt from None
 
 
 def is_gap(value: Any) -> bool:
@@ -52,7 +60,8 @@ def is_gap(value: Any) -> bool:
     """
     try:
         return value is None or bool(value != value) or (isinstance(value, str | bytes) and not value.strip())
-    except Exception:  # pandas' NA has no truth value, nor has an array
+    except BaseException as error:  # pandas' NA has no truth value, nor has an array
+        _go_on(error)
         return True
 
 
@@ -76,8 +85,7 @@ def number(value: Any) -> float:
         else:
             found = math.inf
     except BaseException as error:  # whatever a strange object throws, it is not a number
-        if isinstance(error, KeyboardInterrupt):
-            raise
+        _go_on(error)
         found = math.inf
     return found if math.isfinite(found) else math.nan if is_gap(value) else math.inf
 
@@ -114,8 +122,9 @@ def date(value: Any) -> float:
             value = datetime.datetime(value.year, value.month, value.day) - EPOCH
         else:
             return math.inf
-        return float(value // MICROSECOND) / DAY
-    except Exception:  # whatever a strange object throws, it is no date
+        return min(float(value // MICROSECOND) / DAY, LAST_INSTANT)
+    except BaseException as error:  # whatever a strange object throws, it is no date
+        _go_on(error)
         return math.inf
 
 
@@ -145,11 +154,14 @@ def days(moments: NDArray[Any]) -> NDArray[np.float64]:
     if resolution not in A_DAY:  # months and years have no fixed length
         moments, resolution, step = moments.astype("M8[D]"), "D", 1
     counts = moments.view(np.int64)
+    endless = np.abs(counts) == NO_COUNT  # which databases write for an infinity
     if A_DAY[resolution] > DAY:  # finer than a microsecond
         counts, resolution = counts * step // (A_DAY[resolution] // DAY), "us"
         step = 1
     found = counts.astype(np.float64) * step / A_DAY[resolution]
-    return np.where(missing, np.nan, np.where((found < FIRST_DAY) | (found >= LAST_DAY), np.inf, found))
+    first, last = (int(end) * A_DAY[resolution] // step for end in (FIRST_DAY, LAST_DAY))
+    beyond = endless | (counts < first) | (counts >= last)
+    return np.where(missing, np.nan, np.where(beyond, np.inf, np.minimum(found, LAST_INSTANT)))
 
 
 def _spelt(text: str) -> int | float | None:
@@ -187,7 +199,8 @@ def category_key(value: Any) -> Hashable:
             found = int(value)
         else:
             found = number(value)
-    except Exception:  # whatever a strange object throws, it is no category
+    except BaseException as error:  # whatever a strange object throws, it is no category
+        _go_on(error)
         return None
     if found is None or not abs(found) < WHOLE:  # NaN too
         return str(value) if isinstance(value, str) else None
@@ -199,17 +212,19 @@ def unit_name(value: Any, kind: str) -> str | None:
 
     Two cells are one unit where their names are equal. "text" takes text as it stands, character by character, and a
     whole number as its digits; "integer" takes whole numbers from −2⁶³ to 2⁶⁴ − 1, and text in which only digits stand,
-    a sign before and spaces around them. Nothing else is a name: floats round large ones, and truth values, dates and
-    bytes are written in more than one way.
+    a sign before and white space around them. Nothing else is a name: floats from 2⁵³ on stand for several whole
+    numbers, and truth values, dates and bytes are written in more than one way.
 
-    >>> [unit_name(value, "text") for value in (7, "7", "007", "1e3", "ann", "", None, 7.0, True)]
-    ['7', '7', '007', '1e3', 'ann', None, None, None, None]
+    >>> [unit_name(value, "text") for value in (7, "7", "007", "1e3", "ann", "", None, 7.0, 7.5, 2.0**53, True)]
+    ['7', '7', '007', '1e3', 'ann', None, None, '7', None, None, None]
     >>> [unit_name(value, "integer") for value in (7, "7", " 007", "1_23", "1e3", "ann", 2**64)]
     ['7', '7', '7', None, None, None, None]
     """
     try:
         if isinstance(value, Decimal):  # of so many digits at most that it can be written out
             value = int(value) if value.adjusted() < 40 and value == value.to_integral_value() else None
+        if isinstance(value, float) and value.is_integer() and abs(value) < WHOLE:
+            value = int(value)  # of a partition that a gap has made floats: others of its column are whole numbers
         truth = isinstance(value, bool)
         if isinstance(value, Integral) and not truth and not _is_duration(value):
             name = str(int(value))
@@ -225,6 +240,7 @@ def unit_name(value: Any, kind: str) -> str | None:
             whole = int(name)
             return str(whole) if LEAST_ID <= whole <= MOST_ID else None
         name.encode()
-    except Exception:  # half of a surrogate pair, a number of too many digits, whatever a strange object throws
+    except BaseException as error:  # half of a surrogate pair, a number of too many digits, a strange object
+        _go_on(error)
         return None
     return name or None

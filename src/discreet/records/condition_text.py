@@ -46,6 +46,7 @@ EXAMPLE = "write for example 18 <= age < 65 and sex == 'female'"
 HINTS = [
     (r"\bis\s+(not\s+)?(null|none)\b|\bnull\b|\bnone\b|\bnan\b",
      "write it without: gaps cannot be asked about; a row that has one is left out, or filled, as declared"),
+    (r"\d{4}-\d\d-\d\d", "write the day in quotes, for example admitted >= '2023-01-31'"),
     (r"\bbetween\b", "write for example 18 <= age <= 65"),
     (r"\blike\b", "write the declared values, for example ward in ['a', 'b']"),
     (r"<>|≠", "write !="),

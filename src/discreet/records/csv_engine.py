@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.records.optional import need
+from discreet.records.parquet_source import file_state
 from discreet.records.sql_engine import Engine, quietly
 
 __all__ = ["CSV_SUFFIXES", "CsvEngine", "csv_header"]
@@ -92,6 +93,10 @@ class CsvEngine(Engine):
     def __init__(self, path: Path, separator: str, names: Sequence[str]) -> None:
         self._path, self._separator = str(path), separator
         self.types = dict.fromkeys(names, "text")
+
+    def state(self) -> Any:
+        """Return the size of the file and when it was written."""
+        return file_state([self._path])
 
     def rows(self) -> int:
         """Return how many lines there are after the first."""

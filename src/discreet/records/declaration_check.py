@@ -27,9 +27,10 @@ from discreet.records.reading import RawBlock, Reading, Slab, to_host
 from discreet.records.source import LocalSource, Source
 from discreet.records.units import UnitCells
 
-__all__ = ["STATES", "PersonSource", "StateReading", "sizes_of"]
+__all__ = ["LABEL_STATES", "STATES", "PersonSource", "StateReading", "sizes_of"]
 
-STATES = ("as declared", "below", "above", "gap", "unreadable")
+STATES = ("as declared", "below", "above", "gap", "unreadable")  # of a number or a date
+LABEL_STATES = ("as declared", "gap", "unreadable")  # of a category
 
 
 class StateReading(Reading):
@@ -48,7 +49,7 @@ class StateReading(Reading):
         numbers, codes, keep = raw
         x = to_host(numbers).astype(np.float64)
         x = np.where(np.array(self.scales) == "date", np.floor(x), x) if self.numbers else x
-        states = np.concatenate([self._of_numbers(x), np.where(codes < 0, 2 - codes, 0)], axis=1)
+        states = np.concatenate([self._of_numbers(x), np.where(codes < 0, -codes, 0)], axis=1)
         states = states if keep is None else states[keep]
         xp = array_namespace(numbers)
         found = xp.asarray(states, dtype=xp.int64, device=device(numbers))
@@ -59,7 +60,8 @@ class StateReading(Reading):
         if self.bounds is None:
             return np.zeros(x.shape, dtype=np.int64)
         if isinstance(self.bounds, Ball):
-            beyond = (np.asarray(self.bounds.clip(np.where(np.isfinite(x), x, 0.0))) != x).any(axis=1, keepdims=True)
+            there = np.where(np.isfinite(x), x, np.asarray(self.bounds.center))
+            beyond = (np.asarray(self.bounds.clip(there)) != there).any(axis=1, keepdims=True)
             states = np.where(beyond, 2, np.zeros(x.shape, dtype=np.int64))
         else:
             states = np.where(x < np.array(self.bounds.low), 1, np.where(x > np.array(self.bounds.high), 2, 0))

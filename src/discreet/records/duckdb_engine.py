@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.records.csv_engine import CSV_SUFFIXES, CsvEngine, csv_header
 from discreet.records.optional import need
-from discreet.records.parquet_source import parquet_files
+from discreet.records.parquet_source import file_state, parquet_files
 from discreet.records.sql_engine import Engine, Snapshot, SqlEngine, quietly
 from discreet.records.sql_text import quoted, text_literal
 from discreet.records.table_source import unique_names
@@ -66,6 +66,7 @@ class DuckDBEngine(SqlEngine):
 
     careful = False
     ordered = False
+    finite = "isfinite({cell})"
     microseconds = "epoch_us({cell})"
 
     def __init__(
@@ -112,6 +113,10 @@ class ParquetEngine(DuckDBEngine):
         super().__init__("Parquet", f"read_parquet({listed}, hive_partitioning = false)")
         self.types = {name: self.types[name] for name in names}
 
+    def state(self) -> Any:
+        """Return the sizes of the files and when they were written."""
+        return file_state(self._files)
+
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
         """Yield batches, file by file; a file is never read whole."""
         parquet = need("pyarrow.parquet")
@@ -135,6 +140,10 @@ class ArrowEngine(DuckDBEngine):
     def __init__(self, file: str) -> None:
         self._file = file
         super().__init__("Arrow file", ROWS)
+
+    def state(self) -> Any:
+        """Return the size of the file and when it was written."""
+        return file_state([self._file])
 
     def _dataset(self) -> Any:
         return need("pyarrow.dataset").dataset(self._file, format="ipc")
@@ -264,7 +273,10 @@ def _stored(path: Path, table: str | None) -> DuckDBEngine:
     if table is None and len(found) == 1:
         table = f"{found[0][0]}.{found[0][1]}"
     if table not in places:
-        raise ValueError(f"table={table!r}: expected one of the tables of {str(path)!r}: {known}")
+        raise ValueError(
+            f"table={table!r}: expected one of the tables of {str(path)!r}: {known}; write for example "
+            f"Table({path.name!r}, 'visits')"
+        )
     place, name, kind = places[table]
     relation = ".".join(map(quoted, (catalog, place, name)))
     kind, view = ("view", True) if kind != "BASE TABLE" else ("table", False)

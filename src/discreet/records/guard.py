@@ -122,14 +122,16 @@ class _Interruptions:
     def __init__(self) -> None:
         self.inside = False  # the code: the only place where it is raised at once
         self._came = False
-        self._before: Any = None
+        self._before: Any = None  # the handler that was there
 
     def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread() and callable(signal.getsignal(signal.SIGINT)):
-            try:
-                self._before = signal.signal(signal.SIGINT, self._note)
-            except ValueError:  # another interpreter than the main one: no signal comes here
-                self._before = None
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.getsignal(signal.SIGINT)
+            if callable(self._before):
+                try:
+                    signal.signal(signal.SIGINT, self._note)
+                except ValueError:  # another interpreter than the main one: no signal comes here
+                    self._before = None
         return self
 
     def _note(self, number: int, frame: FrameType | None) -> None:
@@ -142,9 +144,11 @@ class _Interruptions:
     ) -> None:
         if self._before is None:
             return
-        signal.signal(signal.SIGINT, self._before)
+        if signal.getsignal(signal.SIGINT) is not self._before:  # ours, or one that the code has set
+            signal.signal(signal.SIGINT, self._before)
         if self._came:
-            self._before(signal.SIGINT, None)  # no frame: that one's would hold rows
+            handler: Any = self._before
+            handler(signal.SIGINT, None)  # no frame: that one's would hold rows
             raise KeyboardInterrupt
 
 

@@ -7,7 +7,8 @@ Columns that are only in the names of folders (``key=value``) are not read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from discreet.records.optional import need
 from discreet.records.reading import Reading
 from discreet.records.table_source import FrameSource, check_types, unique_names
 
-__all__ = ["ParquetSource", "parquet_files", "parquet_names"]
+__all__ = ["ParquetSource", "file_state", "parquet_files", "parquet_names"]
 
 BUFFER = 2**18  # bytes read ahead in each column; without it a column of a row group is read at once
 
@@ -36,6 +37,15 @@ def parquet_files(path: Path) -> list[Path]:
     if not files:
         raise ValueError(f"{str(path)!r}: expected a folder with files named *.parquet, and there are none")
     return files
+
+
+def file_state(files: Iterable[str | Path]) -> tuple[tuple[int, int, int], ...] | None:
+    """Return what changes where files are written anew; None where one is gone, which whoever reads it will say."""
+    try:
+        found = [os.stat(file) for file in files]
+    except OSError:
+        return None
+    return tuple((one.st_ino, one.st_size, one.st_mtime_ns) for one in found)
 
 
 def _open(file: Path) -> Any:
@@ -81,6 +91,10 @@ class ParquetSource(FrameSource):
                     )
                 check_types(nw.from_native(opened.schema_arrow.empty_table(), eager_only=True), reading)
                 self._rows += opened.metadata.num_rows
+
+    def state(self) -> Any:
+        """Return the sizes of the files and when they were written."""
+        return file_state(self._files)
 
     def rows(self) -> int:
         """Return how many rows the files say that they have."""

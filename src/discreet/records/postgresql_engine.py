@@ -85,6 +85,7 @@ class PostgreSQLEngine(SqlEngine):
     careful = True
     ordered = False
     fence = " OFFSET 0"
+    finite = "{cell} BETWEEN CAST('-1.7976931348623157e308' AS FLOAT8) AND CAST('1.7976931348623157e308' AS FLOAT8)"
     microseconds = "CAST(EXTRACT(EPOCH FROM {cell}) * 1000000 AS BIGINT)"
 
     def __init__(self, url: str, table: str | None) -> None:
@@ -95,6 +96,7 @@ class PostgreSQLEngine(SqlEngine):
         need("adbc_driver_postgresql")
         with self._reached() as connection:
             self.relation, described = _found(connection, table)
+            _check_encoding(connection)
         if not described:
             raise ValueError(f"table={table!r}: expected a table that this account may read, and there is none")
         self.types = {row["name"]: TYPES.get(row["kind"], row["kind"]) for row in described}
@@ -160,6 +162,15 @@ class PostgreSQLEngine(SqlEngine):
     def label(self, name: str) -> str:
         """Return a column of categories or of units."""
         return f"CAST({quoted(name)} AS TEXT)" if self.types[name] in AS_TEXT else quoted(name)
+
+
+def _check_encoding(connection: Any) -> None:
+    """Raise where text may be in no encoding at all: a name that cannot be read would stop everybody's answer."""
+    with quietly(), connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('server_encoding')")
+        (encoding,) = cursor.fetchone()
+    if encoding == "SQL_ASCII":
+        raise ValueError("the database has the encoding SQL_ASCII: expected one that says what text is; write UTF8")
 
 
 def _found(connection: Any, table: str) -> tuple[str, list[dict[str, Any]]]:

@@ -196,17 +196,25 @@ class Records:
     def states(self) -> Records:
         """Return the same rows with a category for each column: what its declaration makes of the cell.
 
-        The numeric columns first, then those of categories, each with ``declaration_check.STATES``. All rows within the
-        limit of their unit are there, with all of their states; there is no condition.
+        The numeric columns first, with ``declaration_check.STATES``, then those of categories, with ``LABEL_STATES``.
+        All rows within the limit of their unit are there, with all of their states; there is no condition.
         """
         from discreet.records.declaration_check import StateReading
 
+        self._check_whole()
         return _StatesOf(self._source, StateReading.of(replace(self._source.declared, condition=None)))
+
+    def _check_whole(self) -> None:
+        if self.condition is not None:
+            raise ValueError(
+                f"where={str(self.condition)!r}: expected no condition, since a declaration is checked for all rows"
+            )
 
     def persons(self) -> Records:
         """Return one row for each unit, with a category "rows": how many rows it has (``declaration_check``)."""
         from discreet.records.declaration_check import PersonSource
 
+        self._check_whole()
         if self.unit is None:
             raise ValueError(
                 "unit=None: expected records with a unit; where each row stands for itself there is one each"
@@ -302,9 +310,9 @@ class _StatesOf(Records):
 
     @property
     def categories(self) -> tuple[tuple[str | int | bool, ...], ...]:
-        from discreet.records.declaration_check import STATES
+        from discreet.records.declaration_check import LABEL_STATES, STATES
 
-        return (STATES,) * len(self.category_columns)
+        return (STATES,) * len(self._reading.numbers) + (LABEL_STATES,) * len(self._reading.labels)
 
     @property
     def space(self) -> None:

@@ -16,6 +16,7 @@ and the first m count. The salt is public and always the same.
 other people, partitions, files and retries do not enter, so with one person added, removed or replaced the rows of all
 others that count are the same, and at most m rows come or go, or m go and m come. Where equal rows stand in a source
 does not matter either: which of them are taken makes no difference to anything that is computed from declared columns.
+(A check of a declaration also tells gaps from what is unreadable; so equal rows are numbered by that.)
 
 *Why a hash of all that.* By the value alone some values would be favoured for everybody; with the person but without k
 equal rows would count once. With both the choice is as good as random, and means over the chosen rows are what means
@@ -63,6 +64,17 @@ class DeclaredRows(NamedTuple):
     def take(self, places: NDArray[np.int64]) -> DeclaredRows:
         """Return some of them."""
         return DeclaredRows(self.numbers[places], self.codes[places])
+
+    def unreadable(self) -> NDArray[np.int64]:
+        """Return a number for which missing cells of a row are unreadable and which are gaps.
+
+        Rows of one encoding are one row to everything but a check of the declaration, which tells these apart. So
+        copies are numbered in this order, and not in that of arrival.
+        """
+        cells = np.concatenate([np.isinf(self.numbers), self.codes < -1], axis=1)
+        if not cells.any():
+            return np.zeros(len(cells), dtype=np.int64)
+        return np.asarray(np.unique(cells, axis=0, return_inverse=True)[1], dtype=np.int64).reshape(-1)
 
     def encode(self) -> NDArray[np.uint8]:
         """Return the encoding of each row, shape (n, 8·(d + k)); see the module."""
@@ -124,11 +136,11 @@ def choose_rows(
     >>> choose_rows(np.array([0, 0, 0, 1]), ["ann", "bob"], rows, max_rows=2, order=0).tolist()
     [True, False, True, True]
     """
-    encoded = rows.encode()
+    encoded, unreadable = rows.encode(), rows.unreadable()
     persons = np.frombuffer(b"".join(map(_person, names)), dtype=np.uint8).reshape(len(names), 32)
     copy = np.zeros(len(unit), dtype=np.int64)
     hashes = _hashes(persons, unit, encoded, copy)
-    found = _sorted((unit, hashes), encoded, copy)
+    found = _sorted((unit, hashes), encoded, unreadable)
     # Copies of one row of a person stand side by side now, and get k = 0, 1, 2, …
     again = np.zeros(len(unit), dtype=np.bool_)
     again[1:] = (unit[found[1:]] == unit[found[:-1]]) & (encoded[found[1:]] == encoded[found[:-1]]).all(axis=1)
@@ -167,15 +179,15 @@ def _hashes(
     return np.frombuffer(b"".join(found), dtype=">u8").astype(np.uint64)
 
 
-def _sorted(keys: tuple[NDArray[Any], ...], encoded: NDArray[np.uint8], copy: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the order by some keys, the first one first, ties by the encoding and the number of the copy."""
-    found = np.lexsort(keys[::-1])
+def _sorted(keys: tuple[NDArray[Any], ...], encoded: NDArray[np.uint8], last: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the order by some keys, the first one first, ties by the encoding, and then by a last key."""
+    found = np.lexsort((last, *keys[::-1]) if last.any() else keys[::-1])
     tied = np.ones(max(len(found) - 1, 0), dtype=np.bool_)
     for key in keys:
         tied &= key[found[1:]] == key[found[:-1]]
-    tied &= (encoded[found[1:]] != encoded[found[:-1]]).any(axis=1) | (copy[found[1:]] != copy[found[:-1]])
+    tied &= (encoded[found[1:]] != encoded[found[:-1]]).any(axis=1)
     if tied.any():  # two hashes of one person that are equal: hardly ever
-        again: list[Any] = [copy, *(encoded[:, j] for j in range(encoded.shape[1] - 1, -1, -1)), *keys[::-1]]
+        again: list[Any] = [last, *(encoded[:, j] for j in range(encoded.shape[1] - 1, -1, -1)), *keys[::-1]]
         found = np.lexsort(again)
     return found
 

@@ -98,7 +98,7 @@ class LocalSource(ABC):
         self.declared = declared
         self.reading = declared
         self.left_out = left_out
-        self._decided: list[tuple[NDArray[np.bool_], Sizes]] = []  # one list for all views of the source
+        self._decided: dict[Any, tuple[NDArray[np.bool_], Sizes]] = {}  # one for all views of the source
 
     @abstractmethod
     def rows(self) -> int:
@@ -115,9 +115,16 @@ class LocalSource(ABC):
     @property
     def _kept(self) -> tuple[NDArray[np.bool_], Sizes]:
         """Which rows are within the limit of their unit, one byte a row, and how many rows units have."""
-        if not self._decided:
-            self._decided.append(self._decide())
-        return self._decided[0]
+        state = self.state()
+        if state not in self._decided:
+            found = self._decide()
+            self._decided.clear()
+            self._decided[state] = found
+        return self._decided[state]
+
+    def state(self) -> Any:
+        """Return what changes where the rows change: of files, how large they are and when they were written."""
+        return None
 
     def _decide(self) -> tuple[NDArray[np.bool_], Sizes]:
         assert self.declared.unit is not None
@@ -150,9 +157,11 @@ class LocalSource(ABC):
         first = 0
         kept = None if self.reading.unit is None else self._kept[0]
         for slab in self.slabs(self.reading):
-            for raw in self.reading.cut(slab, None if kept is None else kept[first:]):
-                yield raw
-                first += len(raw.codes)
+            keep = None if kept is None else kept[first : first + slab.numbers.shape[0]]
+            if keep is not None and len(keep) < slab.numbers.shape[0]:  # a file that grows: none of the new rows
+                keep = np.append(keep, np.zeros(slab.numbers.shape[0] - len(keep), dtype=np.bool_))
+            yield from self.reading.cut(slab, keep)
+            first += slab.numbers.shape[0]
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows that contribute. Blocks without any are left out."""

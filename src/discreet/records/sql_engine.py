@@ -63,6 +63,10 @@ class Engine(ABC):
     def rows(self) -> int:
         """Return how many rows there are."""
 
+    def state(self) -> Any:
+        """Return what changes where a file is written anew."""
+        return None
+
     @abstractmethod
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
         """Yield some of the columns as Arrow batches of at most about so many rows, in the order of the table."""
@@ -96,6 +100,9 @@ class SqlEngine(Engine):
     fence : str
         What keeps a subquery from being written into the next one, where its expressions would be computed once for
         each place that they stand in.
+    finite : str
+        Whether a number of 64 bits, ``{cell}``, is finite. DuckDB answers comparisons from statistics of a file, which
+        know of no NaN, and would let one pass a test of its size.
     microseconds : str
         A timestamp, ``{cell}``, as microseconds since 1970-01-01 in UTC.
     view : bool
@@ -107,6 +114,7 @@ class SqlEngine(Engine):
     careful: bool
     relation: str
     fence: str = ""
+    finite: str
     microseconds: str
     view: bool = False
     checks_text: bool = True

@@ -50,7 +50,7 @@ class SqlSource(FrameSource):
     def __init__(self, engine: Engine, declared: Reading) -> None:
         super().__init__(declared)
         self._engine = engine
-        self._others: list[DeclaredRows] = []  # one list for all views
+        self._others: dict[Any, DeclaredRows] = {}  # one for all views
         self.kind = engine.kind
         self.per_unit = isinstance(engine, SqlEngine) and engine.view  # opened on the owner's word
         try:
@@ -73,6 +73,10 @@ class SqlSource(FrameSource):
     def rows(self) -> int:
         """Return how many rows the table has."""
         return self._count
+
+    def state(self) -> Any:
+        """Return what changes where a file is written anew."""
+        return self._engine.state()
 
     def _frames(self, columns: tuple[str, ...]) -> Iterator[nw.DataFrame[Any]]:
         return _as_frames(self._engine.stream(columns, self.declared.numbers, self.declared.slab_rows))
@@ -160,12 +164,12 @@ class SqlSource(FrameSource):
 
     def _of_others(self, state: Snapshot, where: str) -> DeclaredRows:
         """Return the rows that count, of units that have too many; of a file once for all questions."""
-        if self._engine.ordered and self._others:
-            return self._others[0]
-        found = self._read_others(state, where)
-        if self._engine.ordered:
-            self._others.append(found)
-        return found
+        written = self.state()
+        if not self._engine.ordered or written not in self._others:
+            found = self._read_others(state, where)
+            self._others.clear()
+            self._others[written] = found
+        return self._others[written]
 
     def _read_others(self, state: Snapshot, where: str) -> DeclaredRows:
         assert isinstance(self._engine, SqlEngine)

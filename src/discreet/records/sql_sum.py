@@ -36,8 +36,6 @@ from discreet.records.traced import NotTraceable, Step, Traced, columns
 
 __all__ = ["Summing", "summing"]
 
-LARGEST = 1.7976931348623157e308
-
 
 class Summing(NamedTuple):
     """A query for sums.
@@ -168,7 +166,7 @@ def _number(engine: SqlEngine, reading: Reading, place: int) -> str:
         found = f"CAST(CAST({cell} AS INTEGER) AS FLOAT8)"
     elif kind == "float":
         number = f"CAST({cell} AS FLOAT8)"
-        found = f"CASE WHEN {number} BETWEEN {literal(-LARGEST)} AND {literal(LARGEST)} THEN {number} END"
+        found = f"CASE WHEN {engine.finite.format(cell=number)} THEN {number} END"
     else:
         raise NotTraceable(kind)
     return found if math.isnan(fill) else f"COALESCE({found}, {literal(fill)})"
@@ -188,7 +186,8 @@ def _code(engine: SqlEngine, reading: Reading, place: int) -> str:
         elif isinstance(key, int):  # declared categories are whole numbers or text, and text is no number
             wide = {"boolean": "INTEGER", "float": "FLOAT8"}.get(kind)  # a literal would be rounded to a FLOAT
             cell = quoted(name) if wide is None else f"CAST({quoted(name)} AS {wide})"
-            cases.append((f"{cell} = {key}", code))
+            test = f"{cell} = {key}" if kind != "float" else f"{engine.finite.format(cell=cell)} AND {cell} = {key}"
+            cases.append((test, code))
     return _chosen(cases, category)
 
 

@@ -30,7 +30,6 @@ NAMES = "names of units, as text or whole numbers"
 # a unit. Nested types hold none. A list of what is known, so that a type yet to come is refused and not dropped.
 TEXT = ("null", "string", "large_string", "string_view")
 TIMES = ("date", "time", "timestamp", "duration")
-BYTES = ("binary", "large_binary", "binary_view", "fixed_size_binary")
 ARROW: dict[str, tuple[str, ...]] = dict.fromkeys(
     (NUMBERS, LABELS), ("boolean", "integer", "floating", "decimal", *TEXT)
 )
@@ -43,10 +42,8 @@ POLARS |= {DATES: ("Null", "String", "Date", "Datetime", "Object")}
 def readable(series: nw.Series[Any], wanted: str) -> bool:
     """Return whether a column's type can hold what is wanted; no cell is looked at.
 
-    Typed tables state their types. Pandas guesses them from the rows, and mostly a guess must not decide over an error:
-    there the types that a reader may guess for numbers, dates and categories pass for all of these, and cells that do
-    not fit are missing. But a type that has changed other people's cells already is refused, to whoever opens the
-    table: complex numbers, and for names of units everything but whole numbers, text and objects.
+    Types are looked at once, when the table is opened, and a refusal is its owner's to see. In pandas a column may also
+    be of objects, whose cells are then read one by one.
     """
     arrow = _arrow(series)
     if arrow is not None:
@@ -54,8 +51,6 @@ def readable(series: nw.Series[Any], wanted: str) -> bool:
         if wanted is NAMES:
             pa = need("pyarrow")
             return _is(kind, ARROW[NAMES]) or _uuid(arrow.type) or (pa.types.is_decimal(kind) and kind.scale == 0)
-        if series.implementation.is_pandas_like():
-            return _is(kind, ARROW[NUMBERS] + TIMES + BYTES)
         return _is(kind, ARROW[wanted])
     native = series.to_native()
     if series.implementation.is_polars():
@@ -64,7 +59,8 @@ def readable(series: nw.Series[Any], wanted: str) -> bool:
             return name in POLARS[NAMES] or bool(native.dtype.is_integer()) or getattr(native.dtype, "scale", 1) == 0
         return name in POLARS[wanted] or (numeric and wanted is not DATES)
     dtype = getattr(getattr(native, "cat", native), "categories", native).dtype  # of pandas' categories
-    return dtype.kind in "iuOUT" if wanted is NAMES else dtype.kind != "c"
+    kinds = {NAMES: "iuOUT", DATES: "MOUTS"}.get(wanted, "biufOUTS")
+    return dtype.kind in kinds
 
 
 def _uuid(kind: Any) -> bool:
@@ -111,7 +107,7 @@ def unit_cells(series: nw.Series[Any]) -> UnitCells:
             return UnitCells(found, series.is_null().to_numpy().astype(np.bool_) if gaps else None)
     arrow = _arrow(series)
     if arrow is not None and _is(arrow.type, TEXT[1:3]):  # each text once, and then places
-        whole = arrow.combine_chunks().dictionary_encode()
+        whole = arrow.cast(need("pyarrow").large_string()).combine_chunks().dictionary_encode()  # of any size
         names = plain(nw.from_native(need("pyarrow").chunked_array([whole.dictionary]), series_only=True))
         places = whole.indices
         gone = places.is_null().to_numpy(zero_copy_only=False) if places.null_count else None

@@ -66,7 +66,7 @@ def read(text: str) -> dict[str, Any]:
 def _column(name: str, values: Any) -> Column:
     if not isinstance(values, dict) or not ({"low", "high", "values"} & set(values)):
         raise ValueError(f"[columns.{_key(name)}]: write low = … and high = …, or values = […]")
-    dated = any(isinstance(values.get(end), datetime.date) for end in ("low", "high"))
+    dated = any(isinstance(values.get(end), datetime.date | str) for end in ("low", "high"))
     kind: type[Column] = Category if "values" in values else Date if dated else Number
     _known(f"[columns.{_key(name)}]", values, KEYS[kind])
     try:

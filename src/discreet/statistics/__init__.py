@@ -9,7 +9,7 @@ It may import ``arguments``, ``guarantees``, ``noise``, ``records``, ``door``, `
 """
 
 from discreet.statistics.counts import Counts, count, histogram
-from discreet.statistics.declarations import SchemaCheck, check_schema, count_persons
+from discreet.statistics.declarations import PersonCounts, SchemaCheck, check_schema, count_persons
 from discreet.statistics.densities import Density, density
 from discreet.statistics.m_estimators import MEstimate, huber_location, m_estimate
 from discreet.statistics.means import Mean, mean, trimmed_mean
@@ -27,6 +27,7 @@ __all__ = [
     "Influence",
     "MEstimate",
     "Mean",
+    "PersonCounts",
     "Quantile",
     "SchemaCheck",
     "Statistic",

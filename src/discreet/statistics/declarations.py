@@ -28,7 +28,7 @@ from discreet.records.declaration_check import STATES
 from discreet.statistics.counts import Counts
 from discreet.statistics.statistic import Statistic, half_width
 
-__all__ = ["SchemaCheck", "check_schema", "count_persons"]
+__all__ = ["PersonCounts", "SchemaCheck", "check_schema", "count_persons"]
 
 ALARM = 0.05  # of the rows: from here on a column is named first
 
@@ -40,21 +40,34 @@ class SchemaCheck(Statistic):
     Attributes
     ----------
     value : array of shape (columns, 5)
-        As released: without bias, so numbers may be negative, and they are not whole.
-    states : tuple of str
-        What the five are: as declared, below (clipped), above (clipped), gap, unreadable. Gaps and what is unreadable
-        drop the row or are filled, as the column says.
+        How many rows are as declared, below the bounds, above them (both are clipped), have a gap, or hold something
+        unreadable; the last two drop the row or are filled, as the column says. As released: without bias, so numbers
+        may be negative, and they are not whole. A category is never below or above: 0.
     drops : tuple of bool
-        For each column whether they drop the row.
+        For each column whether gaps and what is unreadable drop the row.
+    numbers : int
+        How many of the columns are numeric; they come first.
     """
 
-    states: tuple[str, ...]
     drops: tuple[bool, ...]
+    numbers: int
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """What the five are."""
+        return STATES
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return limits that hold each number of rows with this probability, by itself. They speak of the noise."""
-        half = half_width(self.release.law, [1.0], level)
+        half = np.full(self.value.shape, half_width(self.release.law, [1.0], level))
+        half[self.numbers :, 1:3] = 0.0
         return np.maximum(self.value - half, 0.0), np.maximum(self.value + half, 0.0)
+
+    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """Return a row for each number, without those that a category cannot have."""
+        labels = self.columns[self.numbers :]
+        impossible = [(name, state) for name in labels for state in self.states[1:3]]
+        return [row for row in super().table(level) if (row["column"], row["state"]) not in impossible]
 
     @property
     def shares(self) -> Any:
@@ -76,6 +89,17 @@ class SchemaCheck(Statistic):
                 lost = any(state in wrong for state in self.states[3:])
                 found.append(f"{name}: {what}" + (" (these rows are dropped)" if drop and lost else ""))
         return "; ".join(found) or "all columns are as declared, but for less than one row in twenty of each"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PersonCounts(Counts):
+    """How many persons have how many rows."""
+
+    def _shown(self) -> str:
+        if self.labels is None:
+            return super()._shown()
+        numbers = [f"{number:.6g} with {label}" for label, number in zip(self.labels, self.value, strict=True)]
+        return f"persons: {', '.join(numbers)}"
 
 
 def check_schema(
@@ -108,16 +132,18 @@ def check_schema(
     promise = Guarantee(budget, failure, curator.neighbors)
     required, names = curator.declared["required"], (*curator.columns, *curator.category_columns)
     view = curator.states()
-    release = view.measure(Margins((len(STATES),) * len(names)), promise, bits=bits)
-    value = np.stack([release[part] for part in release.parts])
+    release = view.measure(Margins(tuple(map(len, view.categories))), promise, bits=bits)
+    value = np.zeros((len(names), len(STATES)))
+    for row, part, states in zip(value, release.parts, view.categories, strict=True):
+        row[[STATES.index(str(state)) for state in states]] = release[part]
     drops = tuple(name in required for name in names)
-    facts = {"columns": names, "groups": None, "single": False, "states": STATES, "drops": drops}
+    facts = {"columns": names, "groups": None, "single": False, "drops": drops, "numbers": len(curator.columns)}
     return SchemaCheck.of(value, view, promise, [release], **facts)
 
 
 def count_persons(
     data: Any, *, epsilon: float, delta: float = 0.0, bits: Bits | None = None, **declared: Unpack[Declarations]
-) -> Counts:
+) -> PersonCounts:
     """Return how many persons have one row, how many up to ``max_rows`` rows, and how many more.
 
     Parameters
@@ -129,7 +155,7 @@ def count_persons(
 
     Returns
     -------
-    Counts
+    PersonCounts
         With ``labels`` like ``('1 row', '2 to 4 rows', 'more than 4 rows')``.
 
     Examples
@@ -149,4 +175,4 @@ def count_persons(
     (labels,) = view.categories
     release = view.measure(Histogram(len(labels)), promise, bits=bits)
     facts = {"columns": ("rows",), "groups": None, "single": True, "labels": labels}
-    return Counts.of(release.value.copy(), view, promise, [release], **facts)
+    return PersonCounts.of(release.value.copy(), view, promise, [release], **facts)
