@@ -42,6 +42,7 @@ COLUMNS = {
 TEXTS = ["1", "01", "1_0", "10", "1e1", "1E1", "1.0", "ann", "Ann", "ann ", "é", "e\u0301", "ß", "ss", "true", "nan"]
 WHOLE = [0, 1, 7, -7, 2**53, 2**53 + 1, 2**60, 2**60 + 1, 2**63 - 1, -(2**63)]
 NUMBERS = [0.0, -0.0, 1.0, 1.0, 2.0, -1.5, 0.5, 9.0, -9.0, 1e308, math.nan, math.inf, -math.inf, None]
+CALM = [0.0, 1.0, 2.0, -1.5, math.nan, math.nan]  # of whose NaN the statistics of a file do not know
 DAYS = [
     datetime.date(2020, 1, 1),
     datetime.date(2020, 2, 29),
@@ -111,7 +112,7 @@ def rows_of(rng: np.random.Generator, unit: Any, numbers: list[Any]) -> list[Row
         return cells[rng.integers(len(cells))]
 
     rows = [
-        (unit, draw(NUMBERS), draw(NUMBERS), draw(DAYS), draw(WARDS))
+        (unit, draw(numbers), draw(numbers), draw(DAYS), draw(WARDS))
         for _ in range(rng.integers(1, rng.choice([3, 9])))
     ]
     return rows + [rows[0]] * int(rng.choice([0, 0, 4]))
