@@ -108,8 +108,8 @@ def rows_that_count(
     over = np.bincount(unit[kept], minlength=units) > max_rows
     if over.any():
         places = np.flatnonzero(kept & over[unit])
-        whose, own = np.unique(unit[places], return_inverse=True)
-        kept[places] = choose_rows(own.reshape(-1), names(whose), read(places), max_rows, order)
+        own = (np.cumsum(over) - 1)[unit[places]]  # the place of each row's unit among those that have too many
+        kept[places] = choose_rows(own, names(np.flatnonzero(over)), read(places), max_rows, order)
     return kept
 
 

@@ -116,10 +116,15 @@ class Units:
             return own[places if piece.missing is None else np.where(piece.missing, len(own) - 1, places)]
         cells = piece.as_list()
         known, kind = self._codes, self._kind
+        names: Iterable[str | None]
         if {str, type(None)}.issuperset(map(type, cells)):
             # Equal text has one name, so each text is read once. Other values may be equal and have different names.
-            read = {cell: unit_name(cell, kind) for cell in set(cells)}
-            names: Iterable[str | None] = map(read.__getitem__, cells)
+            # Plain text is its own name, which saves reading it.
+            if kind == "text" and all(map(str.isascii, filter(None, cells))):
+                names = (cell or None for cell in cells)
+            else:
+                read = {cell: unit_name(cell, kind) for cell in set(cells)}
+                names = map(read.__getitem__, cells)
         else:
             names = (unit_name(cell, kind) for cell in cells)
         if grow:
