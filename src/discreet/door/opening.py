@@ -57,8 +57,9 @@ def open_rows(data: Any, **declared: Any) -> Curator:
     """
     unknown = sorted(declared.keys() - Declarations.__annotations__.keys())
     if unknown:
+        hint = "; for a condition write Curator(data, schema=…).where('age >= 18')" if "where" in unknown else ""
         raise TypeError(
-            f"{unknown[0]}: not an argument; what can be declared is {', '.join(Declarations.__annotations__)}"
+            f"{unknown[0]}: not an argument; what can be declared is {', '.join(Declarations.__annotations__)}{hint}"
         )
     given = {name: value for name, value in declared.items() if value is not None}
     relation = given.pop("neighbors", None)

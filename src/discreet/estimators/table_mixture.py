@@ -390,6 +390,12 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         return values_of_rows(np.stack(numbers, axis=1), self._scales), np.stack(codes, axis=1)
 
 
+def _units_of(release: Release) -> str:
+    """Return what a public number counts: rows, or units of several rows."""
+    unit = release.declared.get("unit_name") or release.declared.get("unit")
+    return "rows" if not unit else f"units ({unit}) of up to {release.declared['max_rows']} rows each"
+
+
 def _warn_of_few(release: Release) -> None:
     """Warn where a released count says that most rows were dropped. It is public, so a warning tells nothing more."""
     counts = release["table0"]
@@ -397,8 +403,9 @@ def _warn_of_few(release: Release) -> None:
     units = release.size.units
     if units is not None and total < units / 2.0 - 6.0 * noise:
         warnings.warn(
-            f"about {max(total, 0.0):.0f} rows contributed, of {units} (by a released count): a row with a value that "
-            "is not as declared is dropped; compare the schema with how the data spell it, or let it fill",
+            f"about {max(total, 0.0):.0f} rows contributed, of {units} {_units_of(release)} (by a released count): a "
+            "row with a value that is not as declared is dropped; statistics.check_schema tells in which column; "
+            "compare the schema with how the data spell it, or let it fill",
             UserWarning,
             stacklevel=3,
         )

@@ -219,6 +219,8 @@ class Parser:
         known = {category_key(value): code for code, value in enumerate(declared)}
         codes = set()
         for node in nodes:
+            if isinstance(node, ast.BinOp):  # & and | bind more tightly than == does
+                raise self._error("the words and, or, not between comparisons", "write age > 18 and sex == 'female'")
             value = _literal(node)
             code = None if value is None else known.get(category_key(value))
             if code is None:

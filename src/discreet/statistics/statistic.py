@@ -28,6 +28,8 @@ __all__ = ["Statistic", "half_width", "in_own_units", "tail"]
 
 Array = NDArray[np.float64]
 
+MOST_SHOWN = 24  # numbers with the labels of their groups, in one line
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Statistic(Answer):
@@ -155,7 +157,9 @@ class Statistic(Answer):
     def _shown(self) -> str:
         scales, kinds = self._scales, {scale.kind for scale in self._scales}
         if self._kind == "amount" or kinds <= {"linear"}:
-            return super()._shown()
+            labels = self.groups if self.groups is not None else getattr(self, "labels", None)
+            labelled = labels is not None and 0 < np.size(self.value) <= MOST_SHOWN
+            return str(_rounded(self.to_dict())) if labelled else super()._shown()
         if self._kind == "location":
             told = self.to_dict()
             shown = _rounded(told[scales[0].name] if set(told) == {scales[0].name} else told)
