@@ -69,7 +69,7 @@ from discreet.guarantees import BoundedRangeLoss, Guarantee, Loss, Neighbors, Pu
 from discreet.mechanisms.ranks import WEIGHT_STEPS, Ranks, Target
 from discreet.mechanisms.scales import Scale, Steps
 from discreet.noise import Bits, SecureBits
-from discreet.records import Ball, Block, Box
+from discreet.records import Ball, Block, Box, Records
 
 __all__ = ["MOST_FLIPS", "TIE_BITS", "DrawnQuantiles", "Quantiles", "quantile_levels"]
 
@@ -216,6 +216,10 @@ class Quantiles(Gathering):
             place, most = self.weights
             columns.append(xp.round(xp.clip(block.x[:, place] / most, 0.0, 1.0) * float(WEIGHT_STEPS)))
         return xp.stack(columns, axis=1)
+
+    def collect(self, records: Records, setting: Setting) -> Array:
+        """Return what is taken of each row; ``drawn`` sorts it, and random bits are drawn for each row by itself."""
+        return records.gather(self.taken, self.width, sort=False)
 
     def drawn(self, values: Array, eta: float, bits: Bits | None) -> Array:
         """Return a candidate for each target."""

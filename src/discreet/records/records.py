@@ -249,7 +249,7 @@ class Records:
         """
         return self._source.reduce(kernel, integer("size", size, least=1), each)
 
-    def gather(self, kernel: Kernel, width: int) -> NDArray[np.float64]:
+    def gather(self, kernel: Kernel, width: int, *, sort: bool = True) -> NDArray[np.float64]:
         """Return what ``kernel`` makes of each row that contributes, sorted; as long as the data.
 
         Sorted, so that no order in which rows arrive is in it: a view or a cluster may give another one for everybody
@@ -262,6 +262,8 @@ class Records:
             rows beside it.
         width : int
             How many numbers it makes of a row.
+        sort : bool
+            False for whoever sorts them anyway: nothing may follow from the order in which they come.
 
         Returns
         -------
@@ -269,7 +271,9 @@ class Records:
             float64. Private: nothing of it must leave but through the door.
         """
         found = self._source.gather(kernel, integer("width", width, least=1))
-        return found[np.lexsort(found.T[::-1])]
+        if not sort:
+            return found
+        return np.sort(found, axis=0) if width == 1 else found[np.lexsort(found.T[::-1])]
 
     def __repr__(self) -> str:
         parts = [self.kind]
