@@ -53,15 +53,15 @@ class TestBounds:
         assert found == dp.Schema({"age": fill, "pressure": dp.Number(40, 250), "ward": dp.Category(["a", "b"])})
         assert read_bounds({"age": (0, 120)}, {"ward": ["a"]}).names == ("age", "ward")
 
-    @pytest.mark.parametrize(
-        "bounds", [([0, 40], [120, 250]), (np.array([0, 40]), np.array([120, 250])), np.array([[0, 40], [120, 250]])]
-    )
+    @pytest.mark.parametrize("bounds", [[[0, 40], [120, 250]], ((0, 40), (120, 250)), np.array([[0, 40], [120, 250]])])
     def test_two_lists_of_two_are_two_pairs(self, bounds):
         assert read_bounds(bounds) == dp.Box([0, 120], [40, 250])
 
     @pytest.mark.parametrize(
         ("bounds", "write"),
         [
+            (([0, 40], [120, 250]), r"Box\(low=\[0, 40\], high=\[120, 250\]\)"),
+            ((np.array([0, 40]), np.array([120, 250])), r"Box\(low=\[0, 40\], high=\[120, 250\]\)"),
             (([0, -3], [1, 3]), r"Box\(low=\[0, -3\], high=\[1, 3\]\)"),
             (([0, 40, 1], [120, 250, 9]), r"Box\(low=\[0, 40, 1\], high=\[120, 250, 9\]\)"),
             (np.array([[0, 40, 1], [120, 250, 9]]), r"Box\(low=\[0, 40, 1\], high=\[120, 250, 9\]\)"),

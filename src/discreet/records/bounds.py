@@ -5,8 +5,8 @@
 - A list of pairs, one a column, or a NumPy array of shape (d, 2).
 - A mapping of a column's name to a pair, or to its declaration (``Number``, ``Category``). Only these columns are read.
 
-A list of low ends with a list of high ends is none of these: for two columns nobody could tell it from two pairs. It is
-written ``Box(low=[0, 40], high=[120, 250])``.
+A list of low ends with a list of high ends is none of these, and a pair of lists is refused: for two columns nobody
+could tell which was meant. It is written ``Box(low=[0, 40], high=[120, 250])``.
 """
 
 from __future__ import annotations
@@ -60,11 +60,10 @@ def read_bounds(bounds: Any, classes: Any = None) -> Box | Ball | Schema:
         return bounds
     if is_pair(bounds):
         return Box(*bounds)
-    if isinstance(bounds, tuple) and len(bounds) == 2 and all(isinstance(one, list) for one in bounds):
-        low, high = bounds  # a pair of lists: nobody can tell what was meant
-        raise ValueError(
-            f"bounds={shown(bounds)}: expected one pair a column in a list, bounds=[(0, 120), (40, 250)]; for low ends "
-            f"and then high ends write Box(low={low}, high={high})"
+    if isinstance(bounds, tuple) and len(bounds) == 2 and all(isinstance(one, list | np.ndarray) for one in bounds):
+        raise ValueError(  # a pair of lists: nobody can tell what was meant
+            f"bounds={shown(bounds)}: expected one pair a column, in a list; write for example "
+            f"bounds=[(0, 120), (40, 250)]{_as_box(bounds)}"
         )
     if isinstance(bounds, list | tuple | np.ndarray) and len(bounds) and all(map(is_pair, bounds)):
         try:
