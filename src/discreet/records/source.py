@@ -116,11 +116,12 @@ class LocalSource(ABC):
     def _kept(self) -> tuple[NDArray[np.bool_], Sizes]:
         """Which rows are within the limit of their unit, one byte a row, and how many rows units have."""
         state = self.state()
-        if state not in self._decided:
+        found = self._decided.get(state)
+        if found is None:
             found = self._decide()
             self._decided.clear()
             self._decided[state] = found
-        return self._decided[state]
+        return found
 
     def state(self) -> Any:
         """Return what changes where the rows change: of files, how large they are and when they were written."""

@@ -23,6 +23,7 @@ from discreet.records.row_choice import DeclaredRows, choose_rows
 from discreet.records.source import Contributions, Kernel, Sizes, sizes, summed
 from discreet.records.sql_engine import Engine, Snapshot, SqlEngine
 from discreet.records.sql_sum import summing
+from discreet.records.summation import CompensatedSum
 from discreet.records.table_cells import unit_cells
 from discreet.records.table_source import FrameSource, TableSource, check_types
 from discreet.records.traced import NotTraceable
@@ -130,9 +131,7 @@ class SqlSource(FrameSource):
         """Return the rows that count, of units that have too many."""
         named = np.flatnonzero(codes >= 0)
         found, (whose, own) = DeclaredRows.joined(rows).take(named), np.unique(codes[named], return_inverse=True)
-        kept = choose_rows(
-            own.reshape(-1), units.names(whose), found, self.declared.max_rows, self.declared.order
-        )  # fmt: skip
+        kept = choose_rows(own.reshape(-1), units.names(whose), found, self.declared.max_rows, self.declared.order)
         return found.take(np.flatnonzero(kept))
 
     def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> Array:
@@ -158,18 +157,23 @@ class SqlSource(FrameSource):
                 chosen = self.declared.no_rows() if found.others is None else self._of_others(state, found.others)
         except OSError:  # text that is no UTF-8, say: an error would tell of the row, and reading does without
             raise NotTraceable("the database") from None
-        most = np.array([math.ldexp(1.0, -found.exponent) * int(one) for one in sums])
+        total = CompensatedSum(size)  # to which the database's sum is one more block
+        total.add(np.array([math.ldexp(1.0, -found.exponent) * int(one) for one in sums]))
         blocks = self.reading.cut_declared(chosen, self.declared)
-        return most + summed(self.reading, lambda block: each.rows(block).sum(axis=0), size, blocks)[0]
+        total.merge(summed(self.reading, lambda block: each.rows(block).sum(axis=0), size, blocks))
+        return total.pair[0]
 
     def _of_others(self, state: Snapshot, where: str) -> DeclaredRows:
         """Return the rows that count, of units that have too many; of a file once for all questions."""
+        if not self._engine.ordered:
+            return self._read_others(state, where)
         written = self.state()
-        if not self._engine.ordered or written not in self._others:
+        found = self._others.get(written)
+        if found is None:
             found = self._read_others(state, where)
             self._others.clear()
             self._others[written] = found
-        return self._others[written]
+        return found
 
     def _read_others(self, state: Snapshot, where: str) -> DeclaredRows:
         assert isinstance(self._engine, SqlEngine)
