@@ -55,7 +55,7 @@ class RawBlock(NamedTuple):
     numbers : array of shape (n, d)
         NaN where a cell holds no number.
     codes : array of shape (n, k)
-        Of the categories, −1 where one is missing.
+        Of the categories, below 0 where one is missing.
     keep : array of shape (n,) or None
         Which rows are within the limit of their unit; None for all.
     """
@@ -199,7 +199,7 @@ class Reading:
         return self.block_rows * max(1, SLAB_CELLS // (self.block_rows * len(self.columns)))
 
     def codes(self, slab: Slab) -> NDArray[np.int64]:
-        """Return the categories' codes, −1 where one is missing."""
+        """Return the categories' codes, −1 for a gap and −2 for what is not declared."""
         codes = np.empty((slab.numbers.shape[0], len(self.categories)), dtype=np.int64)
         for j, (category, cells) in enumerate(zip(self.categories, slab.labels, strict=True)):
             codes[:, j] = category.encode(cells)

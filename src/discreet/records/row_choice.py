@@ -50,7 +50,7 @@ class DeclaredRows(NamedTuple):
     numbers : array of shape (n, d)
         NaN where a number is missing.
     codes : array of shape (n, k)
-        The places of categories, −1 where one is missing.
+        The places of categories, −1 for a gap and −2 for what is not declared: both are missing.
     """
 
     numbers: Array
