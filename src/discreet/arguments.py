@@ -1,8 +1,10 @@
-"""Checks of public arguments: one place, so that every error says the same three things.
+"""Checks of public arguments, and the one error that they raise.
 
-Each check returns the value in the type that the caller works with, or raises a ``ValueError`` that names
-the argument, the value that was given and what is accepted. Only arguments that the analyst chose are
-checked here. A number that comes from a row never is: the error would tell of it.
+An ``ArgumentError`` is a value: the argument, what was given, what is expected, and what to write instead. Its text
+follows from these, and so does the command line's, which names a flag where Python names an argument.
+
+Each check returns the value in the type that the caller works with, or raises. Only arguments that the analyst chose
+are checked here. A number that comes from a row never is: the error would tell of it.
 """
 
 from __future__ import annotations
@@ -13,9 +15,69 @@ from collections.abc import Collection, Iterable
 from numbers import Real
 from typing import Any, TypeGuard
 
-__all__ = ["axes", "choice", "integer", "iterable", "listed", "nonnegative", "positive", "probability", "shown"]
+__all__ = [
+    "UNSHOWN",
+    "ArgumentError",
+    "axes",
+    "choice",
+    "integer",
+    "iterable",
+    "listed",
+    "nonnegative",
+    "positive",
+    "probability",
+    "shown",
+]
 
 MOST_LETTERS = 200  # of a value that an error shows
+UNSHOWN: Any = object()  # in place of a value that an error must not show, or that would tell nothing
+
+
+class ArgumentError(ValueError):
+    """An argument that cannot be used.
+
+    Attributes
+    ----------
+    argument : str
+        Its name in Python; several are separated by commas.
+    value : str or None
+        What was given, as text; None where it is not shown. The value itself is not held: it may be rows.
+    expected : str
+        What would be accepted.
+    write : str or None
+        What to write instead, where that is known.
+
+    Examples
+    --------
+    >>> error = ArgumentError("epsilon", -1, "a finite number above 0", write="epsilon=1.0, for example")
+    >>> print(error)
+    epsilon=-1: expected a finite number above 0; write epsilon=1.0, for example
+    >>> print(ArgumentError("ledger", UNSHOWN, "a path"))
+    ledger: expected a path
+    """
+
+    def __init__(self, argument: str, value: Any, expected: str, write: str | None = None) -> None:
+        self.argument, self.expected, self.write = argument, expected, write
+        self.value = None if value is UNSHOWN else shown(value)
+        given = "" if self.value is None else f"={self.value}"
+        super().__init__(f"{argument}{given}: expected {expected}" + ("" if write is None else f"; write {write}"))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self.argument, self.value, self.expected, self.write)
+
+
+def _again(argument: str, value: str | None, expected: str, write: str | None) -> ArgumentError:
+    """Return an error that was pickled."""
+    return ArgumentError(argument, UNSHOWN if value is None else _Text(value), expected, write)
+
+
+class _Text(str):
+    """Text that is its own ``repr``."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def shown(value: Any) -> str:
@@ -55,7 +117,7 @@ def _number(name: str, value: Any, accepted: str) -> float:
             return float(value)
         except OverflowError:
             pass
-    raise ValueError(f"{name}={shown(value)}: expected {accepted}")
+    raise ArgumentError(name, value, accepted)
 
 
 def positive(name: str, value: Any, *, accepted: str = "a finite number above 0") -> float:
@@ -66,11 +128,11 @@ def positive(name: str, value: Any, *, accepted: str = "a finite number above 0"
     >>> positive("epsilon", float("nan"))
     Traceback (most recent call last):
         ...
-    ValueError: epsilon=nan: expected a finite number above 0
+    discreet.arguments.ArgumentError: epsilon=nan: expected a finite number above 0
     """
     number = _number(name, value, accepted)
     if not (0.0 < number < math.inf):
-        raise ValueError(f"{name}={shown(value)}: expected {accepted}")
+        raise ArgumentError(name, value, accepted)
     return number
 
 
@@ -83,7 +145,7 @@ def nonnegative(name: str, value: Any) -> float:
     accepted = "a finite number, at least 0"
     number = _number(name, value, accepted)
     if not (0.0 <= number < math.inf):
-        raise ValueError(f"{name}={shown(value)}: expected {accepted}")
+        raise ArgumentError(name, value, accepted)
     return number
 
 
@@ -95,11 +157,11 @@ def probability(name: str, value: Any, *, accepted: str = "a probability in [0, 
     >>> probability("delta", 1)
     Traceback (most recent call last):
         ...
-    ValueError: delta=1: expected a probability in [0, 1)
+    discreet.arguments.ArgumentError: delta=1: expected a probability in [0, 1)
     """
     number = _number(name, value, accepted)
     if not (0.0 <= number < 1.0):
-        raise ValueError(f"{name}={shown(value)}: expected {accepted}")
+        raise ArgumentError(name, value, accepted)
     return number
 
 
@@ -111,15 +173,15 @@ def integer(name: str, value: Any, *, least: int, most: int | None = None) -> in
     >>> integer("steps", 2.5, least=1)
     Traceback (most recent call last):
         ...
-    ValueError: steps=2.5: expected a whole number, at least 1
+    discreet.arguments.ArgumentError: steps=2.5: expected a whole number, at least 1
     """
     accepted = f"a whole number, at least {least}" + ("" if most is None else f" and at most {most}")
     try:
         whole = operator.index(value)
     except TypeError:
-        raise ValueError(f"{name}={shown(value)}: expected {accepted}") from None
+        raise ArgumentError(name, value, accepted) from None
     if isinstance(value, bool) or whole < least or (most is not None and whole > most):
-        raise ValueError(f"{name}={shown(value)}: expected {accepted}")
+        raise ArgumentError(name, value, accepted)
     return whole
 
 
@@ -131,11 +193,11 @@ def choice(name: str, value: Any, accepted: Collection[str]) -> str:
     >>> choice("method", "exakt", ["linear", "exact"])
     Traceback (most recent call last):
         ...
-    ValueError: method='exakt': expected one of 'linear', 'exact'
+    discreet.arguments.ArgumentError: method='exakt': expected one of 'linear', 'exact'
     """
     if isinstance(value, str) and value in accepted:
         return value
-    raise ValueError(f"{name}={shown(value)}: expected one of " + ", ".join(map(repr, accepted)))
+    raise ArgumentError(name, value, "one of " + ", ".join(map(repr, accepted)))
 
 
 def axes(value: Any) -> Any:
@@ -144,8 +206,8 @@ def axes(value: Any) -> Any:
     >>> axes(3)
     Traceback (most recent call last):
         ...
-    ValueError: ax=3: expected the axes of a matplotlib figure, or None for new ones
+    discreet.arguments.ArgumentError: ax=3: expected the axes of a matplotlib figure, or None for new ones
     """
     if not all(callable(getattr(value, verb, None)) for verb in ("plot", "barh", "fill_between", "add_patch")):
-        raise ValueError(f"ax={shown(value)}: expected the axes of a matplotlib figure, or None for new ones")
+        raise ArgumentError("ax", value, "the axes of a matplotlib figure, or None for new ones")
     return value
