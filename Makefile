@@ -20,7 +20,7 @@ ifneq ($(DISCREET_DATA),)
 export DISCREET_DATA := $(abspath $(DISCREET_DATA))
 endif
 
-.PHONY: demo test lint types check audit bench docs lock clean help
+.PHONY: demo test lint types check audit bench docs trusted lock clean help
 
 help:  ## what can be made
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "%-8s %s\n", $$1, $$2}' Makefile
@@ -54,6 +54,9 @@ bench: $(BENCH_READY)  ## every benchmark; each prints ratios measured in one ru
 
 docs: $(DOCS_READY)  ## the documentation site in build/site, every example run
 	@NO_MKDOCS_2_WARNING=1 $(ONE_THREAD) $(BIN)/mkdocs build --strict
+
+trusted: $(READY)  ## docs/trusted.md: the files and functions that the promise rests on, traced anew
+	@$(BIN)/python tools/trusted.py
 
 $(READY): pyproject.toml $(LOCK)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

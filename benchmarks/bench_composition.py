@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from discreet import Guarantee, calibrate
-from discreet.guarantees import dpem_losses
+from discreet.planning import dpem_losses
 
 FIGURES = {"figure 2 (J=20, K=10)": (20, 10, 1e-7), "figure 3 (J=10, K=3)": (10, 3, 1e-8)}
 

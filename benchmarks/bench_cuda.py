@@ -13,8 +13,8 @@ import time
 import numpy as np
 import torch
 
-from discreet.models.clipped_moments import ClippedMoments
-from discreet.models.components import Components
+from discreet.queries.moments.clipped_moments import ClippedMoments
+from discreet.queries.moments.components import Components
 
 SIZES = [(2, 10), (10, 10), (100, 10)]
 

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet import Category, Number, Schema, Table
-from discreet.door import Moments
-from discreet.door.queries import Grouped, OfColumns
+from discreet.queries.adapted import Grouped, OfColumns
+from discreet.queries.moments.moments import Moments
 from discreet.records import Contributions, Records, as_records
 
 COLUMNS = [f"c{j}" for j in range(5)]

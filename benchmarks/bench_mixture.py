@@ -23,11 +23,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture as Exact
 
 import discreet as dp
-from discreet.em import ModelQuery
 from discreet.models.adaptive_mixture import AdaptiveMixture, Pool
 from discreet.models.clipping import Clipping
-from discreet.models.components import Components
 from discreet.models.shapes import Shape
+from discreet.queries.models.model_query import ModelQuery
+from discreet.queries.moments.components import Components
 
 SIZES = [(1_000_000, 2, 10, 5.0), (200_000, 10, 10, 3.0), (50_000, 100, 10, 3.0)]
 LOSS = dp.GaussianLoss(0.1)

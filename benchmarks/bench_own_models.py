@@ -23,8 +23,8 @@ from scipy.special import gammaln, logsumexp
 import discreet as dp
 from discreet.em import expectation_maximization
 from discreet.model_check import check_model
-from discreet.models.components import Components
 from discreet.noise import NotPrivateWarning, SeededBits
+from discreet.queries.moments.components import Components
 from discreet.records import as_records
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))

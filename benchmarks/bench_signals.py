@@ -31,13 +31,13 @@ from scipy import signal as scipy_signal
 
 from discreet import signals
 from discreet.noise import NotPrivateWarning, SeededBits
-from discreet.signals.factorization import Convolved, Factorization
+from discreet.queries.series.factorization import Convolved, Factorization
+from discreet.queries.series.operators import Identity
+from discreet.queries.series.toeplitz import Toeplitz
 from discreet.signals.filters import METHODS as PLACES
 from discreet.signals.filters import impulse_response, placed
-from discreet.signals.operators import Identity
 from discreet.signals.running_sum import METHODS
 from discreet.signals.series import Series
-from discreet.signals.toeplitz import Toeplitz
 
 RESONATOR = [1.0, -2.0 * 0.97 * math.cos(0.3), 0.97**2]
 FILTERS = {

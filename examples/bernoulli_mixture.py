@@ -16,8 +16,8 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 import discreet as dp
-from discreet.door import Bound, Part
 from discreet.models.released import noise_of, positive_counts
+from discreet.queries import Bound, Part
 
 A = B = math.sqrt(0.5)
 LEAST = 0.01  # no answer is believed to be surer than this

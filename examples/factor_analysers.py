@@ -1,6 +1,6 @@
 """A mixture of factor analysers: groups of rows, each of which varies along a few directions of its own.
 
-**Bound.** That of ``discreet.models.clipped_moments``: a row y of the unit ball contributes (γ_k·(a, b·y, c·yyᵀ))_k,
+**Bound.** That of ``queries.moments.clipped_moments``: a row y of the unit ball contributes (γ_k·(a, b·y, c·yyᵀ))_k,
 a² + b² + c² = 1, so its norm is at most 1, whatever K is; two rows differ by at most √2, as b² ≤ 2ac. The proof stands
 there, its float error too. What is new follows from the release and costs nothing: Σ_k = W_kW_kᵀ + Ψ_k.
 """
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 import discreet as dp
-from discreet.models.clipped_moments import ClippedMoments
-from discreet.models.components import Components
 from discreet.models.joint import JointMixture, spread_components
 from discreet.models.moment_model import MomentModel
+from discreet.queries.moments.clipped_moments import ClippedMoments
+from discreet.queries.moments.components import Components
 
 WEIGHTS = (0.2, 0.3, 0.5)  # a², b², c²
 ROUNDS = 50

@@ -12,8 +12,8 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 import discreet as dp
-from discreet.door import Bound, Part
 from discreet.models.released import noise_of, positive_counts
+from discreet.queries import Bound, Part
 
 WEIGHTS = {"start": 0.03, "moves": 0.3, "counts": 0.1, "first": 0.2, "second": 0.37}  # squared, by what errors cost
 R, NARROWEST, RAREST = 3.0, 0.03, 1e-3  # clipping, in widths of the state before; and the least that is believed

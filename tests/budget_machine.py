@@ -115,13 +115,13 @@ class Budget(Model):
     @action(when=always, curator=curators, epsilon=st.sampled_from([0.05, 0.3, 1.0]), pca=st.booleans())
     def fit(self, curator, epsilon, pca):
         model = self.model(epsilon, pca)
-        asked = curator.rehearse(model.fit)
+        asked = model.plan(curator).losses
         found = self.pay(curator, "reserve", asked, lambda: model.fit(curator), draws=len(asked))
         if found is None:
             return
         again = pickle.loads(pickle.dumps(model))
         for one in (clone(model), again):  # each fit is paid for, whatever the estimator was made from
-            asked = curator.rehearse(one.fit)
+            asked = one.plan(curator).losses
             self.pay(curator, "reserve", asked, lambda one=one: one.fit(curator), draws=len(asked))
 
     def model(self, epsilon, pca):
@@ -326,7 +326,7 @@ class Budget(Model):
         for moment in RECORDED:
             if fits:
                 model = self.model(0.3, pca=False)
-                self.fail(curator, "reserve", curator.rehearse(model.fit), model.fit, moment, error())
+                self.fail(curator, "reserve", model.plan(curator).losses, model.fit, moment, error())
             else:
                 asked = made(curator, loss)
                 self.fail(curator, "spend", [asked], partial(ask, loss=asked), moment, error())
@@ -382,7 +382,7 @@ class Budget(Model):
             self.refused(lambda: Ledger(path).verify(self.rows[-1]["hash"]), ChainError)
         elif fault == "read-only":
             for ledger in self.ledgers:
-                ledger._storage._engine = ledger._storage._engine_of(path, "ro")
+                ledger._storage.mode = "ro"
         self.fault = fault
         for ledger in self.ledgers:
             told = ChainError if fault == "rolled back" else LedgerError

@@ -78,7 +78,7 @@ class Model(RuleBasedStateMachine):
         self.drift, self.fault, self.good, self.older = timedelta(0), None, None, None
         self.watch = self.stack.enter_context(Watch(self.place, self.folder / "draws").watching())
         self.stack.callback(self.watch.close)
-        self.stack.enter_context(patch("discreet.ledger.entry.datetime", clock(self)))
+        self.stack.enter_context(patch("discreet.ledger.book.datetime", clock(self)))
         self.rows, self.draws, self.limits, self.spent = [], Counter(), {}, {}
         self.held = []  # schedules, and what is left of each
         self.changed = set()  # data sets whose limit was not the same all along
@@ -216,7 +216,7 @@ class Model(RuleBasedStateMachine):
             self.place.path.write_bytes(self.good)
         if self.fault == "read-only":
             for ledger in self.ledgers:
-                ledger._storage._engine = ledger._storage._new_engine()
+                ledger._storage.mode = "rw"
         self.fault = None
         for ledger in self.ledgers:
             ledger.verify(self.rows[-1]["hash"])

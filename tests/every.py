@@ -15,8 +15,11 @@ from array_api_compat import array_namespace, device
 
 import discreet as dp
 from discreet import mechanisms, signals, statistics
-from discreet.door import Bound, Curator, Part
-from discreet.models.released import inside_ball, noise_of
+from discreet.door import Curator
+from discreet.models.released import noise_of
+from discreet.queries.bound import Bound
+from discreet.queries.moments.ball import inside_ball
+from discreet.queries.part import Part
 
 __all__ = [
     "COLUMNS", "DATABASE", "ESTIMATORS", "EVERYTHING", "FILLED", "MECHANISMS", "OF_ALL_ROWS", "OPEN_ENDED", "SCHEMA",

@@ -12,11 +12,11 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 
-from discreet.door import Query
-from discreet.models.clipped_moments import CAP, ClippedMoments
-from discreet.models.components import Components
+from discreet.queries.moments.clipped_moments import CAP, ClippedMoments
+from discreet.queries.moments.components import Components
+from discreet.queries.question import Query
 from discreet.records import Block
-from discreet.records.traced import OPERATORS, Column, columns
+from discreet.sql.traced import OPERATORS, Column, columns
 
 __all__ = ["class_truth", "distance", "mixture_truth", "times", "traced_truth"]
 

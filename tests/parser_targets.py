@@ -19,7 +19,7 @@ from typing import Any
 
 __all__ = ["READ", "REFUSALS", "attacked", "samples"]
 
-COMPILED = ["discreet.noise.kernels", "discreet.models.compiled"]  # which numba reads as they are written
+COMPILED = ["discreet.noise.kernels", "discreet.queries.moments.compiled"]  # which numba reads as they are written
 NUMBERS, CATEGORIES = ("age", "blood pressure"), {"sex": ("female", "male"), "code": (1, 2, "x`y")}
 
 
@@ -32,8 +32,8 @@ def _condition(text: str) -> None:
 
 def _sql(text: str) -> None:
     """See that what is quoted has one beginning and one end, whatever it is."""
-    from discreet.records.sql_text import quoted, text_literal
-    from discreet.records.traced import NotTraceable
+    from discreet.sql.text import quoted, text_literal
+    from discreet.sql.traced import NotTraceable
 
     assert re.fullmatch(r'"([^"]|"")*"', quoted(text))
     try:
@@ -78,8 +78,8 @@ def _loss(text: str) -> None:
 
 
 def _asked(text: str) -> None:
-    from discreet.door.asked import asked
     from discreet.plain import read_json
+    from discreet.queries.naming import asked
 
     repr(asked(read_json(text)))
 
@@ -99,8 +99,8 @@ def _model(text: str) -> None:
 
 
 def _ledger(text: str) -> None:
-    from discreet.ledger.address import Address
     from discreet.ledger.naming import text as name
+    from discreet.ledger.storage import Address
 
     url = Address.of(text)
     if url.password:
@@ -111,9 +111,7 @@ def _ledger(text: str) -> None:
 def _words(text: str) -> None:
     """Read the small languages of the command line."""
     from discreet.cli.compose import _loss as mechanism
-    from discreet.cli.declared import _bounded, _classed, limit_of, names_of
-    from discreet.cli.fit import _numbers
-    from discreet.cli.query import _levels
+    from discreet.cli.declared import _bounded, _classed, limit_of, names_of, numbers_in
     from discreet.guarantees import Neighbors
 
     def mechanisms(one: str) -> None:
@@ -123,7 +121,8 @@ def _words(text: str) -> None:
 
     refused = 0
     readers: list[Callable[[str], Any]] = [
-        mechanisms, _bounded, _classed, names_of, _numbers, lambda one: _levels([one]),
+        mechanisms, _bounded, _classed, names_of, lambda one: numbers_in(one, int, "--components", "numbers"),
+        lambda one: numbers_in(one, float, "--q", "numbers"),
         lambda one: limit_of(one, Neighbors.REPLACE_ONE),
     ]  # fmt: skip
     for read in readers:

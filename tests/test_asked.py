@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.door.asked import asked, described
-from discreet.door.part import Part
-from discreet.door.query import Query
-from discreet.door.registry import QUERIES
+from discreet.queries.naming import asked, described
+from discreet.queries.part import Part
+from discreet.queries.question import Query
 from discreet.records import Block
+from instances import QUERIES
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(0.0, 2.0, (40, 8))
@@ -83,9 +83,9 @@ def test_a_question_of_ones_own_is_not_written_down():
         {"kind": "os:system", "command": "true"},
         {"kind": "discreet.door.curator:Curator", "data": []},
         {"kind": "discreet.records.box:Box", "low": [0.0], "high": [1.0]},
-        {"kind": "discreet.door.queries.moments:Sum", "space": {"kind": "discreet.nowhere:Box"}},
-        {"kind": "discreet.door.queries.moments:Nothing"},
-        {"kind": "discreet.door.queries.moments:Sum", "room": 3},
+        {"kind": "discreet.queries.moments.moments:Sum", "space": {"kind": "discreet.nowhere:Box"}},
+        {"kind": "discreet.queries.moments.moments:Nothing"},
+        {"kind": "discreet.queries.moments.moments:Sum", "room": 3},
         {"space": 3},
         {"kind": "float", "value": 10**400},
         {"kind": "array", "type": "int8", "shape": [1], "values": [1000]},
@@ -112,9 +112,9 @@ def test_what_was_asked_cannot_be_changed():
     curator = dp.Curator(ROWS[:, :3], space=dp.Box([-9.0] * 3, [9.0] * 3))
     facts = curator.measure(dp.Sum(curator.space), dp.GaussianLoss(1.0)).to_dict()
     release = dp.Release.from_dict(facts)
-    facts["asked"]["kind"] = "discreet.door.queries.count:Count"
+    facts["asked"]["kind"] = "discreet.queries.counts.count:Count"
     with pytest.raises(TypeError):
-        release.asked["kind"] = "discreet.door.queries.count:Count"
+        release.asked["kind"] = "discreet.queries.counts.count:Count"
     assert release.question == dp.Sum(curator.space)
     deep = []
     for _ in range(5000):

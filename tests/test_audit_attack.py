@@ -24,9 +24,9 @@ from discreet.audit.scores import Sums
 from discreet.audit.subjects import subjects
 from discreet.audit.suite import CONFIDENCE, attack_subject, confidence_of_each
 from discreet.audit.whom import asked_of
-from discreet.door.bound import Bound
 from discreet.noise import GaussianNoise, LaplaceNoise
 from discreet.planning.tradeoff import CurveTradeoff
+from discreet.queries.bound import Bound
 from effort import LONG, measured, size
 
 mpl.use("Agg")
@@ -240,7 +240,7 @@ def break_it(monkeypatch, fault):
         monkeypatch.setattr(Bound, "sensitivity", of_one_row(Bound.sensitivity))
     elif fault == "no clipping":
         monkeypatch.setattr(dp.Box, "clip", lambda self, x: x)
-        monkeypatch.setattr("discreet.door.queries.moments.Sum.contributions", unclipped)
+        monkeypatch.setattr("discreet.queries.moments.moments.Sum.contributions", unclipped)
 
 
 def unclipped(self, block):

@@ -282,7 +282,7 @@ def test_a_file_of_rows_that_cannot_be_read_is_named_and_nothing_is_recorded(fol
         (["schema", "check", "deep.toml"], 1, "not valid TOML"),
         (["schema", "init", "plain.csv.gz"], 1, "expected a file that gzip can read"),
         (["schema", "init", "a\0b.csv"], 2, "expected text without the character NUL"),
-        (["explain", "--model", "max_rows.json"], 1, "--max-rows {}: expected a whole number"),
+        (["explain", "--model", "max_rows.json"], 1, "max_rows={}: expected a whole number"),
         (["explain", "--model", "digits.json"], 1, "expected a fitted model as JSON"),
         (["report", "gaussians.json", "--out", "r.html", "--compare", "few.csv"], 1, "at least 2 complete rows"),
     ],

@@ -29,10 +29,10 @@ import pytest
 import discreet as dp
 import every
 from discreet import mechanisms
-from discreet.door.query import Query
 from discreet.estimators.base import PrivateEstimator
 from discreet.estimators.portraits import portrait
 from discreet.noise import SecureBits
+from discreet.queries.question import Query
 from effort import LONG, measured, size
 from walked import Search, chained, walk
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +23,13 @@ from conftest import FALSE_ALARM
 from discreet import mechanisms as dm
 from discreet import statistics as st
 from discreet.door import Curator
-from discreet.door.passages import Euclidean
-from discreet.door.standing import Standing
-from discreet.mechanisms.interval import PLACES
-from discreet.noise import EuclideanNoise, GaussianNoise, GridNoise, LaplaceNoise
+from discreet.door import exit as door
+from discreet.door.schedule import StreamMechanism
+from discreet.noise import EuclideanNoise, GaussianNoise, LaplaceNoise, Law
+from discreet.noise.draws import AddNoise
+from discreet.queries.functions.interval import PLACES
+from discreet.queries.mechanism import Euclidean
+from discreet.queries.series.stream import StreamSums
 from discreet.signals import Stream
 from effort import measured, size
 from low_bits import MARKS, beats, best_guess, guessed, image_marks, on_grid, step_marks, within_cells
@@ -195,27 +199,31 @@ class TestPrecision:
 
 def captured(call, rows):
     """Return what went through the door while ``call`` had its rows: the plan, and the private numbers it drew from."""
-    found = []
-    own = Curator._let_out
+    found, drawn = [], []
+    draw, wrap = door.draw_plan, door.measured
 
-    def watched(self, query, plan, bits, recorded):
-        release = own(self, query, plan, bits, recorded)
-        found.append((plan, query.collect(self._records, self.setting), release))
+    def watched(plan, collected, bits):
+        drawn.append((plan, collected))
+        return draw(plan, deepcopy(collected) if isinstance(collected, np.ndarray) else collected, bits)
+
+    def wrapped(**facts):
+        release = wrap(**facts)
+        found.append((*drawn.pop(), release))
         return release
 
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of rows that say nothing of a line
-        patch.setattr(Curator, "_let_out", watched)
+        patch.setattr(door, "draw_plan", watched)
+        patch.setattr(door, "measured", wrapped)
         call(rows)
+    assert not drawn
     return found
 
 
 def grids(plan):
-    """Return the laws on a grid that a plan draws with, by what the plan calls them."""
-    if isinstance(getattr(plan.draw, "__self__", None), GridNoise):
-        return {"law": plan.draw.__self__}
-    cells = zip(plan.draw.__code__.co_freevars, plan.draw.__closure__ or (), strict=True)
-    return {name: cell.cell_contents for name, cell in cells if isinstance(cell.cell_contents, GridNoise)}
+    """Return the laws on a grid that a plan draws with, the one that comes last first."""
+    laws = [plan.draw.noise] if isinstance(plan.draw, AddNoise) else []
+    return laws + [distribution for distribution, _ in plan.first if isinstance(distribution, Law)]
 
 
 def median_of(rows):
@@ -267,6 +275,7 @@ WAYS = {
     "MedianOfBlocks": lambda x: dm.sample_and_aggregate(
         median_of, x[:, 0], **UNIT, output=(-1, 1), epsilon=1.0, aggregate="median", blocks=5, cells=CELLS
     ),
+    "StreamNoise": lambda x: Stream(**UNIT, horizon=4, epsilon=1.0, at_most=100).add(x[:, 0]),
     "ScatterNoise": lambda x: st.covariance(x, **UNIT, epsilon=1.0, delta=1e-6),
     "GaussianObjective": lambda x: _classified(dp.LogisticRegression, x, "objective"),
     "PureObjective": lambda x: _classified(dp.LogisticRegression, x, "objective-2011"),
@@ -284,7 +293,8 @@ IDEALISED = {
     "Euclidean", "SmoothMedian", "SmoothOwn", "Perturbed, in L2", "EachRow, in L2", "PureObjective", "OneDirection",
     "Frame",
 }  # fmt: skip
-ABSTRACT = {"OwnPassage", "Smooth", "OfBlocks", "MinimumPassage"}
+STATED = {"Perturbed", "Perturbed, in L2", "Chosen", "OnInterval", "SmoothOwn", "ProposedTest"}
+ABSTRACT = {"OwnMechanism", "Smooth", "OfBlocks", "MinimumMechanism"}
 
 
 def _mode(rows, loss):
@@ -292,9 +302,9 @@ def _mode(rows, loss):
     return curator.measure(dp.Mode(2), loss)
 
 
-def _sum_by(rows, passage, loss):
+def _sum_by(rows, mechanism, loss):
     curator = Curator(rows, space=dp.Box(-1.0, 1.0))
-    return curator.measure(dp.Sum(curator.space), loss, passage=passage)
+    return curator.measure(dp.Sum(curator.space), loss, mechanism=mechanism)
 
 
 def _closeness_of_rows(rows, points):
@@ -309,7 +319,7 @@ def passages():
     """Return the names of all passages in the library's files; to import them all takes seconds."""
     texts = [file.read_text(encoding="utf-8") for file in Path(dp.__file__).parent.rglob("*.py")]
     bases = dict(re.findall(r"^class (\w+)\(([^)]*)\):", "\n".join(texts), re.MULTILINE))
-    found, ahead = set(), ["Passage"]
+    found, ahead = set(), ["Mechanism"]
     while ahead:
         base = re.compile(rf"\b{ahead.pop()}\b")
         new = {name for name, its in bases.items() if base.search(its)} - found
@@ -344,10 +354,11 @@ def test_what_a_release_says_of_itself_is_true(name, seeded):
     (plan, values, release), (same, others, _) = firsts[0], seconds[0]
     assert plan.loss == same.loss
     assert release.exact is plan.exact is same.exact is (name not in IDEALISED)
-    assert (release.caveat is None) is plan.exact
+    assert (release.caveat is None) is (plan.exact and name not in STATED)
+    assert bool(plan.declared) is ("stated" in release.declared) is (name in STATED)
     many, bits = size(12, 1_500), seeded(1208)
     one, other = (
-        np.array([each.draw(private, bits).ravel() for _ in range(many)])
+        np.array([door.draw_plan(each, private, bits) for _ in range(many)])
         for each, private in ((plan, values), (same, others))
     )
     allowed = (1.0 + plan.loss.delta_at(0.0)) / 2.0
@@ -371,22 +382,21 @@ def test_what_a_release_says_of_itself_is_true(name, seeded):
 def in_public(plan, drawn):
     """Return whether numbers are of a set that has nothing of the rows in it."""
     laws = grids(plan)
-    assert plan.law is None or plan.law in laws.values()
+    assert plan.law is None or plan.law in laws
     if laws:  # where noise goes into a problem that is then solved, a second one covers what the solver leaves
-        return on_grid(drawn[:, 1] if "passed" in plan.parts else drawn, laws.get("cover", laws.get("law")).grid)
+        return on_grid(drawn[:, 1] if "passed" in plan.parts else drawn, laws[0].grid)
     if plan.kind == "sampled" and "value" in plan.parts:
         return within_cells(drawn, -1.0, 1.0, CELLS, PLACES)
     return bool((drawn == np.rint(drawn)).all())
 
 
 def test_the_numbers_of_a_stream_lie_on_one_grid(seeded):
-    """They come by a door of their own, one after the other; the low bits of neighbours are a coin there too."""
+    """They come one after the other; the low bits of neighbours are a coin there too."""
     many, found = size(1_500, 60_000), []
     for value in (0.0, TINY):
         curator = Curator(np.zeros((0, 1)), space=dp.Box(0.0, 1.0))
-        standing = Standing(
-            curator, dp.GaussianLoss(0.5), query="stream", sensitivity=1.0, largest=1e6, size=many, bits=seeded(1210)
-        )
+        question = StreamSums(0.0, 1.0, 1.0, many, many, 10**6)
+        standing = StreamMechanism(curator, question, dp.GaussianLoss(0.5), bits=seeded(1210))
         releases = [standing.draw(value) for _ in range(many)]
         assert {release.law for release in releases} == {standing.law}
         found.append(np.concatenate([release.value for release in releases]))

@@ -20,19 +20,24 @@ import numpy as np
 import pytest
 from array_api_compat import array_namespace
 
-from discreet.door import Curator, Moments, Query, Sum
-from discreet.door.queries import Bins, Grid, Grouped
-from discreet.em import ModelQuery
-from discreet.mechanisms.scatter import Scatter
-from discreet.models.class_moments import ClassMoments
-from discreet.models.clipped_moments import ClippedMoments
-from discreet.models.components import Components
+from discreet.door import Curator
 from discreet.models.joint import JointMixture
-from discreet.models.moment_sums import MomentSums
-from discreet.models.projected_grid import ProjectedGrid
-from discreet.records import Ball, Block, Box, Category, Number, Schema, as_records, float_error, sql_text
+from discreet.queries.adapted import Grouped
+from discreet.queries.counts.bins import Bins
+from discreet.queries.counts.grid import Grid
+from discreet.queries.counts.projected_grid import ProjectedGrid
+from discreet.queries.models.model_query import ModelQuery
+from discreet.queries.moments.class_moments import ClassMoments
+from discreet.queries.moments.clipped_moments import ClippedMoments
+from discreet.queries.moments.components import Components
+from discreet.queries.moments.moment_sums import MomentSums
+from discreet.queries.moments.moments import Moments, Sum
+from discreet.queries.moments.scatter import Scatter
+from discreet.queries.question import Query
+from discreet.records import Ball, Block, Box, Category, Number, Schema, as_records, float_error
 from discreet.records.sql_table import Table
 from discreet.records.summation import CompensatedSum
+from discreet.sql import text as sql_text
 from effort import LONG, measured, size
 from float_truth import class_truth, distance, mixture_truth, times, traced_truth
 from test_records_sources import ARRAYS, TABLES
@@ -242,8 +247,8 @@ def test_no_order_no_cut_and_no_source_leaves_the_charged_error(place, stored):
 @pytest.mark.skipif(not LONG, reason="every module is imported for it: in the audit only")
 def test_every_registered_query_stays_within_its_charge():
     """Few rows many times, in blocks, against each row by itself: both are within the roundoff of the ideal."""
-    from discreet.door.registry import QUERIES as ALL
-    from discreet.door.search import random_codes
+    from discreet.queries.search import random_codes
+    from instances import QUERIES as ALL
     from test_door_search import LIBRARY
 
     rng, shares = np.random.default_rng(1306), {}
@@ -291,7 +296,7 @@ def test_a_scatter_about_the_rows_own_mean_stays_within_its_charge(place, stored
         away = [[one - mean for one, mean in zip(row, means, strict=True)] for row in rows]
         ideal = times([[row[a] * row[b] for a, b in zip(i, j, strict=True)] for row in away], world.counts())
         off = max(abs(Fraction(a) - b) for a, b in zip(found.tolist(), ideal, strict=True))
-        worst = max(worst, float(off) / query.passage.float_error(setting))
+        worst = max(worst, float(off) / query.mechanism.float_error(setting))
     measured(f"order-scatter-{place.replace(' ', '-')}", worst_share_of_charge=worst)
     assert worst <= 1.0
 

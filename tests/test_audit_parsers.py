@@ -249,7 +249,7 @@ def test_parameters_that_are_not_those_of_the_fit_are_not_written():
 
 def test_names_and_texts_come_back_from_a_database_as_they_were():
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
-    from discreet.records.sql_text import quoted, text_literal
+    from discreet.sql.text import quoted, text_literal
 
     with duckdb.connect() as connection:
         for text in [

@@ -25,7 +25,7 @@ import pandas as pd
 import pytest
 
 import discreet as dp
-import discreet.door.curator
+import discreet.door.exit
 import every
 from discreet import mechanisms, signals, statistics
 from discreet.noise import SecureBits
@@ -140,15 +140,15 @@ class Door:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.drawn: list[np.ndarray] = []
         self.again: Iterator[np.ndarray] | None = None
-        self._measured = discreet.door.curator.measured
-        monkeypatch.setattr(discreet.door.curator, "measured", self._let_out)
+        self._measured = discreet.door.exit.measured
+        monkeypatch.setattr(discreet.door.exit, "measured", self._release)
         words, rng = np.random.default_rng(11), np.random.default_rng
         monkeypatch.setattr(
             SecureBits, "words", lambda bits, count: words.integers(0, 2**64, count, dtype=np.uint64, endpoint=False)
         )
         monkeypatch.setattr(np.random, "default_rng", lambda seed=None: rng(0 if seed is None else seed))
 
-    def _let_out(self, **facts: Any) -> Any:
+    def _release(self, **facts: Any) -> Any:
         own = np.asarray(facts["value"])
         assert np.isfinite(own).all()
         if self.again is None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet import guarantees, noise
+from discreet import noise, planning
 
 NOT_POSITIVE = [
     0, -1, 0.0, -1e-300, math.nan, math.inf, -math.inf, "1", None, True, [1.0], 1j,
@@ -90,7 +90,7 @@ def test_an_unknown_method(value):
 
 
 def test_an_unknown_scenario():
-    refuses("scenario", "GLG", lambda v: guarantees.dpem_losses(v, steps=1, components=1, epsilon=0.1, delta=1e-6))
+    refuses("scenario", "GLG", lambda v: planning.dpem_losses(v, steps=1, components=1, epsilon=0.1, delta=1e-6))
 
 
 @pytest.mark.parametrize("value", [[], {}, (), 5, None], ids=repr)

@@ -18,7 +18,7 @@ from discreet import (
     calibrate,
     compose,
 )
-from discreet.guarantees import dpem_losses
+from discreet.planning import dpem_losses
 
 LISTS = {
     "gaussian": [GaussianLoss(1.0)],

@@ -26,8 +26,9 @@ from discreet.cli.app import application  # noqa: E402
 from discreet.cli.found import found_in  # noqa: E402
 from discreet.cli.kinds import KINDS as KINDS_OF_FIT  # noqa: E402
 from discreet.cli.kinds import MODELS, TABLES  # noqa: E402
+from discreet.cli.refusals import message_for  # noqa: E402
 from discreet.estimators.loading import KINDS, load_model  # noqa: E402
-from discreet.records.own_units import ColumnScale  # noqa: E402
+from discreet.scales import ColumnScale  # noqa: E402
 
 LINES = re.compile(r"[\u2500-\u259f]|\x1b")
 DECLARED = "--schema people.toml"
@@ -45,6 +46,18 @@ def folder(made, tmp_path, monkeypatch):
         (tmp_path / file.name).write_bytes(file.read_bytes())
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def flagged(monkeypatch):
+    """Whatever argument an error is about, the command that was run has a flag or a place for it."""
+
+    def checked(error, flags):
+        if isinstance(error, dp.ArgumentError):
+            assert set(error.given) <= set(flags), f"{error}: no flag of {sorted(flags)}"
+        return message_for(error, flags)
+
+    monkeypatch.setattr("discreet.cli.command.message_for", checked)
 
 
 def all_commands() -> dict[str, object]:
@@ -303,16 +316,16 @@ def test_a_large_delta_is_cautioned_against_before_it_is_spent(folder):
         ("query people.csv mean age --where 'agee > 1' --schema people.toml --ledger l --limit 1:1e-6", 1,
          "did you mean 'age'?"),
         ("query people.csv mean age --where 'age > 1 AND 2' --schema people.toml --ledger l --limit 1:1e-6", 1,
-         "write and, or, not in small letters, and == for equal"),
+         "write and, or, not, in with small letters"),
         ("query people.csv quantiles age --q a --schema people.toml --ledger l", 2, "write --q 0.25,0.5"),
         ("query /dev/stdin mean age --schema people.toml --ledger l", 1, "save the rows to a file first"),
         ("fit kmeans people.csv --epsilon 1 --bounds age=1:2 --unit income", 2, "write --max-rows 10"),
-        ("fit logistic people.csv --epsilon 1 --schema people.toml --target age", 1, "of which there are 'income'"),
+        ("fit logistic people.csv --epsilon 1 --schema people.toml --target age", 1, "a category, one of 'income'"),
         ("fit logistic people.csv --epsilon 1 --bounds age=1:2 --target income", 1, "write --classes income=no,yes"),
         ("infer gaussians.json --draws 3", 1, "--draws 3: expected a whole number"),
-        ("budget limit l 1:1e-6 --name people --reason why", 1, "it has no limit to raise; there are none"),
+        ("budget limit l 1:1e-6 --name people --reason why", 1, "a limit to raise, of which there is none"),
         ("query people.csv mean --schema people.toml --ledger l --limit 1:1e-6", 2, "write for example: mean age"),
-        ("query people.csv mean age --q 0.5 --schema people.toml --ledger l", 1, "it is for quantile, quantiles"),
+        ("query people.csv mean age --q 0.5 --schema people.toml --ledger l", 1, "it is for quantiles, quantile"),
         ("budget show nobody.ledger", 1, "discreet budget limit nobody.ledger 1:1e-6"),
         ("budget limit new.ledger abc --name people", 2, "write for example 1:1e-6"),
         ("compose gaussian:sigma=1 --delta 1e-6", 2, "gaussian:mu=…"),
@@ -329,6 +342,49 @@ def test_a_refusal_says_what_to_write_instead(folder, line, code, says):
     assert says in " ".join(refused.err.split())
     assert "Traceback" not in refused.err
     assert not Path("l").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("fit kmeans people.csv --epsilon 1 --clusters 0", "--clusters 0: expected a whole number"),
+        ("fit mixture people.csv --epsilon 1 --columns age --components 0,2", "--components 0: expected a whole"),
+        ("fit mixture people.csv --epsilon 1 --covariance round", "--covariance 'round': expected one of 'full'"),
+        ("fit mixture people.csv --epsilon 1 --columns age,hours --method paper --covariance diag",
+         "--method 'paper': expected --covariance 'full' and"),
+        ("fit mixture people.csv --epsilon 1 --whole income", "--whole ['income']: expected names of columns"),
+        ("fit pca people.csv --epsilon 1 --components 9", "--components 9: expected a whole number from 1 to 2"),
+        ("fit logistic people.csv --epsilon 1 --target income --method gradient --steps 0", "--steps 0: expected"),
+        ("fit logistic people.csv --epsilon 1 --target income --method gradent", "did you mean 'gradient'?"),
+        ("fit kmeans people.csv --epsilon 1 --delta 0", "--delta 0.0: expected a probability"),
+        ("fit kmeans people.csv --epsilon 1 --limit 1:2 --ledger l", "--limit: '1:2': delta=2.0: expected a prob"),
+        ("fit kmeans people.csv --epsilon 1 --where ''", "write no --where where all rows count"),
+        ("query people.csv mean age --level 2 --ledger l --limit 1:1e-6", "--level 2.0: expected a probability"),
+        ("query people.csv mean age age --ledger l --limit 1:1e-6", "COLUMN ['age', 'age']: expected at least one"),
+        ("query people.csv median age --step 0 --ledger l --limit 1:1e-6", "--step 0.0: expected a finite number"),
+        ("query people.csv histogram age --bins 1 --ledger l --limit 1:1e-6", "--bins 1: expected a whole number"),
+        ("query people.csv mean age --epsilon 1 --share 0.5 --ledger l --limit 1:1e-6", "--epsilon 1.0, --share 0.5:"),
+        ("query people.csv variance age --method direkt --ledger l --limit 1:1e-6", "did you mean 'direct'?"),
+        ("plan mean --rows 0 --target 0.1", "--rows 0: expected a whole number"),
+        ("plan mean --rows 9 --target 0.1 --dimensions 0", "--dimensions 0: expected a whole number"),
+        ("plan men --rows 9 --target 0.1", "WHAT 'men': expected one of 'mean'"),
+        ("plan pca --rows 9 --target 0.1", "--gap: expected by how much the variance"),
+        ("explain --epsilon 1 --prior 2", "--prior 2.0: expected a probability"),
+        ("infer gaussians.json --chains 0", "--chains 0: expected a whole number"),
+        ("budget limit l 1:1e-6 --name people --filter renyi", "--filter 'renyi': expected one of 'gaussian'"),
+        ("compose gaussian:mu=-1 --delta 1e-6", "MECHANISM: 'gaussian:mu=-1': mu=-1.0: expected a finite number"),
+        ("compose gaussian:mu=1 --delta 2", "--delta 2.0: expected a probability"),
+    ],
+)  # fmt: skip
+def test_a_refusal_names_the_flag_that_was_written(folder, line, says):
+    refused = discreet(f"{line} {DECLARED}" if line.split()[0] in ("fit", "query") else line)
+    assert refused.code in (1, 2), refused.printed
+    assert says in " ".join(refused.err.split())
+
+
+def test_what_a_user_wrote_is_shown_as_it_was_written(folder):
+    line = f"fit kmeans people.csv --epsilon 1 {DECLARED} --method 'a name=b epsilon=3'"
+    assert "--method 'a name=b epsilon=3': expected one of" in discreet(line).err
 
 
 def test_a_raised_limit_needs_a_reason_and_the_record_shows_it(folder):
@@ -352,7 +408,7 @@ def test_a_raised_limit_needs_a_reason_and_the_record_shows_it(folder):
     new = discreet("budget limit b.ledger 3 --name visits")
     assert "means δ=0" in new.err
     assert "'visits' is new in this ledger" in new.err
-    assert "write --name people" in discreet("report gaussians.json --out r.html --ledger b.ledger").err
+    assert "write --name 'people'" in discreet("report gaussians.json --out r.html --ledger b.ledger").err
 
 
 def test_composition_and_explanation_have_the_librarys_numbers(folder):

@@ -9,8 +9,8 @@ import array_api_strict
 import numpy as np
 import pytest
 
-from discreet.models.clipped_moments import CAP, FEW_COLUMNS, SHAPES, STRIPE, ClippedMoments
-from discreet.models.components import Components
+from discreet.queries.moments.clipped_moments import CAP, FEW_COLUMNS, SHAPES, STRIPE, ClippedMoments
+from discreet.queries.moments.components import Components
 from discreet.records import Ball, as_records
 
 THIRD = (1 / 3, 1 / 3, 1 / 3)
@@ -220,7 +220,7 @@ def test_the_loop_that_assigns_rows_fuses_nothing():
     """A fused product there would round other than the array form does, and a tie could fall to another component."""
     from numba import njit
 
-    from discreet.models.compiled import nearest
+    from discreet.queries.moments.compiled import nearest
 
     options = {name: value for name, value in nearest.targetoptions.items() if name not in ("cache", "nopython")}
     fresh = njit(**options)(nearest.py_func)  # what comes from a cache cannot be looked at

@@ -27,8 +27,8 @@ from discreet import (
     compare,
     compose,
 )
-from discreet.guarantees import dpem_losses
 from discreet.guarantees.pld import LossDistribution
+from discreet.planning import dpem_losses
 
 METHODS = ["linear", "advanced", "zcdp", "moments", "exact"]
 

@@ -8,7 +8,7 @@ import pickle
 import sys
 import time
 import warnings
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, fields, replace
 from functools import reduce
 from itertools import product
 from typing import Any
@@ -19,10 +19,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from discreet import Curator, GaussianLoss, statistics
-from discreet.door.queries import Count
+from discreet.queries.counts.count import Count
 from discreet.records import Ball, Block, Box, Category, Condition, Number, Records, Schema, as_records
-from discreet.records import conditions as module
-from discreet.records.reading import RawBlock, Reading
+from discreet.records.conditions import tree as module
+from discreet.records.reading import Reading
+from discreet.records.row_choice import DeclaredRows
 from ideal_rows import ideal_rows
 from test_records_sources import ARRAYS, TABLES, gathered, moments, multiset
 from test_records_sources import opened as opened_with_units
@@ -476,9 +477,9 @@ def test_a_condition_of_other_records_gets_the_codes_of_these():
 
 
 def test_some_columns_keep_those_of_the_condition_after_the_others():
-    reading = Reading.of_schema(SCHEMA, None, 64).where(Condition.parse("age > 50", ["age"], {}))
-    assert reading.only(["pressure", "ward"]).numbers == ("pressure", "age")
-    assert reading.only(["pressure"]).labels == ()
+    reading = Reading(SCHEMA.columns, None, 64).where(Condition.parse("age > 50", ["age"], {}))
+    assert tuple(reading.only(["pressure", "ward"]).numbers) == ("pressure", "age")
+    assert reading.only(["pressure"]).categories == {}
     assert reading.only(SCHEMA.names) == reading
     table = hospital()
     records = as_records(np.column_stack(list(table.values())[:4]), schema=SCHEMA, block_rows=64).where("age > 50")
@@ -492,7 +493,7 @@ def test_some_columns_keep_those_of_the_condition_after_the_others():
 
 
 def test_a_reading_without_a_condition_is_made_as_before():
-    reading = Reading(("a",), Box(0, 1).for_columns(1), (0.5,), ("linear",), (), (), None, 8)
+    reading = Reading((("a", Number(0, 1, missing="fill", fill=0.5)),), None, 8)
     assert reading.condition is None
     assert reading.complete
     assert not reading.where(Condition.parse("a > 0", ["a"], {})).complete
@@ -535,6 +536,11 @@ WORST = [-1.0, 1.0, 0.3, -0.3, math.nan, math.inf, 1e308, -1e308]
 BALL = "x0 < 0.5 or x1 == x0 or not x1 < x0"
 
 
+def broken_copy(kind: type[Reading], reading: Reading) -> Reading:
+    """Return the same declarations, read in another way."""
+    return kind(**{one.name: getattr(reading, one.name) for one in fields(reading)})
+
+
 def worst_change(condition: str | None, reading: type[Reading] = Reading) -> tuple[float, float]:
     """Return how far a sum moves, at most, where a row comes or goes, and where one takes another's place."""
     rows = [np.array(row) for row in product(WORST, WORST)]
@@ -542,7 +548,7 @@ def worst_change(condition: str | None, reading: type[Reading] = Reading) -> tup
 
     def of(*more: np.ndarray) -> np.ndarray:
         records = as_records(np.vstack([base, *more]), space=Box(-1, 1))
-        records._source.reading = reading(**vars(records._source.reading))
+        records._source.reading = broken_copy(reading, records._source.reading)
         view = Records(records._source)
         return total(view if condition is None else view.where(condition))
 
@@ -554,8 +560,8 @@ def worst_change(condition: str | None, reading: type[Reading] = Reading) -> tup
 class Leaky(Reading):
     """A broken copy: it chooses by the block's mean, so a row moves others."""
 
-    def block(self, raw: RawBlock) -> Block:
-        whole = Reading(**(vars(self) | {"condition": None})).block(raw)
+    def block(self, raw: DeclaredRows) -> Block:
+        whole = replace(broken_copy(Reading, self), condition=None).block(raw)
         chosen = whole.x[:, 0] <= whole.x[:, 0].mean()
         return Block(whole.x[chosen], whole.codes[chosen])
 
@@ -563,7 +569,7 @@ class Leaky(Reading):
 class Unclipped(Reading):
     """A broken copy: it clips, but too far out."""
 
-    def block(self, raw: RawBlock) -> Block:
+    def block(self, raw: DeclaredRows) -> Block:
         return Block(np.clip(np.nan_to_num(raw.numbers), -9.0, 9.0), raw.codes)
 
 

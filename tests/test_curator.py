@@ -13,6 +13,7 @@ import signal
 import threading
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -21,22 +22,13 @@ from scipy.stats import kstest, norm
 
 import discreet as dp
 from conftest import FALSE_ALARM
-from discreet.door import (
-    Additive,
-    Euclidean,
-    Exponential,
-    Histogram,
-    Mode,
-    Moments,
-    NoisyMax,
-    PublicSize,
-    Schedule,
-    Sum,
-    simulate,
-)
-from discreet.door.passages import Passage, Plan
+from discreet.door import PublicSize, Schedule, simulate
 from discreet.ledger import LedgerError
 from discreet.noise import GaussianNoise
+from discreet.queries.counts.histogram import Histogram
+from discreet.queries.counts.mode import Mode
+from discreet.queries.mechanism import Additive, Euclidean, Exponential, Mechanism, NoisyMax
+from discreet.queries.moments.moments import Moments, Sum
 from discreet.records import Number, Schema
 from goodness import binomial_p, chi_square_p
 
@@ -146,22 +138,22 @@ class TestSelection:
 
 def test_idealised_noise_says_so():
     curator = dp.Curator(ROWS, space=BOX)
-    release = curator.measure(Sum(curator.space), dp.PureLoss(1.0), passage=Euclidean())
+    release = curator.measure(Sum(curator.space), dp.PureLoss(1.0), mechanism=Euclidean())
     assert release.passage == "sampled"
     assert not release.exact
     assert "idealised" in repr(release)
 
 
 def test_a_mechanism_of_ones_own_goes_through_the_same_door(ledger):
-    class Rounded(Passage):
-        """Gaussian noise, rounded to whole numbers: post-processing of the additive passage."""
+    class Rounded(Mechanism):
+        """Gaussian noise, rounded to whole numbers: post-processing of the additive mechanism."""
 
         def plan(self, query, loss, setting):
             inner = Additive().plan(query, loss, setting)
-            return Plan(self.kind, inner.loss, None, True, inner.parts, lambda v, b: np.rint(inner.draw(v, b)))
+            return replace(inner, kind=self.kind, law=None, finish=np.rint)
 
     curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger)
-    release = curator.measure(Sum(curator.space), dp.GaussianLoss(0.1), passage=Rounded())
+    release = curator.measure(Sum(curator.space), dp.GaussianLoss(0.1), mechanism=Rounded())
     assert np.all(release.value == np.rint(release.value))
     assert len(ledger.history("rows")) == 1
 
@@ -442,11 +434,11 @@ class TestExtremes:
         with pytest.raises(ValueError, match="expected a smaller ε"):
             curator.measure(Mode(3), dp.BoundedRangeLoss(1e308))
         with pytest.raises(ValueError, match="expected a larger ε"):
-            curator.plan(Histogram(3), dp.PureLoss(2e-308), passage=Euclidean())
+            curator.plan(Histogram(3), dp.PureLoss(2e-308), mechanism=Euclidean())
         assert not curator.ledger.history()
 
-    @pytest.mark.parametrize("wrong", [{"passage": "x"}, {"passage": Additive}, {"bits": 5}])
-    def test_what_is_no_passage(self, wrong):
+    @pytest.mark.parametrize("wrong", [{"mechanism": "x"}, {"mechanism": Additive}, {"bits": 5}])
+    def test_what_is_no_mechanism(self, wrong):
         curator = dp.Curator(ROWS, space=BOX)
         with pytest.raises(ValueError, match="expected"):
             curator.measure(Sum(curator.space), dp.GaussianLoss(0.1), **wrong)
@@ -576,11 +568,11 @@ class TestRelease:
         assert "NOT RECORDED" not in repr(curator.measure(Sum(curator.space), dp.GaussianLoss(0.3)))
 
 
-def test_a_wrong_passage_for_a_query():
+def test_a_wrong_mechanism_for_a_query():
     curator = dp.Curator(ROWS, space=BOX)
-    for passage in (Exponential(), NoisyMax(), Euclidean()):
+    for mechanism in (Exponential(), NoisyMax(), Euclidean()):
         with pytest.raises(ValueError, match="expected"):
-            curator.measure(Sum(curator.space), dp.GaussianLoss(1.0), passage=passage)
+            curator.measure(Sum(curator.space), dp.GaussianLoss(1.0), mechanism=mechanism)
 
 
 def _measure_for_ever(path, log):

@@ -9,13 +9,16 @@ import pandas as pd
 import pytest
 
 from conftest import FALSE_ALARM
-from discreet.door import Bound, Query, open_rows
+from discreet.door import open_rows
 from discreet.door.curator import Curator
-from discreet.door.search import worst_neighbours
 from discreet.guarantees import Guarantee
+from discreet.queries.bound import Bound
+from discreet.queries.columns import column_share
+from discreet.queries.moments.cosines import Cosines, cosines_at, heat_weights, power_weights
+from discreet.queries.question import Query
+from discreet.queries.search import worst_neighbours
 from discreet.records import Ball, Block, Box, Category, Number, Schema
-from discreet.statistics.columns import cells_of, column_share
-from discreet.statistics.cosine_features import Cosines, cosines_at, heat_weights, power_weights
+from discreet.statistics.columns import cells_of
 from discreet.statistics.densities import density
 from discreet.statistics.piecewise import Piecewise, nearest_density
 from discreet.statistics.smoothing import balanced_bins, balanced_cosines, balanced_width, shrunk
@@ -320,7 +323,7 @@ def test_queries_and_quantiles_refuse_what_they_cannot_take():
     with pytest.raises(ValueError, match="q="):
         density([0.5], epsilon=1.0, bounds=(0, 1)).quantile(1.5)
     sex = open_rows(pd.DataFrame({"sex": ["f", "m"]}), schema=Schema({"sex": Category(["f", "m"])}))
-    with pytest.raises(ValueError, match="expected a numeric column"):
+    with pytest.raises(ValueError, match="expected at least one column of numbers"):
         density(sex, epsilon=1.0)
 
 

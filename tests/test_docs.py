@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.door.registry import QUERIES
+from instances import QUERIES
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.door import Bound, Gathering, Histogram, Moments, Query, Sum
-from discreet.door.registry import QUERIES
-from discreet.door.search import random_codes, worst_neighbours
+from discreet.queries.bound import Bound
+from discreet.queries.counts.histogram import Histogram
+from discreet.queries.moments.moments import Moments, Sum
+from discreet.queries.question import Query, RowQuery
+from discreet.queries.search import random_codes, worst_neighbours
 from discreet.records import Ball, Block, Box
+from instances import QUERIES
 
 
 def library_questions(kind: type) -> set[type]:
@@ -53,7 +56,7 @@ ENUMERATED = {
 
 
 def test_every_gathering_has_its_laws_enumerated_somewhere():
-    found = {question.__name__ for question in library_questions(Gathering)}
+    found = {question.__name__ for question in library_questions(RowQuery)}
     assert found == {*ENUMERATED, "WholeRows"}  # which only hands rows on, to the passages of the others
     for name, file in ENUMERATED.items():
         text = (Path(__file__).parent / file).read_text(encoding="utf-8")

@@ -13,11 +13,12 @@ import pytest
 
 from conftest import FALSE_ALARM
 from discreet import Category, Curator, Guarantee, Number, Schema, Sum
-from discreet.door import Bound, open_rows
-from discreet.door.search import worst_neighbours
+from discreet.door import open_rows
 from discreet.guarantees import BoundedRangeLoss
 from discreet.mechanisms import FactoredExponential
-from discreet.mechanisms.factored_exponential import FactoredSum
+from discreet.queries.bound import Bound
+from discreet.queries.functions.factored_exponential import FactoredSum
+from discreet.queries.search import worst_neighbours
 from discreet.records import Block
 from goodness import chi_square_p
 from test_mechanisms import ADD, REPLACE, as_rows, data_sets, pairs
@@ -59,7 +60,7 @@ def worst_range(logs, neighbours):
 
 class Unclamped(FactoredSum):
     def _pieces(self, block):
-        yield self.mechanism.score(block.x, self.mechanism.candidates)
+        yield self.scored.score(block.x, self.scored.candidates)
 
 
 class TestPrivacy:
@@ -107,7 +108,7 @@ class TestPrivacy:
 
             def _pieces(self, block):
                 if fault == "no clamp":
-                    yield self.mechanism.score(block.x, self.mechanism.candidates)
+                    yield self.scored.score(block.x, self.scored.candidates)
                 elif fault == "company":
                     middle = block.x.mean(axis=0) if len(block.x) > 1 else 0.0
                     yield from super()._pieces(Block(3.0 * (block.x - middle), block.codes))
@@ -261,10 +262,10 @@ def test_epsilon_is_named(epsilon):
         coin().draw([0.0], bounds=(0, 1), epsilon=epsilon)
 
 
-def test_a_passage_of_another_question_is_refused():
+def test_a_mechanism_of_another_question_is_refused():
     curator = open_rows([0.0], bounds=(0, 1))
     with pytest.raises(ValueError, match="expected the sum of a factored exponential"):
-        curator.measure(Sum(curator.space), Guarantee(1.0), passage=FactoredSum(coin(), 1).passage)
+        curator.measure(Sum(curator.space), Guarantee(1.0), mechanism=FactoredSum(coin(), 1).mechanism)
 
 
 class TestCandidates:

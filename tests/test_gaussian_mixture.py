@@ -20,10 +20,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import discreet as dp
-from discreet.em import MODELS, Model
-from discreet.models.clipped_moments import SHAPES
+from discreet.em import Model
 from discreet.noise import NotPrivateWarning
+from discreet.queries.moments.clipped_moments import SHAPES
 from discreet.records import as_records
+from instances import MODELS
 
 seeds_are_fine = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 

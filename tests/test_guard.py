@@ -18,11 +18,11 @@ import pytest
 
 import discreet as dp
 import discreet.mechanisms as dm
-from discreet.door import Bound
-from discreet.estimators.guarded_query import GuardedQuery
 from discreet.noise import NotPrivateWarning
+from discreet.queries.bound import Bound
+from discreet.queries.functions.guard import WhileOwnCodeRuns
+from discreet.queries.models.guarded_query import GuardedQuery
 from discreet.records import Block
-from discreet.records.guard import WhileOwnCodeRuns
 from test_mechanisms import MECHANISMS, as_rows, quiet_bits
 
 seeds_are_fine = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")

@@ -24,9 +24,9 @@ from discreet.inference.moving_rows import moving_mean, moving_rows
 from discreet.inference.public_rows import public_rows
 from discreet.inference.reference import Problem, find_reference
 from discreet.inference.row_model import RowModel, double_precision, own_row_model, row_model
-from discreet.models.features import Features
-from discreet.models.margin_gradients import MarginGradient
-from discreet.models.margin_losses import Logistic
+from discreet.queries.objectives.features import Features
+from discreet.queries.objectives.gradients import MarginGradient
+from discreet.queries.objectives.losses import Logistic
 
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.inference.posterior.InferenceWarning")
 

@@ -9,17 +9,17 @@ from sklearn.cluster import KMeans as Exact
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from discreet import Ball, Box, BudgetExceeded, Curator, Guarantee, LaplaceLoss, compose
-from discreet.door.registry import QUERIES
-from discreet.door.search import worst_neighbours
 from discreet.estimators.kmeans import KMeans
-from discreet.models.clipped_moments import ClippedMoments
 from discreet.models.cluster_metric import clusters
 from discreet.models.histogram_clusters import cells_along, denoised
 from discreet.models.lloyd import packed_start
-from discreet.models.moment_sums import MomentSums
-from discreet.models.projected_grid import ProjectedGrid
 from discreet.noise import NotPrivateWarning
+from discreet.queries.counts.projected_grid import ProjectedGrid
+from discreet.queries.moments.clipped_moments import ClippedMoments
+from discreet.queries.moments.moment_sums import MomentSums
+from discreet.queries.search import worst_neighbours
 from discreet.records import Block
+from instances import QUERIES
 
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 

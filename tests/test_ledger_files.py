@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from scipy.stats import norm
 
 import discreet as dp
 from discreet.ledger import BudgetExceeded, ChainError, Ledger, LedgerError
-from discreet.ledger.address import Address
+from discreet.ledger.storage import Address
 
 PROMISE = dp.Guarantee(1.0, 1e-6)
 LOSS = dp.GaussianLoss(1e-4)
@@ -117,13 +118,13 @@ def test_a_password_is_neither_shown_nor_pickled():
 
 
 def test_without_psycopg_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("discreet.ledger.postgresql.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(ImportError, match=r"pip install 'psycopg\[binary\]'"):
         Ledger("postgresql+psycopg://ann@localhost/budgets")
 
 
-def test_importing_the_room_leaves_sqlalchemy_out():
-    code = "import sys, discreet.ledger; assert not {'sqlalchemy', 'psycopg', 'sqlite3'} & set(sys.modules)"
+def test_importing_the_room_leaves_the_drivers_out():
+    code = "import sys, discreet.ledger; assert not {'psycopg', 'sqlite3'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -163,6 +164,51 @@ def test_a_journal_without_its_file(tmp_path):
     (tmp_path / "budget.db-journal").write_bytes(b"what somebody left behind")
     refused(lambda: Ledger(path), "its journal budget.db-journal is there")
     assert not path.exists()
+
+
+WRITTEN_BEFORE = """
+CREATE TABLE discreet_ledger_layout (version INTEGER NOT NULL);
+CREATE TABLE discreet_ledger_entries (number INTEGER NOT NULL, time TEXT NOT NULL, kind TEXT NOT NULL, dataset TEXT NOT
+NULL, who TEXT, "query" TEXT, unit TEXT, neighbors TEXT NOT NULL, details TEXT NOT NULL, previous TEXT NOT NULL, hash
+TEXT NOT NULL, PRIMARY KEY (number));
+CREATE INDEX discreet_ledger_by_dataset ON discreet_ledger_entries (dataset, kind);
+INSERT INTO discreet_ledger_layout VALUES (2);
+INSERT INTO discreet_ledger_entries VALUES
+(1, '2026-11-16T19:22:54.055160+00:00', 'limit', 'a', 'root', NULL, NULL, 'replace-one',
+'{"limit":{"delta":1e-06,"epsilon":1.0,"failures":0.0,"filter":"gaussian","neighbors":"replace-one"}}',
+'0000000000000000000000000000000000000000000000000000000000000000',
+'3ada16ca8ad78d3449b8bab2285951efc6d9aaff2e488e3562f56db469bdb994'),
+(2, '2026-11-16T19:22:54.065886+00:00', 'spend', 'a', 'root', 'q', 'row', 'replace-one',
+'{"losses":[[1,{"kind":"GaussianLoss","mu":0.1,"neighbors":"replace-one"}]]}',
+'3ada16ca8ad78d3449b8bab2285951efc6d9aaff2e488e3562f56db469bdb994',
+'89fa60db67b7e61035ab27c27c0baa3a58583ad5907aaac74d10225a38d0cf1d'),
+(3, '2026-11-16T19:22:54.070277+00:00', 'reserve', 'a', 'root', 'q2', 'row', 'replace-one',
+'{"losses":[[3,{"epsilon":0.01,"kind":"LaplaceLoss","neighbors":"replace-one"}]]}',
+'89fa60db67b7e61035ab27c27c0baa3a58583ad5907aaac74d10225a38d0cf1d',
+'76c5b47d8bc80639056b2bf5d58ba92c007f96d5ce4326c7e269aec21c61ea50'),
+(4, '2026-11-16T19:22:54.073745+00:00', 'raise', 'a', 'root', NULL, NULL, 'replace-one',
+'{"limit":{"delta":1e-06,"epsilon":2.0,"failures":0.0,"filter":"gaussian","neighbors":"replace-one"},"reason":"r"}',
+'76c5b47d8bc80639056b2bf5d58ba92c007f96d5ce4326c7e269aec21c61ea50',
+'09f0b2ba2717c0df0f03591737101492590f77440d7d83ca890741a189714463');
+"""
+
+
+def test_a_file_that_an_earlier_version_wrote_is_read_and_goes_on(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "budget.db")) as connection:
+        connection.executescript(WRITTEN_BEFORE)
+    ledger = Ledger(tmp_path / "budget.db", create=False)
+    assert ledger.verify() == "09f0b2ba2717c0df0f03591737101492590f77440d7d83ca890741a189714463"
+    assert ledger.limit("a").guarantee == dp.Guarantee(2.0, 1e-6)
+    assert ledger.spent("a") == {dp.GaussianLoss(0.1): 1, dp.LaplaceLoss(0.01): 3}
+    assert [(entry.kind, entry.who, entry.query, entry.reason) for entry in ledger.history()] == [
+        ("limit", "root", None, None),
+        ("spend", "root", "q", None),
+        ("reserve", "root", "q2", None),
+        ("raise", "root", None, "r"),
+    ]
+    entry = ledger.spend("a", dp.GaussianLoss(0.1), query="q")
+    assert (entry.number, entry.previous) == (5, ledger.history()[3].hash)
+    ledger.verify()
 
 
 # Files that are damaged
@@ -389,9 +435,9 @@ def test_a_file_that_stays_locked(tmp_path):
 
 def test_a_commit_is_on_the_disk(tmp_path):
     """A killed process cannot tell; only a power cut could. So the setting itself is looked at."""
-    with Ledger(tmp_path / "budget.db")._storage.writing() as book:
-        assert book._connection.exec_driver_sql("PRAGMA synchronous").scalar() == 3
-        assert book._connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "delete"
+    with Ledger(tmp_path / "budget.db")._storage.transaction(write=True) as book:
+        assert book._connection.execute("PRAGMA synchronous").fetchone() == (3,)
+        assert book._connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
 def test_an_error_while_committing_counts_as_not_spent(tmp_path, monkeypatch):

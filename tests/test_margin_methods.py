@@ -10,16 +10,19 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.door import Bound, PublicSize, Release
-from discreet.door.search import worst_neighbours
-from discreet.models.components import Components
-from discreet.models.features import Features
-from discreet.models.functional import CodedMoments, Functional, coded_minimum
+from discreet.door import PublicSize, Release
+from discreet.door.exit import draw_plan
+from discreet.models.functional import Functional, coded_minimum
 from discreet.models.gradient_descent import NoisyGradient
-from discreet.models.margin_gradients import STEP, MarginGradient, replaced_gradients
-from discreet.models.margin_losses import HuberHinge, Logistic
 from discreet.models.row_coordinates import CONSTANT, Coordinates
 from discreet.noise import GaussianNoise
+from discreet.queries.bound import Bound
+from discreet.queries.moments.coded_moments import CodedMoments
+from discreet.queries.moments.components import Components
+from discreet.queries.objectives.features import Features
+from discreet.queries.objectives.gradients import STEP, MarginGradient, replaced_gradients
+from discreet.queries.objectives.losses import HuberHinge, Logistic
+from discreet.queries.search import worst_neighbours
 from discreet.records import Block, as_records
 
 SKEWED = dp.Box([-3.0, 100.0, 0.0], [1.0, 101.0, 5000.0])
@@ -151,7 +154,7 @@ class TestBounds:
         direction = (sums[0] - sums[1]) / np.linalg.norm(sums[0] - sums[1])
         plans = [curator.plan(query, loss) for curator in curators]
         found = [
-            np.mean([direction @ plan.draw(values, bits) for _ in range(700)])
+            np.mean([direction @ draw_plan(plan, values, bits) for _ in range(700)])
             for plan, values in zip(plans, sums, strict=True)
         ]
         deviation = math.sqrt(plans[0].law.variance)
@@ -270,14 +273,15 @@ class TestMethods:
             assert np.all(np.isfinite(found.intercepts))
 
     @pytest.mark.parametrize(("classes", "column"), [(3, 0), (2, 1)])
-    def test_labels_that_do_not_fit_are_refused_in_the_rehearsal(self, classes, column):
+    def test_labels_that_do_not_fit_are_refused_in_the_plan(self, classes, column):
         curator, promise = hyperplane(dp.datasets.make_synth(100, random_state=0)), dp.Guarantee(1.0, 1e-6)
         coordinates = Coordinates.for_data(4, CONSTANT, promise, curator.size)
         for method in (
             Functional(classes, coordinates, column),
             NoisyGradient.for_data(classes, Logistic(), coordinates, column),
         ):
-            *_, (query, loss) = method.rehearsal(curator.space, method.losses(promise))
+            *_, loss = method.losses(promise)
+            *_, query = method.questions(curator.space, len(method.losses(promise)))
             with pytest.raises(ValueError, match="categories"):
                 curator.plan(query, loss)
 

@@ -22,8 +22,8 @@ from discreet import Box, Category, Curator, Number, Schema
 from discreet.door import Release, open_rows
 from discreet.guarantees import Neighbors
 from discreet.ledger import Ledger
-from discreet.mechanisms.own import Own
 from discreet.noise import NotPrivateWarning, SeededBits
+from discreet.queries.functions.own import Own
 
 REPLACE, ADD = Neighbors.REPLACE_ONE, Neighbors.ADD_REMOVE
 

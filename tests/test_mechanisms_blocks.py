@@ -13,8 +13,8 @@ import discreet.mechanisms as dm
 from discreet import Guarantee
 from discreet.door import open_rows
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, LaplaceLoss
-from discreet.mechanisms.blocks import MeanOfBlocks, MedianOfBlocks
-from discreet.mechanisms.own import Own
+from discreet.queries.functions.blocks import MeanOfBlocks, MedianOfBlocks
+from discreet.queries.functions.own import Own
 from test_mechanisms import ADD, REPLACE, as_rows, data_sets, hockey_stick, pairs, quiet_bits
 
 VALUES = (0.0, 1.0)
@@ -197,7 +197,8 @@ class TestMedian:
 class TestTheWhole:
     def test_parts_are_uniform_and_independent_of_what_is_in_them(self):
         way = MeanOfBlocks(Own.of(len, (0, 1000)), 10, 0)
-        counts = way.drawn_results(np.zeros((1000, 1)), quiet_bits(2))[:, 0]
+        rows, ((blocks, size),) = np.zeros((1000, 1)), way.random_blocks
+        counts = way.results(rows, blocks.sample(size(rows), quiet_bits(2)))[:, 0]
         assert counts.sum() == 1000
         assert counts.min() > 40
         assert counts.max() < 170

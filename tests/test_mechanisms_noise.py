@@ -15,9 +15,9 @@ from conftest import FALSE_ALARM
 from discreet import Ball, Box, Curator, Number, Schema
 from discreet.door import open_rows
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, PureLoss
-from discreet.mechanisms.output_perturbation import Perturbed
-from discreet.mechanisms.own import Own, WholeRows
 from discreet.noise import LaplaceNoise
+from discreet.queries.functions.output_perturbation import Perturbed
+from discreet.queries.functions.own import Own, WholeRows
 from discreet.records import Block
 from test_mechanisms import ADD, REPLACE, as_rows, pairs, quiet_bits
 
@@ -31,11 +31,11 @@ def cost(law, a, b):
 
 
 class TestRows:
-    module = importlib.import_module("discreet.mechanisms.input_perturbation")  # the function has its name
+    module = importlib.import_module("discreet.queries.functions.input_perturbation")
 
     def worst(self, space, loss):
         question = self.module.NoisyRows(space, 3)
-        law = question.passage.law(loss, space.dimension)
+        law = question.mechanism.law(loss, space.dimension)
         rng = np.random.default_rng(0)
         corners = [np.full(space.dimension, v) for v in VALUES] + list(rng.normal(0, 50, (20, space.dimension)))
         y = question.taken(Block(np.array(corners), None))

@@ -12,9 +12,11 @@ from scipy.stats import laplace
 
 import discreet.mechanisms as dm
 from discreet.door import open_rows
+from discreet.door.exit import draw_plan
 from discreet.guarantees import ApproximateLoss
-from discreet.mechanisms.own import Own
-from discreet.mechanisms.propose_test_release import FARTHEST, ProposedTest
+from discreet.mechanisms.propose_test_release import FARTHEST
+from discreet.queries.functions.own import Own
+from discreet.queries.functions.propose_test_release import ProposedTest
 from goodness import binomial_p
 from test_mechanisms import REPLACE, as_rows, data_sets, neighbours, pairs, quiet_bits
 
@@ -148,7 +150,7 @@ class TestPrivacy:
         way, test, least, _ = self.laws()
         rows, bits = as_rows((2.0, 2.0, 2.0, 2.0)), quiet_bits(4)
         plan = way.planned(ApproximateLoss(EPSILON, DELTA), _setting())
-        drawn = np.array([plan.draw(rows, bits) for _ in range(1500)])
+        drawn = np.array([draw_plan(plan, rows, bits) for _ in range(1500)])
         q = math.exp(-1.0 / test.scale)
         beyond = least - int(way.away(rows)[0])
         expected = q**beyond / (1 + q) if beyond > 0 else 1.0 - q ** (1 - beyond) / (1 + q)

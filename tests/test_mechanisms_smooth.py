@@ -15,13 +15,14 @@ from conftest import FALSE_ALARM
 from discreet import Ball, Category, Curator, Guarantee, Number, Schema
 from discreet.arguments import shown
 from discreet.door import open_rows
+from discreet.door.exit import draw_plan
 from discreet.guarantees import ApproximateLoss, PureLoss
 from discreet.ledger import Ledger
-from discreet.mechanisms.admissible import Inverted
-from discreet.mechanisms.median_sensitivity import _smooth, rank_of
-from discreet.mechanisms.own import Own
-from discreet.mechanisms.smooth_median import OneColumn, SmoothMedian
-from discreet.mechanisms.smooth_sensitivity import FLOOR, SmoothOwn
+from discreet.queries.functions.admissible import Inverted
+from discreet.queries.functions.median_sensitivity import _smooth, rank_of
+from discreet.queries.functions.own import Own
+from discreet.queries.functions.smooth_median import OneColumn, SmoothMedian
+from discreet.queries.functions.smooth_sensitivity import FLOOR, SmoothOwn
 from discreet.records import Box
 from goodness import binomial_p, chi_square_p
 from test_mechanisms import REPLACE, as_rows, data_sets, neighbours, pairs, quiet_bits
@@ -242,7 +243,7 @@ class TestSmoothMedian:
         loss = PureLoss(1.0) if noise.pure else ApproximateLoss(1.0, 1e-3)
         rows, bits = as_rows([2.0] * 61), quiet_bits(11)
         setting = open_rows(rows, bounds=(LOW, HIGH)).setting
-        drawn = np.concatenate([way.planned(loss, setting).draw(rows, bits) for _ in range(800)])
+        drawn = np.concatenate([draw_plan(way.planned(loss, setting), rows, bits) for _ in range(800)])
         alpha, beta = noise.rates(1.0, loss.failure, 0.5)
         _, bound = way.bounded(rows, alpha, beta)
         for level in (0.2, 0.5):

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+import slow_draws as reference
 from conftest import FALSE_ALARM
-from discreet.noise import Bits, DiscreteGaussianNoise, GaussianNoise, GeometricNoise, LaplaceNoise, kernels, reference
-from discreet.noise.reals import LazyUniform, exp_minus
+from discreet.noise import Bits, DiscreteGaussianNoise, GaussianNoise, GeometricNoise, LaplaceNoise, kernels
+from discreet.noise.reals import LazyUniform, LazyWords, exp_minus
 from goodness import chi_square_p, counts_between
 
 
@@ -91,6 +92,27 @@ def test_the_compiled_form_stops_exactly_where_first_words_do_not_decide(name, a
         assert (status, out[0]) == slowly if status == kernels.DONE else status == slowly[0]
         seen.add(status)
     assert {kernels.DONE, kernels.TIE} <= seen
+
+
+@pytest.mark.parametrize("name", TWINS)
+@pytest.mark.parametrize("alphabet", [3, 5, 40])
+def test_what_first_words_do_not_decide_is_settled_as_by_the_slow_form(name, alphabet, seeded):
+    """The same first words and the same further bits give the same value, and leave the same words unread."""
+    law, parameters, slow = TWINS[name]
+    letters = seeded(31).words(alphabet)
+    statuses = []
+    for seed, words in enumerate(letters[seeded(32).words(40 * 2000) % np.uint64(alphabet)].reshape(2000, 40)):
+        statuses.append(kernels.fill(words, np.empty(1, dtype=np.int64), 0, law, *parameters)[2])
+        if statuses[-1] == kernels.SHORT:
+            continue
+        lazy = LazyWords(seeded(seed), words)
+        value, used = kernels.settle(lazy, law, *parameters)
+        if used <= len(words):  # else the two streams were drawn from in turn
+            first, more = stream_of(words), stream_of(seeded(seed).words(64 * 64))
+            assert value == slow(first, more)
+            assert [first() for _ in words[used:]] == words[used:].tolist()
+    if name.startswith(("normal", "laplace")):
+        assert statuses.count(kernels.TIE) > 20
 
 
 @pytest.mark.parametrize("width", [4, 6])

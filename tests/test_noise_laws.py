@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.special import betainc, ndtr
-from scipy.stats import gamma, kstest, norm
+from scipy.stats import gamma, kstest, laplace, norm
 
 from conftest import FALSE_ALARM
 from discreet import GaussianLoss, GeometricLoss, LaplaceLoss, PureLoss, ZcdpLoss
@@ -270,8 +270,8 @@ def test_a_law_goes_through_json(law):
 
 
 def test_what_is_no_law_in_json():
-    with pytest.raises(ValueError, match="kind='GridNoise': expected one of"):
-        Law.from_dict({"kind": "GridNoise"})
+    with pytest.raises(ValueError, match="kind='RoundedNoise': expected one of"):
+        Law.from_dict({"kind": "RoundedNoise"})
     with pytest.raises(ValueError, match="expected the fields"):
         Law.from_dict({"kind": "GaussianNoise", "scale": 1.0})
 
@@ -396,3 +396,63 @@ def test_a_query_costs_what_was_asked_for_with_the_grid_charged(size):
     assert law.scale == pytest.approx(2.0 / 0.3, rel=1e-4)
     laplace = LaplaceNoise.for_query(epsilon=0.3, sensitivity=2.0, largest=1e4, size=size)
     assert 2.0 + 2.0 * laplace.grid * size <= 0.3 * laplace.scale * (1.0 + 1e-15)
+
+
+EVERY = [GaussianNoise(2.0), DiscreteGaussianNoise(2.0), LaplaceNoise(2.0), GeometricNoise(2.0), EuclideanNoise(2.0, 3)]
+
+
+@pytest.mark.parametrize("law", EVERY, ids=lambda law: type(law).__name__)
+def test_two_statistics_are_told_apart_by_what_their_distance_costs(law):
+    """The distance is the μ or the ε of the loss, and no log-likelihood ratio of a pure law exceeds it."""
+    shift = np.array([3.0, -4.0, 12.0])
+    apart = float(law.distance(shift))
+    loss = law.loss({"l1": 19.0, "l2": 13.0}[law.norm])
+    assert apart == pytest.approx(math.sqrt(2.0 * loss.zcdp) if law.normal else loss.pure)
+    rng = np.random.default_rng(0)
+    one = np.array([1.0, 2.0, 3.0])
+    ratios = [law.log_ratio(one + law.simulate(rng, (3,)), one, one + shift) for _ in range(200)]
+    assert law.log_ratio(one, one, one + shift) == pytest.approx(-(apart**2) / 2.0 if law.normal else -apart)
+    assert law.log_ratio(one + shift / 2.0, one, one + shift) == pytest.approx(0.0, abs=1e-12)
+    if not law.normal:
+        assert max(map(abs, ratios)) <= apart * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize(("law", "ideal"), [(EVERY[0], norm(scale=2.0)), (EVERY[2], laplace(scale=2.0))])
+def test_the_log_density_is_that_of_the_continuous_law(law, ideal):
+    noise = np.random.default_rng(1).normal(0.0, 3.0, (50, 4))
+    assert law.log_density(noise) - law.log_density(noise[0]) == pytest.approx(
+        ideal.logpdf(noise).sum(axis=-1) - ideal.logpdf(noise[0]).sum()
+    )
+
+
+@pytest.mark.parametrize("law", [GaussianNoise(2.0), LaplaceNoise(2.0), GaussianNoise(2.0, 1), LaplaceNoise(2.0, 1)])
+@pytest.mark.parametrize("coefficients", [[1.0], [3.0, -1.0], [2.0, 2.0, 2.0], [1.0, 0.0, 1e-12]])
+def test_the_tail_of_a_sum_is_never_understated(law, coefficients, seeded):
+    sums = (law.sample((400_000, len(coefficients)), seeded(3)) * law.grid) @ np.array(coefficients)
+    for level in [0.5, 0.9, 0.999]:
+        half = law.half_width_of_sum(coefficients, level)
+        assert law.tail(coefficients, half) <= 1.0 - level
+        inside = np.count_nonzero(np.abs(sums) <= half)
+        assert inside >= len(sums) * level or binomial_p(inside, len(sums), level) > FALSE_ALARM
+    if len(coefficients) == 1:
+        assert law.half_width_of_sum([1.0], 0.9) == pytest.approx(law.half_width(0.9))
+    assert law.half_width_of_sum([0.0], 0.9) == 0.0
+
+
+def test_a_law_that_knows_no_sums_says_so():
+    with pytest.raises(ValueError, match=r"law=GeometricNoise\(.*expected Gaussian or Laplace noise"):
+        GeometricNoise(2.0).tail([1.0], 3.0)
+
+
+def test_a_loss_takes_a_scale_of_its_own_law_alone():
+    assert (
+        GaussianNoise(1.0).least_scale(GaussianLoss(0.5), 3.0)
+        == LaplaceNoise(1.0).least_scale(LaplaceLoss(0.5), 3.0)
+        == 6.0
+    )
+    assert GaussianNoise(1.0).least_scale(LaplaceLoss(0.5), 3.0) == math.inf
+    assert (
+        LaplaceNoise(1.0).least_scale(PureLoss(0.5), 3.0)
+        == GeometricNoise(1.0).least_scale(PureLoss(0.5), 3.0)
+        == math.inf
+    )

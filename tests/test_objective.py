@@ -25,12 +25,12 @@ from discreet import (
 from discreet.guarantees import ObjectiveLoss
 from discreet.guarantees.normal import normal_delta
 from discreet.guarantees.objective import _corners
-from discreet.models.features import Features
-from discreet.models.margin_losses import HuberHinge, Logistic
-from discreet.models.margin_minimum import GaussianObjective, Minimum, NoisyMinimum, PureObjective
-from discreet.models.margin_solver import MarginProblem, tolerance
 from discreet.models.private_minimum import PrivateMinimum
 from discreet.models.row_coordinates import CONSTANT, Coordinates
+from discreet.queries.objectives.features import Features
+from discreet.queries.objectives.losses import HuberHinge, Logistic
+from discreet.queries.objectives.minimum import GaussianObjective, Minimum, NoisyMinimum, PureObjective
+from discreet.queries.objectives.solver import MarginProblem, tolerance
 from discreet.records import Block, as_records
 
 LOSSES = [Logistic(), HuberHinge(0.5)]
@@ -397,7 +397,7 @@ def test_small_promises_are_kept_too():
         own = Coordinates.for_data(2, CONSTANT, promise, rows.size, False, counted=False)
         found = PrivateMinimum("objective", Logistic(), 2, promise, own)
         losses = found.losses(promise)
-        assert rows.plan(found.rehearsal(rows.space, losses)[-1][0], losses[-1]).loss == losses[-1]
+        assert rows.plan(found.questions(rows.space, len(losses))[-1], losses[-1]).loss == losses[-1]
 
 
 def method(rows, way="objective", **more):
@@ -451,9 +451,9 @@ def test_rows_of_a_unit_count_as_they_should():
     assert loss.pushes == 6
     single = PrivateMinimum("objective", Logistic(), 2, promise, seen(rows, own=False)).losses(promise)[-1]
     assert loss.shift < single.shift / 2.9
-    assert rows.plan(found.rehearsal(rows.space, found.losses(promise))[-1][0], loss).loss == loss
+    assert rows.plan(found.questions(rows.space, 1)[-1], loss).loss == loss
     with pytest.raises(ValueError, match="pushes=6"):
-        rows.plan(found.rehearsal(rows.space, found.losses(promise))[-1][0], single)
+        rows.plan(found.questions(rows.space, 1)[-1], single)
 
 
 @pytest.mark.parametrize("size", [1e-320, 1e-200, 1e-20, 1e20, 1e160, 1.7e308])

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.door.passages import Setting
+from discreet.door.exit import draw_plan
 from discreet.guarantees import BoundedRangeLoss, Neighbors, PureLoss
-from discreet.mechanisms import order
-from discreet.mechanisms.order import DrawnQuantiles, Quantiles, quantile_levels
-from discreet.mechanisms.ranks import WEIGHT_STEPS, Ranks, Target
-from discreet.mechanisms.scales import Scale
+from discreet.noise.draws import ChooseInRuns, PermuteAndFlip
+from discreet.queries.bound import Setting
+from discreet.queries.ranks import quantiles as order
+from discreet.queries.ranks.quantiles import TIE_BITS, DrawnQuantiles, Quantiles, quantile_levels
+from discreet.queries.ranks.ranks import WEIGHT_STEPS, Ranks, Target
+from discreet.queries.ranks.scales import Scale
 
 SPACE = dp.Box([0.0], [3.0])
 SCALE = Scale(0.0, 3.0, 1.0)
@@ -30,7 +32,7 @@ def log_law(query, eta, rows):
         own = sorted(row for row in rows if target.first <= row[0] <= target.last and row[1] == target.group)
         numbers = np.array([row[0] for row in own], dtype=np.int64)
         weights = None if query.weights is None else np.array([row[2] for row in own], dtype=np.int64)
-        starts, counts, scores, _ = Ranks(numbers, weights, target, eta).runs()
+        starts, counts, scores, *_ = Ranks(numbers, weights, target, eta).runs()
         assert starts[0] == target.first
         assert counts.sum() == target.last - target.first + 1
         each = np.repeat(scores, counts)
@@ -40,7 +42,7 @@ def log_law(query, eta, rows):
 
 def eta_of(query, relation, max_rows=1):
     setting = Setting(relation, max_rows, 10, 0.0)
-    return EPSILON / query.passage.spread(query, setting)
+    return EPSILON / query.mechanism.spread(query, setting)
 
 
 def neighbours(world, relation, most):
@@ -165,7 +167,7 @@ def test_permute_and_flip_keeps_pure_privacy(q, relation, groups):
 
     @functools.cache
     def law(target, numbers):
-        _, counts, scores, _ = Ranks(np.array(numbers, dtype=np.int64), None, target, eta).runs()
+        _, counts, scores, *_ = Ranks(np.array(numbers, dtype=np.int64), None, target, eta).runs()
         each = flipping_law(np.repeat(scores, counts))
         assert each.sum() == pytest.approx(1.0)
         return each
@@ -184,9 +186,9 @@ def test_permute_and_flip_keeps_pure_privacy(q, relation, groups):
 def test_flips_follow_their_law():
     """Chi-square; at 5 degrees of freedom 60 is exceeded once in 10¹⁰ times."""
     ranks, bits = Ranks(np.array([0, 1, 1, 3]), None, Target(0.5, 0, 0, 5), 0.7), dp.noise.SeededBits(4)
-    _, counts, scores, _ = ranks.runs()
+    _, counts, scores, *_ = ranks.runs()
     expected = 3_000 * flipping_law(np.repeat(scores, counts))
-    found = np.bincount([ranks.flip(bits) for _ in range(3_000)], minlength=6)
+    found = np.bincount(PermuteAndFlip().draw([ranks.runs()] * 3_000, bits), minlength=6)
     assert ((found - expected) ** 2 / expected).sum() < 60.0
 
 
@@ -219,7 +221,9 @@ def test_draws_follow_the_law():
     query = Quantiles(dp.Box([0.0], [5.0]), 0, Scale(0.0, 5.0, 1.0), (Target(0.5, 0, 0, 5),))
     law = np.exp(log_law(query, 0.7, [(row, 0, 1) for row in rows]))
     bits = dp.noise.SeededBits(3)
-    draws = [query.drawn(np.array(rows, dtype=float)[:, None], 0.7, bits)[0] for _ in range(4_000)]
+    setting = Setting(ADD, 1, 10, 0.0)
+    plan = query.mechanism.plan(query, dp.BoundedRangeLoss(0.7, ADD), setting)
+    draws = [draw_plan(plan, np.array(rows, dtype=float)[:, None], bits)[0] for _ in range(4_000)]
     found = np.bincount(np.array(draws, dtype=int), minlength=6)
     assert ((found - 4_000 * law) ** 2 / (4_000 * law)).sum() < 60.0
 
@@ -234,13 +238,26 @@ def test_bundles_do_not_change_the_law(q, made_up, weighted):
     numbers = np.array([0, 1, 1, 2, 4, 4, 4, 7, 9, 9, 11])
     weights = np.arange(11) * WEIGHT_STEPS // 11 if weighted else None
     ranks = Ranks(numbers, weights, target, 0.4)
-    _, counts, scores, bundles = ranks.runs()
+    _, counts, scores, bundles, _ = ranks.runs()
     law = np.repeat(np.exp(scores), counts)
     assert not any(bundles)
-    assert q != 0.4 or any(ranks.runs(0.7)[3])
-    found = np.bincount([ranks.draw(bits, 0.7) for _ in range(400)], minlength=12)
+    assert q != 0.4 or any(ranks.runs(0.7).bundles)
+    found = np.bincount(ChooseInRuns().draw([ranks.runs(0.7)] * 400, bits), minlength=12)
     expected = 400 * law / law.sum()
     assert ((found - expected) ** 2 / expected).sum() < 80.0
+
+
+@pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
+def test_candidates_beyond_what_floats_hold_keep_every_bit():
+    """With ties broken there are 2⁶⁰ candidates; a float would round the bits below a step, or on to the next step."""
+    query = Quantiles(SPACE, 0, Scale(0.0, 3.0), (Target(0.5, 0, 0, ((2**40 + 1) << TIE_BITS) - 1),), break_ties=True)
+    plan = query.mechanism.plan(query, PureLoss(1.0, ADD), Setting(ADD, 1, 10, 0.0))
+    bits, none = dp.noise.SeededBits(6), np.empty((0, 1))
+    steps, below = np.array([draw_plan(plan, none, bits) for _ in range(200)]).T.astype(np.int64)
+    assert steps.max() <= 2**40
+    assert 50 < (below & 1).sum() < 150
+    last = np.array([query.last])
+    assert query.split(last).tolist() == [2**40, 2**TIE_BITS - 1]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 10])

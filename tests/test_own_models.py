@@ -17,14 +17,15 @@ import pytest
 
 import discreet as dp
 import discreet.models
-from discreet.door import Bound
-from discreet.door.part import Part
-from discreet.door.search import worst_neighbours
-from discreet.em import MODELS, ModelQuery
-from discreet.estimators.guarded_query import GuardedQuery
 from discreet.model_check import _numbers, check_model
 from discreet.noise import GaussianNoise, NotPrivateWarning
+from discreet.queries.bound import Bound
+from discreet.queries.models.guarded_query import GuardedQuery
+from discreet.queries.models.model_query import ModelQuery
+from discreet.queries.part import Part
+from discreet.queries.search import worst_neighbours
 from discreet.records import Block, as_records
+from instances import MODELS
 
 seeds_are_fine = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 

@@ -11,11 +11,12 @@ from sklearn import decomposition
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import discreet as dp
-from discreet.door.search import worst_neighbours
-from discreet.models.directions import Directions, Energies, Frame, OneDirection, Scatter
+from discreet.models.directions import Directions
 from discreet.models.spectrum import Spectrum
-from discreet.models.sulq import Products
 from discreet.noise import NotPrivateWarning
+from discreet.queries.moments.directions import Energies, Frame, OneDirection, Scatter
+from discreet.queries.moments.products import Products
+from discreet.queries.search import worst_neighbours
 from discreet.records import Ball, Block
 
 seeds_are_fine = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
@@ -164,9 +165,7 @@ class TestMechanism:
     def test_the_exponent_that_is_drawn_from_is_the_planned_one(self, monkeypatch):
         """η of the plan, seen through the matrix that the sampler is handed."""
         seen = []
-        monkeypatch.setattr(
-            "discreet.models.directions.bingham", lambda matrix, bits: seen.append(matrix) or np.eye(3)[0]
-        )
+        monkeypatch.setattr("discreet.noise.draws.bingham", lambda matrix, bits: seen.append(matrix) or np.eye(3)[0])
         space = Ball(1.0, center=[0.0] * 3)
         X = np.eye(3)
         for neighbors, worst in (("replace-one", 2.0), ("add-remove", 1.0)):
@@ -194,7 +193,7 @@ class TestMechanism:
         with pytest.raises(ValueError, match="BoundedRangeLoss"):
             curator.measure(Scatter(curator.space, np.eye(4)), dp.GaussianLoss(1.0))
         with pytest.raises(ValueError, match="Scatter"):
-            curator.measure(dp.Sum(curator.space), dp.BoundedRangeLoss(1.0), passage=OneDirection())
+            curator.measure(dp.Sum(curator.space), dp.BoundedRangeLoss(1.0), mechanism=OneDirection())
         with pytest.raises(ValueError, match="at most 4 directions"):
             curator.plan(Scatter(curator.space, np.eye(4), Frame(5)), dp.BoundedRangeLoss(1.0))
         with pytest.raises(ValueError, match="orthonormal"):

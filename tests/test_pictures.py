@@ -15,7 +15,6 @@ from matplotlib.patches import Ellipse
 import discreet as dp
 from discreet.estimators.portrait_columns import columns_of
 from discreet.estimators.portraits import portrait, portraits_of
-from discreet.models.components import Components
 from discreet.pictures import (
     Coefficients,
     Ellipses,
@@ -29,6 +28,7 @@ from discreet.pictures import (
     picture_of_draws,
 )
 from discreet.pictures.palette import GRID, INK, MUTED, PAPER, SERIES
+from discreet.queries.moments.components import Components
 from shown_models import HOSTILE, KINDS, fitted, numbers
 
 matplotlib.use("Agg")

@@ -25,9 +25,7 @@ from scipy.stats import chi2, gamma, laplace, norm
 import discreet as dp
 from conftest import FALSE_ALARM
 from discreet import planning, statistics
-from discreet.door.queries import Count as CountQuery
 from discreet.guarantees import ObjectiveLoss
-from discreet.models.components import Components
 from discreet.noise import NotPrivateWarning
 from discreet.planning import Explanation, Plan, PlanningWarning, caution, explain, plan
 from discreet.planning.formulas import (
@@ -44,6 +42,8 @@ from discreet.planning.formulas import (
 )
 from discreet.planning.recognition import NAMES
 from discreet.planning.tradeoff import CurveTradeoff, GaussianTradeoff, PointTradeoff, tradeoff_of
+from discreet.queries.counts.count import Count as CountQuery
+from discreet.queries.moments.components import Components
 from test_rooms import HEAVY, imported_rooms
 
 POINTS = [(0.1, 0.0), (1.0, 1e-6), (1.0, 0.05), (3.0, 0.2), (8.0, 1e-3)]

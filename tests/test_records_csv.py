@@ -34,7 +34,7 @@ def rows_of(path, lines, end=b"\n") -> list[tuple]:
     path.write_bytes(b"a,b,c" + end + end.join([*lines, b""]))
     engine = CsvEngine(path, ",", NAMES)
     batches = list(engine.stream(NAMES, [], 2**20))
-    found = pa.Table.from_batches(batches, schema=engine.empty(NAMES, []).schema).to_pylist()
+    found = pa.Table.from_batches(batches, schema=engine.empty(NAMES, [])[0].schema).to_pylist()
     assert engine.rows() == len(lines) == len(found)
     return [tuple(row.values()) for row in found]
 

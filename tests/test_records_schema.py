@@ -100,14 +100,14 @@ def test_a_schema_knows_its_columns():
 
 def test_a_reading_has_the_bounds_of_cells_and_the_space_of_values():
     schema = example()
-    reading = Reading.of_schema(schema, Unit.declared("patient_id", 10, "integer", "admitted"), 64)
+    reading = Reading(schema.columns, Unit.declared("patient_id", 10, "integer", "admitted"), 64)
     assert reading.bounds == Box([17, 18262, 1, 40.5], [90, 20453, 1e6, 250])
     assert reading.space == Box([17, 18262, 0, 40.5], [90, 20453, math.log(1e6), 250])
     assert reading.scales == ("linear", "date", "log", "linear")
-    assert reading.fills[1] == 18443.0
+    assert reading.numbers["admitted"].filled_with == 18443.0
     assert reading.order == 1
     assert reading.only(["income"]).space == Box([0.0], [math.log(1e6)])
-    assert Reading.of_schema(Schema({"sex": Category(["f", "m"])}), None, 64).space is None
+    assert Schema({"sex": Category(["f", "m"])}).space is None
 
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)

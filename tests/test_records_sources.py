@@ -621,3 +621,10 @@ def test_importing_the_room_is_light():
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
     heavy = {"pandas", "polars", "pyarrow", "dask", "distributed", "torch", "sklearn", "scipy.optimize", "jax"}
     assert not heavy & set(loaded)
+
+
+@pytest.mark.parametrize("name", ["max_rows", "space", "complete", "float_error", "unit", "_source"])
+def test_what_was_declared_cannot_be_set_afterwards(name):
+    records = as_records(np.zeros((3, 2)), space=Box(0, 1))
+    with pytest.raises(AttributeError, match="do not change"):
+        setattr(records, name, None)

@@ -41,7 +41,7 @@ def counted(rows, most, order=None) -> list[bool]:
     """Return which rows count, by the package."""
     units, given = Units("text"), declared_rows(rows)
     codes = units.add([UnitCells([name for name, *_ in rows])])
-    return rows_that_count(codes, len(units), most, given.take, units.names, order).tolist()
+    return rows_that_count(codes, most, given.take, units.names, order).tolist()
 
 
 def kept(rows, chosen) -> list:
@@ -99,7 +99,7 @@ def test_no_value_is_preferred():
     unit = np.repeat(np.arange(4000), 10)
     for values in (np.arange(10.0), np.array([5.0] * 9 + [6.0])):
         rows = DeclaredRows(np.tile(values, 4000)[:, None], np.zeros((40_000, 0), dtype=np.int64))
-        chosen = choose_rows(unit, names, rows, 3, None).reshape(4000, 10).sum(axis=0)
+        chosen = choose_rows(unit, lambda codes: [names[j] for j in codes], rows, 3, None).reshape(4000, 10).sum(axis=0)
         if len(set(values)) == 10:
             assert ((chosen - 1200) ** 2 / 1200).sum() < 80
         else:

@@ -15,14 +15,14 @@ SOURCE = Path(discreet.__file__).parent
 
 # From top to bottom, as in CONTRIBUTING.md. Each may import itself and those before it.
 ROOMS = [
-    "arguments", "plain", "guarantees", "noise", "ledger", "records", "door", "planning", "mechanisms", "em",
-    "model_check", "models", "statistics", "database", "signals", "pictures", "estimators", "inference", "report",
-    "datasets", "reproduce", "audit", "cli", "__main__",
+    "arguments", "plain", "guarantees", "noise", "ledger", "sql", "records", "scales", "queries", "door", "planning",
+    "mechanisms", "em", "model_check", "models", "statistics", "database", "signals", "pictures", "estimators",
+    "inference", "report", "datasets", "reproduce", "audit", "cli", "__main__",
 ]  # fmt: skip
 
 HEAVY = {
     "arviz_base", "arviz_stats", "dask", "dp_accounting", "duckdb", "jax", "jinja2", "matplotlib", "numba", "numpyro",
-    "pandas", "polars", "pooch", "pyarrow", "rich", "scipy.optimize", "scipy.stats", "sklearn", "sqlalchemy", "torch",
+    "pandas", "polars", "pooch", "pyarrow", "rich", "scipy.optimize", "scipy.stats", "sklearn", "torch",
     "typer", "xarray",
 }  # fmt: skip
 

@@ -128,7 +128,7 @@ def test_rows_of_a_person_are_chosen_without_favour():
     unit = np.repeat(np.arange(people), each)
     x = (rng.random((people * each, 1)) < 0.1).astype(float)
     kept = choose_rows(
-        unit, [str(j) for j in range(people)], DeclaredRows(x, np.zeros((len(x), 0), dtype=int)), 3, None
+        unit, lambda codes: [str(j) for j in codes], DeclaredRows(x, np.zeros((len(x), 0), dtype=int)), 3, None
     )
     assert kept.sum() == 3 * people
     share = x[kept].mean()
@@ -137,7 +137,7 @@ def test_rows_of_a_person_are_chosen_without_favour():
 
 def test_ties_of_the_hash_are_broken_by_the_rows_themselves(monkeypatch):
     """With a hash that tells nothing the rows still decide, and not their order."""
-    monkeypatch.setattr("discreet.records.row_choice._hashes", lambda persons, unit, *_: np.zeros(len(unit), np.uint64))
+    monkeypatch.setattr("discreet.records.row_choice._hashes", lambda names, unit, *_: np.zeros(len(unit), np.uint64))
     rng = np.random.default_rng(2)
     x = rng.integers(0, 4, (60, 2)).astype(float)
     unit = rng.integers(0, 5, 60)
@@ -145,7 +145,7 @@ def test_ties_of_the_hash_are_broken_by_the_rows_themselves(monkeypatch):
     for _ in range(20):
         order = rng.permutation(60)
         rows = DeclaredRows(x[order], np.zeros((60, 0), dtype=int))
-        kept = choose_rows(unit[order], list("abcde"), rows, 3, None)
+        kept = choose_rows(unit[order], lambda codes: ["abcde"[j] for j in codes], rows, 3, None)
         found.add(tuple(sorted((int(unit[j]), *x[j]) for j in order[kept])))
     assert len(found) == 1
 

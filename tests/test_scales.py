@@ -21,7 +21,7 @@ import discreet as dp
 from discreet import statistics
 from discreet.audit.pairs import neighbours
 from discreet.records.cells import date, day_text
-from discreet.records.own_units import ColumnScale, column_scales
+from discreet.scales import ColumnScale, column_scales
 from discreet.statistics.calendar import CALENDAR, calendar_bins
 
 N = 20_000

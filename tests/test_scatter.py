@@ -13,9 +13,10 @@ from scipy.stats import norm as normal
 
 import discreet as dp
 from discreet import statistics as st
-from discreet.door.passages import Setting
+from discreet.door.exit import draw_plan
 from discreet.guarantees import Neighbors
-from discreet.mechanisms.scatter import Scatter, ScatterNoise
+from discreet.queries.bound import Setting
+from discreet.queries.moments.scatter import Scatter, ScatterNoise
 from discreet.records import as_records
 
 ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
@@ -339,7 +340,7 @@ def test_an_attack_finds_no_more_than_the_loss(seeded):
     for curator in curators:
         plan = curator.plan(query, dp.GaussianLoss(mu), bits=bits)
         values = query.collect(curator._records, curator.setting)
-        noisy = plan.draw(np.tile(values, (draws, 1)), bits)
+        noisy = draw_plan(plan, np.tile(values, (draws, 1)), bits).reshape(draws, -1)
         rates.append(float((noisy.sum(axis=1) > 0.5 * 3 * (n - 1) / n).mean()))
     gained = rates[1] - rates[0]
     most = 2.0 * normal.cdf(mu / 2.0) - 1.0
@@ -374,7 +375,7 @@ def test_what_is_refused_before_anything_is_spent(tmp_path):
         with pytest.raises(ValueError, match=says):
             curator.measure(query, loss)
     with pytest.raises(ValueError, match="expected Scatter"):
-        curator.measure(dp.Sum(box), dp.LaplaceLoss(1.0), passage=ScatterNoise())
+        curator.measure(dp.Sum(box), dp.LaplaceLoss(1.0), mechanism=ScatterNoise())
     assert not curator.ledger.history("nine")
 
 

@@ -12,8 +12,9 @@ import pytest
 from scipy.optimize import minimize
 
 from discreet.database import sensitivities as exact
-from discreet.door.queries import Moments, Squares
 from discreet.guarantees import Neighbors
+from discreet.queries.moments.moments import Moments
+from discreet.queries.moments.squares import Squares
 from discreet.records import Box
 
 ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE

@@ -46,7 +46,7 @@ def test_factoring_is_better_by_as_much_as_computed(name, gain):
 
 def test_the_factor_of_a_smoother_is_its_square_root():
     """(1 − az)^(−1/2) has the coefficients a^k·f_k."""
-    from discreet.signals.factorization import square_root_terms
+    from discreet.queries.series.factorization import square_root_terms
 
     found = factored(0.9 ** np.arange(60.0))
     np.testing.assert_allclose(found.operator.coefficients, 0.9 ** np.arange(60.0) * square_root_terms(60), atol=1e-6)
@@ -111,7 +111,7 @@ def test_stability_is_that_of_the_roots_and_quickly_found():
 
 
 def test_a_filter_too_large_for_floats_is_refused(monkeypatch):
-    monkeypatch.setattr(Curator, "_let_out", lambda *_: pytest.fail("rows were read"))
+    monkeypatch.setattr(Curator, "_charge", lambda *_: pytest.fail("something was spent"))
     for method in ("best", *METHODS):
         with pytest.raises(ValueError, match="in another unit"):
             lti_filter(
@@ -148,7 +148,7 @@ FRAME = pd.DataFrame({"day": [1.0, 2.0]})
     ],
 )
 def test_what_cannot_be_filtered_is_refused_before_anything_is_spent(arguments, message, monkeypatch):
-    monkeypatch.setattr(Curator, "_let_out", lambda *_: pytest.fail("rows were read"))
+    monkeypatch.setattr(Curator, "_charge", lambda *_: pytest.fail("something was spent"))
     given = {"time": "day", "steps": 7, "epsilon": 1.0, "bounds": {"day": (0, 7)}} | arguments
     with pytest.raises(ValueError, match=message):
         lti_filter(FRAME, **given)

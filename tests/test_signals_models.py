@@ -12,20 +12,20 @@ import numpy as np
 import pytest
 
 from discreet import signals
-from discreet.door import Bound, Curator
-from discreet.door.passages import Setting
-from discreet.door.search import worst_neighbours
+from discreet.door import Curator
 from discreet.guarantees import BoundedRangeLoss, Guarantee, Neighbors, compose
+from discreet.queries.bound import Bound, Setting
+from discreet.queries.search import worst_neighbours
+from discreet.queries.series.column_sums import ColumnSums
+from discreet.queries.series.fourier_choice import Kept
+from discreet.queries.series.step_sums import StepSums
+from discreet.queries.series.wave_sums import WaveSums
 from discreet.records import Block, Box
 from discreet.signals import Controller, Fourier, Identity, StateSpace, Toeplitz
 from discreet.signals.beliefs import believed
-from discreet.signals.column_sums import ColumnSums
-from discreet.signals.fourier_choice import Kept
 from discreet.signals.kalman import steady_filter
 from discreet.signals.likelihood import fitted
 from discreet.signals.state_space import local_level, local_linear_trend
-from discreet.signals.step_sums import StepSums
-from discreet.signals.wave_sums import WaveSums
 
 WATCH = importlib.import_module("discreet.signals.fast")._watch  # the name of the module is that of the function
 FUNCTIONS = {"fourier": signals.fourier, "fast": signals.fast, "kalman": signals.kalman}

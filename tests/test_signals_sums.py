@@ -17,17 +17,26 @@ from scipy.stats import chi2, norm
 
 import discreet as dp
 from conftest import FALSE_ALARM
-from discreet.door import Curator, Standing
-from discreet.door.search import worst_neighbours
+from discreet.door import Curator, StreamMechanism
+from discreet.noise import GaussianNoise
+from discreet.queries.search import worst_neighbours
+from discreet.queries.series import step_sums as step_sums_module
+from discreet.queries.series.blt import Run, Totals, fitted, streaming
+from discreet.queries.series.column_sums import ColumnSums
+from discreet.queries.series.factorization import (
+    BETWEEN,
+    BETWEEN_NORM,
+    WITHIN,
+    Blocks,
+    Doubling,
+    series_quotient,
+    square_root,
+)
+from discreet.queries.series.step_sums import StepSums
+from discreet.queries.series.toeplitz import convolve
+from discreet.queries.series.tree import Tree, TreeSums
 from discreet.signals import Identity, Picked, PrefixSums, Series, Steps, Stream, Toeplitz, running_sum
-from discreet.signals import step_sums as step_sums_module
-from discreet.signals.blt import Run, Totals, fitted, streaming
-from discreet.signals.column_sums import ColumnSums
-from discreet.signals.factorization import BETWEEN, BETWEEN_NORM, WITHIN, Blocks, Doubling, series_quotient, square_root
 from discreet.signals.running_sum import METHODS
-from discreet.signals.step_sums import StepSums
-from discreet.signals.toeplitz import convolve
-from discreet.signals.tree import Tree, TreeSums
 
 SIZES = (1, 2, 3, 5, 8)
 
@@ -356,7 +365,7 @@ SCHEMA = dp.Schema({"day": dp.Number(0, 7), "kwh": dp.Number(0, 5), "ward": dp.C
     ],
 )
 def test_what_cannot_be_answered_is_refused_before_anything_is_spent(arguments, message, monkeypatch):
-    monkeypatch.setattr(Curator, "_let_out", lambda *_: pytest.fail("rows were read"))
+    monkeypatch.setattr(Curator, "_charge", lambda *_: pytest.fail("something was spent"))
     with pytest.raises(ValueError, match=message):
         running_sum(FRAME, **({"epsilon": 1.0} | arguments))
 
@@ -390,8 +399,8 @@ def doubled(sums):
 @pytest.mark.parametrize("horizon", [16, None])
 def test_a_stream_releases_what_its_operator_says(horizon, monkeypatch):
     released = []
-    draw = Standing.draw
-    monkeypatch.setattr(Standing, "draw", lambda self, value: released.append(value) or draw(self, value))
+    draw = StreamMechanism.draw
+    monkeypatch.setattr(StreamMechanism, "draw", lambda self, value: released.append(value) or draw(self, value))
     stream = Stream(bounds=(-1, 2), horizon=horizon, epsilon=1.0)
     steps = [[5.0, 1.0], [], [np.nan, 0.5], [-9.0], *([0.25 * j] for j in range(12))]
     sums = np.array([3.0, 0.0, 0.5, -1.0, *(min(0.25 * j, 2.0) for j in range(12))])
@@ -405,8 +414,8 @@ def test_a_stream_releases_what_its_operator_says(horizon, monkeypatch):
 @pytest.mark.parametrize("horizon", [1, 12, None])
 def test_neighbouring_streams_are_no_farther_apart_than_proved(horizon, low, high, monkeypatch):
     asked = {}
-    init = Standing.__init__
-    monkeypatch.setattr(Standing, "__init__", lambda self, *a, **kw: asked.update(kw) or init(self, *a, **kw))
+    for_query = GaussianNoise.for_query
+    monkeypatch.setattr(GaussianNoise, "for_query", lambda **given: asked.update(given) or for_query(**given))
     steps = horizon or 15
 
     def path(step, value):
@@ -472,13 +481,13 @@ def test_a_stream_is_paid_for_once_at_the_beginning(tmp_path, seeded):
 def test_private_sums_of_a_stream_stay_in_it():
     stream = Stream(bounds=(0, 1e6), horizon=10, epsilon=1.0)
     stream.add([123456.789])
-    for shown in (repr(stream), str(stream), repr(stream._standing), repr(stream.release)):
+    for shown in (repr(stream), str(stream), repr(stream._mechanism), repr(stream.release)):
         assert "123456" not in shown
     for copied in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="cannot be"):
             copied(stream)
         with pytest.raises(TypeError, match="cannot be"):
-            copied(stream._standing)
+            copied(stream._mechanism)
 
 
 @pytest.mark.parametrize(
@@ -542,11 +551,11 @@ def test_arrays_of_numbers_are_added_as_their_numbers_would_be():
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_child_of_a_process_in_the_middle_of_a_step_is_refused_at_once():
     stream = Stream(horizon=3, epsilon=1.0)
-    with stream._lock, stream._standing._lock:
+    with stream._lock, stream._mechanism._lock:
         child = os.fork()
         if not child:
             refused = 0
-            for ask in (lambda: stream.add([1]), lambda: stream._standing.draw(1.0)):
+            for ask in (lambda: stream.add([1]), lambda: stream._mechanism.draw(1.0)):
                 try:
                     ask()
                 except RuntimeError:
@@ -565,7 +574,7 @@ def test_a_child_of_a_process_in_the_middle_of_a_step_is_refused_at_once():
 
 
 def test_what_is_no_number_is_not_drawn():
-    standing = Stream(horizon=3, epsilon=1.0)._standing
+    standing = Stream(horizon=3, epsilon=1.0)._mechanism
     for value in (None, "1", 1j, np.ones(1)):
         with pytest.raises(ValueError, match="value: expected a number"):
             standing.draw(value)

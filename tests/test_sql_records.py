@@ -25,13 +25,18 @@ import numpy as np
 import pytest
 
 import discreet as dp
-import discreet.door.queries as queries
-from discreet.door.queries import Count, Grouped, Moments, Squares, Sum, Total
-from discreet.door.registry import QUERIES
-from discreet.records import Ball, Box, Category, Contributions, Date, Number, Schema, as_records, sql_sum, sql_text
+from discreet.queries.adapted import Grouped
+from discreet.queries.counts.count import Count
+from discreet.queries.moments.moments import Moments, Sum
+from discreet.queries.moments.squares import Squares
+from discreet.queries.moments.total import Total
+from discreet.records import Ball, Box, Category, Contributions, Date, Number, Schema, as_records, sql_sum
+from discreet.records.sql_source import SqlSource
 from discreet.records.sql_table import Table
-from discreet.records.traced import NotTraceable
+from discreet.sql import text as sql_text
+from discreet.sql.traced import NotTraceable
 from ideal_rows import ideal_rows
+from instances import QUERIES
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
@@ -112,6 +117,8 @@ def by_database(records, query):
     rows, norm = (query.contributions, query.bound.l2) if hasattr(query, "contributions") else query
     size = query.size if hasattr(query, "contributions") else records.dimension
     why = None
+    if not isinstance(records._source, SqlSource):
+        return None
     try:
         return records._source._summed(Contributions(rows, norm), size)
     except NotTraceable as error:
@@ -154,8 +161,9 @@ def special_rows(n=240, seed=0):
 def instances(d, radius, seed=0, most=2):
     """Yield queries over boxes that a database can compute, at most so many of a class, with schemas for them."""
     rng = np.random.default_rng(seed)
+    makers = {kind.__name__: make for kind, make in QUERIES.items()}
     for name in TRACED:
-        made = QUERIES[getattr(queries, name)](rng, d, radius)
+        made = makers[name](rng, d, radius)
         boxes = [query for query in made if not query.dimension or isinstance(query.space, Box)]
         for query in boxes[:: max(1, len(boxes) // most)][:most]:
             box = query.space if query.dimension else Box([-1.0], [1.0])

@@ -14,10 +14,12 @@ import pytest
 
 import discreet as dp
 from discreet import statistics as st
-from discreet.door import Curator
-from discreet.mechanisms.order import TIE_BITS, Quantiles
-from discreet.mechanisms.ranks import Ranks
+from discreet.door import curator as door_curator
+from discreet.door import exit as door
+from discreet.door import schedule as door_schedule
 from discreet.noise import GaussianNoise
+from discreet.queries.ranks.quantiles import TIE_BITS, Quantiles
+from discreet.queries.ranks.ranks import Ranks
 
 COLUMNS = {
     "x": dp.Number(0, 10),
@@ -92,7 +94,7 @@ def move_of_quantiles(query, loss, setting, values, rng):
                 here &= rows[:, 1] == target.group
             order = np.argsort(numbers[here], kind="stable")
             weights = None if query.weights is None else rows[here, -1].astype(np.int64)[order]
-            starts, counts, scores, _ = Ranks(numbers[here][order], weights, target, eta).runs()
+            starts, counts, scores, *_ = Ranks(numbers[here][order], weights, target, eta).runs()
             laws.append((starts, scores - np.logaddexp.reduce(scores + np.log(counts.astype(float)))))
         points = np.unique(np.concatenate([starts for starts, _ in laws]))
         one, other = (scores[np.searchsorted(starts, points, side="right") - 1] for starts, scores in laws)
@@ -112,27 +114,35 @@ def _bits_of(rows, drawn, rng):
 
 def audited(monkeypatch, rng):
     """Intercept measurements; return a function that asks something of two neighbours and returns the largest move."""
-    measured, found = Curator._let_out, []
-    other = [None]
+    release, draw, found = door.release, door.draw_plan, []
+    other, asked = [None], []
 
-    def let_out(self, query, plan, bits, recorded):
-        alike = other[0].only([*self.columns, *self.category_columns])  # a statistic reads what it asks about
-        values = [query.collect(curator._records, self.setting) for curator in (self, alike)]
+    def watched(curator, query, payment, **how):
+        asked.append((curator, query))
+        return release(curator, query, payment, **how)
+
+    def drawn(plan, collected, bits):
+        curator, query = asked.pop()
+        alike = other[0].only([*curator.columns, *curator.category_columns])  # a statistic reads what it asks about
+        values = [collected, query.collect(alike._records, curator.setting)]
         if isinstance(query, Quantiles):
-            found.append(move_of_quantiles(query, plan.loss, self.setting, values, rng))
+            found.append(move_of_quantiles(query, plan.loss, curator.setting, values, rng))
         elif isinstance(plan.law, GaussianNoise):
             found.append(np.linalg.norm(values[0] - values[1]) / plan.law.scale / plan.loss.gaussian)
         else:
             found.append(np.abs(values[0] - values[1]).sum() / plan.law.scale / plan.loss.epsilon)
-        return measured(self, query, plan, bits, recorded)
+        return draw(plan, collected, bits)
 
     def ask(what, one, another, **how):
         found.clear()
         other[0] = another
         what(one, **how)
+        assert not asked
         return max(found)
 
-    monkeypatch.setattr(Curator, "_let_out", let_out)
+    for module in (door_curator, door_schedule):
+        monkeypatch.setattr(module, "release", watched)
+    monkeypatch.setattr(door, "draw_plan", drawn)
     return ask
 
 
@@ -156,12 +166,12 @@ def test_the_audit_catches_a_broken_copy(fault, monkeypatch):
     rng = np.random.default_rng(18)
     ask = audited(monkeypatch, rng)
     if fault == "quantiles":
-        from discreet.mechanisms.order import DrawnQuantiles
+        from discreet.queries.ranks.quantiles import DrawnQuantiles
 
         right = DrawnQuantiles.spread
         monkeypatch.setattr(DrawnQuantiles, "spread", lambda self, query, setting: right(self, query, setting) / 2.0)
     else:
-        from discreet.door.queries import Grouped
+        from discreet.queries.adapted import Grouped
 
         monkeypatch.setattr(Grouped, "bound", property(lambda self: self.query.bound))
     what = ASKED["quantiles by" if fault == "quantiles" else "count"]

@@ -15,18 +15,21 @@ import pytest
 from sklearn.base import clone
 
 import discreet as dp
-from discreet.door import Bound, Query
-from discreet.door.search import worst_neighbours
-from discreet.em import MODELS, ModelQuery
-from discreet.models.cells import Cells
-from discreet.models.clipped_moments import FEW_COLUMNS, ClippedMoments
 from discreet.models.column_maps import corrected, moved
-from discreet.models.components import Components
-from discreet.models.marginals import Marginals, on_simplex
-from discreet.models.mixed_moments import LEAST, MixedMoments
+from discreet.models.marginals import on_simplex
 from discreet.models.table_model import TableModel
 from discreet.noise import NotPrivateWarning
+from discreet.queries.bound import Bound
+from discreet.queries.counts.cells import Cells
+from discreet.queries.counts.marginals import Marginals
+from discreet.queries.models.model_query import ModelQuery
+from discreet.queries.moments.clipped_moments import FEW_COLUMNS, ClippedMoments
+from discreet.queries.moments.components import Components
+from discreet.queries.moments.mixed_moments import LEAST, MixedMoments
+from discreet.queries.question import Query
+from discreet.queries.search import worst_neighbours
 from discreet.records import Block, Box, as_records
+from instances import MODELS
 
 seeds_are_fine = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 

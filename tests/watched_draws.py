@@ -15,15 +15,17 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import discreet as dp
-from discreet.door import Curator
+from discreet.door import exit as door
+from discreet.door.curator import Now
+from discreet.door.schedule import Schedule
+from discreet.ledger import Ledger
 from discreet.ledger.book import Book
-from discreet.ledger.handle import Handle
 from discreet.noise import SecureBits
 
 COLUMNS = ("number", "time", "kind", "dataset", "who", "query", "unit", "neighbors", "details", "previous", "hash")
@@ -130,23 +132,39 @@ class Watch:
     @contextmanager
     def watching(self) -> Iterator[Watch]:
         """Have every draw counted, and the traps sprung."""
-        let_out, words, append, remember = Curator._let_out, SecureBits.words, Book.append, Handle._remember
+        draw_plan, measured = door.draw_plan, door.measured
+        words, append, remember = SecureBits.words, Book.append, Ledger._remember
+        payments = [(kind, kind.pay) for kind in (Now, Schedule)]  # no stream is drawn from where draws are watched
 
-        def counted(curator, query, plan, bits, on_record):
-            self.reached("reading")
+        def watched(pay):
+            def paid(payment, plan):
+                found = pay(payment, plan)
+                self.reached("reading")
+                self._drawing.payment = payment
+                return found
 
-            def draw(values, bits):
-                self.reached("drawing")
-                self.note(curator.name, plan.loss)
-                self._drawing.now = True
-                try:
-                    return plan.draw(values, bits)
-                finally:
-                    self._drawing.now = False
+            return paid
 
-            release = let_out(curator, query, replace(plan, draw=draw), bits, on_record)
+        def counted(plan, collected, bits):
+            payment, self._drawing.payment = getattr(self._drawing, "payment", None), None
+            self.reached("drawing")
+            if payment is None:
+                self._write("wrong", "a draw that nobody has paid for", key(plan.loss))
+            else:
+                self._drawing.dataset = payment.curator.name
+                self.note(self._drawing.dataset, plan.loss)
+            self._drawing.now = True
+            try:
+                found = draw_plan(plan, collected, bits)
+            finally:
+                self._drawing.now = False
             self.reached("drawn")
-            return release
+            return found
+
+        def wrapped(**facts):
+            if facts["dataset"] != self._drawing.dataset:
+                self._write("wrong", f"a draw from {facts['dataset']}, paid for by {self._drawing.dataset}", "")
+            return measured(**facts)
 
         def guarded(bits, count):
             if not getattr(self._drawing, "now", False):
@@ -165,10 +183,12 @@ class Watch:
 
         with ExitStack() as stack:
             for where, name, what in [
-                (Curator, "_let_out", counted),
+                *((kind, "pay", watched(pay)) for kind, pay in payments),
+                (door, "draw_plan", counted),
+                (door, "measured", wrapped),
                 (SecureBits, "words", guarded),
                 (Book, "append", appended),
-                (Handle, "_remember", remembered),
+                (Ledger, "_remember", remembered),
             ]:
                 stack.enter_context(patch.object(where, name, what))
             yield self

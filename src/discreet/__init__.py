@@ -10,7 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from discreet import datasets, guarantees, noise
-from discreet.door import Curator, Histogram, Mode, Moments, PublicSize, Release, Sum
+from discreet.arguments import ArgumentError
+from discreet.door import Curator, PublicSize, Release
 from discreet.guarantees import (
     ApproximateLoss,
     BoundedRangeLoss,
@@ -23,10 +24,12 @@ from discreet.guarantees import (
     PureLoss,
     ZcdpLoss,
     calibrate,
-    compare,
     compose,
 )
 from discreet.ledger import BudgetExceeded, Ledger
+from discreet.queries.counts.histogram import Histogram
+from discreet.queries.counts.mode import Mode
+from discreet.queries.moments.moments import Moments, Sum
 from discreet.records import Ball, Box, Category, Date, Number, Schema, Table
 
 if TYPE_CHECKING:
@@ -47,11 +50,12 @@ if TYPE_CHECKING:
     from discreet.estimators.table_mixture import TableMixture
     from discreet.inference.infer import infer
     from discreet.model_check import WrongBound
-    from discreet.planning import explain, plan
+    from discreet.planning import compare, explain, plan
 
 __all__ = [
     "PCA",
     "ApproximateLoss",
+    "ArgumentError",
     "Ball",
     "BoundedRangeLoss",
     "Box",
@@ -123,6 +127,7 @@ _LATER = {
     "StatisticalDatabase": "discreet.database.front",
     "TableMixture": "discreet.estimators.table_mixture",
     "WrongBound": "discreet.model_check",
+    "compare": "discreet.planning",
     "explain": "discreet.planning",
     "fit_model": "discreet.estimators.own_model",
     "infer": "discreet.inference.infer",

@@ -23,6 +23,7 @@ __all__ = [
     "integer",
     "iterable",
     "listed",
+    "meant",
     "nonnegative",
     "positive",
     "probability",
@@ -42,6 +43,8 @@ class ArgumentError(ValueError):
         Its name in Python; several are separated by commas.
     value : str or None
         What was given, as text; None where it is not shown. The value itself is not held: it may be rows.
+    given : dict
+        The same for each of several arguments, which are handed over as two tuples.
     expected : str
         What would be accepted.
     write : str or None
@@ -54,21 +57,27 @@ class ArgumentError(ValueError):
     epsilon=-1: expected a finite number above 0; write epsilon=1.0, for example
     >>> print(ArgumentError("ledger", UNSHOWN, "a path"))
     ledger: expected a path
+    >>> print(ArgumentError(("epsilon", "share"), (1.0, 0.5), "one of them"))
+    epsilon=1.0, share=0.5: expected one of them
     """
 
-    def __init__(self, argument: str, value: Any, expected: str, write: str | None = None) -> None:
-        self.argument, self.expected, self.write = argument, expected, write
-        self.value = None if value is UNSHOWN else shown(value)
-        given = "" if self.value is None else f"={self.value}"
-        super().__init__(f"{argument}{given}: expected {expected}" + ("" if write is None else f"; write {write}"))
+    def __init__(self, argument: str | tuple[str, ...], value: Any, expected: str, write: str | None = None) -> None:
+        pairs = zip(argument, value, strict=True) if isinstance(argument, tuple) else [(argument, value)]
+        self.given = {name: None if one is UNSHOWN else shown(one) for name, one in pairs}
+        self.argument = ", ".join(self.given)
+        self.value = ", ".join(text for text in self.given.values() if text is not None) or None
+        self.expected, self.write = expected, write
+        head = ", ".join(name if text is None else f"{name}={text}" for name, text in self.given.items())
+        super().__init__(f"{head}: expected {expected}" + ("" if write is None else f"; write {write}"))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.argument, self.value, self.expected, self.write)
+        return _again, (self.given, self.expected, self.write)
 
 
-def _again(argument: str, value: str | None, expected: str, write: str | None) -> ArgumentError:
+def _again(given: dict[str, str | None], expected: str, write: str | None) -> ArgumentError:
     """Return an error that was pickled."""
-    return ArgumentError(argument, UNSHOWN if value is None else _Text(value), expected, write)
+    values = tuple(UNSHOWN if text is None else _Text(text) for text in given.values())
+    return ArgumentError(tuple(given), values, expected, write)
 
 
 class _Text(str):
@@ -103,6 +112,21 @@ def listed(names: Iterable[Any]) -> str:
     ("'age', 'ward'", 'which there is none')
     """
     return ", ".join(map(repr, names)) or "which there is none"
+
+
+def meant(name: Any, known: Iterable[str]) -> str:
+    """Return a question after the name that is most like one that is not known; nothing where none is.
+
+    >>> meant("systlic", ["age", "systolic"]), meant("x", ["age"])
+    ("; did you mean 'systolic'?", '')
+    """
+    from difflib import get_close_matches
+
+    if not isinstance(name, str):  # a data frame cannot be compared with text
+        return ""
+    among = {one.lower(): one for one in known if one != name}
+    near = get_close_matches(name.lower(), among, n=1)
+    return f"; did you mean {among[near[0]]!r}?" if near else ""
 
 
 def iterable(value: Any) -> TypeGuard[Iterable[Any]]:
@@ -193,11 +217,11 @@ def choice(name: str, value: Any, accepted: Collection[str]) -> str:
     >>> choice("method", "exakt", ["linear", "exact"])
     Traceback (most recent call last):
         ...
-    discreet.arguments.ArgumentError: method='exakt': expected one of 'linear', 'exact'
+    discreet.arguments.ArgumentError: method='exakt': expected one of 'linear', 'exact'; did you mean 'exact'?
     """
     if isinstance(value, str) and value in accepted:
         return value
-    raise ArgumentError(name, value, "one of " + ", ".join(map(repr, accepted)))
+    raise ArgumentError(name, value, f"one of {listed(accepted)}{meant(value, accepted)}")
 
 
 def axes(value: Any) -> Any:

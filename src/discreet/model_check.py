@@ -1,7 +1,7 @@
 """``check_model``: an attack on a model before it may see data.
 
 A model of one's own is trusted with one thing above all: that its bound is true. This room tries to show that it is
-not, on made-up rows and simulated releases only. It looks for worst neighbours (``discreet.door.search``) where the
+not, on made-up rows and simulated releases only. It looks for worst neighbours (``discreet.queries.search``) where the
 model starts and where noise of many sizes leads it, and tries the rest of the contract of ``discreet.em.Model``. What
 it refuses is wrong. What it lets through has no known fault, which is less than a proof: that stands beside the bound.
 
@@ -18,14 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import integer
-from discreet.door import Bound, PublicSize, Release
-from discreet.door.bound import NORMS
-from discreet.door.part import Part
-from discreet.door.search import worst_neighbours
-from discreet.em import Model, ModelQuery
+from discreet.arguments import ArgumentError, integer
+from discreet.door import PublicSize, Release
+from discreet.em import Model
 from discreet.guarantees import GaussianLoss
 from discreet.noise import GaussianNoise
+from discreet.queries.bound import NORMS, Bound
+from discreet.queries.models.model_query import ModelQuery
+from discreet.queries.part import Part
+from discreet.queries.search import worst_neighbours
 from discreet.records import Ball, Block, Box
 
 __all__ = ["WrongBound", "attack", "check_model"]
@@ -80,12 +81,12 @@ def check_model(
     >>> check_model(JointMixture(3), Ball(1.0, center=[0.0, 0.0]))
     """
     if not isinstance(model, Model):
-        raise ValueError(f"model={model!r}: expected a discreet.Model; see examples/model_skeleton.py")
+        raise ArgumentError("model", model, "a discreet.Model; see examples/model_skeleton.py")
     if not isinstance(space, Box | Ball) or space.columns is None:
-        raise ValueError(f"space={space!r}: expected a Box or a Ball with a bound for each column; see for_columns(d)")
+        raise ArgumentError("space", space, "a Box or a Ball with a bound for each column; see for_columns(d)")
     own, space = getattr(model, "space", None), space.for_columns(space.dimension)
     if own is not None and own.for_columns(space.dimension) != space:
-        raise ValueError(f"space={space!r}: expected {own!r}, the one that {model.name!r} was made for")
+        raise ArgumentError("space", space, f"{own!r}, the one that {model.name!r} was made for")
     rng = np.random.default_rng(0) if rng is None else rng
     steps = integer("steps", steps, least=0)
     sizes = (PublicSize(UNITS, True), PublicSize(UNITS, False), PublicSize(None, False)) if size is None else (size,)
@@ -278,7 +279,8 @@ def _unlikely(
 
 def _next(query: ModelQuery[Any], release: Release, block: Block) -> ModelQuery[Any]:
     """Return the query at the maximised parameters, after a look at how they were found and where they lead."""
-    model, before = query.model, [number.copy() for number in _numbers(query.params)]
+    model: Any = query.model
+    before = [number.copy() for number in _numbers(query.params)]
     params = _maximized(query, release)
     _finite(model, "maximize", params)
     some = Block(block.x[:7], block.codes[:7])
@@ -302,7 +304,8 @@ def _next(query: ModelQuery[Any], release: Release, block: Block) -> ModelQuery[
 
 def _maximized(query: ModelQuery[Any], release: Release) -> Any:
     try:
-        return query.model.maximize(query.params, release)
+        model: Any = query.model
+        return model.maximize(query.params, release)
     except Exception as error:
         raise ValueError(
             f"model={query.name!r}: `maximize` raised {type(error).__name__} ({error}) for a release of numbers up to "

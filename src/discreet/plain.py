@@ -11,7 +11,7 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any, TypeVar
 
-from discreet.arguments import choice, shown
+from discreet.arguments import UNSHOWN, ArgumentError, choice, shown
 
 __all__ = ["from_plain", "read_json", "to_plain"]
 
@@ -24,14 +24,14 @@ def read_json(text: Any) -> Any:
     >>> read_json("[" * 10**5)
     Traceback (most recent call last):
         ...
-    ValueError: text: expected JSON, as to_json writes it
+    discreet.arguments.ArgumentError: text: expected JSON, as to_json writes it
     """
     if not isinstance(text, str | bytes | bytearray):
         raise ValueError(f"text of type {type(text).__name__}: expected JSON, as to_json writes it")
     try:
         return json.loads(text)
     except (ValueError, RecursionError):  # of JSON, of UTF-8, and of a number of thousands of digits
-        raise ValueError("text: expected JSON, as to_json writes it") from None
+        raise ArgumentError("text", UNSHOWN, "JSON, as to_json writes it") from None
 
 
 def to_plain(value: Any) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def _plain(value: Any) -> Any:
 def from_plain(kinds: Mapping[str, type[T]], values: Mapping[str, Any]) -> T:
     """Return the value that ``to_plain`` described: of one of ``kinds``, with all of its fields and no others."""
     if not isinstance(values, Mapping):
-        raise ValueError(f"values={shown(values)}: expected what to_dict wrote, one of {', '.join(kinds)}")
+        raise ArgumentError("values", values, f"what to_dict wrote, one of {', '.join(kinds)}")
     kind: Any = kinds[choice("kind", values.get("kind"), kinds)]
     given = {name: value for name, value in values.items() if name != "kind"}
     names = {field.name for field in fields(kind)}

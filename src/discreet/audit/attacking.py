@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
-from discreet.arguments import integer, probability
+from discreet.arguments import UNSHOWN, ArgumentError, integer, probability
 from discreet.audit.claim import Claim
 from discreet.audit.found import Attack
 from discreet.audit.limits import epsilon_above, mu_above, upper
@@ -139,9 +139,11 @@ def _common(results: list[Any]) -> Claim:
     first = claims[0]
     if first is None or any(claim != first for claim in claims):
         said = "the results do not say it" if first is None else "the results say different things"
-        raise ValueError(
-            f"claimed=None: expected what is promised, since {said}; write for example claimed=Guarantee(1.0, 1e-6) or "
-            "claimed=GaussianLoss(0.5)"
+        raise ArgumentError(
+            "claimed",
+            None,
+            f"what is promised, since {said}",
+            write="for example claimed=Guarantee(1.0, 1e-6) or claimed=GaussianLoss(0.5)",
         )
     return first
 
@@ -174,7 +176,7 @@ def _check_neighbours(pair: Pair, relation: Neighbors) -> None:
     """Raise where two arrays, lists or tables cannot be neighbours, as far as it can be seen."""
     sides = [behind_a_door(side) for side in (pair.one, pair.other)]
     if any(isinstance(side, Curator) and side.neighbors is not relation for side in sides):
-        raise ValueError(f"pairs: expected curators under {relation}, as is claimed")
+        raise ArgumentError("pairs", UNSHOWN, f"curators under {relation}, as is claimed")
     if not all(isinstance(side, np.ndarray | list | tuple) or hasattr(side, "columns") for side in sides):
         return
     if any(isinstance(side, Curator) or getattr(side, "ndim", 1) == 0 for side in sides):
@@ -182,14 +184,17 @@ def _check_neighbours(pair: Pair, relation: Neighbors) -> None:
     longer = len(pair.other) - len(pair.one)
     changed = _rows_apart(pair.one, pair.other)
     if abs(longer) != (0 if relation is Neighbors.REPLACE_ONE else 1):
-        raise ValueError(
-            f"pairs: expected neighbours under {relation}, as is claimed; {pair.name!r} has {len(pair.one)} and "
-            f"{len(pair.other)} rows"
+        raise ArgumentError(
+            "pairs",
+            UNSHOWN,
+            f"neighbours under {relation}, as is claimed; {pair.name!r} has {len(pair.one)} and {len(pair.other)} rows",
         )
     if changed > 1:
-        raise ValueError(
-            f"pairs: expected neighbours; {pair.name!r} differs in {changed} rows; where one person has several, write "
-            "curators with a unit"
+        raise ArgumentError(
+            "pairs",
+            UNSHOWN,
+            f"neighbours; {pair.name!r} differs in {changed} rows; where one person has several, write curators with "
+            "a unit",
         )
 
 

@@ -25,13 +25,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import integer, positive, probability
+from discreet.arguments import UNSHOWN, ArgumentError, integer, positive, probability
 from discreet.audit.limits import one_run_epsilon
-from discreet.door import Curator, Query, Release
+from discreet.door import Curator, Release
 from discreet.estimators.base import PrivateEstimator
 from discreet.estimators.targeted import TargetedEstimator
 from discreet.guarantees import Guarantee, Neighbors
-from discreet.noise import GaussianNoise
+from discreet.queries.question import Query
 from discreet.records import Ball, Box, Category, Schema, read_bounds, space_of
 
 __all__ = ["OneRun", "one_run"]
@@ -124,19 +124,17 @@ def one_run(
     count = integer("canaries", canaries, least=10, most=20_000)
     chance = positive("share", share)
     if chance > 1.0:
-        raise ValueError(f"share={share!r}: expected a share of the canaries, at most 1")
+        raise ArgumentError("share", share, "a share of the canaries, at most 1")
     if not probability("confidence", confidence):
-        raise ValueError(f"confidence={confidence!r}: expected a probability in (0, 1), for example 0.99")
+        raise ArgumentError("confidence", confidence, "a probability in (0, 1), for example 0.99")
     if not isinstance(estimator, PrivateEstimator) or isinstance(estimator, TargetedEstimator):
         raise ValueError(
             f"estimator of type {type(estimator).__name__}: expected a mixture, k-means, factor analysis or PCA"
         )
     if estimator.neighbors is None or Neighbors.of(estimator.neighbors) is not Neighbors.ADD_REMOVE:
-        raise ValueError(
-            f"neighbors={estimator.neighbors!r}: expected 'add-remove', since canaries are put in or left out"
-        )
+        raise ArgumentError("neighbors", estimator.neighbors, "'add-remove', since canaries are put in or left out")
     if estimator.random_state is not None:
-        raise ValueError(f"random_state={estimator.random_state!r}: expected None; noise from a seed is no noise")
+        raise ArgumentError("random_state", estimator.random_state, "None; noise from a seed is no noise")
     started = time.perf_counter()
     rng = np.random.default_rng()
     rows, declared = _canaries(estimator, count, rng)
@@ -146,7 +144,7 @@ def one_run(
     )
     fitted = clone(estimator).fit(some)
     if fitted.guarantee_ is None:
-        raise ValueError("estimator: expected one that promises something; its guarantee_ is None")
+        raise ArgumentError("estimator", UNSHOWN, "one that promises something; its guarantee_ is None")
     scores = _coins(fitted.releases_, everyone)
     guesses = min(max(2 * math.ceil(chance * count / 2.0), 2), count - count % 2)
     order = np.argsort(scores)
@@ -164,7 +162,7 @@ def _canaries(estimator: PrivateEstimator, count: int, rng: np.random.Generator)
             rows[:, place] = [ends[code] for code in rng.integers(len(ends), size=count)]
         return rows, {"schema": Schema(dict(schema.columns))}
     if estimator.bounds is None:
-        raise ValueError("bounds=None: expected declared bounds, to make canaries within them")
+        raise ArgumentError("bounds", None, "declared bounds, to make canaries within them")
     declared = read_bounds(estimator.bounds)
     if isinstance(declared, Schema):
         return _corners(space_of(estimator.bounds), count, rng), {"schema": declared}
@@ -186,7 +184,7 @@ def _coins(releases: Sequence[Release], everyone: Curator) -> Array:
     alike, told = np.eye(rows), np.zeros(rows)
     for release in releases:
         question, law = release.question, release.law
-        if isinstance(question, Query) and isinstance(law, GaussianNoise):
+        if isinstance(question, Query) and law is not None and law.normal:
             blocks = [np.asarray(question.contributions(block)) for block in everyone._records.blocks()]
             each = np.concatenate(blocks) / law.scale  # in the order of the canaries; ``gather`` sorts
             alike += each @ each.T / 4.0

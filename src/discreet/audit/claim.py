@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from discreet.arguments import ArgumentError
 from discreet.guarantees import Guarantee, Loss, compose
 from discreet.planning.tradeoff import GaussianTradeoff, PointTradeoff, Tradeoff, tradeoff_of
 
@@ -41,7 +42,7 @@ class Claim:
         losses = (claimed,) if isinstance(claimed, Loss) else claimed
         if isinstance(losses, list | tuple) and losses and all(isinstance(loss, Loss) for loss in losses):
             return cls.of(tuple(losses))
-        raise ValueError(f"claimed={claimed!r}: expected a Guarantee, a loss or some losses, or None")
+        raise ArgumentError("claimed", claimed, "a Guarantee, a loss or some losses, or None")
 
     @classmethod
     def of(cls, losses: tuple[Loss, ...], delta: float = 1e-6) -> Claim:

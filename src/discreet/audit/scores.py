@@ -28,9 +28,9 @@ from scipy.special import ndtri
 
 from discreet.audit.output import Output
 from discreet.audit.pairs import Pair
-from discreet.door import Curator, Query, Release
+from discreet.door import Curator, Release
 from discreet.estimators.base import behind_a_door
-from discreet.noise import GaussianNoise, LaplaceNoise
+from discreet.queries.question import Query
 
 __all__ = ["Observed", "Score", "Sums", "best_score", "difference", "separation"]
 
@@ -91,20 +91,14 @@ class Sums:
         squares = total = 0.0
         for release in output.releases:
             law, sums = release.law, self._sums(release)
-            if sums is not None and isinstance(law, GaussianNoise):
-                squares += float(np.sum((sums[1] - sums[0]) ** 2)) / law.scale**2
-            elif sums is not None and isinstance(law, LaplaceNoise):
-                total += float(np.sum(np.abs(sums[1] - sums[0]))) / law.scale
+            if law is not None and sums is not None:
+                apart = float(law.distance(sums[1] - sums[0]))
+                squares, total = (squares + apart**2, total) if law.normal else (squares, total + apart)
         return math.sqrt(squares) + total
 
     def _of_release(self, release: Release) -> float:
         law, sums = release.law, self._sums(release)
-        if sums is None or not isinstance(law, GaussianNoise | LaplaceNoise):
-            return 0.0
-        one, other = sums
-        if isinstance(law, GaussianNoise):
-            return float((other - one) @ (release.value - one / 2.0 - other / 2.0)) / law.scale**2
-        return float(np.sum(np.abs(release.value - one) - np.abs(release.value - other))) / law.scale
+        return 0.0 if law is None or sums is None else law.log_ratio(release.value, *sums)
 
     def _sums(self, release: Release) -> tuple[Array, Array] | None:
         one, other = behind_a_door(self.pair.one), behind_a_door(self.pair.other)
@@ -124,6 +118,10 @@ class Sums:
 
 def _view(curator: Curator, declared: Mapping[str, Any]) -> Curator:
     """Return a curator of the rows that a release speaks of."""
+    own = dict(zip(curator.category_columns, map(list, curator.categories), strict=True))
+    asked = dict(zip(declared["category_columns"], declared["categories"], strict=True))
+    if any(own.get(name) != list(values) for name, values in asked.items()):  # of how the rows are declared
+        return curator.persons() if list(asked) == ["rows"] else curator.states()
     columns = [*declared["columns"], *declared["category_columns"]]
     view = curator.only(columns) if columns else curator.counting()
     return view.where(declared["where"]) if "where" in declared else view

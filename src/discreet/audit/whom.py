@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.audit.pairs import Pair, in_a_ball, neighbours
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator, behind_a_door
@@ -16,7 +17,7 @@ from discreet.records import Ball, Box, Category, Date, Number, Schema, Space, s
 from discreet.records.bounds import box_columns, filled
 from discreet.records.cells import day_text
 from discreet.records.columns import Column
-from discreet.records.own_units import ColumnScale, column_scales
+from discreet.scales import ColumnScale, column_scales
 
 __all__ = ["asked_of"]
 
@@ -32,24 +33,26 @@ def asked_of(
     if given is not None:
         given = tuple(given) if isinstance(given, list | tuple) else ()
     if given is not None and (not given or not all(isinstance(pair, Pair) for pair in given)):
-        raise ValueError(f"pairs={pairs!r}: expected a discreet.audit.Pair, or several")
+        raise ArgumentError("pairs", pairs, "a discreet.audit.Pair, or several")
     if not spends and any(_is_paid_for(side) for pair in given or () for side in (pair.one, pair.other)):
-        raise ValueError(
-            "pairs: expected data without a ledger, since an attack asks thousands of times; or spends=True"
+        raise ArgumentError(
+            "pairs", UNSHOWN, "data without a ledger, since an attack asks thousands of times; or spends=True"
         )
     if isinstance(subject, PrivateEstimator):
         if given is None and target is not None:
-            raise ValueError(f"target={target!r}: expected None where the pairs are made here, with their target")
+            raise ArgumentError("target", target, "None where the pairs are made here, with their target")
         return _of_estimator(subject, given, target)
     if not callable(subject) or isinstance(subject, type):
         raise ValueError(f"subject of type {type(subject).__name__}: expected an estimator of discreet, or a function")
     if given is None:
-        raise ValueError(
-            "pairs=None: expected neighbouring data sets for a function; write for example "
-            "neighbours(Schema({'age': Number(0, 120)})), or Pair('one row changed', rows, changed)"
+        raise ArgumentError(
+            "pairs",
+            None,
+            "neighbouring data sets for a function",
+            write="for example neighbours(Schema({'age': Number(0, 120)})), or Pair('one row changed', rows, changed)",
         )
     if target is not None:
-        raise ValueError(f"target={target!r}: expected None with a function, which knows its own")
+        raise ArgumentError("target", target, "None with a function, which knows its own")
     return subject, given, str(getattr(subject, "__name__", type(subject).__name__))
 
 
@@ -68,12 +71,12 @@ def _of_estimator(
     from sklearn.base import clone
 
     if estimator.random_state is not None:
-        raise ValueError(f"random_state={estimator.random_state!r}: expected None; noise from a seed is no noise")
+        raise ArgumentError("random_state", estimator.random_state, "None; noise from a seed is no noise")
     if given is None:
         given, target = _extreme(estimator)
 
     if target is None and isinstance(estimator, TargetedEstimator):
-        raise ValueError("target=None: expected the name of the target's column, with pairs of your own")
+        raise ArgumentError("target", None, "the name of the target's column, with pairs of your own")
 
     def ask(data: Any) -> Any:
         fresh = clone(estimator)
@@ -91,7 +94,7 @@ def _extreme(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | None]
     if isinstance(schema, Schema):
         return neighbours(schema, relation), None
     if estimator.bounds is None:
-        raise ValueError("pairs=None: expected neighbouring data sets, or an estimator with bounds to make some from")
+        raise ArgumentError("pairs", None, "neighbouring data sets, or an estimator with bounds to make some from")
     space = space_of(estimator.bounds)
     space = space.for_columns(COLUMNS) if space.columns is None else space
     names = list(estimator.bounds) if isinstance(estimator.bounds, Mapping) else []

@@ -10,17 +10,17 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.arguments import UNSHOWN, ArgumentError, listed, meant
 from discreet.cli.answer import Answer, Grid, facts
 from discreet.cli.command import command
 from discreet.cli.declared import limit_of
 from discreet.cli.limits import existing
 from discreet.cli.options import Ledger
 from discreet.cli.printing import note
-from discreet.cli.wording import listed, meant
-from discreet.database.purse import Purse
+from discreet.database.shares import BudgetShares
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.ledger import Ledger as Record
-from discreet.ledger.entry import SPENDS
+from discreet.ledger.book import SPENDS
 from discreet.ledger.history import History
 
 __all__ = ["commands", "history", "limit", "show", "verify"]
@@ -100,7 +100,7 @@ def limit(
         found = record.set_limit(name, guarantee, count_by or counted, unit=unit)
     else:
         if unit is not None:
-            raise ValueError("--unit: expected None with --reason; whose privacy it is stays as it is")
+            raise ArgumentError("unit", UNSHOWN, "nothing with --reason; whose privacy it is stays as it is")
         found = record.raise_limit(name, guarantee, reason=reason, filter=count_by)
     left = record.remaining(name)
     if not (left.mu or left.epsilon or left.rho):
@@ -151,7 +151,7 @@ def _chosen(record: Record, name: str | None) -> tuple[str, ...]:
     if name is None:
         return known
     if name not in known:
-        raise ValueError(f"--name {name}: nothing is recorded under it; there are {listed(known)}{meant(name, known)}")
+        raise ArgumentError("name", name, f"a data set of the ledger, one of {listed(known)}{meant(name, known)}")
     return (name,)
 
 
@@ -162,10 +162,8 @@ def _check_known(ledger: str, name: str, *, raised: bool) -> None:
     if name in known:
         return
     if raised:
-        raise ValueError(
-            f"--name {name}: it has no limit to raise; there are {listed(known)}{meant(name, known)}; leave --reason "
-            "out for a first limit"
-        )
+        expected = f"a data set with a limit to raise, of {listed(known)}{meant(name, known)}"
+        raise ArgumentError("name", name, expected, write="no --reason for a first limit")
     if known:
         others = f"{listed(known)}{meant(name, known)}"
         note(f"note: {name!r} is new in this ledger, with a budget of its own, beside {others}")
@@ -174,7 +172,7 @@ def _check_known(ledger: str, name: str, *, raised: bool) -> None:
 def _standing(record: Record, name: str) -> dict[str, Any]:
     """Return the limit of a data set, and what is left of it."""
     in_force = record.limit(name)
-    left = None if in_force is None else Purse(record, name).left
+    left = None if in_force is None else BudgetShares.of(record, name).left(record.spent(name))
     return {
         "name": name,
         "unit": record.unit(name),

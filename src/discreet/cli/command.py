@@ -14,9 +14,9 @@ import typer
 
 import discreet
 from discreet.cli.answer import Answer
+from discreet.cli.flags import Flags, flags_of, in_flags
 from discreet.cli.printing import note, show
 from discreet.cli.refusals import FAILED, code_for, message_for
-from discreet.cli.wording import as_flags
 
 __all__ = ["command"]
 
@@ -44,8 +44,9 @@ def command(*examples: str, table: str = "") -> Callable[[Asked], Callable[..., 
 
     def decorated(ask: Asked) -> Callable[..., None]:
         @wraps(ask)
-        def run(*, as_json: bool, traceback: bool, **arguments: Any) -> None:
-            answer = _asked(ask, arguments, traceback)
+        def run(*, as_json: bool, traceback: bool, context: Any = None, **arguments: Any) -> None:
+            flags = {} if context is None else flags_of(context.command.params)
+            answer = _asked(ask, arguments, flags, traceback)
             try:
                 show(answer, as_json=as_json)
             except OSError:  # a full disk, or a reader that has gone
@@ -56,9 +57,9 @@ def command(*examples: str, table: str = "") -> Callable[[Asked], Callable[..., 
 
         hints = get_type_hints(ask, include_extras=True)
         del hints["return"]
-        hints |= {"as_json": Json, "traceback": Traceback}
+        hints |= {"as_json": Json, "traceback": Traceback, "context": typer.Context}
         defaults = {name: parameter.default for name, parameter in inspect.signature(ask).parameters.items()}
-        defaults |= {"as_json": False, "traceback": False}
+        defaults |= {"as_json": False, "traceback": False, "context": None}
         run.__annotations__ = hints
         run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [
@@ -80,7 +81,7 @@ def _help(ask: Asked, examples: tuple[str, ...], table: str) -> str:
     return f"{said}\n\n\b\n{'Examples' if len(examples) > 1 else 'Example'}:\n{shown}"
 
 
-def _asked(ask: Asked, arguments: dict[str, Any], traceback: bool) -> Answer:
+def _asked(ask: Asked, arguments: dict[str, Any], flags: Flags, traceback: bool) -> Answer:
     """Return what a command answers; or end, with a message that shows no row."""
     _check_texts(arguments)
     with warnings.catch_warnings(record=True) as caught:
@@ -90,11 +91,11 @@ def _asked(ask: Asked, arguments: dict[str, Any], traceback: bool) -> Answer:
         except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
             raise  # the last one: whoever reads our output has seen enough
         except Exception as error:
-            note("".join(format_exception(error)) if traceback else f"discreet: {message_for(error)}")
+            note("".join(format_exception(error)) if traceback else f"discreet: {message_for(error, flags)}")
             code = code_for(error)
         finally:
             for message in dict.fromkeys(str(warning.message) for warning in caught if _ours(warning)):
-                note(f"note: {as_flags(message)}")
+                note(f"note: {in_flags(message, flags)}")
     raise typer.Exit(code)
 
 

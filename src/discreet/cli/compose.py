@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.arguments import integer, shown
+from discreet.arguments import ArgumentError, integer, shown
 from discreet.cli.answer import Answer, Grid
 from discreet.cli.command import command
 from discreet.cli.options import Relation
@@ -24,10 +24,10 @@ from discreet.guarantees import (
     Neighbors,
     PureLoss,
     ZcdpLoss,
-    compare,
 )
 from discreet.guarantees.composition import MOST
 from discreet.guarantees.guarantee import rounded_up
+from discreet.planning import compare
 
 __all__ = ["compose"]
 
@@ -78,8 +78,10 @@ def _loss(text: str, neighbors: Neighbors) -> tuple[Loss, int]:
         if tuple(name for name, _ in fields) != names:  # a number that is there twice is a mistake
             raise ValueError("other numbers")
         count = integer("count", int(match["count"] or 1), least=1, most=MOST)
+        return kind(**numbers, neighbors=neighbors), count
+    except ArgumentError as error:
+        raise typer.BadParameter(f"{shown(text)}: {error}", param_hint="MECHANISM") from None
     except ValueError:
         raise typer.BadParameter(
             f"{shown(text)}: expected one of {KNOWN}, with x20 at the end for twenty", param_hint="MECHANISM"
         ) from None
-    return kind(**numbers, neighbors=neighbors), count

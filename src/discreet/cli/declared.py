@@ -9,17 +9,31 @@ from typing import Any
 
 import typer
 
-from discreet.cli.wording import as_toml
+from discreet.arguments import ArgumentError
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.records import Category, Date, Number, Schema, Table
 from discreet.records.csv_engine import CSV_SUFFIXES, csv_header
 from discreet.records.postgresql_engine import is_postgresql
 
-__all__ = ["declared_schema", "limit_of", "names_of", "opened", "read_schema"]
+__all__ = ["declared_schema", "limit_of", "names_of", "numbers_in", "opened", "read_schema"]
 
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # what is longer is a name
 DATE = re.compile(r"[\d\s./:T+-]*\d[-/.:]\d[\d\s./:TZ+-]*")
 ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+UNFILLED = "or values = […]"
+EXAMPLES = {
+    r"(for example )?Date\(('[^']*', ){2}missing='fill', fill='([^']*)'\)": r'missing = "fill" and fill = \3',
+    r"(for example )?Date\('([^']*)', '([^']*)'\)": r"low = \2 and high = \3",
+    r"(for example )?'(2020-01-01)' or datetime\.date\(2020, 1, 1\)": r"\2",
+    r"(for example )?Number\(1, 1e6, log=True\)": "low = 1, high = 1e6 and log = true",
+    r"\blog=True": "log = true",
+    r"(for example )?Number\(0, 120, missing='fill', fill=40\)": 'missing = "fill" and fill = 40',
+    r"(for example )?Number\(0, 120\)": "low = 0 and high = 120",
+    r"(for example )?Category\((\[[^]]*\]), missing='fill', fill=([^)]*)\)": r'missing = "fill" and fill = \3',
+    r"(for example )?Category\((\[[^]]*\])\)": r"values = \2",
+    r"\b(low|high|fill|unit|max_rows|missing|values)=": r"\1 = ",
+}
+
 WRITE_BOUNDS = "write for example --bounds age=17:90"
 WRITE_OTHERS = "for a log scale --bounds income=1:1e6:log, for dates --bounds admitted=2020-01-01:2025-12-31"
 WRITE_CLASSES = "write for example --classes income=below,above"
@@ -73,7 +87,20 @@ def read_schema(file: Path) -> Schema:
     try:
         return Schema.from_toml(text + "\n")  # so that it is never taken for a path
     except ValueError as error:
-        raise ValueError(f"{file.name}: {as_toml(str(error))}") from None
+        raise ValueError(f"{file.name}: {_in_toml(str(error))}") from None
+
+
+def _in_toml(text: str) -> str:
+    """Return a message about a schema in the words of its file.
+
+    >>> _in_toml("low=9.0 is not below high=1.0: expected low < high; write for example Number(0, 120)")
+    'low = 9.0 is not below high = 1.0: expected low < high; write low = 0 and high = 120'
+    """
+    for pattern, written in EXAMPLES.items():
+        text = re.sub(pattern, written, text)
+    if text.endswith(UNFILLED):
+        text += ", or take this section out; a column of ids is named in unit = …"
+    return text
 
 
 def _bounded(text: str) -> tuple[str, Number | Date]:
@@ -109,15 +136,24 @@ def limit_of(text: str | None, neighbors: Neighbors, flag: str = "--limit") -> G
         return None
     epsilon, _, delta = text.partition(":")
     try:
-        numbers = float(epsilon), float(delta or 0.0)
+        return Guarantee(float(epsilon), float(delta or 0.0), neighbors)
+    except ArgumentError as error:
+        raise typer.BadParameter(f"{text!r}: {error}", param_hint=flag) from None
     except ValueError:
         raise typer.BadParameter(f"{text!r}: expected EPS:DELTA; {WRITE_LIMIT}", param_hint=flag) from None
-    return Guarantee(*numbers, neighbors)
 
 
 def names_of(text: str | None) -> list[str]:
     """Return names that commas separate."""
     return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def numbers_in(text: str, kind: type[float], flag: str, expected: str) -> list[Any]:
+    """Return numbers that commas separate, of a kind."""
+    try:
+        return [kind(one) for one in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(f"{text!r}: expected {expected}", param_hint=flag) from None
 
 
 def opened(data: str, table: str | None, declared: Iterable[str] = (), *, per_unit: bool = False) -> Any:

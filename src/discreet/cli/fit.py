@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.answer import Answer, Grid, facts
-from discreet.cli.columns import check_declared, check_target
+from discreet.cli.columns import check_columns, check_target
 from discreet.cli.command import command
-from discreet.cli.declared import declared_schema, limit_of, names_of, opened
+from discreet.cli.declared import declared_schema, limit_of, names_of, numbers_in, opened
 from discreet.cli.files import new_file
 from discreet.cli.found import found_in
 from discreet.cli.kinds import MODELS, Kind, KindName, kind_of
@@ -42,9 +42,9 @@ from discreet.door.curator import AT_MOST
 from discreet.door.words import rows_of
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.ledger import Ledger
-from discreet.ledger.entry import SPENDS
+from discreet.ledger.book import SPENDS
 from discreet.records import Schema, dataset_name, open_records
-from discreet.records.own_units import column_scales
+from discreet.scales import column_scales
 
 __all__ = ["fit"]
 
@@ -106,11 +106,17 @@ def fit(
     called = name or ("" if ledger is None else dataset_name(source))
     first = ledger is not None and not check_limit(ledger, called, limit, budget) and budget is not None
     wanted = names_of(columns)
-    check_declared("--columns ", wanted, declared.names)
+    check_columns(declared, wanted, numbers=False)
     chosen = [column for column in declared.names if not wanted or column in wanted]
     model = kind_of(kind, categories=any(column in declared.categories for column in chosen))
     chosen = _used(model, chosen, target, declared, from_file=schema is not None)
-    flags = {"components": _numbers(components), "covariance": covariance, "method": method, "steps": steps}
+    counts = [] if components is None else numbers_in(components, int, "--components", "whole numbers, as 4 or 2,4,8")
+    flags = {
+        "components": counts[0] if len(counts) == 1 else counts or None,
+        "covariance": covariance,
+        "method": method,
+        "steps": steps,
+    }
     flags |= {"whole": names_of(whole) or None, "scale": scale or None}
     given = {flag: value for flag, value in flags.items() if value is not None}
     ordered = {"schema": Schema({one: declared[one] for one in chosen})} if model.categories else {}
@@ -122,19 +128,19 @@ def fit(
             name, most = None if book is None else called, AT_MOST if at_most is None else at_most
             return Curator(rows, name=name, neighbors=neighbors, budget=budget, ledger=book, at_most=most)
 
-        def fitted(whole: Curator) -> Any:
-            view = (whole if where is None else whole.where(where)).only(chosen)
-            return estimator.fit(*([view, target] if model.targeted else [view]))
+        def view(whole: Curator) -> Curator:
+            return (whole if where is None else whole.where(where)).only(chosen)
 
         if first:
             with on_trial(str(ledger), called) as book:  # what is refused leaves no limit behind
                 trial = curated(book)
-                book.reserve(called, trial.rehearse(fitted), query=model.estimator, unit=trial.unit)
+                losses = estimator.plan(view(trial), target).losses
+                book.reserve(called, losses, query=model.estimator, unit=trial.unit)
         curator = curated(ledger)
         _caution(delta, budget, curator)
         if not watched():
             note(f"fitting {model.estimator}")
-        fitted(curator)
+        estimator.fit(view(curator), target)
         _kept(estimator.to_json(), place)
     _remark(curator)
     return _answer(estimator, curator, out, chosen, found_in(estimator, column_scales(curator.declared), target))
@@ -150,19 +156,6 @@ def _used(model: Kind, chosen: list[str], target: str | None, declared: Schema, 
         raise typer.BadParameter("expected the column to predict; write --target income", param_hint="--target")
     check_target(target, declared, categories=model.estimator != "LinearRegression", from_file=from_file)
     return [name for name in declared.names if name == target or (name in chosen and name in declared.numbers)]
-
-
-def _numbers(text: str | None) -> Any:
-    """Return one number, or several that commas separate."""
-    if text is None:
-        return None
-    try:
-        found = [int(one) for one in text.split(",")]
-    except ValueError:
-        raise typer.BadParameter(
-            f"{text!r}: expected a whole number, or several: 2,4,8", param_hint="--components"
-        ) from None
-    return found[0] if len(found) == 1 else found
 
 
 def _caution(delta: float, budget: Guarantee | None, curator: Curator) -> None:

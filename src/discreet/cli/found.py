@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.cli.answer import Grid
 from discreet.records.cells import day_text
-from discreet.records.own_units import ColumnScale
+from discreet.scales import ColumnScale
 
 __all__ = ["found_in"]
 

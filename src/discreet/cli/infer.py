@@ -11,9 +11,9 @@ import typer
 from discreet.cli.answer import Answer, Grid, plain
 from discreet.cli.command import command
 from discreet.cli.files import new_file
+from discreet.cli.flags import in_flags
 from discreet.cli.options import ModelFile, Overwrite
 from discreet.cli.printing import note, watched
-from discreet.cli.wording import as_flags
 
 __all__ = ["infer"]
 
@@ -21,6 +21,9 @@ FITTED = (
     "From the command line: discreet fit mixture (of numbers alone: --columns age,hours), classifier, factor-analysis, "
     "regression, or logistic --method gradient"
 )
+
+
+WRITTEN = {"draws": "--draws", "warmup": "--warmup"}
 
 
 @command("discreet infer gaussians.json --level 0.9 --draws 200 --chains 2 --out draws.json")
@@ -78,7 +81,7 @@ def _answer(posterior: Any, level: float, out: Path | None) -> Answer:
                 "effective_draws": says.ess,
                 "divergences": says.divergences,
                 "draws": says.draws,
-                "complaints": [as_flags(complaint) for complaint in says.complaints],
+                "complaints": [in_flags(complaint, WRITTEN) for complaint in says.complaints],
             },
             "out": out,
         },

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +11,7 @@ from discreet.arguments import probability
 from discreet.cli.answer import Answer, Grid, facts
 from discreet.cli.columns import check_columns
 from discreet.cli.command import command
-from discreet.cli.declared import declared_schema, limit_of, opened
+from discreet.cli.declared import declared_schema, limit_of, numbers_in, opened
 from discreet.cli.limits import check_limit, on_trial
 from discreet.cli.options import (
     AtMost,
@@ -33,45 +32,28 @@ from discreet.cli.options import (
     Where,
 )
 from discreet.cli.refusals import EXCEEDED
+from discreet.database.questions import QUESTIONS
 from discreet.guarantees import Neighbors
 from discreet.records import Table, dataset_name, open_records
+from discreet.statistics import Counts
 
 __all__ = ["query"]
 
-
-class Statistic(StrEnum):
-    """What can be asked."""
-
-    COUNT = "count"
-    SUM = "sum"
-    MEAN = "mean"
-    TRIMMED_MEAN = "trimmed-mean"
-    VARIANCE = "variance"
-    COVARIANCE = "covariance"
-    MEDIAN = "median"
-    QUANTILE = "quantile"
-    QUANTILES = "quantiles"
-    INTERQUARTILE_RANGE = "interquartile-range"
-    HISTOGRAM = "histogram"
-    CHECK_SCHEMA = "check-schema"
-    COUNT_PERSONS = "count-persons"
+NAMES = {name.replace("_", "-"): statistic for name, statistic in QUESTIONS.items()}
+TAKEN = {name: {one.name for one in statistic.parameters} for name, statistic in NAMES.items()}
 
 
-ALL_ROWS = (Statistic.CHECK_SCHEMA, Statistic.COUNT_PERSONS)
-SEVERAL = (Statistic.SUM, Statistic.MEAN, Statistic.VARIANCE, Statistic.COVARIANCE)
-DRAWN = (Statistic.MEDIAN, Statistic.QUANTILE, Statistic.QUANTILES, Statistic.INTERQUARTILE_RANGE)
-WEIGHED = (*SEVERAL, *DRAWN, Statistic.TRIMMED_MEAN)
-FLAGS = {
-    "weights": WEIGHED,
-    "step": DRAWN,
-    "q": (Statistic.QUANTILE, Statistic.QUANTILES),
-    "bins": (Statistic.HISTOGRAM,),
-    "trim": (Statistic.TRIMMED_MEAN,),
-    "loose": (Statistic.MEAN,),
-    "method": (Statistic.VARIANCE, Statistic.COVARIANCE),
-    "by": tuple(one for one in Statistic if one not in (Statistic.TRIMMED_MEAN, *ALL_ROWS)),
-    "where": tuple(one for one in Statistic if one not in ALL_ROWS),
-}
+def _known(statistic: str) -> str:
+    if statistic not in NAMES:
+        raise typer.BadParameter(f"{statistic!r} is not one of {', '.join(map(repr, NAMES))}.")
+    return statistic
+
+
+def _takers(flag: str) -> list[str]:
+    """Return the statistics that take a flag."""
+    if flag == "where":  # all but those that are about the declaration, and so about all rows
+        return [name for name, taken in TAKEN.items() if taken]
+    return [name for name, taken in TAKEN.items() if taken & ({"q", "levels"} if flag == "q" else {flag})]
 
 
 @command(
@@ -82,7 +64,16 @@ FLAGS = {
 )
 def query(
     data: Data,
-    statistic: Annotated[Statistic, typer.Argument(metavar="STATISTIC", help=", ".join(Statistic), show_default=False)],
+    statistic: Annotated[
+        str,
+        typer.Argument(
+            metavar="STATISTIC",
+            help=", ".join(NAMES),
+            show_default=False,
+            callback=_known,
+            autocompletion=lambda: list(NAMES),
+        ),
+    ],
     ledger: LedgerPath,
     columns: Annotated[
         list[str] | None, typer.Argument(metavar="COLUMN", help="Of which declared columns.", show_default=False)
@@ -138,7 +129,7 @@ def query(
         "where": where,
         "weights": weights,
         "step": step,
-        "q": _levels(q),
+        "q": [level for text in q or () for level in numbers_in(text, float, "--q", "numbers; write --q 0.25,0.5")],
         "bins": _bins(bins),
         "trim": trim,
     }
@@ -148,7 +139,8 @@ def query(
         declared_schema(schema, bounds, classes, unit, max_rows, unit_type, order),
         limit_of(limit, neighbors),
     )
-    check_columns(declared, columns or [], numbers=statistic is not Statistic.HISTOGRAM, by=by, weights=weights)
+    numbers = not issubclass(NAMES[statistic].result, Counts)
+    check_columns(declared, columns or [], numbers=numbers, by=by, weights=weights)
     place = opened(data, table, declared.names, per_unit=per_unit)
     called = name or dataset_name(place)
     in_force = check_limit(ledger, called, limit, budget)
@@ -159,7 +151,7 @@ def query(
     def database(book: Any) -> Any:
         return StatisticalDatabase(rows, budget=budget, neighbors=neighbors, ledger=book, name=called, at_most=at_most)
 
-    asked = str(statistic).replace("-", "_")
+    asked = statistic.replace("-", "_")
     with nullcontext(ledger) if in_force else on_trial(ledger, called) as book:
         tried = database(book)
         pricing = None if in_force and not preview else tried.preview(getattr(tried.draft, asked)(**arguments))
@@ -168,16 +160,6 @@ def query(
         if pricing is None or not pricing.admitted:
             return _replied(getattr(tried, asked)(**arguments), level)  # which refuses what is not admitted
     return _replied(getattr(database(ledger), asked)(**arguments), level)
-
-
-def _levels(texts: list[str] | None) -> list[float] | None:
-    """Return numbers from flags that have one each, or several that commas separate."""
-    try:
-        return None if texts is None else [float(one) for text in texts for one in text.split(",")]
-    except ValueError:
-        raise typer.BadParameter(
-            f"{', '.join(texts or [])!r}: expected numbers; write --q 0.25,0.5", param_hint="--q"
-        ) from None
 
 
 def _bins(text: str | None) -> Any:
@@ -193,33 +175,33 @@ def _bins(text: str | None) -> Any:
         return edges  # dates; what is none is refused before anything is spent
 
 
-def _arguments(statistic: Statistic, columns: list[str], level: float, flags: dict[str, Any]) -> dict[str, Any]:
+def _arguments(statistic: str, columns: list[str], level: float, flags: dict[str, Any]) -> dict[str, Any]:
     """Return what the question takes, from what was written."""
     given = {flag: value for flag, value in flags.items() if value is not None and value != []}
     for flag in given:
-        if statistic not in FLAGS[flag]:
-            raise ValueError(f"--{flag}: {statistic} does not take it; it is for {', '.join(FLAGS[flag])}")
-    if statistic in (Statistic.COUNT, *ALL_ROWS):
+        if statistic not in _takers(flag):
+            raise ValueError(f"--{flag}: {statistic} does not take it; it is for {', '.join(_takers(flag))}")
+    taken = TAKEN[statistic]
+    several = "columns" in taken
+    if not several and "column" not in taken:
         if columns:
-            how = "write --by or --where, or histogram" if statistic is Statistic.COUNT else "it is about all rows"
+            how = "write --by or --where, or histogram" if "by" in taken else "it is about all rows"
             raise ValueError(f"{' '.join(columns)}: {statistic} takes no column; {how}")
         return given
-    if not columns or (len(columns) > 1 and statistic not in SEVERAL):
-        several = "columns" if statistic in SEVERAL else "one column"
-        raise typer.BadParameter(
-            f"{statistic} is of {several}; write for example: {statistic} age", param_hint="COLUMN"
-        )
+    if not columns or (len(columns) > 1 and not several):
+        of = "columns" if several else "one column"
+        raise typer.BadParameter(f"{statistic} is of {of}; write for example: {statistic} age", param_hint="COLUMN")
     levels = given.pop("q", None)
-    if statistic is Statistic.QUANTILES:
+    if "levels" in taken:
         given["levels"] = levels or [0.25, 0.5, 0.75]
-    elif statistic is Statistic.QUANTILE:
+    elif "q" in taken:
         if levels is None or len(levels) != 1:
             raise typer.BadParameter("quantile takes one; write --q 0.9, or quantiles for several", param_hint="--q")
         given["q"] = levels[0]
-    if statistic in DRAWN:
+    if "interval" in taken:
         given["interval"] = level
-    of = {"columns": columns if len(columns) > 1 or statistic is Statistic.COVARIANCE else columns[0]}
-    return (of if statistic in SEVERAL else {"column": columns[0]}) | given
+    asked = columns if len(columns) > 1 else columns[0]
+    return {"columns" if several else "column": asked} | given
 
 
 def _priced(pricing: Any) -> Answer:

@@ -1,9 +1,9 @@
 """Errors at the boundary: which words are shown, and with which code a command ends.
 
-The words of an error are shown where the library's own code wrote them: the error was raised by a ``raise`` statement
-in a module of ``discreet``, whose rooms promise that no row is in it; with flags in the place of arguments
-(``wording``). Other words, those of a parser, a database or
-``float``, may quote a row. Then only the type is told. The operating system's errors say which file, and no more.
+The words of an error are shown where the library wrote them, for its rooms promise that no row is in them: an
+``ArgumentError`` in a command's own flags (``flags``); any other where a ``raise`` statement in a module of
+``discreet`` raised it. Other words, those of a parser, a database or ``float``, may quote a row. Then only the type is
+told. The operating system's errors say which file, and no more.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 import dis
 from types import TracebackType
 
-from discreet.cli.wording import as_flags
+from discreet.arguments import ArgumentError
+from discreet.cli.flags import Flags, in_flags, refused_in_flags
 from discreet.cli.would_fit import exceeded_in_words
 from discreet.ledger import BudgetExceeded
 
@@ -31,8 +32,8 @@ def code_for(error: Exception) -> int:
     return EXCEEDED if isinstance(error, BudgetExceeded) else FAILED
 
 
-def message_for(error: Exception) -> str:
-    """Return what may be said of an error.
+def message_for(error: Exception, flags: Flags | None = None) -> str:
+    """Return what may be said of an error to somebody who ran a command with these flags.
 
     >>> message_for(KeyError("a row"))
     'KeyError: this is a bug or a broken file; rerun with --traceback on data you may show'
@@ -43,9 +44,11 @@ def message_for(error: Exception) -> str:
         library = error.name.partition(".")[0]
         return f"this needs {library}, which is not installed: pip install 'discreet[{EXTRAS.get(library, 'all')}]'"
     if isinstance(error, BudgetExceeded):
-        return as_flags(exceeded_in_words(error))
+        return exceeded_in_words(error)
+    if isinstance(error, ArgumentError):
+        return refused_in_flags(error, flags or {})
     if _written_here(error.__traceback__):
-        return as_flags(str(error))
+        return in_flags(str(error), flags or {})
     if isinstance(error, UnicodeEncodeError):
         return "a name or a text is not UTF-8; write it in other letters, or rename the file"
     if isinstance(error, MemoryError):

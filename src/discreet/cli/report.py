@@ -10,10 +10,8 @@ import typer
 from discreet.cli.answer import Answer, facts
 from discreet.cli.command import command
 from discreet.cli.files import new_file
-from discreet.cli.limits import existing
 from discreet.cli.options import ModelFile, Overwrite
 from discreet.cli.printing import note
-from discreet.cli.wording import listed, meant
 
 __all__ = ["report"]
 
@@ -51,8 +49,6 @@ def report(
 
     fitted: Any = load_model(model)
     rows = None if compare is None else rows_from_csv(fitted, compare)
-    if ledger is not None:
-        _check_name(ledger, name or fitted.releases_[0].dataset)
     chosen = None if columns is None else [column.strip() for column in columns.split(",")]
     with new_file(out, overwrite=overwrite, spared=[model, compare, ledger], secret=compare is not None) as place:
         about = {"ledger": ledger, "name": name, "columns": chosen, "posterior": posterior or None, "file": model.name}
@@ -63,15 +59,3 @@ def report(
         {"out": out, "kind": type(fitted).__name__, "guarantee": fitted.guarantee_, "private": compare is None},
         [facts({"written to": out, "model": type(fitted).__name__, "private": "yes" if compare is None else "NO"})],
     )
-
-
-def _check_name(ledger: str, name: str | None) -> None:
-    """Raise where the ledger does not say which data set is meant."""
-    book = existing(ledger)
-    known = () if book is None else book.datasets()
-    if name is None and len(known) > 1:
-        raise ValueError(
-            f"--ledger {ledger}: the model names no data set, and there are {listed(known)}; write --name {known[0]}"
-        )
-    if name is not None and name not in known:
-        raise ValueError(f"--name {name}: expected a data set of the ledger, of {listed(known)}{meant(name, known)}")

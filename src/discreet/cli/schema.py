@@ -13,12 +13,12 @@ from typing import Annotated
 
 import typer
 
+from discreet.arguments import listed
 from discreet.cli.answer import Answer, Grid
 from discreet.cli.command import command
 from discreet.cli.declared import opened, read_schema
 from discreet.cli.files import new_file
 from discreet.cli.options import Data, Overwrite, TableName
-from discreet.cli.wording import listed
 from discreet.records import Category, Date, Number, Schema, Table
 from discreet.records.csv_engine import CSV_SUFFIXES
 

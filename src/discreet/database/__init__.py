@@ -4,7 +4,7 @@ What this room promises:
 
 - Every answer is one of ``discreet.statistics``, measured through the door and paid for in the ledger first. A question
   that is refused has cost nothing.
-- What an analyst writes is names of declared columns, numbers, and conditions of ``discreet.records.conditions``; no
+- What an analyst writes is names of declared columns, numbers, and conditions of ``records.conditions``; no
   text of theirs reaches a database.
 - Nothing that is raised, shown or returned, but the answer itself, depends on a row. How long an answer takes may:
   timing is outside of what is promised.
@@ -14,9 +14,9 @@ What this room promises:
 May import everything up to ``statistics``.
 """
 
-from discreet.database.drafts import Draft, Drafting
 from discreet.database.front import StatisticalDatabase
 from discreet.database.pricing import Priced, Pricing
+from discreet.database.questions import Draft, Drafting
 from discreet.database.reply import Reply
 
 __all__ = ["Draft", "Drafting", "Priced", "Pricing", "Reply", "StatisticalDatabase"]

@@ -8,28 +8,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from discreet import statistics
-from discreet.arguments import positive, shown
-from discreet.database.drafts import Draft, Drafting, checked_share
+from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.database.pricing import Priced, Pricing
-from discreet.database.purse import Purse
-from discreet.database.questions import Questions, Spending
+from discreet.database.questions import QUESTIONS, Draft, Drafting, Questions, checked_share
 from discreet.database.reply import Reply
+from discreet.database.shares import BudgetShares
 from discreet.door import Curator
+from discreet.door.inquiry import Inquiry
 from discreet.door.words import rows_in_words
-from discreet.guarantees import Guarantee, Loss, Neighbors
+from discreet.guarantees import Guarantee, Neighbors
 from discreet.ledger import Ledger
 from discreet.ledger.admission import Preview
 from discreet.ledger.errors import BudgetExceeded
 from discreet.records import Bounds, Schema, Table, dataset_name, open_records
-from discreet.statistics import Statistic
+from discreet.statistics.request import Request
 
 __all__ = ["StatisticalDatabase"]
 
 USUAL_SHARE = 0.1
-RANGE = 16.0
-HALVINGS = 11  # to within 0.3 %
-FILLED = 0.99  # of a share that a question takes
 
 
 class StatisticalDatabase(Questions[Reply]):
@@ -115,22 +111,26 @@ class StatisticalDatabase(Questions[Reply]):
     ) -> None:
         self._share = checked_share(share)
         if ledger is None:
-            raise ValueError(
-                "ledger=None: expected where answers are recorded, a path or a Ledger; without it nobody would know "
-                "when the budget is spent; write for example ledger='clinic.ledger'"
+            raise ArgumentError(
+                "ledger",
+                None,
+                "where answers are recorded, a path or a Ledger; without it nobody would know when the budget is spent",
+                write="for example ledger='clinic.ledger'",
             )
         if budget is not None and not isinstance(budget, Guarantee):
-            raise ValueError(f"budget={shown(budget)}: expected a Guarantee; write budget=dp.Guarantee(1.0, 1e-6)")
+            raise ArgumentError("budget", budget, "a Guarantee", write="budget=dp.Guarantee(1.0, 1e-6)")
         if budget is not None and neighbors is not None and Neighbors.of(neighbors) is not budget.neighbors:
-            raise ValueError(
-                f"neighbors={shown(neighbors)}: expected {str(budget.neighbors)!r}, as the budget; write for example "
-                f"budget=dp.Guarantee({budget.epsilon:g}, {budget.delta:g}, {neighbors!r})"
+            raise ArgumentError(
+                "neighbors",
+                neighbors,
+                f"{str(budget.neighbors)!r}, as the budget",
+                write=f"for example budget=dp.Guarantee({budget.epsilon:g}, {budget.delta:g}, {neighbors!r})",
             )
         relation = (Neighbors.REPLACE_ONE if budget is None else budget.neighbors) if neighbors is None else neighbors
         if isinstance(data, str | os.PathLike):
             data = Table(data, table, per_unit)
         elif table is not None or per_unit:
-            raise ValueError(f"table={shown(table)}: expected None where data is not a path or a URL")
+            raise ArgumentError("table", table, "None where data is not a path or a URL")
         units = {"unit": unit, "max_rows": max_rows, "unit_type": unit_type, "order": order}
         # What an analyst may learn depends on no row: those in memory are read as declared too.
         records = open_records(data, bounds=bounds, classes=classes, schema=schema, complete=False, **units)
@@ -140,16 +140,17 @@ class StatisticalDatabase(Questions[Reply]):
         self._curator = Curator(
             records, name=name, neighbors=relation, budget=budget, ledger=book, unit_name=unit_name, who=who, **most
         )
-        self._purse = Purse(book, name)
+        self._ledger, self._name = book, name
         self._warn_of_delta()
-        if self._purse.limit.guarantee.neighbors is not self._curator.neighbors:
-            raise ValueError(
-                f"neighbors={str(self._curator.neighbors)!r}: expected {str(self._purse.limit.guarantee.neighbors)!r}, "
-                f"the relation of the limit that the ledger has for {name!r}"
+        if self.budget.neighbors is not self._curator.neighbors:
+            raise ArgumentError(
+                "neighbors",
+                str(self._curator.neighbors),
+                f"{str(self.budget.neighbors)!r}, the relation of the limit that the ledger has for {name!r}",
             )
 
     def _warn_of_delta(self) -> None:
-        rows, delta = self._curator.size.units, self._purse.limit.guarantee.delta
+        rows, delta = self._curator.size.units, self.budget.delta
         if rows and delta * rows > 0.1:
             warnings.warn(
                 f"budget: δ={delta:g} promises little where {rows} are protected: to publish one of them, chosen at "
@@ -165,17 +166,17 @@ class StatisticalDatabase(Questions[Reply]):
     @property
     def name(self) -> str:
         """The data set's name in the ledger."""
-        return self._purse.name
+        return self._name
 
     @property
     def ledger(self) -> Ledger:
         """Where every answer is recorded: ``db.ledger.history(db.name)`` has them."""
-        return self._purse.ledger
+        return self._ledger
 
     @property
     def budget(self) -> Guarantee:
         """What all answers together may cost."""
-        return self._purse.limit.guarantee
+        return self._shares.limit.guarantee
 
     @property
     def remaining(self) -> float:
@@ -183,7 +184,12 @@ class StatisticalDatabase(Questions[Reply]):
 
         What single questions it admits, as losses, is told by ``ledger.remaining(name)``.
         """
-        return self._purse.left
+        return self._shares.left(self._ledger.spent(self._name))
+
+    @property
+    def _shares(self) -> BudgetShares:
+        """How the limit counts that is in force now."""
+        return BudgetShares.of(self._ledger, self._name)
 
     @property
     def draft(self) -> Drafting:
@@ -199,7 +205,7 @@ class StatisticalDatabase(Questions[Reply]):
             From ``draft``: ``db.preview([db.draft.mean("age"), db.draft.count(where="age > 65")])``.
         """
         drafts = _drafts(questions)
-        return self._weighed(drafts)[0] if drafts else Pricing((), self._purse.left, True, self._which_rows)
+        return self._priced(drafts)[0] if drafts else Pricing((), self.remaining, True, self._which_rows)
 
     def answer(self, questions: Pricing | Draft | Iterable[Draft]) -> list[Reply]:
         """Ask drafted questions, or what ``preview`` returned: all of them, or none.
@@ -215,103 +221,69 @@ class StatisticalDatabase(Questions[Reply]):
         drafts = [one.draft for one in questions.questions] if isinstance(questions, Pricing) else _drafts(questions)
         if not drafts:
             return []
-        pricing, preview = self._weighed(drafts)
+        pricing, inquiries, preview = self._priced(drafts)
         if not pricing.admitted:
             raise BudgetExceeded(preview, str(pricing))
         losses = [loss for one in pricing.questions for loss in one.losses]
         noting = self._curator.noting("; ".join(one.draft.words for one in pricing.questions))
-        paid = self._curator.paid_by(noting.reserve(losses, query="batch"))
+        paid = noting.reserve(losses, query="batch")
         replies: list[Reply] = []
         try:
-            for one in pricing.questions:
-                found = self._asked(one.draft, paid, one.guarantee)
-                replies.append(Reply(found, one, self._purse.left))
+            for one, inquiry in zip(pricing.questions, inquiries, strict=True):
+                found = inquiry.run(paid)
+                replies.append(Reply(found, one, self.remaining))
         except Exception as error:
             error.replies = replies  # type: ignore[attr-defined]
             raise
         return replies
 
-    def _weighed(self, drafts: Sequence[Draft]) -> tuple[Pricing, Preview]:
-        """Return the price of questions together, and what the ledger says to it.
+    def _priced(self, drafts: Sequence[Draft]) -> tuple[Pricing, list[Inquiry[Any]], Preview]:
+        """Return the price of questions together, what each of them asks, and what the ledger says to it.
 
         The ledger would also admit what the pure filter alone admits. Shares say nothing of that, so it is refused
         here: what is left must mean what it says.
         """
-        known = zip(self._curator.columns, self._curator.scales, strict=True)
+        shares, known = self._shares, zip(self._curator.columns, self._curator.scales, strict=True)
         scales = {name: scale for name, scale in known if scale != "linear"}
-        priced = [self._priced(replace(draft, scales=scales)) for draft in drafts]
-        preview = self._purse.ledger.preview(self.name, [loss for one in priced for loss in one.losses])
-        left = self._purse.left
+        told = [replace(draft, scales=scales) for draft in drafts]
+        inquiries = [self._request(draft, shares).plan() for draft in told]
+        priced = [
+            Priced(draft, one.guarantee, one.losses, shares.share(one.losses))
+            for draft, one in zip(told, inquiries, strict=True)
+        ]
+        preview = self.ledger.preview(self.name, [loss for one in priced for loss in one.losses])
+        left = shares.left(self.ledger.spent(self.name))
         fits = sum(one.share for one in priced) <= left * (1.0 + 1e-9)
-        return Pricing(tuple(priced), left, fits and preview.admitted, self._which_rows), preview
+        return Pricing(tuple(priced), left, fits and preview.admitted, self._which_rows), inquiries, preview
 
-    def _ask(self, statistic: str, arguments: dict[str, Any], spending: Spending) -> Reply:
-        pricing, preview = self._weighed([Draft(statistic, arguments, *spending)])
+    def _request(self, draft: Draft, shares: BudgetShares) -> Request[Any]:
+        """Return what a question asks for at the ε that it says, or at as much as its share buys."""
+        view = self._curator.noting(draft.words)
+        view = view if draft.where is None else view.where(draft.where)
+        make, delta = QUESTIONS[draft.statistic].request, shares.delta
+        request = make(view, **draft.arguments, epsilon=1.0 if draft.epsilon is None else draft.epsilon, delta=delta)
+        if draft.epsilon is None:
+            return shares.filled(request, self._share if draft.share is None else draft.share)
+        return request.at(replace(request.guarantee, delta=0.0)) if request.pure else request
+
+    def _ask(self, draft: Draft) -> Reply:
+        pricing, (inquiry,), preview = self._priced([draft])
+        (priced,) = pricing.questions
         if not pricing.admitted:
-            raise self._refusal(pricing.questions[0], preview)
-        return self._replied(pricing.questions[0])
-
-    def _replied(self, priced: Priced) -> Reply:
+            raise self._refusal(priced, preview)
         try:
-            found = self._asked(priced.draft, self._curator, priced.guarantee)
-        except BudgetExceeded as error:
+            found = inquiry.run()
+        except BudgetExceeded as error:  # others spent what was left
             refusal = self._refusal(priced, error.preview)
         else:
-            return Reply(found, priced, self._purse.left)
+            return Reply(found, priced, self.remaining)
         raise refusal
 
     def _refusal(self, priced: Priced, preview: Preview) -> BudgetExceeded:
-        words = f"{priced}; {self._purse.left:.1%} of it is left"
-        if priced.draft.drawn and priced.draft.epsilon is not None and self.budget.delta:
-            words += (
-                " (beside Gaussian noise a pure ε is dear; write share= in its place, or declare a budget of δ = 0)"
-            )
+        words = f"{priced}; {self.remaining:.1%} of it is left"
+        if priced.draft.epsilon is not None and self._shares.delta and not priced.guarantee.delta:
+            words += " (pure-ε queries are expensive in a Gaussian budget; write share= in its place, or declare δ = 0)"
         return BudgetExceeded(preview, words)
-
-    def _asked(self, draft: Draft, curator: Curator, promise: Guarantee) -> Statistic:
-        """Ask a question of a curator."""
-        view = curator.noting(draft.words)
-        view = view if draft.where is None else view.where(draft.where)
-        found: Statistic = getattr(statistics, draft.statistic)(
-            view, **draft.arguments, epsilon=promise.epsilon, delta=promise.delta
-        )
-        return found
-
-    def _priced(self, draft: Draft) -> Priced:
-        """Return what a question costs: what it says, or as much as its share buys.
-
-        Several draws at parts of ε are cheaper than one at all of it, so ε grows until they fill the share.
-        """
-        if draft.epsilon is not None:
-            delta = 0.0 if draft.drawn else self._purse.allowance(1.0).delta
-            return self._at(draft, positive("epsilon", draft.epsilon), delta)
-        share = self._share if draft.share is None else draft.share
-        allowed = self._purse.allowance(share)
-        if not draft.drawn:
-            priced = self._at(draft, allowed.epsilon, allowed.delta)
-            if FILLED * share <= priced.share <= share:
-                return priced
-            # A question that also draws (for a range, say) has another price than additive noise at its ε alone.
-            return self._within(draft, allowed.epsilon, allowed.delta, share)
-        return self._within(draft, allowed.pure, 0.0, share)
-
-    def _within(self, draft: Draft, epsilon: float, delta: float, share: float) -> Priced:
-        """Return the question at about the largest ε that keeps to its share, by halving a range of its logarithm."""
-        low, high = epsilon / RANGE, epsilon * RANGE
-        best = self._at(draft, low, delta)
-        for _ in range(HALVINGS):
-            middle = (low * high) ** 0.5
-            priced = self._at(draft, middle, delta)
-            if priced.share <= share:
-                best, low = priced, middle
-            else:
-                high = middle
-        return best
-
-    def _at(self, draft: Draft, epsilon: float, delta: float) -> Priced:
-        promise = Guarantee(epsilon, delta, self._curator.neighbors)
-        losses: Sequence[Loss] = self._curator.rehearse(lambda curator: self._asked(draft, curator, promise))
-        return Priced(draft, promise, tuple(losses), self._purse.share(losses))
 
     @property
     def _which_rows(self) -> str | None:
@@ -328,5 +300,7 @@ def _drafts(questions: Draft | Iterable[Draft]) -> list[Draft]:
     several = questions if isinstance(questions, Iterable) and not isinstance(questions, Draft) else [questions]
     found = list(several)
     if not all(isinstance(draft, Draft) for draft in found):
-        raise ValueError("questions: expected drafts; write for example [db.draft.mean('age'), db.draft.count()]")
+        raise ArgumentError(
+            "questions", UNSHOWN, "drafts", write="for example [db.draft.mean('age'), db.draft.count()]"
+        )
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.database.drafts import Draft
+from discreet.database.questions import Draft
 from discreet.guarantees import Guarantee, Loss
 
 __all__ = ["Priced", "Pricing"]

@@ -1,26 +1,132 @@
-"""What can be asked: each question once, whether it is answered now or drafted for later."""
+"""What can be asked: every statistic of the registry, whether it is answered now or drafted for later."""
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 
-__all__ = ["Questions", "Spending"]
+from discreet.arguments import ArgumentError, iterable, positive, shown
+from discreet.statistics import Statistic
+from discreet.statistics.request import STATISTICS, Registered
+
+__all__ = ["QUESTIONS", "Draft", "Drafting", "Questions", "checked_share"]
 
 Asked = TypeVar("Asked")
 
+QUESTIONS: dict[str, Registered] = {name: one for name, one in STATISTICS.items() if issubclass(one.result, Statistic)}
 
-class Spending(NamedTuple):
-    """Which rows a question is about, and what it may cost; see ``Questions``."""
 
+@dataclass(frozen=True, repr=False)
+class Draft:
+    """A question that has not been asked.
+
+    Attributes
+    ----------
+    statistic : str
+        Which function of ``discreet.statistics``.
+    arguments : mapping
+        Its own arguments.
+    where : str or None
+    epsilon, share : float or None
+        What it may cost; the database's usual share where both are None.
+    scales : mapping of str to str
+        Which columns are on a log scale, so that the words say it: of these a mean is a geometric one, and a spread is
+        that of the logarithms. A database fills it in.
+    """
+
+    statistic: str
+    arguments: Mapping[str, Any]
     where: str | None = None
     epsilon: float | None = None
     share: float | None = None
+    scales: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.statistic, str) or self.statistic not in QUESTIONS:
+            raise ArgumentError("statistic", self.statistic, f"one of {', '.join(QUESTIONS)}")
+        if not isinstance(self.scales, Mapping):
+            raise ArgumentError("scales", self.scales, "a mapping of columns to their scales")
+        if not isinstance(self.arguments, Mapping):
+            raise ArgumentError("arguments", self.arguments, "a mapping of names to values")
+        if self.epsilon is not None and self.share is not None:
+            raise ArgumentError(("epsilon", "share"), (self.epsilon, self.share), "one of them")
+        if self.epsilon is not None:
+            positive("epsilon", self.epsilon)
+        if self.share is not None:
+            checked_share(self.share)
+        if self.where is not None and not isinstance(self.where, str):
+            raise ValueError(f'where of type {type(self.where).__name__}: expected text; write where="age >= 18"')
+        # Arrays, indexes and iterators as lists, which can be read more than once.
+        object.__setattr__(self, "arguments", {name: _listed(value) for name, value in self.arguments.items()})
+
+    @property
+    def words(self) -> str:
+        """The question in words."""
+        return self.question if self.where is None else f"{self.question} where {self.where}"
+
+    @property
+    def question(self) -> str:
+        """The question in words, without its condition."""
+        asked, by = self.arguments.get("columns", self.arguments.get("column")), self.arguments.get("by")
+        given = [] if asked is None else list(asked) if isinstance(asked, list | tuple) else [asked]
+        names = [one if isinstance(one, str) else shown(one) for one in given]
+        logs = [name for name in names if self.scales.get(name) == "log"]
+        result: type[Statistic] = QUESTIONS[self.statistic].result
+        words = result._described(self.statistic.replace("_", " "), names, logs)
+        return words if by is None else f"{words} by {by if isinstance(by, str) else shown(by)}"
+
+    def __repr__(self) -> str:
+        return f"<Draft: {self.words}>"
+
+
+def _listed(value: Any) -> Any:
+    """Return several values as a list; one as it is."""
+    if isinstance(value, str | bytes) or not iterable(value):
+        return value
+    return value.tolist() if hasattr(value, "tolist") else list(value)
+
+
+def checked_share(share: Any) -> float:
+    """Return a share of the budget if it is one."""
+    accepted = f"share={shown(share)}: expected a share of the budget, above 0 and at most 1; write 0.1 for a tenth"
+    if isinstance(share, bool) or not isinstance(share, Real) or not 0.0 < float(share) <= 1.0:
+        raise ValueError(accepted)
+    return float(share)
+
+
+class Spending(TypedDict, total=False):
+    """What a question may cost; see ``Questions``."""
+
+    epsilon: float | None
+    share: float | None
+
+
+class Asking(Spending, total=False):
+    """Which rows a question is about, and what it may cost; see ``Questions``."""
+
+    where: str | None
+
+
+class Weighted(Asking, total=False):
+    """What questions about columns take beside them; see ``Questions``."""
+
+    by: str | None
+    weights: str | None
+
+
+class Ranked(Weighted, total=False):
+    """What questions about quantiles take beside their column; see ``Questions``."""
+
+    step: float | None
+    interval: float | None
 
 
 class Questions(ABC, Generic[Asked]):
-    """The questions of a statistical database.
+    """The questions of a statistical database: those of ``discreet.statistics`` whose answers are tables of numbers.
 
     What they have in common:
 
@@ -30,6 +136,11 @@ class Questions(ABC, Generic[Asked]):
         A declared column of categories: each of them has an answer, also one without rows.
     weights : str
         A declared column of weights, from 0 on.
+    step : float
+        Of quantiles: what the values are multiples of (1 for whole years).
+    interval : float or None
+        Of quantiles: the level of the limits that are drawn along with them, 0.95 by default; with None the quantiles
+        have all of the budget, and no limits.
     where : str
         A condition on declared columns: ``"age >= 18 and smoker == 1"``, ``"ward in ['a', 'b']"``; see
         ``discreet.records.Condition``. With persons of several rows it chooses among the rows of each that count.
@@ -40,188 +151,86 @@ class Questions(ABC, Generic[Asked]):
     """
 
     @abstractmethod
-    def _ask(self, statistic: str, arguments: dict[str, Any], spending: Spending) -> Asked:
+    def _ask(self, draft: Draft) -> Asked:
         """Answer, or draft."""
 
-    def count(
-        self,
-        *,
-        by: str | None = None,
-        where: str | None = None,
-        epsilon: float | None = None,
-        share: float | None = None,
-    ) -> Asked:
-        """Return the number of rows: of all (within the limit of a person), or of those where a condition holds."""
-        return self._ask("count", {"by": by}, Spending(where, epsilon, share))
+    if TYPE_CHECKING:  # what ``_method`` makes of the registry, for those who read types
 
-    def sum(
-        self,
-        columns: Any,
-        *,
-        by: str | None = None,
-        weights: str | None = None,
-        where: str | None = None,
-        epsilon: float | None = None,
-        share: float | None = None,
-    ) -> Asked:
-        """Return sums of columns."""
-        return self._ask("sum", {"columns": columns, "by": by, "weights": weights}, Spending(where, epsilon, share))
+        def count(self, *, by: str | None = None, **asking: Unpack[Asking]) -> Asked:
+            """Return the number of rows: of all (within the limit of a person), or of those where a condition holds."""
 
-    def mean(
-        self,
-        columns: Any,
-        *,
-        by: str | None = None,
-        weights: str | None = None,
-        loose: bool = False,
-        where: str | None = None,
-        epsilon: float | None = None,
-        share: float | None = None,
-    ) -> Asked:
-        """Return means of columns, geometric ones of those that are on a log scale.
+        def sum(self, columns: Any, **asking: Unpack[Weighted]) -> Asked:
+            """Return sums of columns."""
 
-        ``loose=True`` where the bounds are far wider than the rows.
-        """
-        return self._ask(
-            "mean", {"columns": columns, "by": by, "weights": weights, "loose": loose}, Spending(where, epsilon, share)
-        )
+        def mean(self, columns: Any, *, loose: bool = False, **asking: Unpack[Weighted]) -> Asked:
+            """Return means of columns, geometric ones of those that are on a log scale."""
 
-    def trimmed_mean(
-        self,
-        column: str,
-        *,
-        trim: float = 0.1,
-        weights: str | None = None,
-        where: str | None = None,
-        epsilon: float | None = None,
-        share: float | None = None,
-    ) -> Asked:
-        """Return the mean of the middle of a column, without a share ``trim`` of the rows at each end."""
-        return self._ask(
-            "trimmed_mean", {"column": column, "trim": trim, "weights": weights}, Spending(where, epsilon, share)
-        )
+        def trimmed_mean(
+            self, column: str, *, trim: float = 0.1, weights: str | None = None, **asking: Unpack[Asking]
+        ) -> Asked:
+            """Return the mean of the middle of a column, without a share ``trim`` of the rows at each end."""
 
-    def variance(
-        self,
-        columns: Any,
-        *,
-        by: str | None = None,
-        weights: str | None = None,
-        method: str = "one-shot",
-        where: str | None = None,
-        epsilon: float | None = None,
-        share: float | None = None,
-    ) -> Asked:
-        """Return variances of columns; see ``discreet.statistics.variance`` for the methods."""
-        arguments = {"columns": columns, "by": by, "weights": weights, "method": method}
-        return self._ask("variance", arguments, Spending(where, epsilon, share))
+        def variance(self, columns: Any, *, method: str = "one-shot", **asking: Unpack[Weighted]) -> Asked:
+            """Return variances of columns."""
 
-    def covariance(
-        self,
-        columns: Sequence[str],
-        *,
-        by: str | None = None,
-        weights: str | None = None,
-        method: str = "one-shot",
-        where: str | None = None,
-        epsilon: float | None = None,
-        share: float | None = None,
-    ) -> Asked:
-        """Return the covariance matrix of columns; see ``discreet.statistics.covariance`` for the methods."""
-        arguments = {"columns": columns, "by": by, "weights": weights, "method": method}
-        return self._ask("covariance", arguments, Spending(where, epsilon, share))
+        def covariance(self, columns: Sequence[str], *, method: str = "one-shot", **asking: Unpack[Weighted]) -> Asked:
+            """Return the covariance matrix of columns."""
 
-    def median(
-        self,
-        column: str,
-        *,
-        by: str | None = None,
-        weights: str | None = None,
-        step: float | None = None,
-        interval: float | None = 0.95,
-        where: str | None = None,
-        epsilon: float | None = None,
-        share: float | None = None,
-    ) -> Asked:
-        """Return the median of a column; see ``quantiles``."""
-        return self.quantile(
-            column, 0.5, by=by, weights=weights, step=step, interval=interval, where=where, epsilon=epsilon, share=share
-        )
+        def median(self, column: str, **asking: Unpack[Ranked]) -> Asked:
+            """Return the median of a column."""
 
-    def quantile(
-        self,
-        column: str,
-        q: float,
-        *,
-        by: str | None = None,
-        weights: str | None = None,
-        step: float | None = None,
-        interval: float | None = 0.95,
-        where: str | None = None,
-        epsilon: float | None = None,
-        share: float | None = None,
-    ) -> Asked:
-        """Return the q-quantile of a column; see ``quantiles``."""
-        arguments = {"q": q, "column": column, "by": by, "weights": weights, "step": step, "interval": interval}
-        return self._ask("quantile", arguments, Spending(where, epsilon, share))
+        def quantile(self, column: str, q: float, **asking: Unpack[Ranked]) -> Asked:
+            """Return the q-quantile of a column."""
 
-    def quantiles(
-        self,
-        column: str,
-        levels: Sequence[float],
-        *,
-        by: str | None = None,
-        weights: str | None = None,
-        step: float | None = None,
-        interval: float | None = 0.95,
-        where: str | None = None,
-        epsilon: float | None = None,
-        share: float | None = None,
-    ) -> Asked:
-        """Return quantiles of a column.
+        def quantiles(self, column: str, levels: Sequence[float], **asking: Unpack[Ranked]) -> Asked:
+            """Return quantiles of a column."""
 
-        ``step``: what the values are multiples of (1 for whole years). ``interval``: the level of the limits that are
-        drawn along with them; with None the quantiles have all of the budget, and no limits.
-        """
-        arguments = {"levels": levels, "column": column, "by": by, "weights": weights}
-        return self._ask("quantiles", arguments | {"step": step, "interval": interval}, Spending(where, epsilon, share))
+        def interquartile_range(self, column: str, **asking: Unpack[Ranked]) -> Asked:
+            """Return how far the quartiles of a column are apart."""
 
-    def interquartile_range(
-        self,
-        column: str,
-        *,
-        by: str | None = None,
-        weights: str | None = None,
-        step: float | None = None,
-        interval: float | None = 0.95,
-        where: str | None = None,
-        epsilon: float | None = None,
-        share: float | None = None,
-    ) -> Asked:
-        """Return how far the quartiles of a column are apart; see ``quantiles``."""
-        arguments = {"column": column, "by": by, "weights": weights, "step": step, "interval": interval}
-        return self._ask("interquartile_range", arguments, Spending(where, epsilon, share))
+        def histogram(self, column: str, *, bins: Any = 10, by: str | None = None, **asking: Unpack[Asking]) -> Asked:
+            """Return how many rows have each category of a column, or a number between each two edges."""
 
-    def histogram(
-        self,
-        column: str,
-        *,
-        bins: Any = 10,
-        by: str | None = None,
-        where: str | None = None,
-        epsilon: float | None = None,
-        share: float | None = None,
-    ) -> Asked:
-        """Return how many rows have each category of a column, or a number between each two edges.
+        def check_schema(self, **asking: Unpack[Spending]) -> Asked:
+            """Return how many of the rows that count each column's declaration drops, fills or clips."""
 
-        For a column of dates ``bins`` may be "day", "week", "month" or "year", too.
-        """
-        return self._ask("histogram", {"column": column, "bins": bins, "by": by}, Spending(where, epsilon, share))
+        def count_persons(self, **asking: Unpack[Spending]) -> Asked:
+            """Return how many persons have one row, how many up to ``max_rows`` rows, and how many more."""
 
-    def check_schema(self, *, epsilon: float | None = None, share: float | None = None) -> Asked:
-        """Return how many of the rows that count each column's declaration drops, fills or clips."""
-        return self._ask("check_schema", {}, Spending(None, epsilon, share))
 
-    def count_persons(self, *, epsilon: float | None = None, share: float | None = None) -> Asked:
-        """Return how many persons have one row, how many up to ``max_rows`` rows, and how many more."""
-        return self._ask("count_persons", {}, Spending(None, epsilon, share))
+def _method(name: str, statistic: Registered) -> Callable[..., Any]:
+    """Return the method that asks for a statistic: with its own arguments, a condition, and what it may cost."""
+    named = inspect.Parameter.KEYWORD_ONLY
+    own = [
+        one.replace(default=inspect.Parameter.empty) if one.name in ("column", "columns") else one
+        for one in statistic.parameters
+    ]
+    types = {"where": "str | None", "epsilon": "float | None", "share": "float | None"}
+    if not own:  # it is about the declaration, and so about all rows
+        del types["where"]
+    costs = [inspect.Parameter(one, named, default=None, annotation=kind) for one, kind in types.items()]
+    myself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    signature = inspect.Signature([myself, *own, *costs])
+
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        arguments = {one.name: given.arguments[one.name] for one in own}
+        return given.arguments["self"]._ask(Draft(name, arguments, **{one: given.arguments[one] for one in types}))
+
+    about = inspect.getdoc(statistic.function) or ""
+    ask.__name__, ask.__qualname__ = name, f"Questions.{name}"
+    ask.__doc__ = f"{about.splitlines()[0]}\n\nSee ``discreet.statistics.{name}``, and ``Questions`` for what it costs."
+    ask.__signature__ = signature  # type: ignore[attr-defined]
+    return ask
+
+
+for _name, _statistic in QUESTIONS.items():
+    setattr(Questions, _name, _method(_name, _statistic))
+
+
+class Drafting(Questions[Draft]):
+    """The questions of a database, none of which is asked: each method returns a ``Draft``."""
+
+    def _ask(self, draft: Draft) -> Draft:
+        return draft

@@ -18,10 +18,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from discreet.arguments import choice, integer
-from discreet.door.queries import Squares
-from discreet.door.question import additive_loss
+from discreet.arguments import ArgumentError, choice, integer
 from discreet.guarantees import Guarantee, Neighbors
+from discreet.queries.moments.squares import Squares
+from discreet.queries.question import additive_loss
 from discreet.records import Box
 
 __all__ = [
@@ -160,9 +160,9 @@ def covariance_matrix(n: int | None, d: int, norm: str = "l1") -> Sensitivity:
     """Return that of the upper triangle of the covariance matrix (theorem 3.7; over all n corollary 3.2).
 
     It moves by (n−1)/n²·((x−m)(x−m)ᵀ − (x'−m)(x'−m)ᵀ), each entry by at most (n−1)/n², all of them at once at
-    m = x' = 0 and x = 1: the proof is in ``discreet.mechanisms.scatter``. So it is (n−1)/n² times p in L1, √p in L2 and
-    d in the Frobenius norm of the whole matrix. Over all n it is that at n = 2, d(d+1)/8 in L1, where the paper has
-    3d(d+1)/8.
+    m = x' = 0 and x = 1: the proof is in ``discreet.queries.moments.scatter``. So it is (n−1)/n² times p in L1, √p in
+    L2 and d in the Frobenius norm of the whole matrix. Over all n it is that at n = 2, d(d+1)/8 in L1, where the paper
+    has 3d(d+1)/8.
 
     >>> covariance_matrix(10, 3).exact, covariance_matrix(10, 3, "frobenius").exact, covariance_matrix(None, 3).exact
     (0.54, 0.27, 1.5)
@@ -267,7 +267,7 @@ def covariance_matrix_by_joint_moments(n: int | None, d: int, norm: str = "l1") 
 def _middle(about: float) -> float:
     """Return what sums are taken about: 0 or ½."""
     if about not in (0.0, 0.5):
-        raise ValueError(f"about={about!r}: expected 0 or 1/2; write about=0.5 for the middle of the bounds")
+        raise ArgumentError("about", about, "0 or 1/2", write="about=0.5 for the middle of the bounds")
     return float(about)
 
 

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.datasets.truth import Mixture, Plane
 
 __all__ = ["Bounds", "Dataset", "FloatArray", "IntArray"]
@@ -110,7 +111,7 @@ def _numbers(name: str, value: Any) -> FloatArray:
     try:
         return _frozen(np.array(value, dtype=np.float64, order="C"))
     except (TypeError, ValueError):
-        raise ValueError(f"{name}: expected a rectangular array of numbers") from None
+        raise ArgumentError(name, UNSHOWN, "a rectangular array of numbers") from None
 
 
 def _whole(name: str, value: Any, rows: int) -> IntArray | None:
@@ -131,7 +132,7 @@ def _pairs(bounds: Any, count: int) -> Bounds | None:
     try:
         pairs = tuple((float(low), float(high)) for low, high in bounds)
     except (TypeError, ValueError):
-        raise ValueError(f"bounds={bounds!r}: expected {accepted}") from None
+        raise ArgumentError("bounds", bounds, accepted) from None
     if len(pairs) != count or not all(-math.inf < low < high < math.inf for low, high in pairs):
-        raise ValueError(f"bounds={bounds!r}: expected {accepted}")
+        raise ArgumentError("bounds", bounds, accepted)
     return pairs

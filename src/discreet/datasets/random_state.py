@@ -6,6 +6,8 @@ import operator
 
 import numpy as np
 
+from discreet.arguments import ArgumentError
+
 __all__ = ["Seed", "generator"]
 
 Seed = int | np.integer | np.random.Generator | None
@@ -22,7 +24,7 @@ def generator(random_state: Seed) -> np.random.Generator:
     >>> generator("seven")
     Traceback (most recent call last):
         ...
-    ValueError: random_state='seven': expected a whole number, at least 0, a numpy.random.Generator or None
+    discreet.arguments.ArgumentError: random_state='seven': expected a whole number, at least 0, a numpy.random...
     """
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
@@ -31,7 +33,7 @@ def generator(random_state: Seed) -> np.random.Generator:
     except TypeError:
         seed = -1
     if seed < 0 or isinstance(random_state, bool):
-        raise ValueError(
-            f"random_state={random_state!r}: expected a whole number, at least 0, a numpy.random.Generator or None"
+        raise ArgumentError(
+            "random_state", random_state, "a whole number, at least 0, a numpy.random.Generator or None"
         )
     return np.random.default_rng(seed)

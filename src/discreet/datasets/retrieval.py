@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
+from discreet.arguments import ArgumentError
 from discreet.datasets.content import Table, content_hash
 from discreet.datasets.dataset import Dataset
 from discreet.datasets.sources import Source
@@ -55,7 +56,7 @@ def _from_folder(source: Source) -> Table | None:
     if not folder:
         return None
     if not Path(folder).is_dir():
-        raise ValueError(f"DISCREET_DATA={folder!r}: expected an existing folder (or unset the variable)")
+        raise ArgumentError("DISCREET_DATA", folder, "an existing folder (or unset the variable)")
     routes = [
         (source.read_local, [Path(folder, source.local)]),
         (source.read_remote, [Path(folder, remote.file) for remote in source.remote]),
@@ -127,7 +128,7 @@ def _cache_folder(data_home: DataHome, pooch: ModuleType) -> Path:
     if data_home is None:
         return Path(os.environ.get("DISCREET_CACHE") or pooch.os_cache("discreet"))
     if not isinstance(data_home, str | os.PathLike) or not os.fspath(data_home):
-        raise ValueError(f"data_home={data_home!r}: expected the path of a folder, or None")
+        raise ArgumentError("data_home", data_home, "the path of a folder, or None")
     return Path(data_home)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from discreet.arguments import ArgumentError
 from discreet.datasets.dataset import Dataset, FloatArray, IntArray
 
 __all__ = ["XY", "as_requested"]
@@ -21,7 +22,7 @@ def as_requested(dataset: Dataset, return_X_y: bool) -> Dataset | XY:
     ((2, 1), (2,))
     """
     if not isinstance(return_X_y, bool):
-        raise ValueError(f"return_X_y={return_X_y!r}: expected True or False")
+        raise ArgumentError("return_X_y", return_X_y, "True or False")
     if not return_X_y:
         return dataset
     assert dataset.y is not None, "only tables with labels take return_X_y"

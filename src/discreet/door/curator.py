@@ -1,13 +1,7 @@
-"""The curator: the one who holds the rows and lets measurements out.
+"""The curator: the one who holds the rows, what is declared of them, and the ledger.
 
-``measure`` is the only code that takes a number from rows to a release, in this order:
-
-1. everything is checked and planned from public numbers, and every refusal happens here;
-2. the ledger records the spend, durably;
-3. the rows are summed, noise is drawn, a release is returned.
-
-If step 3 fails (a file has gone, the power too), the spend stays recorded: more is recorded than released, never less.
-A curator is a handle: copies of it are itself, and a pickle opens the same ledger, so every fit is charged.
+Measurements leave through ``discreet.door.exit``, for which the curator pays. It is a handle: copies of it are itself,
+and a pickle opens the same ledger, so every fit is charged.
 """
 
 from __future__ import annotations
@@ -16,18 +10,19 @@ import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-from discreet.arguments import integer, shown
-from discreet.door.asked import described
-from discreet.door.passages import Passage, Plan, Setting, passage_for
-from discreet.door.question import Question
-from discreet.door.release import PublicSize, Release, measured
+from discreet.arguments import UNSHOWN, ArgumentError, integer
+from discreet.door.exit import make_plan, release
+from discreet.door.release import PublicSize, Release
 from discreet.door.schedule import Schedule
 from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.ledger import Ledger
 from discreet.ledger.naming import text
 from discreet.noise import Bits
+from discreet.queries.bound import Setting
+from discreet.queries.mechanism import Mechanism, Plan
+from discreet.queries.question import Question
 from discreet.records import Ball, Box, Condition, Records, Schema, as_records
 
 __all__ = ["Curator"]
@@ -37,12 +32,17 @@ MOST_WORDS = 900
 NAMELESS = re.compile(r"(unit|x\d+)_*")  # what records call a column of ids that came without a name
 
 
-class _Rehearsed(Exception):  # noqa: N818  # no error: the way back from a rehearsal
-    """What would be spent now, if this were not a rehearsal."""
+class Now(NamedTuple):
+    """A payment of one measurement, when it is made."""
 
-    def __init__(self, losses: tuple[Loss, ...]) -> None:
-        super().__init__(losses)
-        self.losses = losses
+    curator: Curator
+    loss: Loss | Guarantee
+    query: str
+
+    def pay(self, plan: Callable[[Any], Plan]) -> tuple[Plan, bool]:
+        """Plan, and have the ledger record what that costs."""
+        found = plan(self.loss)
+        return found, self.curator._charge("spend", [found.loss], self.query)
 
 
 class Curator:
@@ -95,7 +95,6 @@ class Curator:
     50.0
     """
 
-    _rehearsing = False
     _words: str | None = None
     _paid: Schedule | None = None
 
@@ -122,32 +121,23 @@ class Curator:
         self._who = None if who is None else text("who", who)
         self._at_most = integer("at_most", at_most, least=1, most=2**50)
         if ledger is not None and not name:
-            raise ValueError(
-                f"name={shown(name)}: expected the data set's name, under which the ledger records what is spent"
-            )
+            raise ArgumentError("name", name, "the data set's name, under which the ledger records what is spent")
         if budget is not None and ledger is None:
-            raise ValueError("ledger=None: expected a ledger (a path is enough) that keeps the budget across sessions")
-        if budget is not None and not isinstance(budget, Guarantee):
-            raise ValueError(f"budget={shown(budget)}: expected a Guarantee, for example Guarantee(1.0, 1e-6)")
+            raise ArgumentError("ledger", None, "a ledger (a path is enough) that keeps the budget across sessions")
+        if not isinstance(budget, Guarantee | None):
+            raise ArgumentError("budget", budget, "a Guarantee, for example Guarantee(1.0, 1e-6)")
         if budget is not None and budget.neighbors is not self.neighbors:
             raise ValueError(f"budget={budget}: expected one under {self.neighbors}, as the curator")
-        if isinstance(records, Records):
-            if any(given is not None for given in (space, schema, unit, max_rows, unit_type, order)):
-                raise ValueError(
-                    "space, schema, unit, max_rows, unit_type, order: expected none of them, since the Records have "
-                    "their own"
-                )
-            self._records = records
-        else:
-            self._records = as_records(
-                records, space=space, schema=schema, unit=unit, max_rows=max_rows, unit_type=unit_type, order=order
-            )
+        declared = {
+            "space": space, "schema": schema, "unit": unit, "max_rows": max_rows, "unit_type": unit_type, "order": order
+        }  # fmt: skip
+        if isinstance(records, Records) and any(given is not None for given in declared.values()):
+            raise ArgumentError(", ".join(declared), UNSHOWN, "none of them, since the Records have their own")
+        self._records = records if isinstance(records, Records) else as_records(records, **declared)
         if not self._size_is_public and self._records.rows > self._at_most:
-            raise ValueError(
-                f"at_most={shown(at_most)}: expected a public bound that the number of rows does not exceed"
-            )
+            raise ArgumentError("at_most", at_most, "a public bound that the number of rows does not exceed")
         self._unit = self._unit_in_the_ledger(unit_name, ledger is not None)
-        self._ledger = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger)
+        self._ledger = ledger if isinstance(ledger, Ledger | None) else Ledger(ledger)
         if self._ledger is not None:
             self._agree(self._ledger, budget)
 
@@ -157,27 +147,42 @@ class Curator:
         The ledger checks the unit again with every spend, in the same transaction.
         """
         limit, unit, known = ledger.limit(self._place), ledger.unit(self._place), ledger.datasets()
-        alike = get_close_matches(self._place, known, cutoff=0.8)
-        if alike and self._place not in known:
+        alike = [] if self._place in known else get_close_matches(self._place, known, cutoff=0.8)
+        if alike:
             warnings.warn(
                 f"name={self._place!r}: nothing is recorded under this name, and it has a budget of its own; did you "
                 f"mean {alike[0]!r}?",
                 stacklevel=4,
             )
         if unit not in (None, self.unit):
-            raise ValueError(
-                f"name={shown(self.name)}: expected the unit that the ledger has for it, {unit!r}, got {self.unit!r}; "
-                "losses of rows and of persons do not add up: use one unit, or another name"
+            expected = (
+                f"the unit that the ledger has for it, {unit!r}, got {self.unit!r}; losses of rows and of persons do "
+                "not add up: use one unit, or another name"
             )
-        if budget is None:
-            return
-        if limit is None:
+            raise ArgumentError("name", self.name, expected)
+        if budget is not None and limit is None:
             ledger.set_limit(self._place, budget, unit=self.unit, who=self._who)
-        elif limit.guarantee != budget:
+        elif budget is not None and limit is not None and limit.guarantee != budget:
             raise ValueError(
                 f"budget={budget}: expected {limit.guarantee}, the limit that the ledger has for {self.name!r}; "
                 "leave the budget out, or change it with ledger.set_limit or ledger.raise_limit"
             )
+
+    def _unit_in_the_ledger(self, unit_name: str | None, needed: bool) -> str:
+        """Return what the unit is called in the ledger, which must tell different units apart."""
+        if self._records.unit is None:
+            if unit_name is not None:
+                raise ArgumentError("unit_name", unit_name, "None where each row stands for itself")
+            return "row"
+        if not isinstance(unit_name, str | None):
+            raise ArgumentError("unit_name", unit_name, "what the unit is, for example 'patient'")
+        if unit_name is None and needed and NAMELESS.fullmatch(self._records.unit.column):
+            expected = (
+                "what the unit is, for example 'patient', since its column has no name of its own; the ledger tells by "
+                "it whether two curators protect the same units"
+            )
+            raise ArgumentError("unit_name", None, expected)
+        return text("unit_name", f"each {unit_name or self._records.unit.column}")
 
     @property
     def space(self) -> Any:
@@ -207,135 +212,8 @@ class Curator:
     @property
     def declared(self) -> dict[str, Any]:
         """What was declared of the rows, as plain values, and which of them count; public."""
-        condition = self._records.condition
-        said: dict[str, Any] = {} if condition is None else {"where": str(condition)}
-        if any(scale != "linear" for scale in self.scales):
-            said["scales"] = list(self.scales)
-        if self._records.unit is not None and self._records.unit.order is not None:
-            said["order"] = self._records.unit.order
-        if self._records.per_unit:
-            said["per_unit"] = True
-        return said | {
-            "space": None if self.space is None else self.space.to_dict(),
-            "columns": list(self.columns),
-            "category_columns": list(self._records.category_columns),
-            "categories": [list(values) for values in self.categories],
-            "unit": None if self._records.unit is None else self._records.unit.column,
-            "max_rows": self._records.max_rows,
-            "unit_name": None if self._records.unit is None else self.unit.removeprefix("each "),
-            "required": list(self._records.required),
-        }
-
-    def only(self, columns: Collection[str]) -> Curator:
-        """Return a curator of the same rows, name and ledger that reads some of the columns only.
-
-        A row with a gap in one of the others then counts. Statistics ask in this way by themselves.
-        """
-        return self._view(self._records.only(columns))
-
-    def where(self, condition: str | Condition) -> Curator:
-        """Return a curator of the same name and ledger, of whose rows only those count for which a condition holds.
-
-        The condition is public, and every release carries it. It looks at one row alone, as the row is declared
-        (``Records.where``), so every bound stays as it is, and the budget is that of all rows. How many rows are left
-        is private, also under replace-one.
-
-        Parameters
-        ----------
-        condition : str or Condition
-            Comparisons of declared columns, in Python's syntax (``Condition.parse``).
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from discreet import Category, Curator, Number, Schema
-        >>> schema = Schema({"age": Number(0, 120), "smokes": Category([False, True])})
-        >>> curator = Curator(np.array([[30, 0], [17, 1], [70, 0]]), schema=schema)
-        >>> curator.where("18 <= age < 65 and smokes != True").declared["where"]
-        'age >= 18 and age < 65 and smokes != True'
-        """
-        return self._view(self._records.where(condition))
-
-    def noting(self, words: str) -> Curator:
-        """Return a curator of the same rows whose questions the ledger notes in these words."""
-        view = object.__new__(Curator)
-        view.__dict__.update(self.__dict__ | {"_words": words})
-        return view
-
-    def paid_by(self, schedule: Schedule) -> Curator:
-        """Return a curator of the same rows whose measurements a schedule has paid for, in its order.
-
-        With ``rehearse`` it makes one payment of several questions: all of them are admitted, or none. The schedule
-        must be of the same data set, in the same ledger, for the same unit.
-        """
-        if not isinstance(schedule, Schedule):
-            raise ValueError(f"schedule={shown(schedule)}: expected what a curator's reserve returned")
-        payer = schedule.curator
-        mine, theirs = ((one.name, one.ledger, one.unit, one.neighbors) for one in (self, payer))
-        if mine != theirs or self._records.kind != payer._records.kind:
-            raise ValueError("schedule: expected one that a curator of these rows has reserved; reserve another one")
-        view = object.__new__(Curator)
-        view.__dict__.update(self.__dict__ | {"_paid": schedule})
-        return view
-
-    def states(self) -> Curator:
-        """Return a curator of what the declaration makes of each cell of the rows that count (``Records.states``)."""
-        return self._view(self._records.states())
-
-    def persons(self) -> Curator:
-        """Return a curator of one row a person: how many rows that person has (``Records.persons``)."""
-        return self._view(self._records.persons())
-
-    def counting(self) -> Curator:
-        """Return a curator of the same rows for counting them: a gap drops none, but in a column of a condition."""
-        return self._view(self._records.counting())
-
-    def rehearse(self, ask: Callable[[Curator], Any]) -> tuple[Loss, ...]:
-        """Return what asking would have the ledger record. Nothing is spent, and no row is read.
-
-        Parameters
-        ----------
-        ask : callable
-            What a curator is asked, as far as its first measurement or reservation; most ask for all of it at once.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from discreet import Box, Curator, GaussianLoss, Sum
-        >>> curator = Curator(np.array([[0.5], [0.25]]), space=Box(0.0, 1.0))
-        >>> curator.rehearse(lambda one: one.measure(Sum(one.space), GaussianLoss(0.5)))
-        (GaussianLoss(mu=0.5, neighbors=<Neighbors.REPLACE_ONE: 'replace-one'>),)
-        """
-        view = object.__new__(Curator)
-        view.__dict__.update(self.__dict__ | {"_rehearsing": True})
-        try:
-            ask(view)
-        except _Rehearsed as found:
-            return found.losses
-        raise ValueError("ask: expected something that measures")
-
-    def _view(self, records: Records) -> Curator:
-        if records is self._records:
-            return self
-        view = object.__new__(Curator)
-        view.__dict__.update(self.__dict__ | {"_records": records})
-        return view
-
-    def _unit_in_the_ledger(self, unit_name: str | None, needed: bool) -> str:
-        """Return what the unit is called in the ledger, which must tell different units apart."""
-        if self._records.unit is None:
-            if unit_name is not None:
-                raise ValueError(f"unit_name={shown(unit_name)}: expected None where each row stands for itself")
-            return "row"
-        own = self._records.unit.column
-        if not isinstance(unit_name, str | None):
-            raise ValueError(f"unit_name={shown(unit_name)}: expected what the unit is, for example 'patient'")
-        if unit_name is None and needed and NAMELESS.fullmatch(own):
-            raise ValueError(
-                "unit_name=None: expected what the unit is, for example 'patient', since its column has no name of its "
-                "own; the ledger tells by it whether two curators protect the same units"
-            )
-        return text("unit_name", f"each {unit_name or own}")
+        unit = self._records.unit
+        return self._records.declared | {"unit_name": None if unit is None else self.unit.removeprefix("each ")}
 
     @property
     def name(self) -> str | None:
@@ -376,44 +254,98 @@ class Curator:
 
     @property
     def setting(self) -> Setting:
-        """The public numbers that a passage plans with."""
-        rows = max(self._records.rows, 1) if self._size_is_public else self._at_most
+        """The public numbers that a mechanism plans with."""
         records = self._records
+        rows = max(records.rows, 1) if self._size_is_public else self._at_most
         return Setting(self.neighbors, records.max_rows, rows, records.float_error, records.complete)
 
+    def only(self, columns: Collection[str]) -> Curator:
+        """Return a curator of the same rows, name and ledger that reads some of the columns only.
+
+        A row with a gap in one of the others then counts. Statistics ask in this way by themselves.
+        """
+        return self._view(self._records.only(columns))
+
+    def where(self, condition: str | Condition) -> Curator:
+        """Return a curator of the same name and ledger, of whose rows only those count for which a condition holds.
+
+        The condition is public, and every release carries it. It looks at one row alone, as the row is declared
+        (``Records.where``), so every bound stays as it is, and the budget is that of all rows. How many rows are left
+        is private, also under replace-one.
+
+        Parameters
+        ----------
+        condition : str or Condition
+            Comparisons of declared columns, in Python's syntax (``Condition.parse``).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discreet import Category, Curator, Number, Schema
+        >>> schema = Schema({"age": Number(0, 120), "smokes": Category([False, True])})
+        >>> curator = Curator(np.array([[30, 0], [17, 1], [70, 0]]), schema=schema)
+        >>> curator.where("18 <= age < 65 and smokes != True").declared["where"]
+        'age >= 18 and age < 65 and smokes != True'
+        """
+        return self._view(self._records.where(condition))
+
+    def states(self) -> Curator:
+        """Return a curator of what the declaration makes of each cell of the rows that count (``Records.states``)."""
+        return self._view(self._records.states())
+
+    def persons(self) -> Curator:
+        """Return a curator of one row a person: how many rows that person has (``Records.persons``)."""
+        return self._view(self._records.persons())
+
+    def counting(self) -> Curator:
+        """Return a curator of the same rows for counting them: a gap drops none, but in a column of a condition."""
+        return self._view(self._records.counting())
+
+    def noting(self, words: str) -> Curator:
+        """Return a curator of the same rows whose questions the ledger notes in these words."""
+        return self._with(_words=words)
+
+    def paid_by(self, schedule: Schedule) -> Curator:
+        """Return a curator of the same rows whose measurements a schedule has paid for, in its order.
+
+        So several questions are one payment: all of them are admitted, or none. The schedule must be of the same data
+        set, in the same ledger, for the same unit.
+        """
+        if not isinstance(schedule, Schedule):
+            raise ArgumentError("schedule", schedule, "what a curator's reserve returned")
+        payer = schedule.curator
+        mine, theirs = ((one.name, one.ledger, one.unit, one.neighbors) for one in (self, payer))
+        if mine != theirs or self._records.kind != payer._records.kind:
+            raise ArgumentError(
+                "schedule", UNSHOWN, "one that a curator of these rows has reserved; reserve another one"
+            )
+        return self._with(_paid=schedule)
+
+    def _view(self, records: Records) -> Curator:
+        return self if records is self._records else self._with(_records=records)
+
+    def _with(self, **changed: Any) -> Curator:
+        view = object.__new__(Curator)
+        view.__dict__.update(self.__dict__ | changed)
+        return view
+
     def plan(
-        self, query: Question, loss: Loss | Guarantee, passage: Passage | None = None, bits: Bits | None = None
+        self,
+        query: Question,
+        loss: Loss | Guarantee,
+        mechanism: Mechanism | None = None,
+        bits: Bits | None = None,
     ) -> Plan:
         """Return what measuring would cost and with what noise, from public numbers; nothing is spent."""
-        if bits is not None and not isinstance(bits, Bits):
-            raise ValueError(f"bits={shown(bits)}: expected SeededBits, for a test, or None")
-        if bits is not None and not bits.private and self._ledger is not None:
-            raise ValueError("bits: expected None where a ledger records; noise from a seed lets the exact sum out")
-        if not isinstance(query, Question):
-            raise ValueError(f"query={shown(query)}: expected a Query, for example Sum(curator.space)")
-        if isinstance(loss, Guarantee):
-            loss = query.usual_loss(loss)
-        if not isinstance(loss, Loss):
-            raise ValueError(
-                f"loss={shown(loss)}: expected what to spend, for example Guarantee(0.5, 1e-6) or GaussianLoss(0.1)"
-            )
-        if loss.neighbors is not self.neighbors:
-            raise ValueError(f"loss={shown(loss)}: expected one under {self.neighbors}, as the curator")
-        if query.dimension not in (0, self._records.dimension):
-            have = self._records.dimension
-            raise ValueError(f"query={query.name!r}: expected one over {have} numeric columns, got {query.dimension}")
-        query.check(self.space, self.categories)
-        if passage is not None and not isinstance(passage, Passage):
-            raise ValueError(f"passage={shown(passage)}: expected a Passage, for example Euclidean(), or None")
-        plan = (passage or passage_for(query, loss)).plan(query, loss, self.setting)
-        if plan.kind == "approximate" and self._ledger is not None:
-            raise ValueError(
-                f"query={query.name!r}: expected an exact draw where a ledger records; nothing is proved about this one"
-            )
-        return plan
+        return make_plan(self, query, loss, mechanism, bits)
 
     def measure(
-        self, query: Question, loss: Loss | Guarantee, *, passage: Passage | None = None, bits: Bits | None = None
+        self,
+        query: Question,
+        loss: Loss | Guarantee,
+        *,
+        mechanism: Mechanism | None = None,
+        bits: Bits | None = None,
     ) -> Release:
         """Measure a query with noise, and pay for it.
 
@@ -424,8 +356,8 @@ class Curator:
             What to spend. A ``Guarantee`` takes Gaussian noise, or Laplace noise at δ = 0 (for a selection the
             exponential mechanism); or a loss: ``GaussianLoss`` or ``LaplaceLoss`` for a sum, ``BoundedRangeLoss``
             (exponential mechanism) or ``PureLoss`` (noisy maximum) for a selection.
-        passage : Passage
-            Another way through the door, with its own proof; by default the usual one for the query and the loss.
+        mechanism : Mechanism
+            Another mechanism, with its own proof; by default the usual one for the query and the loss.
         bits : Bits
             Seeded bits, for a test. They warn, the release is marked simulated, and a curator with a ledger refuses
             them: whoever knows the seed knows the exact sum.
@@ -434,15 +366,7 @@ class Curator:
         -------
         Release
         """
-        plan = self.plan(query, loss, passage, bits)
-        if self._rehearsing:
-            raise _Rehearsed((plan.loss,))
-        self._check_units()
-        if self._paid is not None:
-            return self._let_out(query, plan, bits, self._paid.take([plan.loss]))
-        if self._ledger is not None:
-            self._ledger.spend(self._place, plan.loss, query=self._noted(query.name), unit=self.unit, who=self._who)
-        return self._let_out(query, plan, bits, self._ledger is not None)
+        return release(self, query, Now(self, loss, getattr(query, "name", "")), mechanism=mechanism, bits=bits)
 
     def reserve(self, losses: Loss | Iterable[Loss], *, query: str) -> Schedule:
         """Pay for a fixed schedule at once, at its exact composed cost, and return the right to measure it.
@@ -451,26 +375,25 @@ class Curator:
         """
         return Schedule(self, losses, query)
 
-    def _reserve(self, losses: Sequence[Loss], query: str) -> bool:
-        """Record a schedule, and return whether there is a ledger that holds it."""
+    def _charge(self, kind: str, losses: Sequence[Loss], query: str) -> bool:
+        """Have losses recorded, as a ``"spend"`` or as one to ``"reserve"``; return whether a ledger has them."""
         query = text("query", query)
-        if self._rehearsing:
-            raise _Rehearsed(tuple(losses))
         self._check_units()
         if self._paid is not None:
             return self._paid.take(losses)
         if self._ledger is None:
             return False
-        self._ledger.reserve(self._place, losses, query=self._noted(query), unit=self.unit, who=self._who)
+        record = self._ledger.spend if kind == "spend" else self._ledger.reserve
+        record(self._place, losses, query=self._noted(query), unit=self.unit, who=self._who)
         return True
 
     def _check_units(self) -> None:
         """Raise where no unit can be read, before anything is spent; their number is public under replace-one."""
-        if self.neighbors is Neighbors.REPLACE_ONE and self._records.unit is not None and self._records.units == 0:
-            kind = self._records.unit.unit_type
-            other = "text" if kind == "integer" else "integer"
+        unit = self._records.unit
+        if self.neighbors is Neighbors.REPLACE_ONE and unit is not None and self._records.units == 0:
+            other = "text" if unit.unit_type == "integer" else "integer"
             raise ValueError(
-                f"unit={self._records.unit.column!r}: no row has a name that can be read as {kind}, so none would "
+                f"unit={unit.column!r}: no row has a name that can be read as {unit.unit_type}, so none would "
                 f"count; write unit_type={other!r}, or the column that says whose row it is"
             )
 
@@ -480,25 +403,6 @@ class Curator:
         words = self._words or (query if condition is None else f"{query} where {condition}")
         shown = "".join(letter if letter.isprintable() else "�" for letter in words).strip()
         return text("query", shown if len(shown) <= MOST_WORDS else shown[:MOST_WORDS] + "…")
-
-    def _let_out(self, query: Question, plan: Plan, bits: Bits | None, recorded: bool) -> Release:
-        """Sum the rows and draw. Whoever calls this has recorded ``plan.loss``."""
-        values = query.collect(self._records, self.setting)
-        return measured(
-            query=query.name,
-            value=plan.draw(values, bits),
-            parts=plan.parts,
-            passage=plan.kind,
-            law=plan.law,
-            exact=plan.exact,
-            loss=plan.loss,
-            size=self.size,
-            dataset=self.name,
-            recorded=recorded,
-            declared=self.declared,
-            asked=described(query),
-            private=bits is None or bits.private,
-        )
 
     def __copy__(self) -> Self:
         return self

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
+from discreet.arguments import ArgumentError
 from discreet.door.curator import Curator
 from discreet.guarantees import Neighbors
 from discreet.records import Bounds, Schema, open_records
@@ -67,7 +68,7 @@ def open_rows(data: Any, **declared: Any) -> Curator:
         if given:
             raise ValueError(f"{next(iter(given))}: expected None, since the curator has declarations of its own")
         if relation is not None and Neighbors.of(relation) is not data.neighbors:
-            raise ValueError(f"neighbors={relation!r}: expected None, or the curator's {data.neighbors}")
+            raise ArgumentError("neighbors", relation, f"None, or the curator's {data.neighbors}")
         return data
     neighbors = Neighbors.REPLACE_ONE if relation is None else Neighbors.of(relation)
     return Curator(open_records(data, **given), neighbors=neighbors)

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arguments import choice, integer, shown
-from discreet.door.asked import asked
-from discreet.door.part import Part
-from discreet.door.question import Question
+from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door.words import rows_in_words
 from discreet.guarantees import Loss, Neighbors
 from discreet.noise import Law
 from discreet.plain import read_json
+from discreet.queries.naming import asked
+from discreet.queries.part import Part
+from discreet.queries.question import Question
 
 __all__ = ["FORMAT", "PublicSize", "Release", "measured", "simulate"]
 
@@ -53,7 +53,7 @@ class PublicSize:
         if self.units is not None:
             object.__setattr__(self, "units", integer("units", self.units, least=0))
         if not isinstance(self.complete, bool):
-            raise ValueError(f"complete={shown(self.complete)}: expected True or False")
+            raise ArgumentError("complete", self.complete, "True or False")
 
     @property
     def rows(self) -> int | None:
@@ -80,7 +80,7 @@ class Release:
         ``"additive"``, ``"selection"``, ``"sampled"``, or ``"approximate"``: a draw whose law is only approached, so
         that no guarantee follows.
     law : Law or None
-        The noise on each number, for an additive passage.
+        The noise on each number, for an additive mechanism.
     exact : bool
         Whether the mechanism was drawn exactly, or is an idealisation of what floats did.
     loss : Loss
@@ -116,30 +116,30 @@ class Release:
         try:
             numbers = np.array(self.value, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
-            raise ValueError("value: expected finite numbers, as every release has") from None
+            raise ArgumentError("value", UNSHOWN, "finite numbers, as every release has") from None
         value = np.frombuffer(numbers.tobytes())  # over bytes: it stays read-only
         if not np.all(np.isfinite(value)):
-            raise ValueError("value: expected finite numbers, as every release has")
+            raise ArgumentError("value", UNSHOWN, "finite numbers, as every release has")
         if not isinstance(self.parts, Mapping) or not all(isinstance(part, Part) for part in self.parts.values()):
-            raise ValueError(f"parts={shown(self.parts)}: expected a mapping of names to parts")
+            raise ArgumentError("parts", self.parts, "a mapping of names to parts")
         for name, kind in (("loss", Loss), ("law", Law | None), ("size", PublicSize), ("declared", Mapping)):
             if not isinstance(getattr(self, name), kind):
-                raise ValueError(f"{name}={shown(getattr(self, name))}: expected what a release of the door has")
+                raise ArgumentError(name, getattr(self, name), "what a release of the door has")
         if sum(part.size for part in self.parts.values()) != value.size:
-            raise ValueError(f"parts={dict(self.parts)!r}: expected parts of {value.size} numbers in all")
+            raise ArgumentError("parts", dict(self.parts), f"parts of {value.size} numbers in all")
         choice("passage", self.passage, PASSAGES)
         choice("provenance", self.provenance, ("loaded", "simulated"))
         object.__setattr__(self, "value", value)
         object.__setattr__(self, "parts", MappingProxyType(dict(self.parts)))
         object.__setattr__(self, "declared", MappingProxyType(_copied(self.declared)))
         if not isinstance(self.asked, Mapping | None):
-            raise ValueError(f"asked={shown(self.asked)}: expected what to_dict wrote, or None")
+            raise ArgumentError("asked", self.asked, "what to_dict wrote, or None")
         if self.asked is not None:
             object.__setattr__(self, "asked", MappingProxyType(_copied(self.asked)))
         if not isinstance(self.query, str) or not isinstance(self.dataset, str | None):
-            raise ValueError(f"query={shown(self.query)}, dataset={shown(self.dataset)}: expected names")
+            raise ArgumentError(("query", "dataset"), (self.query, self.dataset), "names")
         if not isinstance(self.exact, bool) or not isinstance(self.recorded, bool):
-            raise ValueError(f"exact={shown(self.exact)}, recorded={shown(self.recorded)}: expected True or False")
+            raise ArgumentError(("exact", "recorded"), (self.exact, self.recorded), "True or False")
 
     @property
     def neighbors(self) -> Neighbors:
@@ -159,6 +159,12 @@ class Release:
     @property
     def caveat(self) -> str | None:
         """What the guarantee of this release takes for granted, in words; None where it is a theorem about the bits."""
+        stated = self.declared.get("stated")
+        if stated:
+            said = ", ".join(f"{name}={value}" for name, value in stated.items())
+            return f"rests on what the user stated and nobody proved: {said}" + (
+                "" if self.exact else "; and it is idealised"
+            )
         if self.exact:
             return None
         if self.passage == "approximate":
@@ -185,7 +191,7 @@ class Release:
         clipping, nor of sampling the people in the data.
         """
         if self.law is None:
-            raise ValueError(f"passage={shown(self.passage)}: expected a release with a noise law; this one has none")
+            raise ArgumentError("passage", self.passage, "a release with a noise law; this one has none")
         if name is None and len(self.parts) == 1:
             name = next(iter(self.parts))
         part = self.parts[choice("name", name, self.parts)]
@@ -216,19 +222,19 @@ class Release:
     def from_dict(cls, values: Mapping[str, Any]) -> Release:
         """Return the release that ``to_dict`` described, as ``loaded`` (or ``simulated``, if it was)."""
         if not isinstance(values, Mapping):
-            raise ValueError(f"release: expected the fields of one, got a {type(values).__name__}")
+            raise ArgumentError("release", UNSHOWN, f"the fields of one, got a {type(values).__name__}")
         given = dict(values)
         if given.pop("format", None) != FORMAT:
-            raise ValueError(f"format={values.get('format')!r}: expected {FORMAT}, the one that this version writes")
+            raise ArgumentError("format", values.get("format"), f"{FORMAT}, the one that this version writes")
         said = given.pop("which_rows", None)  # for people: it follows from what was declared
         if not isinstance(said, str | None):
-            raise ValueError(f"which_rows={shown(said)}: expected words, as to_dict wrote them")
+            raise ArgumentError("which_rows", said, "words, as to_dict wrote them")
         names = {field.name for field in fields(cls)}
         if given.keys() != names:
-            raise ValueError(f"release: expected the fields {sorted(names)}, got {sorted(map(str, given))}")
+            raise ArgumentError("release", UNSHOWN, f"the fields {sorted(names)}, got {sorted(map(str, given))}")
         for name in ("loss", "parts", "size", "declared"):
             if not isinstance(given[name], Mapping):
-                raise ValueError(f"{name}={given[name]!r}: expected what to_dict wrote")
+                raise ArgumentError(name, given[name], "what to_dict wrote")
         _check_names(given["declared"])
         law = given.pop("law")
         was = choice("provenance", given.pop("provenance"), ("measured", "loaded", "simulated"))
@@ -282,12 +288,14 @@ def _check_names(declared: Mapping[str, Any]) -> None:
     for name in ("columns", "category_columns", "required", "scales"):
         given = declared.get(name) or []
         if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
-            raise ValueError(f"declared[{name!r}]={given!r}: expected a list of names")
+            raise ArgumentError(f"declared[{name!r}]", given, "a list of names")
     for name in ("unit", "unit_name", "order"):
         if not isinstance(declared.get(name), str | None):
-            raise ValueError(f"declared[{name!r}]={declared[name]!r}: expected a name, or none")
+            raise ArgumentError(f"declared[{name!r}]", declared[name], "a name, or none")
     if declared.get("max_rows") is not None:
         integer("max_rows", declared["max_rows"], least=1)
+    if not isinstance(declared.get("stated"), Mapping | None):
+        raise ValueError(f"declared['stated']={declared['stated']!r}: expected a mapping, or none")
     if not isinstance(declared.get("where"), str | None):
         raise ValueError(f"declared['where']={declared['where']!r}: expected the text of a condition, or none")
 
@@ -296,7 +304,7 @@ def _copied(plain: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return deepcopy(dict(plain))
     except RecursionError as error:
-        raise ValueError("asked, declared: expected what to_dict wrote, which is not so deep") from error
+        raise ArgumentError("asked, declared", UNSHOWN, "what to_dict wrote, which is not so deep") from error
 
 
 def measured(*, private: bool, **facts: Any) -> Release:

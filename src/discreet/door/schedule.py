@@ -2,42 +2,84 @@
 
 What is measured may be chosen adaptively; what it costs was fixed when the schedule was reserved, so its exact
 composition holds.
+
+A stream is paid for once too, and drawn from piece by piece, as its numbers become known. What it may cost, whatever is
+asked after what was released, is proved beside its question (``queries.series.stream``).
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from discreet.door.passages import Passage
-from discreet.door.question import Question
+from discreet.arguments import UNSHOWN, ArgumentError
+from discreet.door.exit import make_plan, release
 from discreet.door.release import Release
 from discreet.guarantees import Loss
 from discreet.guarantees.composition import as_counts
-from discreet.noise import Bits
+from discreet.noise import Bits, Law
+from discreet.queries.mechanism import Mechanism, Plan
+from discreet.queries.question import Question
+from discreet.queries.series.stream import StreamSums
 
 if TYPE_CHECKING:
     from discreet.door.curator import Curator
 
-__all__ = ["Schedule"]
+__all__ = ["Once", "Schedule", "StreamMechanism"]
 
 
-class Schedule:
+class Once:
+    """The right to draw, which was paid for in this process."""
+
+    thing: ClassVar[str]
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+
+    def check_process(self) -> None:
+        """Raise in another process: its copy could draw the same number twice."""
+        if os.getpid() != self._process:
+            raise RuntimeError(f"{self.thing} belongs to the process that paid for it; pay for one in this process")
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other threads out; a lock that another process held would never open."""
+        self.check_process()
+        with self._lock:
+            yield
+
+    def __copy__(self) -> Any:
+        raise TypeError(f"{self.thing} cannot be copied: two copies could draw the same number twice")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.__copy__()
+
+    def __reduce__(self) -> str:
+        raise TypeError(f"{self.thing} cannot be pickled: two copies could use what was paid for twice")
+
+
+class Schedule(Once):
     """The losses that are left of a reservation. To make one is to pay for it; ``Curator.reserve`` does."""
 
+    thing = "a schedule"
+
     def __init__(self, curator: Curator, losses: Loss | Iterable[Loss], query: str) -> None:
+        super().__init__()
         counts = as_counts(losses)  # a mapping of losses to counts has no order, but one that a loop can follow
         schedule = tuple(losses) if isinstance(losses, Sequence) else tuple(counts.elements())
         for loss in schedule:
             if loss.neighbors is not curator.neighbors:
-                raise ValueError(f"losses: expected losses under {curator.neighbors}, as the curator; got {loss!r}")
-        self._recorded = curator._reserve(schedule, query)
+                raise ArgumentError(
+                    "losses", UNSHOWN, f"losses under {curator.neighbors}, as the curator; got {loss!r}"
+                )
+        self._recorded = curator._charge("reserve", schedule, query)
         self._curator = curator
         self._left = list(schedule)
-        self._process = os.getpid()
-        self._lock = threading.Lock()
 
     @property
     def curator(self) -> Curator:
@@ -51,29 +93,26 @@ class Schedule:
 
     def take(self, losses: Sequence[Loss]) -> bool:
         """Use up the next losses for somebody who measures them, and return whether a ledger has them."""
-        self._check_process()
-        with self._lock:
+        with self.held():
             if tuple(self._left[: len(losses)]) != tuple(losses):
-                raise ValueError("losses: expected those that the schedule has next; reserve another one")
+                raise ArgumentError("losses", UNSHOWN, "those that the schedule has next; reserve another one")
             del self._left[: len(losses)]
         return self._recorded
 
-    def _check_process(self) -> None:
-        if os.getpid() != self._process:
-            raise RuntimeError("a schedule belongs to the process that reserved it; reserve one in this process")
-
-    def measure(self, query: Question, *, passage: Passage | None = None, bits: Bits | None = None) -> Release:
-        """Measure a query at the next loss of the schedule."""
-        self._check_process()
-        with self._lock:  # each loss is taken once, by one thread
+    def pay(self, plan: Callable[[Any], Plan]) -> tuple[Plan, bool]:
+        """Plan at the next loss and use it up: each is taken once, by one thread."""
+        with self.held():
             if not self._left:
                 raise ValueError("losses: the schedule is used up; reserve another one")
-            loss = self._left[0]
-            plan = self._curator.plan(query, loss, passage, bits)
-            if plan.loss != loss:
-                raise ValueError(f"query={query.name!r}: costs {plan.loss!r}, expected the {loss!r} that was reserved")
+            found = plan(self._left[0])
+            if found.loss != self._left[0]:
+                raise ValueError(f"the question costs {found.loss!r}, expected the {self._left[0]!r} that was reserved")
             self._left.pop(0)
-        return self._curator._let_out(query, plan, bits, self._recorded)
+        return found, self._recorded
+
+    def measure(self, query: Question, *, mechanism: Mechanism | None = None, bits: Bits | None = None) -> Release:
+        """Measure a query at the next loss of the schedule."""
+        return release(self._curator, query, self, mechanism=mechanism, bits=bits)
 
     def __repr__(self) -> str:
         return f"<Schedule of {self._curator.name or 'unnamed data'}: {len(self._left)} losses left>"
@@ -84,5 +123,70 @@ class Schedule:
     def __deepcopy__(self, memo: object) -> Schedule:
         return self
 
-    def __reduce__(self) -> str:
-        raise TypeError("a schedule cannot be pickled: two copies could use the same reservation twice")
+
+class StreamMechanism(Once):
+    """The right to draw so many numbers, one after the other. To make one is to pay for all of them.
+
+    Parameters
+    ----------
+    curator : Curator
+        Who pays; it need not have rows.
+    question : StreamSums
+    loss : Loss
+        A Gaussian one, for all that is drawn together.
+    bits : Bits, optional
+        Seeded bits, for a test.
+    """
+
+    thing = "a stream"
+
+    def __init__(self, curator: Curator, question: StreamSums, loss: Loss, *, bits: Bits | None = None) -> None:
+        super().__init__()
+        self._curator, self._question, self._bits = curator, question, bits
+        self._plan = make_plan(curator, question, loss, bits=bits)
+        self._recorded = curator.reserve([loss], query=question.name).take([loss])
+        self._left = question.numbers
+
+    @property
+    def law(self) -> Law:
+        """The noise of each number."""
+        assert self._plan.law is not None
+        return self._plan.law
+
+    @property
+    def recorded(self) -> bool:
+        """Whether a ledger has it."""
+        return self._recorded
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the noise comes from a seed, so that nothing is promised."""
+        return self._bits is not None and not self._bits.private
+
+    @property
+    def left(self) -> int:
+        """How many may still be drawn."""
+        return self._left
+
+    def check(self) -> None:
+        """Raise where nothing more may be drawn, by public facts."""
+        self.check_process()
+        if not self._left:
+            raise ValueError("size: all numbers that were paid for are drawn; pay for another mechanism")
+
+    def pay(self, plan: Callable[[Any], Plan]) -> tuple[Plan, bool]:
+        """Use up one number of those that were paid for, at the plan of all of them."""
+        with self.held():
+            self.check()
+            self._left -= 1
+        return self._plan, self._recorded
+
+    def draw(self, value: float) -> Release:
+        """Return the next number with noise. Its ``loss`` is that of all of them together."""
+        given: Any = value
+        if not isinstance(given, Real):
+            raise ArgumentError("value", UNSHOWN, "a number; nothing was drawn")
+        return release(self._curator, self._question, self, bits=self._bits, records=given)
+
+    def __repr__(self) -> str:
+        return f"<Stream mechanism of {self._curator.name or 'unnamed data'}: {self._left} numbers left>"

@@ -17,26 +17,29 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from discreet.arguments import listed, positive, probability
-from discreet.door import Curator, Schedule
+from discreet.arguments import UNSHOWN, ArgumentError, listed, positive, probability
+from discreet.door import Curator
+from discreet.door.inquiry import Inquiry, Measure
 from discreet.door.words import promise_in_words
 from discreet.em import Step
+from discreet.estimators.frames import select_columns
 from discreet.estimators.persistence import Persistent
 from discreet.estimators.shown import Shown
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.models.method import Found, Method
 from discreet.noise import Bits, NotPrivateWarning, SeededBits
 from discreet.records import Ball, Box, Records, check_finite, open_records, space_of
-from discreet.records.libraries import is_array, is_file, is_numpy, is_stored, select_columns
+from discreet.records.libraries import is_array, is_file, is_numpy, is_stored
 
 __all__ = ["PrivateEstimator", "RowTransformer"]
 
@@ -80,7 +83,7 @@ class PrivateEstimator(Shown, Persistent, BaseEstimator):  # type: ignore[misc]
         accepted = "a probability in (0, 1), for example 1e-6"
         delta = probability("delta", self.delta, accepted=accepted)
         if delta == 0.0:
-            raise ValueError(f"delta={self.delta!r}: expected {accepted}")
+            raise ArgumentError("delta", self.delta, accepted)
         return Guarantee(positive("epsilon", self.epsilon), delta, neighbors)
 
     def _open(self, X: Any) -> Curator:
@@ -91,15 +94,15 @@ class PrivateEstimator(Shown, Persistent, BaseEstimator):  # type: ignore[misc]
         if isinstance(X, Curator):
             curator = X
             if relation not in (None, curator.neighbors):
-                raise ValueError(f"neighbors={self.neighbors!r}: expected None, or the curator's {curator.neighbors}")
+                raise ArgumentError("neighbors", self.neighbors, f"None, or the curator's {curator.neighbors}")
             if isinstance(self.bounds, Mapping) and tuple(self.bounds) != tuple(curator.columns):
-                raise ValueError(f"bounds={self.bounds!r}: expected None, or bounds of {listed(curator.columns)}")
+                raise ArgumentError("bounds", self.bounds, f"None, or bounds of {listed(curator.columns)}")
         else:
             curator = self._enclosed(X, relation or Neighbors.REPLACE_ONE)
         if curator.space is None:
-            raise ValueError("X: expected rows with numeric columns; the schema declares none")
+            raise ArgumentError("X", UNSHOWN, "rows with numeric columns; the schema declares none")
         if self.bounds is not None and not self._agrees(curator.space):
-            raise ValueError(f"bounds={self.bounds!r}: expected None, or the curator's {curator.space!r}")
+            raise ArgumentError("bounds", self.bounds, f"None, or the curator's {curator.space!r}")
         self.n_features_in_ = curator.space.dimension
         if not all(re.fullmatch(r"x\d+", name) for name in curator.columns):
             self.feature_names_in_ = np.array(curator.columns, dtype=object)
@@ -137,9 +140,11 @@ class PrivateEstimator(Shown, Persistent, BaseEstimator):  # type: ignore[misc]
         space: Any = self._declared()
         if not hasattr(X, "columns"):
             pairs = list(zip(space.low, space.high, strict=True))
-            raise ValueError(
-                "bounds: expected bounds without names, since the columns of an array have no names; write "
-                f"bounds={pairs}"
+            raise ArgumentError(
+                "bounds",
+                UNSHOWN,
+                "bounds without names, since the columns of an array have no names",
+                write=f"bounds={pairs}",
             )
         return select_columns(X, list(self.bounds))
 
@@ -159,37 +164,68 @@ class PrivateEstimator(Shown, Persistent, BaseEstimator):  # type: ignore[misc]
             raise ValueError("X holds text: expected numbers" if "could not convert string" in refusal else refusal)
         return rows
 
-    def _fit(
-        self, method: Method[Found], curator: Curator, space: Box | Ball | None = None, *, own_units: bool = True
-    ) -> Found:
-        """Pay for a method, run it, note what it cost, and return what it found.
+    def plan(self, X: Any, y: Any = None) -> Inquiry[Self]:
+        """Return what ``fit`` would ask of these rows, and at which losses; nothing is spent, and no row is read.
+
+        An array or a data frame is checked as ``fit`` does it. ``run`` of what is returned fits a copy.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import discreet as dp
+        >>> rows = dp.Curator(np.array([[0.5, 0.1], [0.2, 0.4]]), space=dp.Box(0, 1))
+        >>> len(dp.PCA(1, epsilon=1.0, method="analyze-gauss").plan(rows).losses)
+        1
+        """
+        mine: Self = clone(self)
+        return mine._asks(X, y)
+
+    @abstractmethod
+    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
+        """Return what a fit asks; its answer is the fitted estimator."""
+
+    def _inquiry(
+        self,
+        method: Method[Found],
+        curator: Curator,
+        take: Callable[[Found], None],
+        space: Box | Ball | None = None,
+        *,
+        own_units: bool = True,
+    ) -> Inquiry[Self]:
+        """Return what a method asks. The answer runs it, notes what it cost, and takes what it found.
 
         Parameters
         ----------
         method : Method
         curator : Curator
+        take : callable
+            Sets the attributes of the estimator from what was found.
         space : Box or Ball, optional
             In whose coordinates it runs: by default the curator's, or the ball around it.
         own_units : bool
             Whether what was found is moved from the unit ball into the data's own units.
         """
-        space = space or curator.space
+        place = space or curator.space
         promise = self._promised(curator.neighbors)
         losses = method.losses(promise)
         if self.random_state is not None and curator.ledger is not None:
-            raise ValueError(
-                f"random_state={self.random_state!r}: expected None where a ledger records; a seed undoes the noise"
+            raise ArgumentError(
+                "random_state", self.random_state, "None where a ledger records; a seed undoes the noise"
             )
-        for query, loss in method.rehearsal(space, losses):  # what cannot be drawn is refused before anything is spent
-            curator.plan(query, loss)
         bits, rng = self._randomness()
-        schedule = curator.reserve(losses, query=f"{self._label}, {len(losses)} releases")
-        found, releases = method.run(space, rng, self._measures(schedule, bits))
-        proved = bits is None and all(release.passage != "approximate" for release in releases)
-        self.guarantee_ = promise if proved else None
-        self.unit_ = curator.unit
-        self.losses_, self.releases_ = losses, tuple(releases)
-        return found.moved(np.asarray(space.center), np.asarray(space.scale)) if own_units else found
+
+        def answer(measure: Measure, fitted: Self = self) -> Self:
+            found, releases = method.run(place, rng, self._measures(measure, len(losses)))
+            proved = bits is None and all(release.passage != "approximate" for release in releases)
+            self.guarantee_ = promise if proved else None
+            self.unit_ = curator.unit
+            self.losses_, self.releases_ = losses, tuple(releases)
+            take(found.moved(np.asarray(place.center), np.asarray(place.scale)) if own_units else found)
+            return fitted
+
+        asked = zip(method.questions(place, len(losses)), losses, strict=True)
+        return Inquiry(curator, promise, asked, answer, f"{self._label}, {len(losses)} releases", bits)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the parameters and, once it is fitted, what is promised."""
@@ -218,16 +254,16 @@ class PrivateEstimator(Shown, Persistent, BaseEstimator):  # type: ignore[misc]
             f"random_state={self.random_state!r}: whoever knows it can take the noise off again, so nothing is private "
             "here; leave it out for rows that matter",
             NotPrivateWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
         return bits, np.random.default_rng(seed)
 
-    def _measures(self, schedule: Schedule, bits: Bits | None) -> Iterator[Step]:
-        """Yield a way to measure for each loss of the schedule, behind a progress bar if ``verbose``."""
-        losses: Any = schedule.left
+    def _measures(self, measure: Measure, number: int) -> Iterator[Step]:
+        """Yield a way to measure for each loss, behind a progress bar if ``verbose``."""
+        steps: Any = range(number)
         if self.verbose:
             from tqdm.auto import tqdm
 
-            losses = tqdm(losses, desc=self._label, unit="step")
-        for _ in losses:
-            yield lambda query: schedule.measure(query, bits=bits)
+            steps = tqdm(steps, desc=self._label, unit="step")
+        for _ in steps:
+            yield measure

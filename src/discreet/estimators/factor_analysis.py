@@ -10,16 +10,17 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import choice, integer
+from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
+from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import PrivateEstimator, RowTransformer
 from discreet.estimators.own_rows import OwnRows, rows_of_values, scales_of
 from discreet.guarantees import Neighbors
 from discreet.models.adaptive import Adaptive
-from discreet.models.components import Components
 from discreet.models.factors import Factors
 from discreet.models.method import Method
 from discreet.models.one_release import OneRelease
+from discreet.queries.moments.components import Components
 from discreet.records import Bounds
 
 __all__ = ["FactorAnalysis"]
@@ -118,19 +119,24 @@ class FactorAnalysis(
         -------
         self
         """
+        return self._asks(X, y).run()
+
+    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
         count = integer("n_components", self.n_components, least=1, most=curator.space.dimension)
-        gaussian = self._fit(self._chosen(curator), curator)
-        factors = Factors.of(gaussian.means[0], gaussian.covariances[0], count)
-        self.mean_, self.components_, self.noise_variance_ = factors.mean, factors.loadings.T, factors.noise
-        return self
 
-    def _chosen(self, curator: Curator) -> Method[Components]:
+        def take(gaussian: Components) -> None:
+            factors = Factors.of(gaussian.means[0], gaussian.covariances[0], count)
+            self.mean_, self.components_, self.noise_variance_ = factors.mean, factors.loadings.T, factors.noise
+
+        return self._inquiry(self._method_for(curator), curator, take)
+
+    def _method_for(self, curator: Curator) -> Method[Components]:
         """Return the method that the parameters ask for, all of them checked."""
         name = choice("method", self.method, METHODS)
         centered = choice("center", self.center, CENTERS) == "private"
         if name == "adaptive" and not centered:
-            raise ValueError(f"center={self.center!r}: expected 'private' with method='adaptive', which finds the mean")
+            raise ArgumentError("center", self.center, "'private' with method='adaptive', which finds the mean")
         promise = self._promised(curator.neighbors)
         adaptive = Adaptive.for_data(1, curator.space, promise, curator.size, spectral=True)
         if name == "adaptive" or (name == "auto" and centered and adaptive.worthwhile):
@@ -139,10 +145,6 @@ class FactorAnalysis(
 
     _portraits = ("loadings", "scree", "sample", "noise")
     _fitted = ("components_", "noise_variance_", "mean_")
-
-    def _method_for(self, rows: Any) -> Any:
-        """Return the method that the parameters ask for."""
-        return self._chosen(rows)
 
     def _check_fitted(self) -> None:
         """Raise where a file holds no factors."""
@@ -153,11 +155,11 @@ class FactorAnalysis(
             (d,),
             (d,),
         ):
-            raise ValueError(
-                f"components_, noise_variance_, mean_: expected {self.n_components} factors of {d} columns"
+            raise ArgumentError(
+                "components_, noise_variance_, mean_", UNSHOWN, f"{self.n_components} factors of {d} columns"
             )
         if not np.all(self.noise_variance_ > 0.0):
-            raise ValueError("noise_variance_: expected positive numbers")
+            raise ArgumentError("noise_variance_", UNSHOWN, "positive numbers")
 
     @property
     def _factors(self) -> Factors:

@@ -13,8 +13,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import choice, integer, listed, positive
+from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, listed, positive
 from discreet.door import Curator
+from discreet.door.inquiry import Inquiry
 from discreet.estimators.gaussian_mixture import full_covariances, shaped_covariances
 from discreet.estimators.labelled import LabelledEstimator, sorted_places
 from discreet.estimators.own_rows import OwnRows, rows_of_values, scales_of
@@ -22,12 +23,12 @@ from discreet.guarantees import Guarantee, LaplaceLoss, Neighbors
 from discreet.models.adaptive_classes import AdaptiveClasses
 from discreet.models.bayes_error import BayesErrorBound, ParameterNoise, bayes_error_bound
 from discreet.models.class_gaussians import ClassGaussians
-from discreet.models.class_moments import SHAPES
-from discreet.models.components import Components
 from discreet.models.joint_classes import JointClasses
 from discreet.models.method import Method
 from discreet.models.shapes import Shape
 from discreet.models.xi_classes import XiClasses
+from discreet.queries.moments.class_moments import SHAPES
+from discreet.queries.moments.components import Components
 from discreet.records import Bounds, Box
 
 __all__ = ["GaussianClassifier"]
@@ -155,20 +156,25 @@ class GaussianClassifier(ClassifierMixin, OwnRows, LabelledEstimator):  # type: 
         -------
         self
         """
+        return self._asks(X, y).run()
+
+    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
         choice("method", self.method, METHODS)
         choice("covariance_type", self.covariance_type, SHAPES)
         curator, name, values = self._labelled(X, y)
-        found = self._fit(self._method(curator, len(values)), curator)
-        order = sorted_places(values)  # as scikit-learn's scores take them to be
-        found = found.ordered(order)
-        self.categories_ = {name: tuple(values[place] for place in order)}
-        self.class_count_, self.priors_ = found.counts, found.components.weights
-        self.means_ = found.components.means
-        self.covariances_ = shaped_covariances(found.components.covariances, self.covariance_type)
-        parts = (found.count_noise, found.mean_noise, found.covariance_noise)
-        self.noise_ = dict(zip(("counts", "means", "covariances"), parts, strict=True))
-        self._warn_of_lost_rows(curator.size.units)
-        return self
+
+        def take(found: ClassGaussians) -> None:
+            order = sorted_places(values)  # as scikit-learn's scores take them to be
+            found = found.ordered(order)
+            self.categories_ = {name: tuple(values[place] for place in order)}
+            self.class_count_, self.priors_ = found.counts, found.components.weights
+            self.means_ = found.components.means
+            self.covariances_ = shaped_covariances(found.components.covariances, self.covariance_type)
+            parts = (found.count_noise, found.mean_noise, found.covariance_noise)
+            self.noise_ = dict(zip(("counts", "means", "covariances"), parts, strict=True))
+            self._warn_of_lost_rows(curator.size.units)
+
+        return self._inquiry(self._method(curator, len(values)), curator, take)
 
     def _warn_of_lost_rows(self, rows: int | None) -> None:
         """Warn where released counts say that labels do not fit. They are public, so a warning tells nothing more."""
@@ -183,7 +189,7 @@ class GaussianClassifier(ClassifierMixin, OwnRows, LabelledEstimator):  # type: 
             warnings.warn(
                 f"{found}: a row with another label, or none, does not count; see that labels are declared as they are "
                 "written in the data",
-                stacklevel=3,
+                stacklevel=6,
             )
 
     def _method(self, curator: Curator, count: int) -> Method[ClassGaussians]:
@@ -192,9 +198,11 @@ class GaussianClassifier(ClassifierMixin, OwnRows, LabelledEstimator):  # type: 
         shape = Shape(self.covariance_type, curator.space.dimension)
         if self.method == "xi2011":
             if shape.name != "full" or not isinstance(curator.space, Box):
-                raise ValueError(
-                    f"method='xi2011': expected covariance_type='full' and bounds of each column, a Box; got "
-                    f"{shape.name!r} and {curator.space!r}"
+                raise ArgumentError(
+                    "method",
+                    "xi2011",
+                    f"covariance_type='full' and bounds of each column, a Box; got {shape.name!r} and "
+                    f"{curator.space!r}",
                 )
             return XiClasses(count)
         if self.method == "joint":
@@ -219,15 +227,15 @@ class GaussianClassifier(ClassifierMixin, OwnRows, LabelledEstimator):  # type: 
         k, d = len(self._values), self.n_features_in_
         shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d)}
         if self.class_count_.shape != (k,):
-            raise ValueError(f"class_count_: expected one number for each of {k} classes")
+            raise ArgumentError("class_count_", UNSHOWN, f"one number for each of {k} classes")
         found = (self.priors_.shape, self.means_.shape, self.covariances_.shape)
         if found != ((k,), (k, d), shapes[choice("covariance_type", self.covariance_type, SHAPES)]):
-            raise ValueError(f"priors_, means_, covariances_: expected {k} classes of {d} columns")
+            raise ArgumentError("priors_, means_, covariances_", UNSHOWN, f"{k} classes of {d} columns")
         if not (np.all(self.priors_ > 0.0) and abs(self.priors_.sum() - 1.0) < 1e-6):
-            raise ValueError("priors_: expected positive numbers that sum to 1")
+            raise ArgumentError("priors_", UNSHOWN, "positive numbers that sum to 1")
         noises = {"counts": (k,), "means": (k, d), "covariances": (k, d, d)}
         if {name: part.shape for name, part in self.noise_.items()} != noises:
-            raise ValueError(f"noise_: expected the deviations of {sorted(noises)}")
+            raise ArgumentError("noise_", UNSHOWN, f"the deviations of {sorted(noises)}")
         _ = self._components.factors, self._space  # raises where a covariance is none
 
     @property

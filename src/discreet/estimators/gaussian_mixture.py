@@ -11,20 +11,21 @@ from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import choice, integer
+from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
+from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import PrivateEstimator
 from discreet.estimators.own_rows import OwnRows, rows_of_values, scales_of
 from discreet.guarantees import Neighbors
-from discreet.guarantees.composing import METHODS as COMPOSITIONS
+from discreet.guarantees.calibration import METHODS as COMPOSITIONS
 from discreet.models.adaptive import Adaptive
-from discreet.models.clipped_moments import SHAPES
-from discreet.models.components import Components
 from discreet.models.joint import Joint, JointMixture
 from discreet.models.method import Method
 from discreet.models.paper import Paper
 from discreet.models.prior import Prior
 from discreet.models.selection import SCORING, Selected
+from discreet.queries.moments.clipped_moments import SHAPES
+from discreet.queries.moments.components import Components
 from discreet.records import Bounds
 
 __all__ = ["GaussianMixture"]
@@ -147,20 +148,19 @@ class GaussianMixture(DensityMixin, OwnRows, PrivateEstimator):  # type: ignore[
         -------
         self
         """
+        return self._asks(X, y).run()
+
+    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
-        method = self._chosen(curator)
-        components = self._fit(method, curator)
+        return self._inquiry(self._method_for(curator), curator, self._take)
+
+    def _take(self, components: Components) -> None:
         self.n_components_ = components.count
         self.weights_, self.means_ = components.weights, components.means
         self.covariances_ = shaped_covariances(components.covariances, self.covariance_type)
-        return self
 
     _portraits = ("components", "pairs", "weights", "sample", "noise")
     _fitted = ("weights_", "means_", "covariances_", "n_components_")
-
-    def _method_for(self, rows: Any) -> Any:
-        """Return the method that the parameters ask for."""
-        return self._chosen(rows)
 
     def _check_fitted(self) -> None:
         """Raise where a file holds no mixture."""
@@ -169,12 +169,12 @@ class GaussianMixture(DensityMixin, OwnRows, PrivateEstimator):  # type: ignore[
         shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
         found = (self.weights_.shape, self.means_.shape, self.covariances_.shape)
         if found != ((k,), (k, d), shapes[choice("covariance_type", self.covariance_type, SHAPES)]):
-            raise ValueError(f"weights_, means_, covariances_: expected {k} components of {d} columns")
+            raise ArgumentError("weights_, means_, covariances_", UNSHOWN, f"{k} components of {d} columns")
         if not (np.all(self.weights_ > 0.0) and abs(self.weights_.sum() - 1.0) < 1e-6):
-            raise ValueError("weights_: expected positive numbers that sum to 1")
+            raise ArgumentError("weights_", UNSHOWN, "positive numbers that sum to 1")
         _ = self._components.factors  # raises where a covariance is none
 
-    def _chosen(self, curator: Curator) -> Method[Components]:
+    def _method_for(self, curator: Curator) -> Method[Components]:
         """Return the method that the parameters ask for, all of them checked."""
         name = choice("method", self.method, METHODS)
         shape = choice("covariance_type", self.covariance_type, SHAPES)
@@ -184,18 +184,20 @@ class GaussianMixture(DensityMixin, OwnRows, PrivateEstimator):  # type: ignore[
         make: Callable[[int], Method[Components]]
         if name == "paper":
             if shape != "full" or len(counts) > 1:
-                raise ValueError(
-                    f"method='paper': expected covariance_type='full' and one number of components, got {shape!r} and "
-                    f"{len(counts)} numbers"
+                raise ArgumentError(
+                    "method",
+                    "paper",
+                    f"covariance_type='full' and one number of components, got {shape!r} and {len(counts)} numbers",
                 )
             mechanisms = choice("mechanisms", self.mechanisms, ("GGG", "LLG"))
             composition = choice("composition", self.composition, COMPOSITIONS)
             return Paper(counts[0], steps or PUBLISHED_STEPS, mechanisms, composition, prior)
         if name == "joint":
             if shape == "spherical" and len(set(curator.space.scale)) > 1:
-                raise ValueError(
-                    "covariance_type='spherical': expected a Ball, or a Box as wide in every column, with "
-                    "method='joint'; method='adaptive' takes any"
+                raise ArgumentError(
+                    "covariance_type",
+                    "spherical",
+                    "a Ball, or a Box as wide in every column, with method='joint'; method='adaptive' takes any",
                 )
 
             def make(count: int) -> Method[Components]:
@@ -225,11 +227,11 @@ class GaussianMixture(DensityMixin, OwnRows, PrivateEstimator):  # type: ignore[
         counts = tuple(integer("n_components", one, least=1, most=1000) for one in (given if several else (given,)))
         counts = tuple(dict.fromkeys(counts))
         if not counts:
-            raise ValueError(f"n_components={given!r}: expected a whole number, or several to choose from")
+            raise ArgumentError("n_components", given, "a whole number, or several to choose from")
         rows = curator.size.units
         if rows is not None and max(counts) > rows:
-            raise ValueError(
-                f"n_components={self.n_components!r}: expected at most the number of rows; there are {rows} samples"
+            raise ArgumentError(
+                "n_components", self.n_components, f"at most the number of rows; there are {rows} samples"
             )
         return counts
 

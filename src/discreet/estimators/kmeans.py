@@ -10,15 +10,16 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_argmin_min
 from sklearn.metrics.pairwise import euclidean_distances
 
-from discreet.arguments import choice, integer
+from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
+from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import PrivateEstimator, RowTransformer
 from discreet.estimators.own_rows import OwnRows
 from discreet.guarantees import Neighbors
-from discreet.models.components import Components
 from discreet.models.kmeans import adaptive_kmeans
 from discreet.models.lloyd import DPLloyd, lloyd_steps, lloyd_weights
 from discreet.models.method import Method
+from discreet.queries.moments.components import Components
 from discreet.records import Bounds
 
 __all__ = ["KMeans"]
@@ -142,10 +143,14 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, OwnRows, PrivateEs
         -------
         self
         """
+        return self._asks(X, y).run()
+
+    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
-        components = self._fit(self._chosen(curator), curator)
+        return self._inquiry(self._chosen(curator), curator, self._take)
+
+    def _take(self, components: Components) -> None:
         self.cluster_centers_ = components.means
-        return self
 
     _portraits = ("centres", "noise")
     _fitted = ("cluster_centers_",)
@@ -161,7 +166,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, OwnRows, PrivateEs
         """Raise where a file holds no centres."""
         super()._check_fitted()
         if self.cluster_centers_.shape != (self.n_clusters, self.n_features_in_):
-            raise ValueError(f"cluster_centers_: expected {self.n_clusters} rows of {self.n_features_in_} columns")
+            raise ArgumentError("cluster_centers_", UNSHOWN, f"{self.n_clusters} rows of {self.n_features_in_} columns")
 
     def _chosen(self, curator: Curator) -> Method[Components]:
         """Return the method that the parameters ask for, all of them checked."""
@@ -171,9 +176,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, OwnRows, PrivateEs
         count = integer("n_clusters", self.n_clusters, least=1, most=1000)
         rows, dimension = curator.size.units, curator.space.dimension
         if rows is not None and count > rows:
-            raise ValueError(
-                f"n_clusters={self.n_clusters!r}: expected at most the number of rows; there are {rows} samples"
-            )
+            raise ArgumentError("n_clusters", self.n_clusters, f"at most the number of rows; there are {rows} samples")
         promise = self._promised(curator.neighbors)
         if name == "adaptive":
             return adaptive_kmeans(count, curator, promise, steps)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from discreet.arguments import iterable, listed
+from discreet.arguments import UNSHOWN, ArgumentError, iterable, listed
 from discreet.door import Curator
 from discreet.estimators.base import behind_a_door
 from discreet.estimators.targeted import TargetedEstimator, apart
@@ -76,24 +76,25 @@ class LabelledEstimator(TargetedEstimator):
         """Return rows whose column ``name`` has the labels: its declared values, or what its codes stand for."""
         curator = self._behind(held)
         if name not in curator.category_columns:
-            raise ValueError(f"y={name!r}: expected a column of categories, one of {listed(curator.category_columns)}")
+            raise ArgumentError("y", name, f"a column of categories, one of {listed(curator.category_columns)}")
         declared = curator.categories[curator.category_columns.index(name)]
         if values is None and self.classes is not None and self._category().values != declared:
-            raise ValueError(f"classes={self.classes!r}: expected None, or the declared values of {name!r}")
+            raise ArgumentError("classes", self.classes, f"None, or the declared values of {name!r}")
         values = declared if values is None else values
         if len(values) < 2:
-            raise ValueError(f"classes: expected at least two, got one class; {WRITE}")
+            raise ArgumentError("classes", UNSHOWN, f"at least two, got one class; {WRITE}")
         return Labelled(self._open(curator.only([*curator.columns, name])), name, values)
 
     def _category(self) -> Category:
         """Return the declared classes."""
         if self.classes is None or (isinstance(self.classes, str) and self.classes != "public"):
-            raise ValueError(
-                f"classes={self.classes!r}: expected the labels that there can be, since which of them occur may tell "
-                f"of somebody; {WRITE}"
+            raise ArgumentError(
+                "classes",
+                self.classes,
+                f"the labels that there can be, since which of them occur may tell of somebody; {WRITE}",
             )
         if isinstance(self.classes, str) or not iterable(self.classes):
-            raise ValueError(f"classes={self.classes!r}: expected a sequence of labels here; {WRITE}")
+            raise ArgumentError("classes", self.classes, f"a sequence of labels here; {WRITE}")
         try:
             return Category(self.classes)
         except ValueError as error:
@@ -111,9 +112,11 @@ class LabelledEstimator(TargetedEstimator):
         values, codes = self._codes(column_or_1d(y, warn=True))
         check_consistent_length(rows, codes)
         if len(codes) and codes.max() < 0:  # the owner's own path: see ``discreet.estimators.base``
-            raise ValueError(
-                f"y: expected labels of which some are declared, {listed(values)}, and none is; write classes as the "
-                "labels are written in y, or classes='public' where no label is a secret"
+            raise ArgumentError(
+                "y",
+                UNSHOWN,
+                f"labels of which some are declared, {listed(values)}, and none is",
+                write="classes as the labels are written in y, or classes='public' where no label is a secret",
             )
         return rows, values, codes
 
@@ -133,9 +136,9 @@ class LabelledEstimator(TargetedEstimator):
         try:
             values, codes[here] = np.unique(labels, return_inverse=True)
         except TypeError:
-            raise ValueError("y: expected labels of one type, text or numbers, with classes='public'") from None
+            raise ArgumentError("y", UNSHOWN, "labels of one type, text or numbers, with classes='public'") from None
         if len(values) < 2:
-            raise ValueError(f"y: expected at least two labels, got {('no', 'one')[len(values)]} class")
+            raise ArgumentError("y", UNSHOWN, f"at least two labels, got {('no', 'one')[len(values)]} class")
         return tuple(values.tolist()), codes
 
     @property
@@ -160,7 +163,7 @@ class LabelledEstimator(TargetedEstimator):
         """Raise where a file names no column of labels."""
         super()._check_fitted()
         if len(self.categories_) != 1:
-            raise ValueError("categories_: expected one column, that of the labels")
+            raise ArgumentError("categories_", UNSHOWN, "one column, that of the labels")
 
 
 def sorted_places(values: Sequence[Any]) -> list[int]:

@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import choice, integer, positive
+from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, positive
 from discreet.door import Curator
+from discreet.door.inquiry import Inquiry
 from discreet.estimators.labelled import LabelledEstimator, sorted_places
 from discreet.estimators.own_rows import OwnRows
 from discreet.guarantees import Guarantee, Neighbors
-from discreet.models.linear_scores import LinearScores
-from discreet.models.margin_losses import MarginLoss
 from discreet.models.method import Method
 from discreet.models.private_minimum import WAYS, PrivateMinimum
 from discreet.models.row_coordinates import CONSTANT, Coordinates
+from discreet.queries.objectives.linear_scores import LinearScores
+from discreet.queries.objectives.losses import MarginLoss
 
 __all__ = ["COORDINATES", "LinearClassifier"]
 
@@ -62,24 +63,29 @@ class LinearClassifier(ClassifierMixin, OwnRows, LabelledEstimator):  # type: ig
         -------
         self
         """
+        return self._asks(X, y).run()
+
+    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
         choice("method", self.method, self._methods)
         choice("coordinates", self.coordinates, COORDINATES)
         if not isinstance(self.fit_intercept, bool | np.bool_):
-            raise ValueError(f"fit_intercept={self.fit_intercept!r}: expected True or False")
+            raise ArgumentError("fit_intercept", self.fit_intercept, "True or False")
         if self.C is not None:
             positive("C", self.C)
             if self.method not in WAYS:
-                raise ValueError(f"C={self.C!r}: expected None, since method={self.method!r} finds its own ridge")
+                raise ArgumentError("C", self.C, f"None, since method={self.method!r} finds its own ridge")
         if self.method == "objective-2011" and self.coordinates == "private":
-            raise ValueError("coordinates='private': expected 'declared' or 'auto', since this method has no δ for it")
+            raise ArgumentError("coordinates", "private", "'declared' or 'auto', since this method has no δ for it")
         curator, name, values = self._labelled(X, y)
         integer("classes", len(values), least=2, most=MOST_CLASSES)
         space = curator.space if self.bounds is None else self._declared().for_columns(curator.space.dimension)
-        found = self._fit(self._method(curator, len(values)), curator, space)
-        order = sorted_places(values)  # as scikit-learn's scores take them to be
-        self.categories_ = {name: tuple(values[place] for place in order)}
-        self.coef_, self.intercept_ = _ordered(found, order)
-        return self
+
+        def take(found: LinearScores) -> None:
+            order = sorted_places(values)  # as scikit-learn's scores take them to be
+            self.categories_ = {name: tuple(values[place] for place in order)}
+            self.coef_, self.intercept_ = _ordered(found, order)
+
+        return self._inquiry(self._method(curator, len(values)), curator, take, space)
 
     def _method(self, curator: Curator, classes: int) -> Method[LinearScores]:
         """Return the method that the parameters ask for."""
@@ -118,10 +124,10 @@ class LinearClassifier(ClassifierMixin, OwnRows, LabelledEstimator):  # type: ig
         """Raise where a file holds no linear classifier."""
         super()._check_fitted()
         if len(self._values) < 2:
-            raise ValueError("categories_: expected two labels or more")
+            raise ArgumentError("categories_", UNSHOWN, "two labels or more")
         scores = 1 if len(self._values) == 2 else len(self._values)
         if self.coef_.shape != (scores, self.n_features_in_) or self.intercept_.shape != (scores,):
-            raise ValueError(f"coef_, intercept_: expected {scores} scores of {self.n_features_in_} columns")
+            raise ArgumentError("coef_, intercept_", UNSHOWN, f"{scores} scores of {self.n_features_in_} columns")
 
     def decision_function(self, X: Any) -> Array:
         """Return the score of each row, above 0 for the second of two classes; for more, one for each class."""

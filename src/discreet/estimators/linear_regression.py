@@ -13,8 +13,9 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import choice, listed
+from discreet.arguments import UNSHOWN, ArgumentError, choice, listed
 from discreet.door import Curator
+from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import behind_a_door
 from discreet.estimators.own_rows import OwnRows
 from discreet.estimators.portrait_columns import columns_of
@@ -27,7 +28,7 @@ from discreet.models.regression_moments import RegressionMoments
 from discreet.records import Bounds, Box, Number, Records
 from discreet.records.bounds import read_pair
 from discreet.records.libraries import is_stored
-from discreet.records.own_units import column_scales
+from discreet.scales import column_scales
 
 __all__ = ["LinearRegression"]
 
@@ -150,31 +151,36 @@ class LinearRegression(RegressorMixin, OwnRows, TargetedEstimator):  # type: ign
         -------
         self
         """
+        return self._asks(X, y).run()
+
+    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
         choice("method", self.method, METHODS)
         if not isinstance(self.fit_intercept, bool):
-            raise ValueError(f"fit_intercept={self.fit_intercept!r}: expected True or False")
+            raise ArgumentError("fit_intercept", self.fit_intercept, "True or False")
         curator, target = self._opened(X, y)
         widths = np.asarray(curator.space.scale)
         if not (widths.min() > NARROW and widths.max() < WIDE):
-            raise ValueError(
-                f"bounds, target_bounds: expected widths between {NARROW:g} and {WIDE:g}; write them in other units"
+            raise ArgumentError(
+                "bounds, target_bounds", UNSHOWN, f"widths between {NARROW:g} and {WIDE:g}", write="them in other units"
             )
-        found = self._fit(self._chosen(curator), curator)
-        line = (noise_aware if self.method == "adaptive" else adaptive_ridge)(
-            found, target, intercept=self.fit_intercept
-        )
-        self.coef_, self.intercept_, self.noise_, self.ridge_ = line.weights, line.intercept, line.noise, line.ridge
-        self.directions_ = line.directions
-        if line.directions < NOTHING:
-            warnings.warn(
-                f"the releases say nothing of a line: the noise of epsilon={self.epsilon!r} hides it, no feature "
-                "varies within its bounds, or they explain next to nothing of the target; coef_ is about 0. Write a "
-                "larger epsilon, other bounds or fewer columns",
-                stacklevel=2,
-            )
-        return self
 
-    def _chosen(self, curator: Curator) -> Method[RegressionMoments]:
+        def take(found: RegressionMoments) -> None:
+            line = (noise_aware if self.method == "adaptive" else adaptive_ridge)(
+                found, target, intercept=self.fit_intercept
+            )
+            self.coef_, self.intercept_, self.noise_, self.ridge_ = line.weights, line.intercept, line.noise, line.ridge
+            self.directions_ = line.directions
+            if line.directions < NOTHING:
+                warnings.warn(
+                    f"the releases say nothing of a line: the noise of epsilon={self.epsilon!r} hides it, no feature "
+                    "varies within its bounds, or they explain next to nothing of the target; coef_ is about 0. Write "
+                    "a larger epsilon, other bounds or fewer columns",
+                    stacklevel=5,
+                )
+
+        return self._inquiry(self._method_for(curator), curator, take)
+
+    def _method_for(self, curator: Curator) -> Method[RegressionMoments]:
         """Return the method that the parameters ask for."""
         if self.method == "adassp":
             return UnitMoments(curator.size)
@@ -201,13 +207,13 @@ class LinearRegression(RegressorMixin, OwnRows, TargetedEstimator):  # type: ign
         """Return rows of which one column is the target, and note the others as scikit-learn does."""
         curator = self._behind(held)
         if self.neighbors is not None and Neighbors.of(self.neighbors) is not curator.neighbors:
-            raise ValueError(f"neighbors={self.neighbors!r}: expected None, or the curator's {curator.neighbors}")
+            raise ArgumentError("neighbors", self.neighbors, f"None, or the curator's {curator.neighbors}")
         if name not in curator.columns:
-            raise ValueError(f"y={name!r}: expected a numeric column, one of {listed(curator.columns)}")
+            raise ArgumentError("y", name, f"a numeric column, one of {listed(curator.columns)}")
         curator = curator.only(curator.columns)
         target, features = curator.columns.index(name), [column for column in curator.columns if column != name]
         if not features:
-            raise ValueError(f"y={name!r}: expected another numeric column beside it, a feature; there is none")
+            raise ArgumentError("y", name, "another numeric column beside it, a feature; there is none")
         self._agree(curator, target)
         self.n_features_in_ = len(features)
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
@@ -222,13 +228,13 @@ class LinearRegression(RegressorMixin, OwnRows, TargetedEstimator):  # type: ign
         pairs = list(zip(*(np.atleast_1d(end).tolist() for end in ends), strict=True))
         own = pairs[target] if pairs else None
         if self.target_bounds is not None and (self._target().low, self._target().high) != own:
-            raise ValueError(f"target_bounds={self.target_bounds!r}: expected None, or the curator's {own!r}")
+            raise ArgumentError("target_bounds", self.target_bounds, f"None, or the curator's {own!r}")
         if self.bounds is not None:
             declared, others = self._declared(), [pair for i, pair in enumerate(pairs) if i != target]
             same = bool(others) and declared.for_columns(len(names)) == Box(*zip(*others, strict=True))
             if not same or (isinstance(self.bounds, Mapping) and list(self.bounds) != names):
-                raise ValueError(
-                    f"bounds={self.bounds!r}: expected None, or the curator's of all columns but y, {listed(names)}"
+                raise ArgumentError(
+                    "bounds", self.bounds, f"None, or the curator's of all columns but y, {listed(names)}"
                 )
 
     def _target(self) -> Number:
@@ -247,19 +253,15 @@ class LinearRegression(RegressorMixin, OwnRows, TargetedEstimator):  # type: ign
     _portraits = ("coefficients", "noise")
     _fitted = ("coef_", "intercept_", "noise_", "ridge_", "directions_")
 
-    def _method_for(self, rows: Any) -> Any:
-        """Return the method that the parameters ask for."""
-        return self._chosen(rows)
-
     def _check_fitted(self) -> None:
         """Raise where a file holds no line."""
         super()._check_fitted()
         d = self.n_features_in_
         if (self.coef_.shape, self.noise_.shape) != ((d,), (d,)) or not np.all(self.noise_ >= 0.0):
-            raise ValueError(f"coef_, noise_: expected {d} numbers each, and no negative deviation")
+            raise ArgumentError("coef_, noise_", UNSHOWN, f"{d} numbers each, and no negative deviation")
         for name in ("intercept_", "ridge_", "directions_"):
             if not isinstance(getattr(self, name), float):
-                raise ValueError(f"{name}={getattr(self, name)!r}: expected a number")
+                raise ArgumentError(name, getattr(self, name), "a number")
 
     def predict(self, X: Any) -> Array:
         """Return X·coef + intercept for each row; exp of that where the target is a log column, so in its units."""

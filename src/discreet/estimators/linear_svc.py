@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.arguments import positive
+from discreet.arguments import ArgumentError, positive
 from discreet.estimators.linear_classifier import LinearClassifier
 from discreet.guarantees import Neighbors
-from discreet.models.margin_losses import HuberHinge, MarginLoss
+from discreet.queries.objectives.losses import HuberHinge, MarginLoss
 from discreet.records import Bounds
 
 __all__ = ["LinearSVC"]
@@ -100,5 +100,5 @@ class LinearSVC(LinearClassifier):
     def _margin_loss(self) -> MarginLoss:
         width = positive("width", self.width)
         if not LEAST_WIDTH <= width <= MOST_WIDTH:
-            raise ValueError(f"width={self.width!r}: expected a number from {LEAST_WIDTH:g} to {MOST_WIDTH:g}")
+            raise ArgumentError("width", self.width, f"a number from {LEAST_WIDTH:g} to {MOST_WIDTH:g}")
         return HuberHinge(width)

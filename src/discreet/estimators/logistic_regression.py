@@ -15,10 +15,10 @@ from discreet.estimators.linear_classifier import LinearClassifier
 from discreet.guarantees import Neighbors
 from discreet.models.functional import Functional
 from discreet.models.gradient_descent import NoisyGradient
-from discreet.models.linear_scores import LinearScores
-from discreet.models.margin_gradients import MarginGradient
-from discreet.models.margin_losses import Logistic, MarginLoss
 from discreet.models.method import Method
+from discreet.queries.objectives.gradients import MarginGradient
+from discreet.queries.objectives.linear_scores import LinearScores
+from discreet.queries.objectives.losses import Logistic, MarginLoss
 from discreet.records import Bounds
 
 __all__ = ["LogisticRegression"]

@@ -16,15 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from discreet.arguments import integer, positive, shown
-from discreet.door import Curator, Question, Release
+from discreet.arguments import ArgumentError, integer, positive
+from discreet.door import Release
+from discreet.door.inquiry import Inquiry
 from discreet.door.words import promise_in_words, rows_of
-from discreet.em import Model, ModelQuery, Step, expectation_maximization
+from discreet.em import Model, Step, expectation_maximization
 from discreet.estimators.base import PrivateEstimator
-from discreet.estimators.guarded_query import GuardedQuery
 from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.model_check import attack, check_model
 from discreet.models.method import Method
+from discreet.queries.models.guarded_query import GuardedQuery
+from discreet.queries.models.model_query import ModelQuery
+from discreet.queries.question import Question
 from discreet.records import Ball, Box
 
 __all__ = ["FittedModel", "fit_model"]
@@ -133,9 +136,8 @@ def fit_model(
     [-3.  3.]
     """
     shell = OwnModel(model, epsilon, delta, n_steps, bounds, neighbors, shares, random_state, verbose)
-    curator, method = shell._attacked(X)
-    found = shell._fit(method, curator)
-    return FittedModel(found.params, shell.guarantee_, shell.unit_, shell.losses_, shell.releases_)
+    fitted = shell._asks(X, None).run()
+    return FittedModel(fitted.params_, fitted.guarantee_, fitted.unit_, fitted.losses_, fitted.releases_)
 
 
 class OwnModel(PrivateEstimator):
@@ -167,10 +169,10 @@ class OwnModel(PrivateEstimator):
     def _label(self) -> str:
         return str(self.model.name)
 
-    def _attacked(self, X: Any) -> tuple[Curator, Steps]:
-        """Return the rows behind a door, and the loop over a model that has stood the attacks; nothing is spent."""
+    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
+        """Return the loop over a model that has stood the attacks; nothing is spent."""
         if not isinstance(self.model, Model):
-            raise ValueError(f"model={shown(self.model)}: expected a discreet.Model; see examples/model_skeleton.py")
+            raise ArgumentError("model", self.model, "a discreet.Model; see examples/model_skeleton.py")
         shares = self._shares()
         curator = self._open(X)
         self._promised(curator.neighbors)
@@ -178,7 +180,10 @@ class OwnModel(PrivateEstimator):
         seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
         start = self.model.initialize(curator.space.dimension, np.random.default_rng(seed))
         attack(ModelQuery(self.model, start, curator.space), np.random.default_rng())
-        return curator, Steps(self.model, start, shares)
+        return self._inquiry(Steps(self.model, start, shares), curator, self._take)
+
+    def _take(self, found: Found[Any]) -> None:
+        self.params_ = found.params
 
     def _shares(self) -> tuple[float, ...]:
         """Return the part of each step, all of them checked; they sum to 1."""
@@ -187,7 +192,7 @@ class OwnModel(PrivateEstimator):
         if isinstance(given, np.ndarray):
             given = given.tolist()
         if not isinstance(given, Collection) or isinstance(given, str | bytes | Mapping) or len(given) != steps:
-            raise ValueError(f"shares={shown(self.shares)}: expected {steps} positive numbers, one for each of n_steps")
+            raise ArgumentError("shares", self.shares, f"{steps} positive numbers, one for each of n_steps")
         parts = [positive("shares", share) for share in given]
         return tuple(share / sum(parts) for share in parts)
 
@@ -224,9 +229,9 @@ class Steps(Method[Found[Any]]):
         """As they were asked for."""
         return self.parts
 
-    def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> Sequence[tuple[Question, Loss]]:
+    def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
         """Return the first measurement, at every loss."""
-        return [(GuardedQuery(self.model, self.start, space), loss) for loss in set(losses)]
+        return [GuardedQuery(self.model, self.start, space)] * number
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]

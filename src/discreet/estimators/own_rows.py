@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.door import Curator
+from discreet.estimators.frames import with_days
 from discreet.estimators.portrait_columns import columns_of
 from discreet.guarantees import Neighbors
 from discreet.records import Records, open_records
-from discreet.records.libraries import is_stored, with_days
-from discreet.records.own_units import ColumnScale, as_days, column_scales
+from discreet.records.libraries import is_stored
+from discreet.scales import ColumnScale, as_days, column_scales
 
 __all__ = ["OwnRows", "drawn_columns", "rows_of_values", "scales_of", "values_of_rows"]
 

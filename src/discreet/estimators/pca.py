@@ -11,18 +11,19 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import choice, integer
+from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
+from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import PrivateEstimator, RowTransformer
 from discreet.estimators.own_rows import OwnRows, rows_of_values, scales_of
 from discreet.guarantees import Neighbors
 from discreet.models.adaptive import Adaptive
-from discreet.models.components import Components
 from discreet.models.directions import Directions
 from discreet.models.method import Method
 from discreet.models.one_release import OneRelease
 from discreet.models.principal import Principal
 from discreet.models.sulq import Sulq
+from discreet.queries.moments.components import Components
 from discreet.records import Bounds, Box
 
 __all__ = ["PCA"]
@@ -132,6 +133,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, OwnRows, PrivateEstim
         -------
         self
         """
+        return self._asks(X, y).run()
+
+    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
         name = choice("method", self.method, METHODS)
         count, share = self._asked(curator.space.dimension)
@@ -140,35 +144,36 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, OwnRows, PrivateEstim
         space: Any = curator.space if scaled else curator.space.around
         if name in DRAWN:
             if count is None:
-                raise ValueError(f"n_components={self.n_components!r}: expected a number with method={name!r}")
+                raise ArgumentError("n_components", self.n_components, f"a number with method={name!r}")
             self._centered(name)
-            method = Directions(count, curator.size, frame=name == "gibbs")
-            axes = self._fit(method, curator, space, own_units=not scaled)
+            method: Method[Any] = Directions(count, curator.size, frame=name == "gibbs")
         else:
-            covariance = self._covariance(name, curator)
-            space = curator.space if isinstance(covariance, Adaptive) else space
-            axes = Principal.of(self._fit(covariance, curator, space, own_units=not scaled))
-            if share is not None:
-                shares = np.cumsum(axes.variances) / axes.total
-                count = min(int(np.searchsorted(shares, share)) + 1, len(shares))
-            axes = axes.first(count or len(axes.axes))
-        d = curator.space.dimension
+            method = self._covariance(name, curator)
+            space = curator.space if isinstance(method, Adaptive) else space
+
+        def take(found: Principal | Components) -> None:
+            axes = found if isinstance(found, Principal) else _first(Principal.of(found), count, share)
+            self._take(axes, curator.space, scaled=scaled)
+
+        return self._inquiry(method, curator, take, space, own_units=not scaled)
+
+    def _take(self, axes: Principal, space: Any, *, scaled: bool) -> None:
+        d = space.dimension
         self.n_components_, self.components_ = len(axes.axes), axes.axes
         self.mean_, self.scale_ = axes.mean, np.ones(d)
         if scaled:  # from the unit ball, where a half-width is 1/√d
-            self.mean_ = np.asarray(curator.space.from_unit(axes.mean))
-            self.scale_ = np.asarray(curator.space.scale) / math.sqrt(d)
+            self.mean_ = np.asarray(space.from_unit(axes.mean))
+            self.scale_ = np.asarray(space.scale) / math.sqrt(d)
             axes = axes.moved(np.zeros(d), np.full(d, math.sqrt(d)))
         self.explained_variance_, self.explained_variance_ratio_ = axes.variances, axes.variances / axes.total
         self.noise_variance_ = axes.rest
-        return self
 
     def _scaled(self, curator: Curator) -> bool:
         """Return whether columns are scaled by their bounds."""
         if not isinstance(self.scale_by_bounds, bool | np.bool_):
-            raise ValueError(f"scale_by_bounds={self.scale_by_bounds!r}: expected True or False")
+            raise ArgumentError("scale_by_bounds", self.scale_by_bounds, "True or False")
         if self.scale_by_bounds and not isinstance(curator.space, Box):
-            raise ValueError("scale_by_bounds=True: expected bounds of each column, a Box; a Ball has one for all")
+            raise ArgumentError("scale_by_bounds", True, "bounds of each column, a Box; a Ball has one for all")
         return bool(self.scale_by_bounds)
 
     def _asked(self, dimension: int) -> tuple[int | None, float | None]:
@@ -182,7 +187,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, OwnRows, PrivateEstim
         try:
             return integer("n_components", asked, least=1, most=dimension), None
         except ValueError:
-            raise ValueError(f"n_components={asked!r}: expected {accepted}") from None
+            raise ArgumentError("n_components", asked, accepted) from None
 
     def _centered(self, name: str) -> bool:
         """Return whether the mean is measured."""
@@ -190,7 +195,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, OwnRows, PrivateEstim
             return name not in AROUND_CENTER
         centered = choice("center", self.center, ("private", "declared")) == "private"
         if name in (AROUND_CENTER if centered else ("adaptive",)):
-            raise ValueError(f"center={self.center!r}: expected None, the only way of method={name!r}")
+            raise ArgumentError("center", self.center, f"None, the only way of method={name!r}")
         return centered
 
     def _covariance(self, name: str, curator: Curator) -> Method[Components]:
@@ -229,10 +234,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, OwnRows, PrivateEstim
         k, d = self.n_components_, self.n_features_in_
         found = (self.components_.shape, self.explained_variance_.shape, self.mean_.shape, self.scale_.shape)
         if found != ((k, d), (k,), (d,), (d,)) or self.explained_variance_ratio_.shape != (k,):
-            raise ValueError(f"components_, explained_variance_, mean_: expected {k} components of {d} columns")
+            raise ArgumentError("components_, explained_variance_, mean_", UNSHOWN, f"{k} components of {d} columns")
         positive = (self.explained_variance_, self.explained_variance_ratio_, self.scale_)
         if not all(np.all(numbers > 0.0) for numbers in positive):
-            raise ValueError("explained_variance_, explained_variance_ratio_, scale_: expected positive numbers")
+            raise ArgumentError("explained_variance_, explained_variance_ratio_, scale_", UNSHOWN, "positive numbers")
 
     @property
     def _principal(self) -> Principal:
@@ -289,3 +294,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, OwnRows, PrivateEstim
         size = integer("n_samples", n_samples, least=1)
         drawn = self._principal.factors.sample(size, np.random.default_rng(seed))
         return rows_of_values(self.mean_ + self.scale_ * drawn, scales_of(self))
+
+
+def _first(axes: Principal, count: int | None, share: float | None) -> Principal:
+    """Return so many axes, or those that have a share of the variance."""
+    if share is not None:
+        shares = np.cumsum(axes.variances) / axes.total
+        count = min(int(np.searchsorted(shares, share)) + 1, len(shares))
+    return axes.first(count or len(axes.axes))

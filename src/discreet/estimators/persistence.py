@@ -15,13 +15,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import choice
+from discreet.arguments import UNSHOWN, ArgumentError, choice
 from discreet.door import Release
 from discreet.estimators.plausible import PublicRows, check_losses, check_release
 from discreet.guarantees import Guarantee, Loss, Neighbors, compose
 from discreet.plain import read_json
 from discreet.records import Date, Number, Schema, Space
-from discreet.records.own_units import column_scales
+from discreet.scales import column_scales
 
 __all__ = ["FORMAT", "Persistent"]
 
@@ -52,24 +52,26 @@ class Persistent:
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the estimator that ``to_dict`` described."""
         if not isinstance(values, Mapping) or values.keys() != {"format", "kind", "parameters", "fitted"}:
-            raise ValueError("model: expected the fields format, kind, parameters and fitted, as to_dict writes them")
+            raise ArgumentError(
+                "model", UNSHOWN, "the fields format, kind, parameters and fitted, as to_dict writes them"
+            )
         if values["format"] != FORMAT:
-            raise ValueError(f"format={values['format']!r}: expected {FORMAT}, the one that this version writes")
+            raise ArgumentError("format", values["format"], f"{FORMAT}, the one that this version writes")
         choice("kind", values["kind"], [cls.__name__])
         parameters, fitted = values["parameters"], values["fitted"]
         known = set(cls().get_params(deep=False))  # type: ignore[attr-defined]
         named = {*cls._fitted, "n_features_in_", "guarantee_", "unit_", "losses_", "releases_"}
         if not (isinstance(parameters, Mapping) and isinstance(fitted, Mapping)) or parameters.keys() != known:
-            raise ValueError(f"parameters: expected {sorted(known)}")
+            raise ArgumentError("parameters", UNSHOWN, f"{sorted(known)}")
         if fitted.keys() - {"feature_names_in_"} != named:
-            raise ValueError(f"fitted: expected {sorted(named)}")
+            raise ArgumentError("fitted", UNSHOWN, f"{sorted(named)}")
         try:
             model = cls(**{name: _value(name, value) for name, value in parameters.items()})
             for name, value in fitted.items():
                 setattr(model, name, _value(name, value))
             model._check_fitted()
         except UNREADABLE as error:
-            raise ValueError(f"model: expected what to_dict wrote, and cannot read it ({error})") from error
+            raise ArgumentError("model", UNSHOWN, f"what to_dict wrote, and cannot read it ({error})") from error
         return model
 
     _fitted: ClassVar[tuple[str, ...]]
@@ -78,21 +80,21 @@ class Persistent:
         """Raise a ValueError where a file says what cannot be: a guarantee that its own releases do not keep."""
         losses, releases, guarantee = self.losses_, self.releases_, self.guarantee_  # type: ignore[attr-defined]
         if [release.loss for release in releases] != list(losses) or not losses:
-            raise ValueError("losses_: expected the losses of the releases")
+            raise ArgumentError("losses_", UNSHOWN, "the losses of the releases")
         seeded = getattr(self, "random_state", None) is not None
         seeded = seeded or any(release.provenance == "simulated" for release in releases)
         approximate = any(release.passage == "approximate" for release in releases)
         if guarantee is None and not (seeded or approximate):
-            raise ValueError("guarantee_: expected what the parameters promise, since nothing speaks against it")
+            raise ArgumentError("guarantee_", UNSHOWN, "what the parameters promise, since nothing speaks against it")
         if guarantee is not None:
             if seeded:
-                raise ValueError("guarantee_: expected None, since the noise of the releases came from a seed")
+                raise ArgumentError("guarantee_", UNSHOWN, "None, since the noise of the releases came from a seed")
             if approximate:
-                raise ValueError("guarantee_: expected None, since a release was drawn approximately")
+                raise ArgumentError("guarantee_", UNSHOWN, "None, since a release was drawn approximately")
             if not isinstance(guarantee, Guarantee) or guarantee.neighbors is not losses[0].neighbors:
-                raise ValueError("guarantee_: expected a guarantee under the relation of the releases")
+                raise ArgumentError("guarantee_", UNSHOWN, "a guarantee under the relation of the releases")
             if compose(losses).delta(guarantee.epsilon) > guarantee.delta * (1.0 + 1e-6):
-                raise ValueError("guarantee_: expected one that the losses keep together")
+                raise ArgumentError("guarantee_", UNSHOWN, "one that the losses keep together")
         public = PublicRows.of(releases)
         column_scales(public.declared)  # raises where they are none
         self._check_promised(public.neighbors)
@@ -103,14 +105,14 @@ class Persistent:
             check_losses(losses, method.losses(self._promised(public.neighbors)))  # type: ignore[attr-defined]
         unit, rows = self.unit_, all(release.declared.get("unit") is None for release in releases)  # type: ignore[attr-defined]
         if not isinstance(unit, str) or (unit == "row") != rows:
-            raise ValueError(f"unit_={unit!r}: expected the unit that the releases declare")
+            raise ArgumentError("unit_", unit, "the unit that the releases declare")
 
     def _check_promised(self, neighbors: Neighbors) -> None:
         """Raise where the parameters are not those of the fit any more."""
         promise, kept = self._promised(neighbors), self.guarantee_  # type: ignore[attr-defined]
         own = getattr(self, "neighbors", None)
         if kept not in (None, promise) or (own is not None and Neighbors.of(own) is not neighbors):
-            raise ValueError(f"epsilon, delta, neighbors: expected those of the fit, which promised {kept}")
+            raise ArgumentError("epsilon, delta, neighbors", UNSHOWN, f"those of the fit, which promised {kept}")
 
     def _method_for(self, rows: Any) -> Any:
         """Return the method that the parameters ask for, of rows of which this is public; None where none is known."""
@@ -176,8 +178,8 @@ def _value(name: str, value: Any) -> Any:
     if name.endswith("_") and isinstance(value, list):
         array = np.array(value, dtype=np.float64)
         if not np.all(np.isfinite(array)):
-            raise ValueError(f"{name}: expected finite numbers")
+            raise ArgumentError(name, UNSHOWN, "finite numbers")
         return array
     if name.endswith("_") and isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{name}={value!r}: expected a finite number")
+        raise ArgumentError(name, value, "a finite number")
     return value

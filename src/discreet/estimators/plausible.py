@@ -18,13 +18,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, cast
 
-from discreet.arguments import integer, shown
-from discreet.door import Query, Release
+from discreet.arguments import UNSHOWN, ArgumentError, integer, shown
+from discreet.door import Release
 from discreet.door.curator import AT_MOST
-from discreet.door.passages import Setting, passage_for
 from discreet.door.release import PublicSize
 from discreet.guarantees import LaplaceLoss, Loss, Neighbors
-from discreet.noise import GaussianNoise, LaplaceNoise
+from discreet.queries.bound import Setting
+from discreet.queries.mechanism import mechanism_for
+from discreet.queries.question import Query
 from discreet.records import Space
 
 __all__ = ["PublicRows", "check_losses", "check_release"]
@@ -56,11 +57,11 @@ class PublicRows:
         first = releases[0]
         told = [(one.size, one.declared, one.neighbors, one.dataset) for one in releases]
         if any(one != told[0] for one in told):
-            raise ValueError("releases_: expected releases of the same rows, declared alike")
+            raise ArgumentError("releases_", UNSHOWN, "releases of the same rows, declared alike")
         declared = first.declared
         for name in ("columns", "category_columns", "categories", "max_rows", "unit", "space"):
             if name not in declared:
-                raise ValueError(f"declared: expected {name}, as every release has it")
+                raise ArgumentError("declared", UNSHOWN, f"{name}, as every release has it")
         max_rows = integer("max_rows", declared["max_rows"], least=1)
         whose = declared["unit"]
         if not isinstance(whose, str | None) or (whose is None and max_rows != 1):
@@ -82,47 +83,38 @@ def check_release(release: Release, rows: PublicRows) -> None:
     additive = release.loss.gaussian is not None or isinstance(release.loss, LaplaceLoss)
     if question is None:
         if release.law is not None or release.passage == "additive" or additive:
-            raise ValueError(f"releases_: expected the question of the release of {release.query!r}")
+            raise ArgumentError("releases_", UNSHOWN, f"the question of the release of {release.query!r}")
         return
     if question.name != release.query:
-        raise ValueError(f"releases_: expected the question of {release.query!r}, got that of {question.name!r}")
+        raise ArgumentError("releases_", UNSHOWN, f"the question of {release.query!r}, got that of {question.name!r}")
     if question.dimension not in (0, 0 if rows.space is None else rows.space.dimension):
-        raise ValueError(f"releases_: expected questions about {len(rows.columns)} columns")
+        raise ArgumentError("releases_", UNSHOWN, f"questions about {len(rows.columns)} columns")
     question.check(rows.space, rows.categories)
-    usual = passage_for(question, release.loss)
+    usual = mechanism_for(question, release.loss)
     if release.passage not in (usual.kind, "approximate"):
-        raise ValueError(f"passage={release.passage!r}: expected {usual.kind!r}, for {release.query!r}")
+        raise ArgumentError("passage", release.passage, f"{usual.kind!r}, for {release.query!r}")
     if release.passage != "additive" or not isinstance(question, Query):
         return
     if dict(release.parts) != dict(question.parts):
-        raise ValueError(f"parts: expected those of the question {release.query!r}")
+        raise ArgumentError("parts", UNSHOWN, f"those of the question {release.query!r}")
     if release.law is None or release.law.scale * ROUNDING < _least_scale(question, release, rows.setting):
-        raise ValueError(
-            f"law={release.law!r}: expected more noise on {release.query!r}, for a loss of {release.loss!r}"
-        )
+        raise ArgumentError("law", release.law, f"more noise on {release.query!r}, for a loss of {release.loss!r}")
 
 
 def _least_scale(question: Query, release: Release, setting: Setting) -> float:
     """Return the noise that a loss needs at the least; ∞ where it is not the loss of such noise."""
-    loss, law = release.loss, release.law
-
-    def sensitivity(norm: str) -> float:
-        return question.bound.sensitivity(norm, setting.neighbors, max_rows=setting.max_rows)
-
-    if loss.gaussian is not None and isinstance(law, GaussianNoise):
-        return sensitivity("l2") / loss.gaussian
-    if isinstance(loss, LaplaceLoss) and isinstance(law, LaplaceNoise):
-        return sensitivity("l1") / loss.epsilon
-    return math.inf
+    assert release.law is not None
+    sensitivity = question.bound.sensitivity(release.law.norm, setting.neighbors, max_rows=setting.max_rows)
+    return release.law.least_scale(release.loss, sensitivity)
 
 
 def check_losses(found: Sequence[Loss], asked: Sequence[Loss]) -> None:
     """Raise where the losses of a file are not those that its parameters ask for."""
     if len(found) != len(asked):
-        raise ValueError(f"losses_: expected {len(asked)} releases, as the parameters ask for; got {len(found)}")
+        raise ArgumentError("losses_", UNSHOWN, f"{len(asked)} releases, as the parameters ask for; got {len(found)}")
     for one, other in zip(found, asked, strict=True):
         if not _alike(one, other):
-            raise ValueError(f"losses_: expected {other!r}, as the parameters ask for; got {one!r}")
+            raise ArgumentError("losses_", UNSHOWN, f"{other!r}, as the parameters ask for; got {one!r}")
 
 
 def _alike(one: Loss, other: Loss) -> bool:

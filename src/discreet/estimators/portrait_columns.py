@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import shown
+from discreet.arguments import ArgumentError
 from discreet.records import Ball, Space
-from discreet.records.own_units import column_scales
+from discreet.scales import column_scales
 
 __all__ = ["all_declared_bounds", "chosen_columns", "columns_of", "dated_columns", "declared_bounds", "value_labels"]
 
@@ -65,7 +65,5 @@ def chosen_columns(model: Any, columns: Sequence[str | int] | None, most: int, d
     known = all(isinstance(one, int | np.integer) and 0 <= one < len(names) for one in places)
     if not known or not 2 <= len(set(places)) == len(places) <= most:
         few = "two" if most == 2 else f"two to {most}"
-        raise ValueError(
-            f"columns={shown(columns)}: expected {few} different columns of " + ", ".join(map(repr, names))
-        )
+        raise ArgumentError("columns", columns, f"{few} different columns of " + ", ".join(map(repr, names)))
     return [int(one) for one in places]

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import choice
+from discreet.arguments import ArgumentError, choice
 from discreet.door import Release
 from discreet.estimators.own_rows import drawn_columns, scales_of, values_of_rows
 from discreet.estimators.portrait_columns import chosen_columns, dated_columns, declared_bounds, value_labels
-from discreet.models.components import Components
 from discreet.models.released import noise_of, released_rows
 from discreet.pictures import (
     Centres,
@@ -35,6 +34,7 @@ from discreet.pictures import (
 from discreet.pictures.labels import number
 from discreet.pictures.pairs import MOST_PAIRED
 from discreet.pictures.statistic_names import statistic_names
+from discreet.queries.moments.components import Components
 
 __all__ = ["portrait", "portraits_of"]
 
@@ -206,7 +206,7 @@ def _categories(model: Any, _: Any) -> Picture:
 def _sample(model: Any, columns: Sequence[str | int] | None) -> Picture:
     found, names = _gaussians(model), value_labels(model)
     if len(names) == 1:
-        raise ValueError("what='sample': expected a model of two columns or more; this one has one")
+        raise ArgumentError("what", "sample", "a model of two columns or more; this one has one")
     j = chosen_columns(model, columns, 2, sorted(_apart(found)[:2]))
     drawn = model.sample(DRAWN, random_state=0)
     shown, bounds, scales = (names[j[0]], names[j[1]]), declared_bounds(model)[j], scales_of(model)
@@ -230,7 +230,7 @@ def _noise(model: Any, _: Any) -> Picture:
                 sizes = [float(np.sqrt(np.mean(numbers**2))) for numbers in (noise, release[name])]
                 found.setdefault((release.query, name), []).append((sizes[0], sizes[1], type(release.law).__name__))
     if not found:
-        raise ValueError("what='noise': expected releases with a noise law; this model has none")
+        raise ArgumentError("what", "noise", "releases with a noise law; this model has none")
     noises, values = (np.array([np.median([one[i] for one in each]) for each in found.values()]) for i in (0, 1))
     declared = model.releases_[0].declared
     names = statistic_names(list(found), declared["columns"], declared.get("category_columns") or ())

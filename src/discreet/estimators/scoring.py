@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from discreet.arguments import iterable, positive, probability
+from discreet.arguments import UNSHOWN, ArgumentError, iterable, positive, probability
 from discreet.door import Curator, Release
 from discreet.estimators.base import PrivateEstimator
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, Neighbors, calibrate
-from discreet.models.score import LogLikelihood
+from discreet.models.score import mean_scores
+from discreet.queries.models.log_likelihood import LogLikelihood
 from discreet.records import Records
 
 __all__ = ["Score", "private_score"]
@@ -104,7 +105,9 @@ def private_score(
     models: list[Any] = list(model) if iterable(model) else [model]
     if not models or not all(hasattr(type(one), "_components") for one in models):
         found = ", ".join(type(one).__name__ for one in models) or "none"
-        raise ValueError(f"model: expected a fitted GaussianMixture, FactorAnalysis or PCA, or several; got {found}")
+        raise ArgumentError(
+            "model", UNSHOWN, f"a fitted GaussianMixture, FactorAnalysis or PCA, or several; got {found}"
+        )
     mixtures = [one._components for one in models]
     own = isinstance(X, Curator | Records)  # they have bounds, and a curator a relation
     shell = clone(models[0]).set_params(
@@ -114,13 +117,13 @@ def private_score(
     )
     curator = shell._open(X)
     if any(mixture.dimension != curator.space.dimension for mixture in mixtures):
-        raise ValueError(f"model: expected models of {curator.space.dimension} columns, as X has")
+        raise ArgumentError("model", UNSHOWN, f"models of {curator.space.dimension} columns, as X has")
     promise = Guarantee(positive("epsilon", epsilon), probability("delta", delta), curator.neighbors)
     relative: Loss = GaussianLoss(1.0, promise.neighbors) if promise.delta else LaplaceLoss(1.0, promise.neighbors)
     bits, _ = shell._randomness()
     query = LogLikelihood(mixtures, curator.space, counted=not curator.size.complete)
     release = curator.measure(query, calibrate(promise, relative).losses[0], bits=bits)
-    value, noise = query.estimates(release)
+    value, noise = mean_scores(query, release)
     kept = promise if bits is None else None
     if not several:
         return Score(float(value[0]), float(noise[0]), kept, release)

@@ -14,25 +14,25 @@ from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import choice, integer
+from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator, Release
+from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import PrivateEstimator
 from discreet.estimators.gaussian_mixture import full_covariances, shaped_covariances
 from discreet.estimators.own_rows import values_of_rows
 from discreet.guarantees import Neighbors
 from discreet.models.adaptive_tables import AdaptiveTables, MixedComponents
-from discreet.models.cells import Cells
-from discreet.models.clipped_moments import SHAPES
 from discreet.models.column_maps import moved
-from discreet.models.components import Components
 from discreet.models.released import noise_of
+from discreet.queries.counts.cells import Cells
+from discreet.queries.moments.clipped_moments import SHAPES
+from discreet.queries.moments.components import Components
 from discreet.records import Box, Category, Records, Schema, Space, open_records
 from discreet.records.cells import date
 from discreet.records.cells import numbers as numbers_of
 from discreet.records.libraries import as_frame, is_array
-from discreet.records.own_units import ColumnScale, column_scales
-from discreet.records.reading import Reading
 from discreet.records.table_cells import numeric, plain
+from discreet.scales import ColumnScale, column_scales
 
 __all__ = ["TableMixture"]
 
@@ -159,58 +159,66 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         -------
         self
         """
+        return self._asks(X, y).run()
+
+    def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
         names = tuple(curator.declared["category_columns"])
-        found = self._fit(self._method(curator), curator)
-        self.columns_ = (*curator.columns, *names) if self.schema is None else self.schema.names
-        self.categories_ = dict(zip(names, curator.categories, strict=True))
-        self.feature_names_in_ = np.array(self.columns_, dtype=object)
-        self.n_features_in_ = len(self.columns_)
-        self.n_components_ = found.components.count
-        self.weights_, self.means_ = found.components.weights, found.components.means
-        self.covariances_ = shaped_covariances(found.components.covariances, self.covariance_type)
-        self.probabilities_ = dict(zip(names, found.probabilities, strict=True))
-        self.cells_ = dict(zip(curator.columns, found.cells, strict=True))
-        _warn_of_few(self.releases_[0])
-        return self
+
+        def take(found: MixedComponents) -> None:
+            self.columns_ = (*curator.columns, *names) if self.schema is None else self.schema.names
+            self.categories_ = dict(zip(names, curator.categories, strict=True))
+            self.feature_names_in_ = np.array(self.columns_, dtype=object)
+            self.n_features_in_ = len(self.columns_)
+            self.n_components_ = found.components.count
+            self.weights_, self.means_ = found.components.weights, found.components.means
+            self.covariances_ = shaped_covariances(found.components.covariances, self.covariance_type)
+            self.probabilities_ = dict(zip(names, found.probabilities, strict=True))
+            self.cells_ = dict(zip(curator.columns, found.cells, strict=True))
+            _warn_of_few(self.releases_[0])
+
+        return self._inquiry(self._method_for(curator), curator, take)
 
     def _open(self, X: Any) -> Curator:
         if self.schema is not None and not isinstance(self.schema, Schema):
-            raise ValueError(f"schema={self.schema!r}: expected a Schema, or None with a Curator; {WRITE}")
+            raise ArgumentError("schema", self.schema, f"a Schema, or None with a Curator; {WRITE}")
         curator = super()._open(X)
         if not curator.categories:
-            raise ValueError(
-                "X: expected columns of categories beside the numbers, and none is declared; use GaussianMixture for "
-                "numbers alone"
+            raise ArgumentError(
+                "X",
+                UNSHOWN,
+                "columns of categories beside the numbers, and none is declared; use GaussianMixture for numbers alone",
             )
         declared = curator.declared
         if max(map(len, curator.categories)) > MOST_CATEGORIES:
-            raise ValueError(f"X: expected at most {MOST_CATEGORIES} categories in a column; more are declared")
+            raise ArgumentError("X", UNSHOWN, f"at most {MOST_CATEGORIES} categories in a column; more are declared")
         if self.schema is not None:
-            own = Reading.of_schema(self.schema, None, 1)
-            mine = (own.space, own.scales, own.numbers, own.labels, tuple(one.values for one in own.categories))
+            own, values = self.schema, tuple(one.values for one in self.schema.categories.values())
+            mine = (own.space, own.scales, tuple(own.numbers), tuple(own.categories), values)
             theirs = (curator.space, curator.scales, curator.columns, tuple(declared["category_columns"]))
             if mine != (*theirs, curator.categories):
-                raise ValueError("schema: expected None, or the columns, bounds and categories that the curator has")
+                raise ArgumentError(
+                    "schema", UNSHOWN, "None, or the columns, bounds and categories that the curator has"
+                )
         return curator
 
     def _enclosed(self, X: Any, neighbors: Neighbors) -> Curator:
         if isinstance(X, Records):
             return Curator(X, neighbors=neighbors)
         if self.schema is None:
-            raise ValueError(f"schema=None: expected the declared columns, never taken from the rows; {WRITE}")
+            raise ArgumentError("schema", None, f"the declared columns, never taken from the rows; {WRITE}")
         if is_array(X):
             raise ValueError(f"X of type {type(X).__qualname__}: expected a data frame, whose columns have names")
         return Curator(open_records(X, schema=self.schema), neighbors=neighbors)
 
-    def _method(self, curator: Curator) -> AdaptiveTables:
+    def _method_for(self, curator: Curator) -> AdaptiveTables:
         """Return the method that the parameters ask for, all of them checked."""
         shape = choice("covariance_type", self.covariance_type, SHAPES)
         steps = None if self.n_steps is None else integer("n_steps", self.n_steps, least=1, most=10_000)
         count, rows = integer("n_components", self.n_components, least=1, most=1000), curator.size.units
         if rows is not None and count > rows:
-            raise ValueError(
-                f"n_components={self.n_components!r}: expected at most the number of rows; there are {rows} samples"
+            raise ArgumentError(
+                "n_components", self.n_components, f"at most the number of rows; there are {rows} samples"
             )
         return AdaptiveTables.for_data(
             count,
@@ -227,12 +235,12 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         """Return for each column of numbers whether they are whole."""
         names = curator.columns
         if isinstance(self.whole, str) or not set(self.whole) <= set(names):
-            raise ValueError(f"whole={self.whole!r}: expected names of columns of numbers, of " + _listed(names))
+            raise ArgumentError("whole", self.whole, "names of columns of numbers, of " + _listed(names))
         scales = column_scales(curator.declared)
         for name in self.whole:
             low, high = scales[name].own_ends
             if math.ceil(low) > math.floor(high):
-                raise ValueError(f"whole={self.whole!r}: expected a whole number within the bounds of {name!r}")
+                raise ArgumentError("whole", self.whole, f"a whole number within the bounds of {name!r}")
         return tuple(self._has_whole_values(scales[name]) for name in names)
 
     def _has_whole_values(self, scale: ColumnScale) -> bool:
@@ -251,10 +259,6 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         "columns_",
     )
 
-    def _method_for(self, rows: Any) -> Any:
-        """Return the method that the parameters ask for."""
-        return self._method(rows)
-
     def _check_fitted(self) -> None:
         """Raise where a file holds no mixture."""
         super()._check_fitted()
@@ -262,21 +266,23 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
         found = (self.weights_.shape, self.means_.shape, self.covariances_.shape)
         if found != ((k,), (k, d), shapes[choice("covariance_type", self.covariance_type, SHAPES)]):
-            raise ValueError(f"weights_, means_, covariances_: expected {k} components of {d} columns")
+            raise ArgumentError("weights_, means_, covariances_", UNSHOWN, f"{k} components of {d} columns")
         tables = [self.weights_[None], *self.probabilities_.values()]
         if not all(np.all(table > 0.0) and np.all(abs(table.sum(axis=1) - 1.0) < 1e-6) for table in tables):
-            raise ValueError("weights_, probabilities_: expected positive numbers that sum to 1")
+            raise ArgumentError("weights_, probabilities_", UNSHOWN, "positive numbers that sum to 1")
         declared = {name: (k, len(Category(values).values)) for name, values in self.categories_.items()}
         if {name: table.shape for name, table in self.probabilities_.items()} != declared:
-            raise ValueError("probabilities_: expected a table of components and categories for each of categories_")
+            raise ArgumentError(
+                "probabilities_", UNSHOWN, "a table of components and categories for each of categories_"
+            )
         sizes = [cells.count for cells in self._cells]
         if [len(shares) for shares in self.cells_.values()] != sizes or tuple(self.cells_) != self._numbers:
-            raise ValueError("cells_: expected a distribution over the cells of each column of numbers")
+            raise ArgumentError("cells_", UNSHOWN, "a distribution over the cells of each column of numbers")
         if not all(np.all(shares >= 0.0) and abs(shares.sum() - 1.0) < 1e-6 for shares in self.cells_.values()):
-            raise ValueError("cells_: expected numbers of at least 0 that sum to 1")
+            raise ArgumentError("cells_", UNSHOWN, "numbers of at least 0 that sum to 1")
         columns = d + len(declared)
         if len(set(self.columns_)) != columns or self.n_features_in_ != columns or self._space.dimension != d:
-            raise ValueError("columns_: expected every column of numbers and of categories once")
+            raise ArgumentError("columns_", UNSHOWN, "every column of numbers and of categories once")
         _ = self._mixture.components.factors  # raises where a covariance is none
 
     @property
@@ -289,7 +295,7 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         """The declared bounds, which every release names."""
         space = Space.from_dict(self.releases_[0].declared["space"])
         if not isinstance(space, Box):
-            raise ValueError("releases_: expected the bounds of a Box")
+            raise ArgumentError("releases_", UNSHOWN, "the bounds of a Box")
         return space
 
     @property
@@ -407,7 +413,7 @@ def _warn_of_few(release: Release) -> None:
             "row with a value that is not as declared is dropped; statistics.check_schema tells in which column; "
             "compare the schema with how the data spell it, or let it fill",
             UserWarning,
-            stacklevel=3,
+            stacklevel=6,
         )
 
 
@@ -421,7 +427,7 @@ def _columns(X: Any, names: Collection[str]) -> Mapping[str, Any]:
     if isinstance(X, Mapping):
         columns = {name: np.asarray(X[name]) for name in names if name in X}
         if len({column.shape for column in columns.values()}) > 1:
-            raise ValueError("X: expected columns of one length")
+            raise ArgumentError("X", UNSHOWN, "columns of one length")
     else:
         frame = as_frame(X)
         if frame is None:

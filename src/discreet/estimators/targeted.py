@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from discreet.arguments import listed
+from discreet.arguments import ArgumentError, listed
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator
 from discreet.guarantees import Neighbors
@@ -69,7 +69,7 @@ class TargetedEstimator(PrivateEstimator):
             return list(declared.numbers.values())
         if isinstance(space, Ball):
             if not self._takes_balls:
-                raise ValueError(f"bounds={self.bounds!r}: expected bounds of each column; write Box(low=…, high=…)")
+                raise ArgumentError("bounds", self.bounds, "bounds of each column", write="Box(low=…, high=…)")
             space = Box.holding(space.for_columns(count))
         return box_columns(space.for_columns(count))
 
@@ -77,7 +77,7 @@ class TargetedEstimator(PrivateEstimator):
         """Return rows of a file or of Dask with the bounds as declared, and their target."""
         names = column_names(X)
         if name not in names:
-            raise ValueError(f"y={name!r}: expected the name of the column of {self._holds}, one of {listed(names)}")
+            raise ArgumentError("y", name, f"the name of the column of {self._holds}, one of {listed(names)}")
         others = list(self.bounds) if isinstance(self.bounds, Mapping) else [one for one in names if one != name]
         columns = dict(zip(others, self._numbers(len(others)), strict=True))
         return open_records(X, bounds=columns | {name: target})
@@ -114,10 +114,12 @@ def apart(X: Any, name: str, holds: str) -> tuple[Any, Any]:
     """Return a data frame without the column of its target, and the target."""
     frame = as_frame(X)
     if frame is None:
-        raise ValueError(
-            f"y={name!r}: expected {holds}, one a row, for X of type {type(X).__name__}; the name of a column needs a "
-            "data frame, a Curator, or a file"
+        raise ArgumentError(
+            "y",
+            name,
+            f"{holds}, one a row, for X of type {type(X).__name__}; the name of a column needs a data frame, a "
+            "Curator, or a file",
         )
     if name not in frame.columns:
-        raise ValueError(f"y={name!r}: expected the name of the column of {holds}, one of {listed(frame.columns)}")
+        raise ArgumentError("y", name, f"the name of the column of {holds}, one of {listed(frame.columns)}")
     return frame.drop(name).to_native(), np.array(frame[name].to_list(), dtype=object)

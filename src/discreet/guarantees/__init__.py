@@ -5,19 +5,15 @@ are true. It knows nothing of data, queries or noise. It may import ``discreet.a
 and scipy.
 
 Where to look: the values are in ``additive``, ``stated`` and ``objective``, what they have in common in ``loss``; the
-methods in ``classical`` and ``exact``; the verbs in ``composing``, ``calibration`` and ``comparison``.
+methods in ``classical`` and ``exact``; the verbs in ``composing`` and ``calibration``.
 """
 
 from discreet.guarantees.additive import ClassicalGaussianLoss, GaussianLoss, GeometricLoss, LaplaceLoss
-from discreet.guarantees.calibration import Calibration, calibrate
-from discreet.guarantees.comparison import Comparison, compare
-from discreet.guarantees.composing import compose
+from discreet.guarantees.calibration import Calibration, calibrate, compose
 from discreet.guarantees.composition import Composition
-from discreet.guarantees.guarantee import Guarantee
+from discreet.guarantees.guarantee import Guarantee, Neighbors
 from discreet.guarantees.loss import Loss
-from discreet.guarantees.neighbors import Neighbors
 from discreet.guarantees.objective import ObjectiveLoss
-from discreet.guarantees.scenarios import dpem_losses
 from discreet.guarantees.stated import ApproximateLoss, BoundedRangeLoss, PureLoss, ZcdpLoss
 
 __all__ = [
@@ -25,7 +21,6 @@ __all__ = [
     "BoundedRangeLoss",
     "Calibration",
     "ClassicalGaussianLoss",
-    "Comparison",
     "Composition",
     "GaussianLoss",
     "GeometricLoss",
@@ -37,7 +32,5 @@ __all__ = [
     "PureLoss",
     "ZcdpLoss",
     "calibrate",
-    "compare",
     "compose",
-    "dpem_losses",
 ]

@@ -14,22 +14,50 @@ For the Gaussian the noise is rotation invariant, so the L2 length of the shift 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
 
-from discreet.arguments import integer, probability
-from discreet.guarantees.loss import Array, Loss
-from discreet.guarantees.neighbors import Neighbors
+from discreet.arguments import ArgumentError, integer, probability
+from discreet.guarantees.guarantee import Neighbors
+from discreet.guarantees.loss import Array, EpsilonLoss, Loss
 from discreet.guarantees.normal import normal_delta, normal_epsilon, reflected
 from discreet.guarantees.renyi import geometric_renyi, laplace_renyi
 
 __all__ = ["ClassicalGaussianLoss", "GaussianLoss", "GeometricLoss", "LaplaceLoss"]
 
 
+class _Gaussian(Loss):
+    """What is known of Gaussian noise, from μ alone."""
+
+    @property
+    @abstractmethod
+    def gaussian(self) -> float:
+        """μ."""
+
+    def delta_at(self, epsilon: float | Array) -> Array:
+        """Return δ_μ(ε), rounded up (``discreet.guarantees.normal``)."""
+        return normal_delta(self.gaussian, epsilon)
+
+    def epsilon_at(self, delta: float) -> float:
+        """Return the least ε that goes with ``delta``."""
+        return normal_epsilon(self.gaussian, probability("delta", delta))
+
+    def renyi(self, order: float) -> float:
+        """Return αμ²/2, the divergence between N(0, 1) and N(μ, 1)."""
+        return order * self.zcdp
+
+    @property
+    def zcdp(self) -> float:
+        """μ²/2."""
+        return self.gaussian * self.gaussian / 2.0
+
+
 @dataclass(frozen=True)
-class GaussianLoss(Loss):
+class GaussianLoss(_Gaussian):
     """The loss of Gaussian noise: μ = Δ/σ for noise N(0, σ²I) and L2 sensitivity Δ.
 
     Parameters
@@ -47,37 +75,16 @@ class GaussianLoss(Loss):
     mu: float
     neighbors: Neighbors = Neighbors.REPLACE_ONE
 
-    def delta_at(self, epsilon: float | Array) -> Array:
-        """Return δ_μ(ε), rounded up (``discreet.guarantees.normal``)."""
-        return normal_delta(self.mu, epsilon)
-
-    def epsilon_at(self, delta: float) -> float:
-        """Return the least ε that goes with ``delta``."""
-        return normal_epsilon(self.mu, probability("delta", delta))
-
-    def renyi(self, order: float) -> float:
-        """Return αμ²/2, the divergence between N(0, 1) and N(μ, 1)."""
-        return order * self.zcdp
-
-    @property
-    def zcdp(self) -> float:
-        """μ²/2."""
-        return self.mu * self.mu / 2.0
+    _powers: ClassVar[Mapping[str, int]] = {"mu": 1}
 
     @property
     def gaussian(self) -> float:
         """μ."""
         return self.mu
 
-    def _with_noise(self, factor: float) -> Self:
-        return replace(self, mu=self.mu / factor)
-
-    def _twice(self) -> Self:
-        return replace(self, mu=2.0 * self.mu)
-
 
 @dataclass(frozen=True)
-class ClassicalGaussianLoss(Loss):
+class ClassicalGaussianLoss(_Gaussian):
     """Gaussian noise that was set by the classical rule σ = √(2 ln(1.25/δ))·Δ/ε, as in the papers.
 
     The linear and the advanced composition price it at its (ε, δ), and only where that rule is proved, ε < 1
@@ -103,9 +110,6 @@ class ClassicalGaussianLoss(Loss):
 
     _probabilities: ClassVar[tuple[str, ...]] = ("delta",)
 
-    def _exactly(self) -> GaussianLoss:
-        return GaussianLoss(self.gaussian, self.neighbors)
-
     @property
     def gaussian(self) -> float:
         """μ = ε/√(2 ln(1.25/δ))."""
@@ -116,28 +120,9 @@ class ClassicalGaussianLoss(Loss):
         """(ε, δ) of the classical rule; (∞, δ) where the rule is not proved."""
         return (self.epsilon if self.epsilon < 1.0 else math.inf), self.delta
 
-    def delta_at(self, epsilon: float | Array) -> Array:
-        """Return δ_μ(ε) of the Gaussian that it is."""
-        return self._exactly().delta_at(epsilon)
-
-    def renyi(self, order: float) -> float:
-        """Return αμ²/2."""
-        return self._exactly().renyi(order)
-
-    @property
-    def zcdp(self) -> float:
-        """μ²/2."""
-        return self._exactly().zcdp
-
-    def _with_noise(self, factor: float) -> Self:
-        return replace(self, epsilon=self.epsilon / factor)
-
-    def _twice(self) -> Self:
-        return replace(self, epsilon=2.0 * self.epsilon)
-
 
 @dataclass(frozen=True)
-class LaplaceLoss(Loss):
+class LaplaceLoss(EpsilonLoss):
     """The loss of Laplace noise: ε = Δ/b for scale b and L1 sensitivity Δ.
 
     Parameters
@@ -164,25 +149,9 @@ class LaplaceLoss(Loss):
         """Return the divergence between Laplace densities at distance ε (DP-EM, equation 20)."""
         return laplace_renyi(self.epsilon, order)
 
-    @property
-    def pure(self) -> float:
-        """ε."""
-        return self.epsilon
-
-    @property
-    def zcdp(self) -> float:
-        """ε²/2 (Bun and Steinke 2016, proposition 1.4)."""
-        return self.epsilon * self.epsilon / 2.0
-
-    def _with_noise(self, factor: float) -> Self:
-        return replace(self, epsilon=self.epsilon / factor)
-
-    def _twice(self) -> Self:
-        return replace(self, epsilon=2.0 * self.epsilon)
-
 
 @dataclass(frozen=True)
-class GeometricLoss(Loss):
+class GeometricLoss(EpsilonLoss):
     """The loss of two-sided geometric noise, the exact Laplace mechanism on a grid.
 
     The noise is an integer number of grid steps, P(k) ∝ e^(−|k|·ε/steps), and the L1 sensitivity is ``steps`` of
@@ -212,7 +181,7 @@ class GeometricLoss(Loss):
         object.__setattr__(self, "steps", integer("steps", self.steps, least=1, most=2**62))
         super().__post_init__()
         if self.epsilon / self.steps < 1e-290:
-            raise ValueError(f"epsilon={self.epsilon!r}: expected at least 1e-290 a step, got {self.steps} steps")
+            raise ArgumentError("epsilon", self.epsilon, f"at least 1e-290 a step, got {self.steps} steps")
 
     def delta_at(self, epsilon: float | Array) -> Array:
         """Return P(Y ≤ y) − e^ε' P(Y ≤ y − steps) at the last y whose loss (steps − 2y)ε/steps exceeds ε'.
@@ -230,19 +199,6 @@ class GeometricLoss(Loss):
     def renyi(self, order: float) -> float:
         """Return the divergence between the two shifted geometrics, a sum of geometric series."""
         return geometric_renyi(self.epsilon, self.steps, order)
-
-    @property
-    def pure(self) -> float:
-        """ε."""
-        return self.epsilon
-
-    @property
-    def zcdp(self) -> float:
-        """ε²/2 (Bun and Steinke 2016, proposition 1.4)."""
-        return self.epsilon * self.epsilon / 2.0
-
-    def _with_noise(self, factor: float) -> Self:
-        return replace(self, epsilon=self.epsilon / factor)
 
     def _twice(self) -> Self:
         return replace(self, epsilon=2.0 * self.epsilon, steps=2 * self.steps)

@@ -10,16 +10,15 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Self, TypeAlias
 
-from discreet.arguments import integer, nonnegative, probability, shown
-from discreet.guarantees.guarantee import Guarantee
+from discreet.arguments import ArgumentError, integer, nonnegative, probability
+from discreet.guarantees.guarantee import Guarantee, Neighbors, common
 from discreet.guarantees.loss import Loss
-from discreet.guarantees.neighbors import Neighbors, common
 
-__all__ = ["Composition", "Losses", "as_counts"]
+__all__ = ["Composition", "Losses", "as_counts", "changed"]
 
 MOST = 2**53  # of one loss; up to here a count is exact as a float
 
@@ -35,12 +34,20 @@ def as_counts(losses: Losses) -> Counter[Loss]:
     except TypeError:
         counts = Counter()
     if not counts:
-        raise ValueError(f"losses={shown(losses)}: expected a loss, or a list of at least one")
+        raise ArgumentError("losses", losses, "a loss, or a list of at least one")
     for item, count in counts.items():
         if not isinstance(item, Loss):
             raise ValueError(f"losses: {item!r} is not a loss; expected values such as GaussianLoss(mu=0.1)")
         counts[item] = integer(f"losses[{item!r}]", count, least=1, most=MOST)  # a plain int: NumPy's would wrap
     return counts
+
+
+def changed(counts: Mapping[Loss, int], change: Callable[[Loss], Loss]) -> Counter[Loss]:
+    """Return the losses that ``change`` makes of each; two of them may have become equal."""
+    made = Counter[Loss]()
+    for loss, count in counts.items():
+        made[change(loss)] += count
+    return made
 
 
 class Composition(ABC):
@@ -72,17 +79,12 @@ class Composition(ABC):
         """Return the whole promise at ``delta``."""
         epsilon = self.epsilon(delta)
         if math.isinf(epsilon):
-            raise ValueError(
-                f"delta={shown(delta)}: expected a larger one; {self.method} composition promises nothing at it"
-            )
+            raise ArgumentError("delta", delta, f"a larger one; {self.method} composition promises nothing at it")
         return Guarantee(max(epsilon, 1e-12), delta, self.neighbors)  # its ε is above 0
 
     def under(self, neighbors: Neighbors | str) -> Self:
         """Return what the same mechanisms cost under another relation; only add-remove to replace-one exists."""
-        converted = Counter[Loss]()
-        for loss, count in self.counts.items():
-            converted[loss.under(neighbors)] += count
-        return type(self)(converted)
+        return type(self)(changed(self.counts, lambda loss: loss.under(neighbors)))
 
     @property
     def quick(self) -> bool:
@@ -101,7 +103,7 @@ class Composition(ABC):
 
     def _check(self, guarantee: Guarantee) -> None:
         if not isinstance(guarantee, Guarantee):
-            raise ValueError(f"guarantee={shown(guarantee)}: expected a Guarantee, for example Guarantee(1.0, 1e-6)")
+            raise ArgumentError("guarantee", guarantee, "a Guarantee, for example Guarantee(1.0, 1e-6)")
         if guarantee.neighbors is not self.neighbors:
             raise ValueError(
                 f"guarantee={guarantee}: expected one under {self.neighbors}, as the losses; where those are "

@@ -20,11 +20,10 @@ compose to 1 − Π(1 − δ_i) beside everything else.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from functools import cached_property
 
 from discreet.guarantees.additive import GaussianLoss
-from discreet.guarantees.composition import Composition, Losses
+from discreet.guarantees.composition import Composition, Losses, changed
 from discreet.guarantees.loss import Loss
 from discreet.guarantees.normal import normal_delta, normal_epsilon
 from discreet.guarantees.pld import LossDistribution
@@ -95,10 +94,11 @@ class Exact(Composition):
         """The composition with a Gaussian in place of each loss that one is known to dominate."""
         if all(loss.dominating is None for loss, _ in self._others):
             return None
-        counts = Counter[Loss]()
-        for loss, count in self.counts.items():
-            counts[loss if loss.dominating is None else GaussianLoss(loss.dominating, loss.neighbors)] += count
-        return Exact(counts)
+
+        def dominating(loss: Loss) -> Loss:
+            return loss if loss.dominating is None else GaussianLoss(loss.dominating, loss.neighbors)
+
+        return Exact(changed(self.counts, dominating))
 
     @cached_property
     def _pure(self) -> float:

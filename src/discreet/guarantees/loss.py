@@ -14,17 +14,18 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from inspect import isabstract
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import positive, probability
-from discreet.guarantees.neighbors import Neighbors
+from discreet.arguments import ArgumentError, positive, probability
+from discreet.guarantees.guarantee import Neighbors
 from discreet.guarantees.search import least_on_half_line
 from discreet.plain import from_plain, to_plain
 
-__all__ = ["Array", "Loss"]
+__all__ = ["Array", "EpsilonLoss", "Loss"]
 
 Array = NDArray[np.float64]
 
@@ -41,6 +42,7 @@ class Loss(ABC):
     neighbors: Neighbors
 
     _probabilities: ClassVar[tuple[str, ...]] = ()
+    _powers: ClassVar[Mapping[str, int]] = {"epsilon": 1}  # of the noise by which a field is divided
     _kinds: ClassVar[dict[str, type[Loss]]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -54,7 +56,7 @@ class Loss(ABC):
             elif field.name in self._probabilities:
                 value = probability(field.name, value, accepted="a probability in (0, 1)")
                 if value == 0.0:
-                    raise ValueError(f"{field.name}=0: expected a probability in (0, 1)")
+                    raise ArgumentError(field.name, 0, "a probability in (0, 1)")
             elif field.type == "float":
                 value = positive(field.name, value)
             object.__setattr__(self, field.name, value)
@@ -72,13 +74,9 @@ class Loss(ABC):
     def zcdp(self) -> float:
         """The ρ of zero-concentrated privacy as the DP-EM paper takes it, leaving ``failure`` out."""
 
-    @abstractmethod
-    def _with_noise(self, factor: float) -> Self:
-        """Return the loss at ``factor`` times the noise."""
-
-    @abstractmethod
     def _twice(self) -> Self:
         """Return the loss two steps of the relation away (the relation itself is set by ``under``)."""
+        return self.with_noise(0.5)
 
     @property
     def pure(self) -> float:
@@ -135,7 +133,9 @@ class Loss(ABC):
         >>> ZcdpLoss(1.0).with_noise(2.0).rho
         0.25
         """
-        return self._with_noise(positive("factor", factor))
+        factor = positive("factor", factor)
+        less = {name: getattr(self, name) / factor**power for name, power in self._powers.items()}
+        return cast(Self, replace(cast(Any, self), **less))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the loss as plain values, for JSON; ``from_dict`` reads it back.
@@ -149,7 +149,7 @@ class Loss(ABC):
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Loss:
         """Return the loss that ``to_dict`` described."""
-        return from_plain(Loss._kinds, values)
+        return from_plain({name: kind for name, kind in Loss._kinds.items() if not isabstract(kind)}, values)
 
     def under(self, neighbors: Neighbors | str) -> Self:
         """Return this loss under another relation; only add-remove to replace-one exists.
@@ -168,3 +168,19 @@ class Loss(ABC):
                 "(1 + e^ε)δ; expected a smaller loss"
             ) from None
         return cast(Self, replace(cast(Any, twice), neighbors=Neighbors.of(neighbors)))
+
+
+class EpsilonLoss(Loss):
+    """The loss of a mechanism that is ε-private, but for ``failure``, and about which more may be known."""
+
+    epsilon: float
+
+    @property
+    def pure(self) -> float:
+        """ε."""
+        return self.epsilon
+
+    @property
+    def zcdp(self) -> float:
+        """ε²/2 (Bun and Steinke 2016, proposition 1.4)."""
+        return self.epsilon * self.epsilon / 2.0

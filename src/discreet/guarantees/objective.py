@@ -47,15 +47,16 @@ and the curve above is never taken to be larger than this Gaussian's.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from discreet.arguments import integer
+from discreet.guarantees.guarantee import Neighbors
 from discreet.guarantees.loss import Array, Loss
-from discreet.guarantees.neighbors import Neighbors
 from discreet.guarantees.normal import normal_delta, reflected
 from discreet.guarantees.search import least_on_half_line
 
@@ -97,6 +98,8 @@ class ObjectiveLoss(Loss):
     pushes: int = 2
     problems: int = 1
     neighbors: Neighbors = Neighbors.REPLACE_ONE
+
+    _powers: ClassVar[Mapping[str, int]] = {"shift": 1, "solver": 1}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -152,9 +155,6 @@ class ObjectiveLoss(Loss):
     def beside(self, mu: float) -> Self:
         """Return the loss of this mechanism and a Gaussian one together."""
         return replace(self, solver=math.hypot(self.solver, mu))
-
-    def _with_noise(self, factor: float) -> Self:
-        return replace(self, shift=self.shift / factor, solver=self.solver / factor)
 
     def _twice(self) -> Self:
         return replace(self, pushes=2 * self.pushes, solver=2.0 * self.solver)

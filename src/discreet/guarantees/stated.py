@@ -7,14 +7,14 @@ allows. For each the hockey-stick curve of that worst case is given in closed fo
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
 
-from discreet.guarantees.guarantee import twice_delta
-from discreet.guarantees.loss import Array, Loss
-from discreet.guarantees.neighbors import Neighbors
+from discreet.guarantees.guarantee import Neighbors, twice_delta
+from discreet.guarantees.loss import Array, EpsilonLoss, Loss
 from discreet.guarantees.normal import reflected
 from discreet.guarantees.renyi import bounded_range_renyi, pure_renyi, renyi_delta
 
@@ -29,7 +29,7 @@ def _pure_curve(pure: float, epsilon: float | Array) -> Array:
 
 
 @dataclass(frozen=True)
-class PureLoss(Loss):
+class PureLoss(EpsilonLoss):
     """Pure ε-differential privacy, and nothing more is known.
 
     The worst case is randomised response (Kairouz, Oh and Viswanath 2015).
@@ -51,30 +51,14 @@ class PureLoss(Loss):
         """Return the divergence of randomised response."""
         return pure_renyi(self.epsilon, order)
 
-    @property
-    def pure(self) -> float:
-        """ε."""
-        return self.epsilon
-
-    @property
-    def zcdp(self) -> float:
-        """ε²/2 (Bun and Steinke 2016, proposition 1.4)."""
-        return self.epsilon * self.epsilon / 2.0
-
-    def _with_noise(self, factor: float) -> Self:
-        return replace(self, epsilon=self.epsilon / factor)
-
-    def _twice(self) -> Self:
-        return replace(self, epsilon=2.0 * self.epsilon)
-
 
 @dataclass(frozen=True)
-class BoundedRangeLoss(Loss):
+class BoundedRangeLoss(EpsilonLoss):
     """ε-bounded range: over all outputs the log-likelihood ratio spans at most ε, as in the exponential mechanism.
 
     It implies ε-differential privacy and is a good deal better. The worst cases take two log-ratios, t and t − ε,
     the first with probability (e^ε − e^t)/(e^ε − 1); for each ε' the worst t is (ε + ε')/2, which gives the curve
-    (e^(ε/2) − e^(ε'/2))²/(e^ε − 1). Its zCDP is ε²/8 (Cesar and Rogers 2021).
+    (e^(ε/2) − e^(ε'/2))²/(e^ε − 1). Its zCDP is ε²/8 (Cesar and Rogers 2021). Two steps away the ranges add up.
 
     Examples
     --------
@@ -96,11 +80,6 @@ class BoundedRangeLoss(Loss):
         return bounded_range_renyi(self.epsilon, order)
 
     @property
-    def pure(self) -> float:
-        """ε."""
-        return self.epsilon
-
-    @property
     def span(self) -> float:
         """ε: half of what a pure loss has."""
         return self.epsilon
@@ -109,12 +88,6 @@ class BoundedRangeLoss(Loss):
     def zcdp(self) -> float:
         """ε²/8."""
         return self.epsilon * self.epsilon / 8.0
-
-    def _with_noise(self, factor: float) -> Self:
-        return replace(self, epsilon=self.epsilon / factor)
-
-    def _twice(self) -> Self:
-        return replace(self, epsilon=2.0 * self.epsilon)  # the ranges of the two log-ratios add up
 
 
 @dataclass(frozen=True)
@@ -129,6 +102,8 @@ class ZcdpLoss(Loss):
 
     rho: float
     neighbors: Neighbors = Neighbors.REPLACE_ONE
+
+    _powers: ClassVar[Mapping[str, int]] = {"rho": 2}  # Bun and Steinke 2016, proposition 1.9
 
     def delta_at(self, epsilon: float | Array) -> Array:
         """Return the least δ over all Rényi orders (``discreet.guarantees.renyi``)."""
@@ -145,15 +120,9 @@ class ZcdpLoss(Loss):
         """ρ."""
         return self.rho
 
-    def _with_noise(self, factor: float) -> Self:
-        return replace(self, rho=self.rho / factor / factor)
-
-    def _twice(self) -> Self:
-        return replace(self, rho=4.0 * self.rho)  # Bun and Steinke 2016, proposition 1.9
-
 
 @dataclass(frozen=True)
-class ApproximateLoss(Loss):
+class ApproximateLoss(EpsilonLoss):
     """(ε, δ)-differential privacy, and nothing more is known.
 
     The worst case tells everything with probability δ and is randomised response at ε otherwise (Kairouz, Oh and
@@ -182,22 +151,9 @@ class ApproximateLoss(Loss):
         return pure_renyi(self.epsilon, order)
 
     @property
-    def pure(self) -> float:
-        """ε."""
-        return self.epsilon
-
-    @property
     def failure(self) -> float:
         """δ."""
         return self.delta
-
-    @property
-    def zcdp(self) -> float:
-        """ε²/2 (Bun and Steinke 2016, proposition 1.4)."""
-        return self.epsilon * self.epsilon / 2.0
-
-    def _with_noise(self, factor: float) -> Self:
-        return replace(self, epsilon=self.epsilon / factor)
 
     def _twice(self) -> Self:
         return replace(self, epsilon=2.0 * self.epsilon, delta=twice_delta(self.epsilon, self.delta))

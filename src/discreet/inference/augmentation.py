@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 from numpyro.infer.hmc import hmc
 
-from discreet.arguments import integer
+from discreet.arguments import ArgumentError, integer
 from discreet.inference.augmented_rows import SumDensity, densities_of, log_densities, rows_updated
 from discreet.inference.layout import Rows
 from discreet.inference.reference import Problem, find_reference
@@ -139,9 +139,11 @@ def augmented(
 def _rows_of(problem: Problem, numbers: int) -> int:
     """Return n, where it is public and small."""
     if problem.rows is None:
-        raise ValueError(
-            "rows=None: expected the number of rows, since the exact method goes through them one by one; write "
-            "rows=…, from a count that was released or from what is known, or likelihood='normal'"
+        raise ArgumentError(
+            "rows",
+            None,
+            "the number of rows, since the exact method goes through them one by one",
+            write="rows=…, from a count that was released or from what is known, or likelihood='normal'",
         )
     n = integer("rows", int(problem.rows) if problem.rows == int(problem.rows) else problem.rows, least=1)
     if n > MOST_ROWS or n * numbers > MOST_NUMBERS:

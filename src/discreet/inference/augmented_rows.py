@@ -18,12 +18,13 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.door import Release
 from discreet.guarantees import Neighbors
 from discreet.inference.layout import Layout, Rows
 from discreet.inference.measurements import Measurement, Measurements
 from discreet.mechanisms import FactoredChoice
-from discreet.mechanisms.factored_exponential import FactoredSum
+from discreet.queries.functions.factored_exponential import FactoredSum
 
 __all__ = ["FactoredDraw", "NoisySum", "SumDensity", "densities_of", "log_densities", "rows_updated"]
 
@@ -108,9 +109,7 @@ class NoisySum:
 
     def log_density(self, total: Any) -> Any:
         """Return −Σ|z − s|/b or −Σ(z − s)²/(2σ²)."""
-        release = self.measured.release
-        away = (release.value - total) / release.law.scale  # type: ignore[union-attr]
-        return -jnp.sum(jnp.abs(away) if self.measured.laplace else 0.5 * away**2, axis=-1)
+        return self.measured.law.log_density(self.measured.release.value - total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,11 +175,11 @@ def densities_of(
     releases = [one.release for one in measured.each] + [one.release for one in choices]
     sources = {(release.dataset, release.declared.get("where")) for release in releases}
     if len(sources) > 1:
-        raise ValueError("also: expected releases of the rows of one data set; infer from each apart")
+        raise ArgumentError("also", UNSHOWN, "releases of the rows of one data set; infer from each apart")
     found: list[SumDensity] = [NoisySum(one, layout) for one in measured.each]
     found += [FactoredDraw(one, layout) if isinstance(one, FactoredChoice) else one for one in also]
     if not found:
-        raise ValueError("releases: expected at least one; write also=[…] for draws of FactoredExponential")
+        raise ArgumentError("releases", UNSHOWN, "at least one", write="also=[…] for draws of FactoredExponential")
     return tuple(found)
 
 

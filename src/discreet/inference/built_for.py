@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.door import Answer
-from discreet.em import ModelQuery
 from discreet.estimators.factor_analysis import FactorAnalysis
 from discreet.estimators.gaussian_classifier import GaussianClassifier
 from discreet.estimators.gaussian_mixture import GaussianMixture
@@ -28,10 +28,11 @@ from discreet.inference.logistic_rows import logistic
 from discreet.inference.measurements import Measurements
 from discreet.inference.moment_rows import of_groups, of_rows
 from discreet.inference.regression_rows import regression
-from discreet.models.components import Components
-from discreet.models.margin_gradients import MarginGradient
+from discreet.queries.models.model_query import ModelQuery
+from discreet.queries.moments.components import Components
+from discreet.queries.objectives.gradients import MarginGradient
 from discreet.records import Category, Space
-from discreet.records.own_units import column_scales
+from discreet.scales import column_scales
 from discreet.statistics import Covariance, Mean
 
 __all__ = ["built_for", "check_has_model"]
@@ -75,14 +76,18 @@ def check_has_model(what: Any) -> None:
     if not isinstance(what, Mean | Covariance):
         raise ValueError(f"releases={name}: expected a mean, a variance or a covariance; {YOUR_OWN}")
     if isinstance(what, Covariance) and what.method == "direct":
-        raise ValueError(
-            "releases: expected sums over rows, and method='direct' measures about the rows' own mean; write "
-            "method='one-shot' or 'adaptive'"
+        raise ArgumentError(
+            "releases",
+            UNSHOWN,
+            "sums over rows, and method='direct' measures about the rows' own mean",
+            write="method='one-shot' or 'adaptive'",
         )
     if any(release.passage != "additive" for release in what.releases):
-        raise ValueError(
-            "releases: expected sums over rows, and the bounds of this mean were drawn as quantiles; write mean(…) "
-            f"with loose=False, or infer from the last of its releases: {YOUR_OWN}"
+        raise ArgumentError(
+            "releases",
+            UNSHOWN,
+            "sums over rows, and the bounds of this mean were drawn as quantiles",
+            write=f"mean(…) with loose=False, or infer from the last of its releases: {YOUR_OWN}",
         )
 
 
@@ -98,7 +103,7 @@ def built_for(what: Any, measured: Measurements) -> Built:
     check_has_model(what)
     taken = [name for name in (*measured.layout.columns, *measured.layout.category_columns) if name == "row"]
     if taken:
-        raise ValueError("columns: expected none with the name 'row', which a model calls all of them; rename it")
+        raise ArgumentError("columns", UNSHOWN, "none with the name 'row', which a model calls all of them; rename it")
     for kind, build in BUILDERS.items():
         if isinstance(what, kind):
             return build(what, measured)
@@ -210,9 +215,11 @@ def _moments(answer: Mean | Covariance, measured: Measurements) -> Built:
     layout, scales = measured.layout, answer._scales
     names = [scale.name for scale in scales]
     if set(layout.columns) != set(names):
-        raise ValueError(
-            f"releases: expected an answer without weights, for which there is no model of rows; {YOUR_OWN} and a site "
-            f"for each of {list(layout.columns)}"
+        raise ArgumentError(
+            "releases",
+            UNSHOWN,
+            f"an answer without weights, for which there is no model of rows; {YOUR_OWN} and a site for each of "
+            f"{list(layout.columns)}",
         )
     asked, d = "mean", len(answer.columns)
     if isinstance(answer, Covariance):

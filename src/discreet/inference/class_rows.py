@@ -35,7 +35,7 @@ from discreet.inference.gaussian_rows import (
 from discreet.inference.site_moments import with_products
 from discreet.inference.uniform_priors import UniformWeights
 from discreet.inference.whitened_normal import WhitenedChoice, squared
-from discreet.models.components import Components
+from discreet.queries.moments.components import Components
 from discreet.records import Space
 
 __all__ = ["LabelledRows", "class_start", "classifier", "labelled_rows"]

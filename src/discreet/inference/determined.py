@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.inference.reference import Problem, Reference
 
 __all__ = ["check_determined"]
@@ -50,9 +51,11 @@ def _check_support(problem: Problem, reference: Reference) -> None:
     error = np.sqrt(np.diag(at.fisher) / at.draws)
     off = np.abs(at.score) / np.maximum(error, 1e-300)
     if off.max() > FAR and (np.abs(at.score) > 0.01 * np.sqrt(np.diag(at.fisher))).any():
-        raise ValueError(
-            f"model: expected rows whose range does not depend on parameters, as that of Uniform(0, a) does, but "
-            f"{problem.model.named(int(off.argmax()))!r} changes it; give rows a fixed range, or one without ends"
+        raise ArgumentError(
+            "model",
+            UNSHOWN,
+            "rows whose range does not depend on parameters, as that of Uniform(0, a) does, but "
+            f"{problem.model.named(int(off.argmax()))!r} changes it; give rows a fixed range, or one without ends",
         )
 
 
@@ -64,17 +67,21 @@ def _check_rows(problem: Problem, reference: Reference) -> None:
     told = n * n * reference.projection @ np.column_stack([reference.at.slope, reference.at.mean])
     others = np.linalg.lstsq(told[:-1, :-1], told[:-1, -1], rcond=1e-8)[0]
     if told[-1, -1] - told[-1, :-1] @ others < 1.0:
-        raise ValueError(
-            "rows=None: expected the number of rows; it is private here (under add-remove, and where rows with gaps "
-            "are dropped), and nothing that was released tells it; measure a count as well (Moments has one), or write "
-            "rows=… where you know it"
+        raise ArgumentError(
+            "rows",
+            None,
+            "the number of rows; it is private here (under add-remove, and where rows with gaps are dropped), and "
+            "nothing that was released tells it; measure a count as well (Moments has one), or write rows=… where you "
+            "know it",
         )
 
 
 def _refuse(problem: Problem, direction: Array, why: str) -> None:
     name = problem.model.named(int(np.abs(direction).argmax()))
-    raise ValueError(
-        f"model: expected parameters that the releases determine; {why}, for some direction along {name!r} (or several "
-        "parameters only matter together). Measure more, write fewer parameters, or write undetermined='prior' to let "
-        "the prior speak there"
+    raise ArgumentError(
+        "model",
+        UNSHOWN,
+        f"parameters that the releases determine; {why}, for some direction along {name!r} (or several parameters "
+        "only matter together). Measure more, write fewer parameters, or write undetermined='prior' to let the prior "
+        "speak there",
     )

@@ -37,7 +37,7 @@ from array_api_compat import array_namespace, is_jax_array
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
-from discreet.arguments import integer
+from discreet.arguments import UNSHOWN, ArgumentError, integer
 from discreet.inference.factored_tilt import (
     NEWTON,
     Observed,
@@ -84,9 +84,11 @@ def log_lower_bound(observed: Sequence[Observed], weights: Any, rows: int) -> An
     """
     combinations = math.prod(one.scores.shape[1] ** one.draws for one in observed)
     if combinations > MOST_COMBINATIONS:
-        raise ValueError(
-            f"observed: expected at most {MOST_COMBINATIONS} combinations of candidates for the lower bound, got "
-            f"{combinations}; write likelihood='normal' or 'upper'"
+        raise ArgumentError(
+            "observed",
+            UNSHOWN,
+            f"at most {MOST_COMBINATIONS} combinations of candidates for the lower bound, got {combinations}",
+            write="likelihood='normal' or 'upper'",
         )
     exponents = np.zeros((len(observed[0].scores), 1))
     for one in observed:

@@ -25,7 +25,7 @@ from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 from numpyro.distributions import Distribution
 from numpyro.infer import MCMC, NUTS
 
-from discreet.arguments import choice, integer
+from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.inference.factored_bounds import (
     log_lower_bound,
     log_normal_likelihood,
@@ -90,7 +90,9 @@ def factored_likelihood(
         raise ValueError(f"points of shape {where.shape}: expected rows and columns; write points.reshape(-1, 1)")
     observed = Observed.of(drawn, where)
     if len({(one.release.dataset, one.release.declared.get("where")) for one in drawn}) > 1:
-        raise ValueError("choices: expected draws from the rows of one data set; for several, add their likelihoods")
+        raise ArgumentError(
+            "choices", UNSHOWN, "draws from the rows of one data set; for several, add their likelihoods"
+        )
     choice("likelihood", likelihood, LIKELIHOODS)
     count = _rows_of(drawn) if rows is None else integer("rows", rows, least=1)
     normals = standard_normals(len(where), draws, seed)
@@ -116,9 +118,11 @@ def _rows_of(choices: Sequence[FactoredChoice]) -> int:
     known = {each.release.size.rows for each in choices}
     count = known.pop() if len(known) == 1 else None
     if count is None:
-        raise ValueError(
-            "rows=None: expected the number of rows, which is not public here; write rows=…, from a count that was "
-            "released or from what is known"
+        raise ArgumentError(
+            "rows",
+            None,
+            "the number of rows, which is not public here",
+            write="rows=…, from a count that was released or from what is known",
         )
     return count
 
@@ -190,9 +194,11 @@ def grid_posterior(
         if log_prior is not None:
             logs = logs + np.asarray(log_prior(grid), dtype=np.float64)
     if logs.shape != grid.shape[:1] or not np.isfinite(logs.max()) or np.isnan(logs).any():
-        raise ValueError(
-            f"log_likelihood: expected a number for each of {len(grid)} points, −∞ for some at most; got shape "
-            f"{logs.shape}; write theta inside of what the model allows"
+        raise ArgumentError(
+            "log_likelihood",
+            UNSHOWN,
+            f"a number for each of {len(grid)} points, −∞ for some at most; got shape {logs.shape}",
+            write="theta inside of what the model allows",
         )
     return GridPosterior(grid, _softmax(logs))
 

@@ -32,6 +32,7 @@ import numpy as np
 from array_api_compat import array_namespace, is_jax_array
 from numpy.typing import NDArray
 
+from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.mechanisms import FactoredChoice
 
 __all__ = ["Observed", "best_q", "log_mean", "log_sum", "log_upper_bound_at", "tilt", "tilted"]
@@ -63,17 +64,19 @@ class Observed:
 
     def __post_init__(self) -> None:
         if not self.indices or not all(0 <= index < self.scores.shape[1] for index in self.indices):
-            raise ValueError(f"indices={self.indices!r}: expected some, from 0 to {self.scores.shape[1] - 1}")
+            raise ArgumentError("indices", self.indices, f"some, from 0 to {self.scores.shape[1] - 1}")
         if not 0.0 <= self.rate * self.most < 600.0:
-            raise ValueError(
-                f"rate={self.rate!r}: expected at least 0, and less than 600/{self.most:g}, where floats overflow"
+            raise ArgumentError(
+                "rate", self.rate, f"at least 0, and less than 600/{self.most:g}, where floats overflow"
             )
 
     @classmethod
     def of(cls, choices: Sequence[FactoredChoice], points: Array) -> tuple[Observed, ...]:
         """Return what draws say of rows at these points; those of one mechanism at one rate together."""
         if not choices or not all(isinstance(choice, FactoredChoice) for choice in choices):
-            raise ValueError("choices: expected draws of FactoredExponential; write [mechanism.draw(data, …), …]")
+            raise ArgumentError(
+                "choices", UNSHOWN, "draws of FactoredExponential", write="[mechanism.draw(data, …), …]"
+            )
         groups: dict[tuple[int, float], list[FactoredChoice]] = {}
         for choice in choices:
             groups.setdefault((id(choice.mechanism), choice.rate), []).append(choice)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import choice, integer, positive
+from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, positive
 from discreet.door.words import rows_of
 from discreet.guarantees import Guarantee
 from discreet.inference.augmentation import augmented
@@ -149,9 +149,11 @@ def infer(
 def _from_choices(releases: Any, problem: Problem, built: Built, run: dict[str, Any]) -> Posterior:
     """Return the posterior from draws of the factored exponential mechanism."""
     if problem.measured.each:
-        raise ValueError(
-            "releases: expected sums, or draws of FactoredExponential, but not both with likelihood='normal'; write "
-            "likelihood='exact', which takes them together"
+        raise ArgumentError(
+            "releases",
+            UNSHOWN,
+            "sums, or draws of FactoredExponential, but not both with likelihood='normal'",
+            write="likelihood='exact', which takes them together",
         )
     target = target_of_choices(problem, problem.measured.chosen, run["seed"])
     return _posterior(releases, problem, built, sample(problem.model, target, **run), target.kind, 1.0, {})
@@ -162,21 +164,23 @@ def _built(
 ) -> Built:
     if model is None:
         if start is not None:
-            raise ValueError("start: expected a model=… whose parameters it has values for; without one there is none")
+            raise ArgumentError(
+                "start", UNSHOWN, "a model=… whose parameters it has values for; without one there is none"
+            )
         return built_for(releases, measured)
     if not callable(model):
-        raise ValueError(f"model={model!r}: expected a NumPyro model of one row, a function without arguments")
+        raise ArgumentError("model", model, "a NumPyro model of one row, a function without arguments")
     return Built(model, start)
 
 
 def _rows(rows: float | None, measured: Measurements) -> float | None:
     if rows is None:
         if measured.rows is not None and not 1 <= measured.rows <= MOST_ROWS:
-            raise ValueError(f"releases: expected some of 1 to {MOST_ROWS:.0e} rows, got {measured.rows}")
+            raise ArgumentError("releases", UNSHOWN, f"some of 1 to {MOST_ROWS:.0e} rows, got {measured.rows}")
         return None if measured.rows is None else float(measured.rows)
     given = positive("rows", rows)
     if measured.rows not in (None, given):
-        raise ValueError(f"rows={rows!r}: expected None, or {measured.rows}, the number that the releases declare")
+        raise ArgumentError("rows", rows, f"None, or {measured.rows}, the number that the releases declare")
     return given
 
 

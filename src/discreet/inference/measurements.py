@@ -19,11 +19,13 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from discreet.door import Answer, Query, Release
+from discreet.arguments import UNSHOWN, ArgumentError
+from discreet.door import Answer, Release
 from discreet.guarantees import Neighbors
 from discreet.inference.layout import Layout, Rows
 from discreet.mechanisms import FactoredChoice
-from discreet.noise import DiscreteGaussianNoise, GaussianNoise, GeometricNoise, GridNoise, LaplaceNoise
+from discreet.noise import Law
+from discreet.queries.question import Query
 from discreet.records import Block, Space
 
 __all__ = ["Measurement", "Measurements", "View", "measured_in", "side_by_side"]
@@ -49,9 +51,10 @@ class Measurement:
         return tuple(self.release.declared.get("category_columns") or ())
 
     @property
-    def laplace(self) -> bool:
-        """Whether the noise is Laplace, or Gaussian."""
-        return isinstance(self.release.law, LaplaceNoise | GeometricNoise)
+    def law(self) -> Law:
+        """The noise: Gaussian or Laplace."""
+        assert self.release.law is not None  # seen in ``_measurement``
+        return self.release.law
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,12 +108,12 @@ class Measurements:
     @property
     def variances(self) -> Array:
         """The variance of the noise on each of them."""
-        return np.concatenate([np.full(one.release.value.size, one.release.law.variance) for one in self.each])  # type: ignore[union-attr]
+        return np.concatenate([np.full(one.release.value.size, one.law.variance) for one in self.each])
 
     @property
     def laplace(self) -> NDArray[np.bool_]:
         """Which of them have Laplace noise."""
-        return np.concatenate([np.full(one.release.value.size, one.laplace) for one in self.each])
+        return np.concatenate([np.full(one.release.value.size, not one.law.normal) for one in self.each])
 
     @property
     def rows(self) -> int | None:
@@ -150,34 +153,40 @@ def measured_in(what: Any) -> Measurements:
     """
     everything = tuple(_each(what))
     if not everything:
-        raise ValueError("releases: expected at least one")
+        raise ArgumentError("releases", UNSHOWN, "at least one")
     found = tuple(one for one in everything if isinstance(one, Measurement))
     chosen = tuple(one for one in everything if isinstance(one, FactoredChoice))
     releases = [one.release for one in everything]
     relations = {release.neighbors for release in releases}
     if len(relations) > 1:
-        raise ValueError(
-            "releases: expected all of them under one neighbour relation, got add-remove and replace-one; they are of "
-            "differently declared data: infer from each apart"
+        raise ArgumentError(
+            "releases",
+            UNSHOWN,
+            "all of them under one neighbour relation, got add-remove and replace-one; they are of differently "
+            "declared data: infer from each apart",
         )
     names = {release.dataset for release in releases}
     if len(names) > 1:
-        raise ValueError(
-            f"releases: expected all of one data set, got {sorted(map(str, names))}; infer from each apart, or give "
-            "the curator one name for both"
+        raise ArgumentError(
+            "releases",
+            UNSHOWN,
+            f"all of one data set, got {sorted(map(str, names))}; infer from each apart, or give the curator one name "
+            "for both",
         )
     sizes = {release.size.rows for release in releases if release.size.rows is not None}
     if len(sizes) > 1:
-        raise ValueError(
-            f"releases: expected all of one data set, got some of {min(sizes)} rows and some of {max(sizes)}; infer "
-            "from each apart"
+        raise ArgumentError(
+            "releases",
+            UNSHOWN,
+            f"all of one data set, got some of {min(sizes)} rows and some of {max(sizes)}; infer from each apart",
         )
     _check_once(releases)
     conditions = {release.declared.get("where") for release in releases}
     if len(conditions) > 1:
-        raise ValueError(
-            f"releases: expected all of the same rows, got rows where {sorted(map(str, conditions))}; infer from each "
-            "apart"
+        raise ArgumentError(
+            "releases",
+            UNSHOWN,
+            f"all of the same rows, got rows where {sorted(map(str, conditions))}; infer from each apart",
         )
     seen = [one.columns for one in found] + [tuple(one.release.declared.get("columns") or ()) for one in chosen]
     return Measurements(found, Layout(tuple(dict.fromkeys(sum(seen, ()))), *_categories(releases)), chosen)
@@ -189,9 +198,11 @@ def _check_once(releases: Sequence[Release]) -> None:
     for release in releases:
         key = (release.query, release.value.tobytes()) if _unlike_any_other(release) else id(release)
         if key in seen:
-            raise ValueError(
-                f"releases: expected each release once, got that of {release.query!r} twice; a fit or an answer holds "
-                "its releases already"
+            raise ArgumentError(
+                "releases",
+                UNSHOWN,
+                f"each release once, got that of {release.query!r} twice; a fit or an answer holds its releases "
+                "already",
             )
         seen.add(key)
 
@@ -203,7 +214,7 @@ def _unlike_any_other(release: Release) -> bool:
     was selected of a few candidates, and counts with noise in whole numbers, agree by chance often enough.
     """
     law = release.law
-    fineness = math.log2(law.scale / law.grid) if isinstance(law, GridNoise) else 0.0 if law is None else math.inf
+    fineness = 0.0 if law is None else math.log2(law.scale / law.grid)
     return release.value.size > 0 and release.value.size * fineness >= 30
 
 
@@ -214,7 +225,7 @@ def _categories(releases: Sequence[Release]) -> tuple[tuple[str, ...], tuple[tup
         names, values = (release.declared.get(part) or () for part in ("category_columns", "categories"))
         for name, some in zip(names, values, strict=True):
             if categories.setdefault(name, tuple(some)) != tuple(some):
-                raise ValueError(f"releases: expected the same categories of {name!r} in all of them")
+                raise ArgumentError("releases", UNSHOWN, f"the same categories of {name!r} in all of them")
     return tuple(categories), tuple(categories.values())
 
 
@@ -244,17 +255,24 @@ def _each(what: Any) -> Iterable[Measurement | FactoredChoice]:
 def _measurement(question: Any, release: Release) -> Measurement:
     name = release.query
     if question is None:
-        raise ValueError(
-            f"releases: expected the question beside the release of {name!r}, since it is not one of this library or "
-            "the release was made by hand; write (query, release)"
+        raise ArgumentError(
+            "releases",
+            UNSHOWN,
+            f"the question beside the release of {name!r}, since it is not one of this library or the release was "
+            "made by hand",
+            write="(query, release)",
         )
     if release.passage != "additive" or not isinstance(question, Query):
-        raise ValueError(
-            f"releases: expected sums with Gaussian or Laplace noise, but {name!r} is a {release.passage} release, "
-            "whose density this does not know; of FactoredExponential give the answer that draw returned"
+        raise ArgumentError(
+            "releases",
+            UNSHOWN,
+            f"sums with Gaussian or Laplace noise, but {name!r} is a {release.passage} release, whose density this "
+            "does not know; of FactoredExponential give the answer that draw returned",
         )
-    if not isinstance(release.law, GaussianNoise | DiscreteGaussianNoise | LaplaceNoise | GeometricNoise):
-        raise ValueError(f"releases: expected Gaussian or Laplace noise on {name!r}, got {release.law!r}")
+    if release.law is None or not release.law.independent:
+        raise ArgumentError("releases", UNSHOWN, f"Gaussian or Laplace noise on {name!r}, got {release.law!r}")
     if dict(question.parts) != dict(release.parts):
-        raise ValueError(f"releases: expected the parts that the question of {name!r} has; this is not its release")
+        raise ArgumentError(
+            "releases", UNSHOWN, f"the parts that the question of {name!r} has; this is not its release"
+        )
     return Measurement(question, release)

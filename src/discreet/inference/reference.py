@@ -21,6 +21,7 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.inference.layout import Rows
 from discreet.inference.local import Local, local
 from discreet.inference.measurements import Measurements
@@ -119,9 +120,11 @@ def find_reference(problem: Problem, start: Array | None, seed: int) -> Referenc
     for step in range(LAST_STEPS):
         w, _ = _moved(problem, w, last, seed + MOST_STEPS + step)
     if not math.isfinite(float(problem.model.call("log_prior", problem.split(w)[0]))):
-        raise ValueError(
-            "model: expected a prior, with its factors, that is positive where the releases point; it is 0 or no "
-            "number there; write start=… where it is positive, or look at the model's factors"
+        raise ArgumentError(
+            "model",
+            UNSHOWN,
+            "a prior, with its factors, that is positive where the releases point; it is 0 or no number there",
+            write="start=… where it is positive, or look at the model's factors",
         )
     return _scored(problem, w, last, seed + MOST_STEPS + LAST_STEPS)[0]
 

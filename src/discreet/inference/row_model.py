@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from numpyro import handlers
 from numpyro.distributions import biject_to
 
+from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.inference.layout import Layout, Rows
 from discreet.inference.site_moments import site_moments, with_products
 from discreet.inference.site_values import combinations, is_finite
@@ -129,9 +130,11 @@ class RowModel:
             trace = self._trace(key)
         except Exception as error:
             hint = "; give every parameter a proper prior" if isinstance(error, NotImplementedError) else ""
-            raise ValueError(
-                "model: expected a NumPyro model of one row, a function without arguments (rows are not passed to it); "
-                f"calling it raised {type(error).__name__}: {error}{hint}"
+            raise ArgumentError(
+                "model",
+                UNSHOWN,
+                "a NumPyro model of one row, a function without arguments (rows are not passed to it); calling it "
+                f"raised {type(error).__name__}: {error}{hint}",
             ) from error
         samples = {name: site for name, site in trace.items() if site["type"] == "sample" and not site["is_observed"]}
         places = {name: self.layout.place(name) for name in samples}
@@ -140,19 +143,21 @@ class RowModel:
         self.names = tuple(name for name in samples if places[name] is None)
         discrete = [name for name in self.names if samples[name]["fn"].is_discrete]
         if discrete:
-            raise ValueError(
-                f"model: expected parameters that are real numbers, but {discrete[0]!r} is discrete and no column of "
-                f"the rows ({self.layout}); sum over it within the model, as numpyro's MixtureSameFamily does"
+            raise ArgumentError(
+                "model",
+                UNSHOWN,
+                f"parameters that are real numbers, but {discrete[0]!r} is discrete and no column of the rows "
+                f"({self.layout}); sum over it within the model, as numpyro's MixtureSameFamily does",
             )
         if not self.names:
-            raise ValueError(
-                "model: expected a sample site that is a parameter; all of its sites are columns or have obs=…"
+            raise ArgumentError(
+                "model", UNSHOWN, "a sample site that is a parameter; all of its sites are columns or have obs=…"
             )
         if "rows" in self.names:
-            raise ValueError("model: expected no parameter called 'rows', as their number is; rename it")
+            raise ArgumentError("model", UNSHOWN, "no parameter called 'rows', as their number is; rename it")
         scaled = [name for name, site in trace.items() if site["type"] == "sample" and site["scale"] is not None]
         if scaled:
-            raise ValueError(f"model: expected no handlers.scale, got it at {scaled[0]!r}; a row counts once")
+            raise ArgumentError("model", UNSHOWN, f"no handlers.scale, got it at {scaled[0]!r}; a row counts once")
         self.derived = tuple(name for name, site in trace.items() if site["type"] == "deterministic")
         start = {
             name: biject_to(samples[name]["fn"].support).inv(jnp.asarray(samples[name]["value"], dtype=float))
@@ -177,35 +182,45 @@ class RowModel:
             return
         v = self.prior_draw(jax.random.key(0))
         if not np.array_equal(self.log_prior(v), self.log_prior(v, jax.random.key(1)), equal_nan=True):
-            raise ValueError(
-                "model: expected factors and observed sites that depend on parameters alone, for they are part of the "
-                "prior; one depends on the row. A row's columns are sample sites without obs=…"
+            raise ArgumentError(
+                "model",
+                UNSHOWN,
+                "factors and observed sites that depend on parameters alone, for they are part of the prior; one "
+                "depends on the row. A row's columns are sample sites without obs=…",
             )
 
     def _check_row(self, places: Mapping[str, Any], samples: Mapping[str, Any]) -> None:
         d = len(self.layout.columns)
         if "row" in places and samples["row"]["value"].shape != (d,):
-            raise ValueError(
-                f"model: expected a site 'row' of shape ({d},), a number for each of {self.layout.columns}, got "
-                f"{samples['row']['value'].shape}"
+            raise ArgumentError(
+                "model",
+                UNSHOWN,
+                f"a site 'row' of shape ({d},), a number for each of {self.layout.columns}, got "
+                f"{samples['row']['value'].shape}",
             )
         both = [name for name in self.layout.columns if name in places and "row" in places]
         if both:
-            raise ValueError(
-                f"model: expected the site 'row' or one for each column, not both; {both[0]!r} is a column: rename it, "
-                "if it is a parameter"
+            raise ArgumentError(
+                "model",
+                UNSHOWN,
+                f"the site 'row' or one for each column, not both; {both[0]!r} is a column: rename it, if it is a "
+                "parameter",
             )
         missing = [name for name in self.layout.columns if name not in places and "row" not in places]
         if missing:
-            raise ValueError(
-                f"model: expected a sample site 'row', or one for each column that was measured; {missing} have none; "
-                f"its sites are {list(samples)}, without those that have obs=…: releases are what is observed"
+            raise ArgumentError(
+                "model",
+                UNSHOWN,
+                f"a sample site 'row', or one for each column that was measured; {missing} have none; its sites are "
+                f"{list(samples)}, without those that have obs=…: releases are what is observed",
             )
         codes = {at for kind, at in places.values() if kind == "codes"}
         if codes < set(range(len(self.layout.category_columns))):
-            raise ValueError(
-                f"model: expected a sample site for each of the columns of categories {self.layout.category_columns}, "
-                "whose values are whole numbers, the places among the declared categories"
+            raise ArgumentError(
+                "model",
+                UNSHOWN,
+                f"a sample site for each of the columns of categories {self.layout.category_columns}, whose values "
+                "are whole numbers, the places among the declared categories",
             )
 
     def _finite_rows(self, samples: Mapping[str, Any]) -> Rows | None:
@@ -355,8 +370,8 @@ class RowModel:
         """Return v of given parameters."""
         odd = sorted(set(self.names) ^ set(values))
         if odd:
-            raise ValueError(
-                f"start: expected a value for each of {list(self.names)}; {odd[0]!r} is too much or missing"
+            raise ArgumentError(
+                "start", UNSHOWN, f"a value for each of {list(self.names)}; {odd[0]!r} is too much or missing"
             )
         given = {name: np.asarray(values[name], dtype=np.float64) for name in self.names}
         try:
@@ -364,7 +379,7 @@ class RowModel:
         except (TypeError, ValueError):  # JAX's, at other shapes
             v = np.full(self.size, np.nan)
         if v.shape != (self.size,) or not np.all(np.isfinite(v)):
-            raise ValueError("start: expected finite values inside the range of each parameter, and of its shape")
+            raise ArgumentError("start", UNSHOWN, "finite values inside the range of each parameter, and of its shape")
         return v
 
     def call(self, name: str, *arguments: Any) -> Any:

@@ -2,17 +2,16 @@
 
 This room promises that an entry is on the disk before ``spend`` returns, that the whole history of a data set then
 keeps its limit whatever the analyst does, and that later changes to the record show. It knows nothing of data, queries
-or noise. It may import ``discreet.arguments``, ``discreet.guarantees`` and, from outside, scipy.special and (when the
-first ledger is opened) sqlalchemy, with psycopg for PostgreSQL.
+or noise. It may import ``discreet.arguments``, ``discreet.plain``, ``discreet.guarantees`` and, from outside,
+scipy.special and (when the first ledger is opened) sqlite3 or psycopg.
 
-Where to look: the verbs are in ``ledger``; why a limit holds in ``filters`` (the setting), ``gaussian_filter``,
-``zcdp_filter``, ``pure_filter`` (the proofs) and ``admission`` (what is admitted); how the record hangs together in
-``entry`` and ``chain``, and how it reads in ``history``; how it gets to the disk in ``book``, ``storage``, ``sqlite``
-and ``postgresql``.
+Where to look: the verbs are in ``ledger``; why a limit holds in ``filters`` (the proofs) and ``admission`` (what is
+admitted); how the record hangs together in ``entry``, and how it reads in ``history``; how it gets to the disk in
+``book``, ``storage``, ``sqlite`` and ``postgresql``.
 """
 
 from discreet.ledger.admission import Preview, Remaining
-from discreet.ledger.entry import Entry
+from discreet.ledger.book import Entry
 from discreet.ledger.errors import BudgetExceeded, ChainError, LedgerError
 from discreet.ledger.history import History
 from discreet.ledger.ledger import Ledger

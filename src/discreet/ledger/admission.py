@@ -24,6 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from discreet.guarantees import GaussianLoss, Loss, compose
+from discreet.guarantees.composition import changed
 from discreet.ledger.filters import SLACK, Largest
 from discreet.ledger.limit import Limit
 
@@ -123,10 +124,7 @@ def _reasons(losses: tuple[tuple[Loss, int], ...], limit: Limit) -> list[str]:
 
 def under(limit: Limit, losses: Mapping[Loss, int]) -> Counter[Loss]:
     """Return the losses under the limit's relation; a loss that means nothing there raises."""
-    converted = Counter[Loss]()
-    for loss, count in losses.items():
-        converted[loss.under(limit.guarantee.neighbors)] += count
-    return converted
+    return changed(losses, lambda loss: loss.under(limit.guarantee.neighbors))
 
 
 def remaining(dataset: str, limit: Limit | None, spent: Mapping[Loss, int]) -> Remaining:

@@ -43,22 +43,21 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
-from discreet.guarantees import Loss
+from scipy.special import erfinv, log_expit, log_ndtr, ndtri_exp
 
-__all__ = ["SLACK", "Filter", "Largest", "within"]
+from discreet.guarantees import Loss, ZcdpLoss
+from discreet.guarantees.normal import normal_delta, normal_mu
+from discreet.guarantees.search import least_on_half_line
+from discreet.guarantees.sums import added
+
+__all__ = ["FILTERS", "SLACK", "Filter", "GaussianFilter", "PureFilter", "mu_of_pure", "pure_of_mu", "within"]
 
 SLACK = 1e-12
 LEAST = 5e-324  # no loss is free: a price that underflows to 0 would be
-
-
-def _sum(terms: Iterable[float]) -> float:
-    try:
-        return math.fsum(terms)
-    except OverflowError:
-        return math.inf
 
 
 def within(total: float, bound: float) -> bool:
@@ -108,11 +107,11 @@ class Filter(ABC):
 
     def total(self, spent: Mapping[Loss, int]) -> float:
         """Return the sum of the prices."""
-        return _sum(max(self.price(loss), LEAST) * count for loss, count in spent.items())
+        return added(max(self.price(loss), LEAST) * count for loss, count in spent.items())
 
     def failed(self, spent: Mapping[Loss, int]) -> float:
         """Return the sum of the failure probabilities."""
-        return _sum(loss.failure * count for loss, count in spent.items())
+        return added(loss.failure * count for loss, count in spent.items())
 
     def holds(self, spent: Mapping[Loss, int]) -> bool:
         """Return whether this whole history is within the bound."""
@@ -128,3 +127,158 @@ class Filter(ABC):
         capacity, total = self.capacity(), self.total(spent)
         rest = capacity - total
         return self.largest(rest if rest > SLACK * capacity else 0.0)
+
+
+@lru_cache(maxsize=4096)
+def mu_of_pure(epsilon: float) -> float:
+    """Return the μ of the Gaussian mechanism that is no more private than any ε-private one.
+
+    >>> round(mu_of_pure(1.0), 6), round(mu_of_pure(1e-9) / 1e-9, 6)
+    (1.232035, 1.253314)
+    """
+    if epsilon < 1.0:
+        return 2.0 * math.sqrt(2.0) * float(erfinv(math.tanh(epsilon / 2.0)))
+    return -2.0 * float(ndtri_exp(log_expit(-epsilon)))
+
+
+def pure_of_mu(mu: float) -> float:
+    """Return the ε of which ``mu_of_pure`` is μ: ln Φ(μ/2) − ln Φ(−μ/2).
+
+    >>> round(pure_of_mu(mu_of_pure(2.5)), 9)
+    2.5
+    """
+    if mu < 1.0:  # Φ(μ/2) − Φ(−μ/2) = tanh(ε/2), all digits kept
+        return 2.0 * math.atanh(math.erf(mu / (2.0 * math.sqrt(2.0))))
+    return float(log_ndtr(mu / 2.0) - log_ndtr(-mu / 2.0))
+
+
+class GaussianFilter(Filter):
+    """Σμ² ≤ μ_max², where μ_max is the largest μ with δ_μ(ε) ≤ δ. A loss that is known by its zCDP alone has no price.
+
+    **It is valid when the μ_i are chosen adaptively** (Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023; the
+    proof here is our own and short). Let Z be standard normal and
+
+        F(b, x) = E[(x·e^(√b Z − b/2) − γ)₊],    so that    F(μ², 1) = δ_μ(ε),
+
+    because e^(μZ − μ²/2) is the likelihood ratio of N(μ, 1) to N(0, 1) under the latter. F is convex in x, it grows
+    with b (Jensen), and E[F(b, x·e^(√c Z − c/2))] = F(b + c, x) since independent normals add up.
+
+    *Claim.* After a history with likelihood ratio x and with b of the bound not yet spent, E_Q[(X − γ)₊ | history] ≤
+    F(b, x), for any number n of further mechanisms. For n = 0 the left side is (x − γ)₊ = F(0, x) ≤ F(b, x). Otherwise
+    the analyst picks the next loss, c = μ² ≤ b, knowing the history. Its mechanism has a likelihood ratio R, and
+    E_Q[(R − t)₊] ≤ E[(e^(μZ − μ²/2) − t)₊] for every t: that is what being μ-Gaussian private means. A convex f with
+    f(0) = 0 is f'(0)·r plus a mixture of hinges (r − t)₊ and both ratios have mean 1 (the Gaussian curve tends to 0, so
+    P has no part outside Q's support), so the same holds for f in the hinge's place. With the claim for n − 1,
+
+        E_Q[(X − γ)₊ | history] ≤ E_Q[F(b − c, x·R)] ≤ E[F(b − c, x·e^(√c Z − c/2))] = F(b, x).
+
+    At the start x = 1 and b = μ_max², hence H ≤ δ_μ_max(ε) ≤ δ. Exchanging P and Q changes nothing. ∎
+
+    **Pure ε is Gaussian with μ = 2Φ⁻¹(e^ε/(1 + e^ε)), ε-bounded range with that of ε/2.** Let the log-likelihood ratio
+    of a mechanism lie in [t − s, t] for some pair of neighbours: pure privacy says so with t = ε and s = 2ε, bounded
+    range with s = ε and a t that may be another for each pair (``Loss.span`` is s). A convex function of a ratio of
+    mean 1 is largest where the ratio takes the two ends alone, so the worst mechanism says yes or no, yes with
+    probability p or q. Its trade-off curve between the errors of a test is two line segments that meet at (q, 1 − p).
+    The Gaussian curve G(α) = Φ(Φ⁻¹(1 − α) − μ) is convex and shares the end points (0, 1) and (1, 0). Where it meets
+    (q, 1 − p) or passes below, which is μ ≥ Φ⁻¹(p) − Φ⁻¹(q), it lies below both segments: every test does at least as
+    well against it.
+
+    Which t needs the largest μ? Let L(x) = ln Φ(x) − ln Φ(−x), x = Φ⁻¹(p) and y = Φ⁻¹(q); then s = L(x) − L(y). Now
+    L'(x) = h(x) + h(−x), where h = φ/(1 − Φ) is the normal's hazard rate, which is convex (Sampford 1953). So L' is
+    even and grows with |x|, and of all intervals [y, x] of one length it has the least integral over the one around 0.
+    With the integral s given, that one is the longest: y = −x, 2L(x) = s, and μ = 2L⁻¹(s/2) = 2Φ⁻¹(e^(s/2)/(1 +
+    e^(s/2))) is enough. ∎
+
+    With ε for s/2 and 2Φ(μ/2) − 1 = tanh(ε/2), a small one keeps its digits as 2√2·erf⁻¹(tanh(ε/2)); a large one as
+    −2Φ⁻¹(1/(1 + e^ε)), from the logarithm of that probability.
+    """
+
+    name = "gaussian"
+
+    def price(self, loss: Loss) -> float:
+        """Return μ², of the Gaussian that the mechanism is, or of one that is known to be no more private."""
+        mu = loss.dominating
+        if mu is None:
+            mu = mu_of_pure(loss.span / 2.0) if math.isfinite(loss.span) else math.inf
+        return mu * mu
+
+    def keeps(self, total: float) -> bool:
+        """Compare in δ, as a calibration to (ε, δ) does, so that what it gives fits to the last digit."""
+        return self.delta > 0.0 and within(float(normal_delta(math.sqrt(total), self.epsilon)), self.delta)
+
+    def capacity(self) -> float:
+        """Return μ_max²."""
+        return normal_mu(self.epsilon, self.delta) ** 2
+
+    def largest(self, left: float) -> Largest:
+        """Return √left as μ, and the pure ε that it dominates."""
+        mu = math.sqrt(left)
+        return Largest(mu, pure_of_mu(mu), 0.0)
+
+
+class ZcdpFilter(Filter):
+    """Σρ ≤ ρ_max, where ρ_max-zCDP promises (ε, δ). Every loss has a price.
+
+    **It is valid when the ρ_i are chosen adaptively** (Feldman and Zrnic 2021, for one Rényi order; zCDP has them all).
+    Fix an order α > 1. Given the past, the next mechanism's likelihood ratio R has E_Q[R^α] ≤ e^(α(α−1)ρ_i), where ρ_i
+    is known once the past is. So with S the sum of the ρ_i so far, X^α·e^(−α(α−1)S) is a supermartingale under Q that
+    starts at 1. On every path S ≤ ρ_max in the end, hence E_Q[X^α] ≤ e^(α(α−1)ρ_max): the Rényi divergence of order α
+    of the whole transcript is at most αρ_max. This holds for every α, so the transcript is ρ_max-zCDP, and the
+    conversion to (ε, δ) may then use the best order (Canonne, Kamath and Steinke 2020; ``discreet.guarantees.renyi``).
+    ∎
+    """
+
+    name = "zcdp"
+
+    def price(self, loss: Loss) -> float:
+        """Return ρ."""
+        return loss.zcdp
+
+    def _delta(self, rho: float) -> float:
+        return float(ZcdpLoss(rho).delta_at(self.epsilon))
+
+    def keeps(self, total: float) -> bool:
+        """Compare in δ."""
+        return self.delta > 0.0 and within(self._delta(total), self.delta)
+
+    def capacity(self) -> float:
+        """Return ρ_max; 0 at δ = 0."""
+        if self.delta <= 0.0:
+            return 0.0
+        return 1.0 / least_on_half_line(lambda inverse: self._delta(1.0 / inverse), self.delta, 1.0)
+
+    def largest(self, left: float) -> Largest:
+        """Return √(2·left) as μ and as ε, since ρ is half the square of either."""
+        root = math.sqrt(2.0 * left)
+        return Largest(root, root, left)
+
+
+class PureFilter(Filter):
+    """Σε_i ≤ ε. A Gaussian or zCDP loss has no price.
+
+    **It is valid when the ε_i are chosen adaptively**, path by path: the likelihood ratio of a transcript is the
+    product of the mechanisms' ratios, each at most e^ε_i given the past, so X ≤ e^Σε_i ≤ γ everywhere and E_Q[(X − γ)₊]
+    = 0. No δ is used. Where it is the chosen filter, δ is there for the mechanisms' own failures: Σδ_i ≤ δ. Where it
+    stands beside another, it has no share of δ and admits no failures (``filters`` says why it is free then). ∎
+    """
+
+    name = "pure"
+
+    def price(self, loss: Loss) -> float:
+        """Return the pure ε."""
+        return loss.pure
+
+    def keeps(self, total: float) -> bool:
+        """Compare in ε."""
+        return within(total, self.epsilon)
+
+    def capacity(self) -> float:
+        """Return ε."""
+        return self.epsilon
+
+    def largest(self, left: float) -> Largest:
+        """Return what is left as ε."""
+        return Largest(0.0, left, 0.0)
+
+
+FILTERS: dict[str, type[Filter]] = {cls.name: cls for cls in (GaussianFilter, ZcdpFilter, PureFilter)}

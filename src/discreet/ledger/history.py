@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from discreet.guarantees import Loss, compose
-from discreet.ledger.entry import Entry
+from discreet.ledger.book import Entry
 
 __all__ = ["History", "cost_in_words"]
 

@@ -4,32 +4,57 @@ What it promises: when ``spend`` or ``reserve`` returns, the entry is on the dis
 the data set's limit (``admission``). Noise is drawn after that. If the process dies in between, budget is lost and
 privacy is not.
 
+All handles on one address share one record. A copy is the same object; a pickle holds the address without its
+password, and opening it again is left to the first use, so that what was saved with a handle in it can be loaded
+anywhere. A handle that came out of a pickle never makes a ledger: a missing file is an error, not a fresh budget.
+No lock and no connection is kept between two calls, so a handle may be used from threads and after a fork.
+
 A ledger guards against mistakes, crashes and races, and shows later that somebody changed it. It cannot stop a
 person who may write the file: for that keep it where analysts may not, or in a database where they may only insert.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Self
 
+from discreet.arguments import ArgumentError, positive
 from discreet.guarantees import Guarantee, Loss
 from discreet.guarantees.composition import Losses, as_counts
-from discreet.guarantees.neighbors import common
+from discreet.guarantees.guarantee import common
 from discreet.ledger.admission import Preview, Remaining, admits, admits_alone, remaining, under, weigh
-from discreet.ledger.entry import Entry, draft, losses_of
-from discreet.ledger.errors import BudgetExceeded
-from discreet.ledger.handle import Handle
+from discreet.ledger.book import GENESIS, Entry, draft, follow, losses_of, read_entry
+from discreet.ledger.errors import BudgetExceeded, ChainError
+from discreet.ledger.history import History
 from discreet.ledger.limit import Limit
 from discreet.ledger.naming import somebody, text
+from discreet.ledger.storage import Address
 
 if TYPE_CHECKING:
     from discreet.ledger.book import Book
+    from discreet.ledger.storage import Storage
 
 __all__ = ["Ledger"]
 
 
-class Ledger(Handle):
+def _open(address: Address, timeout: float, *, create: bool) -> Storage:
+    """Return the place that an address means. The driver is imported here, when the first ledger is opened."""
+    storage: Storage
+    if address.path is not None:
+        from discreet.ledger.sqlite import SqliteStorage
+
+        storage = SqliteStorage(address, timeout)
+    else:
+        from discreet.ledger.postgresql import PostgresqlStorage
+
+        storage = PostgresqlStorage(address, timeout)
+    storage.prepare(create)
+    return storage
+
+
+class Ledger:
     """A durable, append-only record of every spend, with a limit for each data set.
 
     It is a handle: copies are the same object, a pickle holds the address (without a password), and all handles on
@@ -64,6 +89,29 @@ class Ledger(Handle):
     >>> head = ledger.verify()
     >>> folder.cleanup()
     """
+
+    def __init__(self, url: str | PathLike[str], *, create: bool = True, timeout: float = 30.0) -> None:
+        self._address = Address.of(url)
+        self._timeout = positive("timeout", timeout)
+        self._seen = (0, GENESIS)  # the last entry that this handle has seen: it must never go away again
+        self._opened: Storage | None = _open(self._address, self._timeout, create=bool(create))
+
+    @property
+    def url(self) -> str:
+        """The address, without a password."""
+        return self._address.url
+
+    @property
+    def _storage(self) -> Storage:
+        if self._opened is None:
+            self._opened = _open(self._address, self._timeout, create=False)
+        return self._opened
+
+    @property
+    def head(self) -> str:
+        """The hash of the last entry. Written down elsewhere, it is what ``verify`` can be held against."""
+        with self._book() as book:
+            return book.head()[1]
 
     def set_limit(
         self,
@@ -107,14 +155,11 @@ class Ledger(Handle):
         Limit
             The limit in force.
         """
-        dataset = text("dataset", dataset)
+        dataset, who = text("dataset", dataset), somebody(who)
         asked = Limit.of(guarantee, filter, failures)
-        who = somebody(who)
         unit = None if unit is None else text("unit", unit)
-        with self._storage.writing() as book:
-            self._look(book)
-            if unit is not None:
-                _check_unit(book, dataset, unit)
+        with self._book(write=True) as book:
+            _check_unit(book, dataset, unit)
             current = book.limit(dataset)
             if asked == current and unit in (None, book.unit(dataset)):
                 return asked
@@ -124,10 +169,9 @@ class Ledger(Handle):
                     "expected a lower one with the same filter and relation, or raise_limit with a reason"
                 )
             under(asked, book.spent(dataset))  # raises where the history means nothing under its relation
-            relation = asked.guarantee.neighbors
-            entry = book.append(draft("limit", dataset, who=who, unit=unit, neighbors=relation, limit=asked))
-        self._remember(entry)
-        return asked
+            details = {"limit": asked.to_dict()}
+            book.append(draft("limit", dataset, asked.guarantee.neighbors, details, who=who, query=None, unit=unit))
+            return asked
 
     def raise_limit(
         self,
@@ -161,11 +205,10 @@ class Ledger(Handle):
             The limit in force.
         """
         dataset, reason, who = text("dataset", dataset), text("reason", reason), somebody(who)
-        with self._storage.writing() as book:
-            self._look(book)
+        with self._book(write=True) as book:
             current = book.limit(dataset)
             if current is None:
-                raise ValueError(f"dataset={dataset!r}: expected one with a limit; set_limit sets the first")
+                raise ArgumentError("dataset", dataset, "one with a limit; set_limit sets the first")
             keep = filter is None and failures is None and current.filter != "pure"
             asked = Limit.of(guarantee, filter or current.filter, current.failures if keep else failures)
             spent = book.spent(dataset)
@@ -177,24 +220,20 @@ class Ledger(Handle):
                     f"same filter and relation, and neither share of δ nor ε lower than before, got {asked}"
                 )
             under(asked, spent)
-            entry = book.append(
-                draft("raise", dataset, who=who, neighbors=asked.guarantee.neighbors, limit=asked, reason=reason)
-            )
-        self._remember(entry)
-        return asked
+            details = {"limit": asked.to_dict(), "reason": reason}
+            book.append(draft("raise", dataset, asked.guarantee.neighbors, details, who=who, query=None, unit=None))
+            return asked
 
     def limit(self, dataset: str) -> Limit | None:
         """Return the limit in force, or None."""
         dataset = text("dataset", dataset)
-        with self._storage.reading() as book:
-            self._look(book)
+        with self._book() as book:
             return book.limit(dataset)
 
     def unit(self, dataset: str) -> str | None:
         """Return whose privacy the data set's losses are about, or None while nothing has settled it."""
         dataset = text("dataset", dataset)
-        with self._storage.reading() as book:
-            self._look(book)
+        with self._book() as book:
             return book.unit(dataset)
 
     def spend(self, dataset: str, losses: Losses, *, query: str, unit: str = "row", who: str | None = None) -> Entry:
@@ -241,18 +280,16 @@ class Ledger(Handle):
         dataset, query, unit, who = text("dataset", dataset), text("query", query), text("unit", unit), somebody(who)
         asked = as_counts(losses)
         relation = common(loss.neighbors for loss in asked)
-        row = draft(kind, dataset, who=who, query=query, unit=unit, losses=asked, neighbors=relation)
+        details = {"losses": [[count, loss.to_dict()] for loss, count in asked.items()]}
+        row = draft(kind, dataset, relation, details, who=who, query=query, unit=unit)
         if losses_of(row["details"]) != asked:
-            raise ValueError(f"losses={losses!r}: expected losses that are the same after to_dict and from_dict")
-        with self._storage.writing() as book:
-            self._look(book)
+            raise ArgumentError("losses", losses, "losses that are the same after to_dict and from_dict")
+        with self._book(write=True) as book:
             _check_unit(book, dataset, unit)
             limit, spent = book.limit(dataset), book.spent(dataset)
             if not (admits(limit, spent, asked) or (kind == "reserve" and admits_alone(limit, spent, asked))):
                 raise BudgetExceeded(weigh(dataset, limit, spent, asked))
-            entry = book.append(row)
-        self._remember(entry)
-        return entry
+            return book.append(row)
 
     def preview(self, dataset: str, losses: Losses) -> Preview:
         """Return whether ``losses`` would be admitted and what would be left. Nothing is recorded."""
@@ -270,16 +307,89 @@ class Ledger(Handle):
         return self._state(text("dataset", dataset))[1]
 
     def _state(self, dataset: str) -> tuple[Limit | None, Mapping[Loss, int]]:
-        with self._storage.reading() as book:
-            self._look(book)
+        with self._book() as book:
             return book.limit(dataset), book.spent(dataset)
 
+    def history(self, dataset: str | None = None) -> History:
+        """Return the entries, all or those of one data set, in order. Those about limits are among them."""
+        name = None if dataset is None else text("dataset", dataset)
+        with self._book() as book:
+            return History(read_entry(row) for row in book.rows(name))
 
-def _check_unit(book: Book, dataset: str, unit: str) -> None:
+    def datasets(self) -> tuple[str, ...]:
+        """Return the names of all data sets in the record, sorted."""
+        with self._book() as book:
+            return tuple(book.datasets())
+
+    def verify(self, expected_head: str | None = None) -> str:
+        """Read the whole record and raise ``ChainError`` where it was changed; return its head.
+
+        Edits, and entries that were taken out or moved, show by themselves. Entries cut off the end, an older copy of
+        the file, or a record that was written anew from some entry on, show only against a head that was written down
+        elsewhere (or seen by this very handle).
+
+        Parameters
+        ----------
+        expected_head : str, optional
+            A ``head`` from earlier. It must occur in the record.
+        """
+        if expected_head is not None and not (isinstance(expected_head, str) and len(expected_head) == len(GENESIS)):
+            raise ArgumentError("expected_head", expected_head, "the 64 hexadecimal digits of a ledger's head")
+        with self._storage.transaction() as book:
+            seen = self._seen  # before the first row: what other threads record from then on is not in this reading
+            book.check()
+            head = follow(book.rows(), expected_head)
+            self._look(book, seen)
+            return head
+
+    @contextmanager
+    def _book(self, write: bool = False) -> Iterator[Book]:
+        """Give the record, to read or to append to; what was appended is on the disk when the block has been left."""
+        with self._storage.transaction(write) as book:
+            self._look(book)
+            yield book
+        if write:
+            self._remember(book.head())
+
+    def _look(self, book: Book, seen: tuple[int, str] | None = None) -> None:
+        """See that what this handle saw before is still there, and remember what there is."""
+        number, digest = seen or self._seen
+        if book.hash_of(number) != digest:
+            raise ChainError(
+                f"entry {number}, which this handle has seen, has gone or changed: the record was replaced or rolled "
+                "back; put back the newest copy"
+            )
+        self._seen = max(self._seen, book.head())
+
+    def _remember(self, head: tuple[int, str]) -> None:
+        """Note an entry that has been committed; another thread may have seen later ones."""
+        self._seen = max(self._seen, head)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_address": self._address, "_timeout": self._timeout}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _seen=(0, GENESIS), _opened=None)
+
+    def __eq__(self, other: object) -> bool:
+        return self._address == other._address if isinstance(other, Ledger) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._address)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.url!r})"
+
+
+def _check_unit(book: Book, dataset: str, unit: str | None) -> None:
     """Raise where the data set is charged for another unit. The caller holds the write lock."""
     settled = book.unit(dataset)
-    if settled not in (None, unit):
-        raise ValueError(
-            f"unit={unit!r}: expected {settled!r}, for which {dataset!r} is charged; losses of rows and of persons do "
-            "not add up, so use one unit, or another name"
-        )
+    if None not in (settled, unit) and settled != unit:
+        why = "losses of rows and of persons do not add up, so use one unit, or another name"
+        raise ArgumentError("unit", unit, f"{settled!r}, for which {dataset!r} is charged; {why}")

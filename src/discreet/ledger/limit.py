@@ -6,16 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.arguments import choice, nonnegative, shown
+from discreet.arguments import ArgumentError, choice, nonnegative
 from discreet.guarantees import Guarantee
-from discreet.ledger.filters import Filter
-from discreet.ledger.gaussian_filter import GaussianFilter
-from discreet.ledger.pure_filter import PureFilter
-from discreet.ledger.zcdp_filter import ZcdpFilter
+from discreet.ledger.filters import FILTERS, Filter, PureFilter
+from discreet.plain import to_plain
 
-__all__ = ["FILTERS", "Limit"]
-
-FILTERS: dict[str, type[Filter]] = {cls.name: cls for cls in (GaussianFilter, ZcdpFilter, PureFilter)}
+__all__ = ["Limit"]
 
 
 @dataclass(frozen=True)
@@ -44,13 +40,13 @@ class Limit:
         (0.0, 1e-06)
         """
         if not isinstance(guarantee, Guarantee):
-            raise ValueError(f"guarantee={shown(guarantee)}: expected a Guarantee, for example Guarantee(1.0, 1e-6)")
+            raise ArgumentError("guarantee", guarantee, "a Guarantee, for example Guarantee(1.0, 1e-6)")
         name = choice("filter", filter, FILTERS)
         if failures is None:
             failures = guarantee.delta if name == "pure" else 0.0
         share = nonnegative("failures", failures)
         if share > guarantee.delta:
-            raise ValueError(f"failures={shown(failures)}: expected a part of delta={guarantee.delta!r}, or 0")
+            raise ArgumentError("failures", failures, f"a part of delta={guarantee.delta!r}, or 0")
         return cls(guarantee, name, share)
 
     def filters(self) -> tuple[Filter, ...]:
@@ -77,13 +73,8 @@ class Limit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the limit as plain values, for JSON; ``from_dict`` reads it back."""
-        return {
-            "epsilon": self.guarantee.epsilon,
-            "delta": self.guarantee.delta,
-            "neighbors": self.guarantee.neighbors.value,
-            "filter": self.filter,
-            "failures": self.failures,
-        }
+        guarantee = {name: value for name, value in to_plain(self.guarantee).items() if name != "kind"}
+        return {**guarantee, "filter": self.filter, "failures": self.failures}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Limit:

@@ -10,7 +10,7 @@ import getpass
 import unicodedata
 from typing import Any
 
-from discreet.arguments import shown
+from discreet.arguments import ArgumentError
 
 __all__ = ["somebody", "text"]
 
@@ -25,15 +25,13 @@ def text(name: str, value: Any) -> str:
     >>> text("dataset", "census ")
     Traceback (most recent call last):
         ...
-    ValueError: dataset='census ': expected a text of 1 to 1000 printable characters, without a blank at either end
+    discreet.arguments.ArgumentError: dataset='census ': expected a text of 1 to 1000 printable characters, ...
     """
     if isinstance(value, str):
         normal = unicodedata.normalize("NFC", value)
         if normal.isprintable() and normal == normal.strip() and 0 < len(normal) <= _MOST:
             return normal
-    raise ValueError(
-        f"{name}={shown(value)}: expected a text of 1 to {_MOST} printable characters, without a blank at either end"
-    )
+    raise ArgumentError(name, value, f"a text of 1 to {_MOST} printable characters, without a blank at either end")
 
 
 def somebody(who: Any) -> str | None:

@@ -9,14 +9,10 @@ looking at the history and adding to it. ``synchronous_commit`` is switched on w
 from __future__ import annotations
 
 import math
-from importlib.util import find_spec
 from typing import Any
 
-from sqlalchemy import Connection, Engine, NullPool, create_engine, func, make_url, select
-
-from discreet.ledger.address import Address
-from discreet.ledger.errors import LedgerError
-from discreet.ledger.storage import Storage
+from discreet.ledger.book import Dialect
+from discreet.ledger.storage import Address, Storage
 
 __all__ = ["PostgresqlStorage"]
 
@@ -35,53 +31,46 @@ _CAUSES = {
 class PostgresqlStorage(Storage):
     """A database by its URL; see the module."""
 
+    dialect = Dialect("%s", "BIGINT", "SELECT 1 WHERE to_regclass(?) IS NOT NULL")
+    missing = "the database holds no ledger; Ledger(url) makes one"
+
     def __init__(self, address: Address, timeout: float) -> None:
-        if find_spec("psycopg") is None:
+        try:
+            import psycopg
+        except ImportError:
             raise ImportError(
                 "a ledger in PostgreSQL needs the package psycopg; install it with: pip install 'psycopg[binary]'"
-            )
+            ) from None
         super().__init__(address, timeout)
+        self._driver, self.errors = psycopg, psycopg.Error
 
-    def _new_engine(self) -> Engine:
-        url = make_url(self.address.url)
-        if self.address.password is not None:
-            url = url.set(password=self.address.password)
+    def _connect(self) -> Any:
         wait = max(2, math.ceil(self.timeout))  # libpq counts in whole seconds, from 2
-        return create_engine(url, poolclass=NullPool, connect_args={"connect_timeout": wait})
+        url = self.address.url.replace("+psycopg", "", 1)
+        return self._driver.connect(url, password=self.address.password, connect_timeout=wait, autocommit=True)
 
-    def _begin(self, connection: Connection, *, write: bool) -> None:
-        connection.execution_options(isolation_level="READ COMMITTED" if write else "REPEATABLE READ")
-        connection.begin()
+    def _begin(self, connection: Any, write: bool) -> None:
+        connection.execute(f"BEGIN ISOLATION LEVEL {'READ COMMITTED' if write else 'REPEATABLE READ'}")
         if write:
-            self._lock(connection)
+            milliseconds = str(max(1, math.ceil(1000.0 * self.timeout)))
+            connection.execute("SELECT set_config('lock_timeout', %s, true)", [milliseconds])
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+            if connection.execute("SHOW synchronous_commit").fetchone() == ("off",):
+                connection.execute("SET LOCAL synchronous_commit = on")
 
-    def _lock(self, connection: Connection) -> None:
-        milliseconds = str(max(1, math.ceil(1000.0 * self.timeout)))
-        connection.execute(select(func.set_config("lock_timeout", milliseconds, True)))
-        connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
-        if connection.execute(select(func.current_setting("synchronous_commit"))).scalar() == "off":
-            connection.execute(select(func.set_config("synchronous_commit", "on", True)))
-
-    def prepare(self, create: bool) -> None:
-        """Make the tables where there are none; see that they can be read where there are."""
-        with self.reading() as book:
+    def _make(self) -> None:
+        with self.transaction() as book:
             there = book.exists()
         if not there:
-            if not create:
-                raise LedgerError(f"ledger {self.address.url}: the database holds no ledger; Ledger(url) makes one")
-            with self.writing() as book:
+            with self.transaction(write=True) as book:
                 if not book.exists():  # nobody made it while we waited for the lock
                     book.create()
-        with self.reading() as book:
-            book.check_layout()
 
     def _cause(self, error: Any) -> str:
         state = str(getattr(error, "sqlstate", None))
         text = " ".join(str(error).split())
         if state == "55P03":
-            return (
-                f"another process has had it locked for {self.timeout:g} seconds; try again, or give a longer timeout"
-            )
+            return self._locked
         if "no password supplied" in text or "password authentication failed" in text:
             state = "28P01"  # libpq's errors while connecting carry no state
         return f"{_CAUSES.get(state, 'the server could not do it')} (PostgreSQL: {text})"

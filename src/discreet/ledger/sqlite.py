@@ -17,15 +17,12 @@ import os
 import secrets
 import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, NullPool, create_engine, event
-
-from discreet.ledger.book import Book
-from discreet.ledger.errors import LedgerError
+from discreet.ledger.book import Book, Dialect
+from discreet.ledger.errors import PUT_BACK, LedgerError
 from discreet.ledger.storage import Storage
 
 __all__ = ["SqliteStorage"]
@@ -40,8 +37,8 @@ _CAUSES = {
     sqlite3.SQLITE_READONLY: "the file or its folder is read-only; make both writable, or open a copy to look at",
     sqlite3.SQLITE_PERM: "the file may not be opened; look at its permissions",
     sqlite3.SQLITE_AUTH: "the file may not be opened; look at its permissions",
-    sqlite3.SQLITE_NOTADB: "the file is not a ledger, or its beginning is damaged; put back a good copy and verify it",
-    sqlite3.SQLITE_CORRUPT: "the file is damaged; put back a good copy and verify it",
+    sqlite3.SQLITE_NOTADB: f"the file is not a ledger, or its beginning is damaged; {PUT_BACK}",
+    sqlite3.SQLITE_CORRUPT: f"the file is damaged; {PUT_BACK}",
     sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; look at its permissions and those of its folder",
 }
 
@@ -49,56 +46,34 @@ _CAUSES = {
 class SqliteStorage(Storage):
     """One file; see the module."""
 
+    dialect = Dialect("?", "INTEGER", "SELECT 1 FROM sqlite_master WHERE name = ?", "PRAGMA integrity_check(1)")
+    missing = "the file is empty or belongs to something else; put back the ledger, or name another"
+    turn = _TURN
+    errors = sqlite3.Error
+    mode = "rw"  # never "rwc": a file that has gone is not a fresh budget
+
     @property
     def path(self) -> Path:
         """The file."""
         assert self.address.path is not None
         return self.address.path
 
-    def _new_engine(self) -> Engine:
-        return self._engine_of(self.path, "rw")  # never "rwc": a file that has gone is not a fresh budget
+    def _connect(self) -> sqlite3.Connection:
+        return self._connect_to(self.path, self.mode)
 
-    def _engine_of(self, path: Path, mode: str) -> Engine:
-        def connect() -> sqlite3.Connection:
-            # isolation_level=None: sqlite3 begins no transaction of its own accord
-            raw = sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True, timeout=self.timeout, isolation_level=None)
-            try:
-                raw.execute("PRAGMA synchronous=EXTRA")
-                raw.execute("PRAGMA fullfsync=ON")  # macOS: past the disk's own cache
-            except BaseException:
-                raw.close()
-                raise
-            return raw
+    def _connect_to(self, path: Path, mode: str) -> sqlite3.Connection:
+        # isolation_level=None: sqlite3 begins no transaction of its own accord
+        return sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True, timeout=self.timeout, isolation_level=None)
 
-        engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
+    def _begin(self, connection: Any, write: bool) -> None:
+        connection.execute("PRAGMA synchronous=EXTRA")
+        connection.execute("PRAGMA fullfsync=ON")  # macOS: past the disk's own cache
+        connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
 
-        @event.listens_for(engine, "begin")
-        def begin(connection: Connection) -> None:
-            write = connection.get_execution_options().get("discreet_write", False)
-            connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
-
-        return engine
-
-    def _begin(self, connection: Connection, *, write: bool) -> None:
-        connection.execution_options(discreet_write=write)
-        connection.begin()
-
-    @contextmanager
-    def _connected(self) -> Iterator[Connection]:
-        with _TURN, super()._connected() as connection:
-            yield connection
-
-    def prepare(self, create: bool) -> None:
-        """Make the file where there is none; see that it holds a ledger where there is one."""
-        if create and not os.path.lexists(self.path):
+    def _make(self) -> None:
+        if not os.path.lexists(self.path):
             with self._told():
                 self._create()
-        with self.reading() as book:
-            if not book.exists():
-                raise LedgerError(
-                    "the file is empty or belongs to something else; put back the ledger, or name another"
-                )
-            book.check_layout()
 
     def _create(self) -> None:
         folder = self.path.parent
@@ -106,10 +81,10 @@ class SqliteStorage(Storage):
             raise LedgerError(f"there is no folder {folder}; make it first")
         draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}")
         try:
-            with _TURN, self._engine_of(draft, "rwc").connect() as connection:
+            with self.turn, closing(self._connect_to(draft, "rwc")) as connection:
                 self._begin(connection, write=True)
-                Book(connection).create()
-                connection.commit()
+                Book(connection, self.dialect).create()
+                connection.execute("COMMIT")
             # What an earlier ledger of this name left undone would be undone in ours
             journal = self.path.with_name(self.path.name + "-journal")
             if journal.exists() and not self.path.exists():
@@ -129,18 +104,11 @@ class SqliteStorage(Storage):
             finally:
                 os.close(handle)
 
-    def damage(self, connection: Connection) -> str | None:
-        """Return the first thing that SQLite's own check finds."""
-        found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
-        return None if found == "ok" else str(found)
-
     def _cause(self, error: Any) -> str:
         code = getattr(error, "sqlite_errorcode", None)
         kind = 0 if code is None else code & 0xFF  # the rest of an extended code says where
         if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            return (
-                f"another process has had it locked for {self.timeout:g} seconds; try again, or give a longer timeout"
-            )
+            return self._locked
         if kind == sqlite3.SQLITE_CANTOPEN and not self.path.exists():
             return "there is no such file; a ledger is made by Ledger(path) only, never by a handle that was there"
         return f"{_CAUSES.get(kind, 'the file cannot be used; put back a good copy')} (SQLite: {error})"

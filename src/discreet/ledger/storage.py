@@ -1,7 +1,13 @@
 """Transactions on a database, with its errors told in our words.
 
-No connection outlives a transaction (``NullPool``): there is none that a fork, a thread or a pickle could share, and
-none that goes stale. An engine belongs to the process that made it; after a fork the child makes its own.
+No connection outlives a transaction: there is none that a fork, a thread or a pickle could share, and none that goes
+stale.
+
+Where a ledger is: a file, or a PostgreSQL database.
+
+The password of a database is kept apart from the address that is shown and pickled. A pickle ends up in files, caches
+and worker processes, so it leaves the password out; libpq finds it again in ``PGPASSWORD`` or ``~/.pgpass``, which is
+the place for it.
 """
 
 from __future__ import annotations
@@ -9,17 +15,91 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import unquote
 
-from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-
-from discreet.ledger.address import Address
-from discreet.ledger.book import Book
+from discreet.arguments import ArgumentError
+from discreet.ledger.book import Book, Dialect
 from discreet.ledger.errors import LedgerError
 
-__all__ = ["Storage"]
+__all__ = ["Address", "Storage"]
+
+_SQLITE = ("sqlite", "sqlite+pysqlite")
+
+_POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg")
+
+_ACCEPTED = (
+    "a path, 'sqlite:///path' or 'postgresql+psycopg://user@host/database' (the password in PGPASSWORD or ~/.pgpass)"
+)
+
+
+@dataclass(frozen=True)
+class Address:
+    """A place for a ledger.
+
+    Attributes
+    ----------
+    url : str
+        Without a password, absolute, and so the same from every folder and process.
+    path : Path or None
+        The file, or None for a database.
+    password : str or None
+        Never shown, compared or pickled.
+    """
+
+    url: str
+    path: Path | None = None
+    password: str | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, url: Any) -> Address:
+        """Return the address that a path or a URL means.
+
+        >>> Address.of("postgresql+psycopg://ann:secret@localhost/budgets").url
+        'postgresql+psycopg://ann@localhost/budgets'
+        """
+        if isinstance(url, os.PathLike):
+            url = os.fspath(url)
+        if not isinstance(url, str) or not url or "\0" in url:
+            raise ArgumentError("url", url, _ACCEPTED)
+        driver, mark, rest = url.partition("://")
+        if not mark:
+            return cls._of_file(url)
+        if driver not in _SQLITE:
+            return cls._of_database(driver, rest)
+        if not rest.startswith("/"):
+            raise ArgumentError("url", url, _ACCEPTED)
+        return cls._of_file(rest[1:])
+
+    @classmethod
+    def _of_file(cls, name: str) -> Address:
+        if name in ("", ":memory:"):
+            raise ArgumentError("url", name, "a file; a record in memory is forgotten when the process ends")
+        try:
+            path = Path(os.path.abspath(Path(name).expanduser()))
+        except RuntimeError:  # ~somebody
+            raise ArgumentError("url", name, "a path without ~, since nobody of this name has a home") from None
+        return cls(f"sqlite:///{path}", path)
+
+    @classmethod
+    def _of_database(cls, driver: str, rest: str) -> Address:
+        shown = f"{driver}://…"  # the rest may hold a password, so no error shows it
+        if driver not in _POSTGRESQL:
+            raise ArgumentError("url", shown, _ACCEPTED)
+        place, mark, options = rest.partition("?")
+        names = {option.partition("=")[0] for option in options.split("&")}
+        if names & {"password", "sslpassword"}:
+            raise ArgumentError("url", shown, "the password in PGPASSWORD or ~/.pgpass, not among the options")
+        login, at, server = place.rpartition("@")
+        user, colon, password = login.partition(":")
+        url = f"postgresql+psycopg://{user}{at}{server}{mark}{options}"
+        return cls(url, password=unquote(password) if colon else None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Address, (self.url, self.path)
 
 
 class Storage(ABC):
@@ -32,70 +112,64 @@ class Storage(ABC):
         How many seconds to wait for a lock or a connection.
     """
 
+    dialect: ClassVar[Dialect]
+    missing: ClassVar[str]  # what is said where there is no ledger
+    turn: ClassVar[AbstractContextManager[Any]] = nullcontext()  # is held during a transaction
+
+    errors: type[Exception]  # the driver's
+
     def __init__(self, address: Address, timeout: float) -> None:
         self.address, self.timeout = address, timeout
-        self._engine, self._process = self._new_engine(), os.getpid()
 
     @abstractmethod
-    def _new_engine(self) -> Engine:
-        """Return an engine; nothing is opened yet."""
+    def _connect(self) -> Any:
+        """Return a connection that begins no transaction of its own accord."""
 
     @abstractmethod
-    def _begin(self, connection: Connection, *, write: bool) -> None:
+    def _begin(self, connection: Any, write: bool) -> None:
         """Begin a transaction; a writing one holds the only write lock from here on."""
+
+    @abstractmethod
+    def _make(self) -> None:
+        """Make the ledger where there is none."""
 
     @abstractmethod
     def _cause(self, error: Any) -> str:
         """Return what a driver's error means and what to do about it."""
 
-    @abstractmethod
+    @property
+    def _locked(self) -> str:
+        return f"another process has had it locked for {self.timeout:g} seconds; try again, or give a longer timeout"
+
     def prepare(self, create: bool) -> None:
         """Make the ledger where there is none and ``create`` says so; raise where there is none that can be read."""
-
-    def damage(self, connection: Connection) -> str | None:
-        """Return what is wrong with the database itself, as far as it can tell."""
-        return None
-
-    @contextmanager
-    def reading(self) -> Iterator[Book]:
-        """Give the record to read, as it is at one moment."""
-        with self._told(), self._connected() as connection:
-            self._begin(connection, write=False)
-            yield Book(connection)
-            connection.rollback()
+        if create:
+            self._make()
+        with self.transaction() as book:
+            if not book.exists():
+                raise LedgerError(self.missing)
+            book.check_layout()
 
     @contextmanager
-    def writing(self) -> Iterator[Book]:
-        """Give the record to append to. When the block has been left without an error, it is on the disk."""
-        with self._told("; nothing may be released"), self._connected() as connection:
-            self._begin(connection, write=True)
-            yield Book(connection)
-            connection.commit()
+    def transaction(self, write: bool = False) -> Iterator[Book]:
+        """Give the record as it is at one moment, to read or to append to.
 
-    def checkup(self) -> None:
-        """Raise where the database itself says that it is damaged."""
-        with self._told(), self._connected() as connection:
-            found = self.damage(connection)
-            if found is not None:
-                raise LedgerError(f"the file is damaged ({found}); put back a good copy and verify it")
+        When a block that writes has been left without an error, it is on the disk.
+        """
+        with self._told(write), self.turn, closing(self._connect()) as connection:
+            self._begin(connection, write)
+            yield Book(connection, self.dialect)
+            if write:
+                connection.execute("COMMIT")
 
     @contextmanager
-    def _connected(self) -> Iterator[Connection]:
-        if self._process != os.getpid():
-            self._engine, self._process = self._new_engine(), os.getpid()
-        with self._engine.connect() as connection:
-            yield connection
-
-    @contextmanager
-    def _told(self, consequence: str = "") -> Iterator[None]:
+    def _told(self, write: bool = False) -> Iterator[None]:
         """Say of every error which ledger it is about, and of the driver's errors what they mean."""
+        consequence = "; nothing may be released" if write else ""
         try:
             yield
-        except DBAPIError as error:
-            raise LedgerError(f"ledger {self.address.url}: {self._cause(error.orig)}{consequence}") from error
-        except SQLAlchemyError as error:
-            raise LedgerError(f"ledger {self.address.url}: {error}{consequence}") from error
-        except LedgerError as error:
-            raise type(error)(f"ledger {self.address.url}: {error}{consequence}") from error
+        except self.errors as error:
+            raise LedgerError(f"ledger {self.address.url}: {self._cause(error)}{consequence}") from error
         except OSError as error:
-            raise LedgerError(f"ledger {self.address.url}: {error}{consequence}") from error
+            kind = type(error) if isinstance(error, LedgerError) else LedgerError
+            raise kind(f"ledger {self.address.url}: {error}{consequence}") from error

@@ -13,7 +13,6 @@ Equation 9 of Sarwate and Chaudhuri (2013) lacks a sign: here more is better.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -22,15 +21,16 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from discreet.arguments import iterable, positive, shown
-from discreet.door import Answer, Curator, Declarations, open_rows
-from discreet.door.part import Part
-from discreet.door.passages import Plan, Setting
-from discreet.guarantees import BoundedRangeLoss, Guarantee, Loss, Neighbors
-from discreet.mechanisms.own import LARGEST, Array, Own, OwnPassage, WholeRows
-from discreet.noise import Bits, categorical
+from discreet.arguments import ArgumentError, iterable, positive
+from discreet.door import Answer, Curator, Declarations, Release, open_rows
+from discreet.door.inquiry import Inquiry, planned
+from discreet.guarantees import Guarantee, Neighbors
+from discreet.mechanisms.own import result_on_made_up_rows
+from discreet.noise import Bits
+from discreet.queries.functions.exponential import Chosen, Selected
+from discreet.queries.functions.own import LARGEST, Array, Own
 
-__all__ = ["Choice", "Chosen", "exponential", "rate", "scores_of", "spread_of"]
+__all__ = ["Choice", "exponential", "scores_of", "spread_of"]
 
 SCORES = 2.0**32  # the largest score, in sensitivities, unless another is declared
 
@@ -48,6 +48,7 @@ class Choice(Answer):
     index: int
 
 
+@planned
 def exponential(
     score: Callable[[Array, Any], Any],
     data: Any,
@@ -59,7 +60,7 @@ def exponential(
     largest: float | None = None,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Choice:
+) -> Inquiry[Choice]:
     """Choose one of some candidates, the better the likelier.
 
     What rests on trust: ``sensitivity``, ``monotonic``, and that ``score`` does not write, print or send what it sees.
@@ -108,14 +109,17 @@ def exponential(
     promise = Guarantee(epsilon, 0.0, curator.neighbors)
     chosen = list(candidates) if iterable(candidates) else []
     if not chosen:
-        raise ValueError(f"candidates={shown(candidates)}: expected a list of at least one")
+        raise ArgumentError("candidates", candidates, "a list of at least one")
     own = scores_of(
         score, candidates if hasattr(candidates, "__len__") else chosen, len(chosen), sensitivity, largest, curator
     )
     way = Chosen(own, spread_of(sensitivity, monotonic, curator))
-    release = curator.measure(Selected.of(curator, way), promise, bits=bits)
-    index = int(release["selected"][0])
-    return Choice.of(chosen[index], curator, promise, [release], index=index)
+
+    def answer(release: Release) -> Choice:
+        index = int(release["selected"][0])
+        return Choice.of(chosen[index], curator, promise, [release], index=index)
+
+    return Inquiry.of_one(curator, promise, Selected.of(curator, way), answer, bits=bits)
 
 
 def scores_of(
@@ -128,21 +132,18 @@ def scores_of(
 ) -> Own:
     """Return the scores of candidates as a function of rows, made total."""
     if not callable(score):
-        raise ValueError(f"score={shown(score)}: expected a function of rows and candidates")
+        raise ArgumentError("score", score, "a function of rows and candidates")
     moved = positive("sensitivity", sensitivity)
     if not 1e-300 <= moved <= LARGEST / SCORES:
-        raise ValueError(
-            f"sensitivity={shown(sensitivity)}: expected from 1e-300 to {LARGEST / SCORES:.0e}; write scores in "
-            "other units"
+        raise ArgumentError(
+            "sensitivity", sensitivity, f"from 1e-300 to {LARGEST / SCORES:.0e}", write="scores in other units"
         )
     size = SCORES * moved if largest is None else positive("largest", largest)
     if not 1e-300 <= size <= LARGEST:
-        raise ValueError(
-            f"largest={shown(largest)}: expected from 1e-300 to {LARGEST:.0e}; write scores in other units"
-        )
+        raise ArgumentError("largest", largest, f"from 1e-300 to {LARGEST:.0e}", write="scores in other units")
     # A copy each time: what a score writes into a candidate would come out with it.
     own = Own.of(lambda rows: score(rows, deepcopy(candidates)), (-size, size), count, -size)
-    found = own.rehearsed(curator, "score")
+    found = result_on_made_up_rows(own, curator, "score")
     beyond = np.abs(found[np.isfinite(found)]).max(initial=0.0)
     if beyond > size:
         says = (
@@ -158,61 +159,12 @@ def scores_of(
 def spread_of(sensitivity: float, monotonic: bool, curator: Curator) -> float:
     """Return by how much the moves of two scores can differ when one row changes."""
     if not isinstance(monotonic, bool):
-        raise ValueError(f"monotonic={shown(monotonic)}: expected True or False")
+        raise ArgumentError("monotonic", monotonic, "True or False")
     if monotonic and curator.neighbors is not Neighbors.ADD_REMOVE:
-        raise ValueError(
-            "monotonic=True: expected False under replace-one, where a row that goes may lower some scores and the one "
-            "that comes raise others; write neighbors='add-remove', or leave it out"
+        raise ArgumentError(
+            "monotonic",
+            True,
+            "False under replace-one, where a row that goes may lower some scores and the one that comes raise others",
+            write="neighbors='add-remove', or leave it out",
         )
     return sensitivity if monotonic else 2.0 * sensitivity
-
-
-def rate(loss: Loss, spread: float, largest: float) -> float:
-    """Return η, so that η·scores drawn as they are computed have the bounded range of the loss; see the module."""
-    if not isinstance(loss, BoundedRangeLoss):
-        raise ValueError(f"loss={shown(loss)}: expected a BoundedRangeLoss")
-    eta = loss.epsilon / (spread + 4.0 * 2.0**-53 * largest) * (1.0 - 2.0**-50)
-    if not (eta > 0.0 and math.isfinite(eta * largest)):
-        raise ValueError(f"loss={shown(loss)}: expected an ε at which η·score neither overflows nor vanishes")
-    return eta
-
-
-class Selected(WholeRows):
-    """A candidate chosen by scores of a user's own."""
-
-    name = "exponential mechanism"
-
-
-@dataclass(frozen=True, eq=False)
-class Chosen(OwnPassage):
-    """One of finitely many candidates; see the module for the proof.
-
-    Parameters
-    ----------
-    own : Own
-        The scores.
-    spread : float
-        By how much the moves of two scores can differ when one row changes.
-    """
-
-    own: Own
-    spread: float
-    kind = "selection"
-
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
-        """Return the bounded-range loss."""
-        return BoundedRangeLoss(guarantee.epsilon, guarantee.neighbors)
-
-    def exponents(self, loss: Loss, setting: Setting) -> Callable[[Array], Array]:
-        """Return the function from rows to the logarithms of the candidates' weights."""
-        eta = rate(loss, self.spread * setting.max_rows, self.own.largest)
-        return lambda values: eta * self.own(values)
-
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
-        """Return the draw for a ``BoundedRangeLoss``."""
-        exponents = self.exponents(loss, setting)
-
-        def draw(values: Array, bits: Bits | None) -> Array:
-            return np.array([float(categorical(exponents(values), bits))])
-
-        return Plan(self.kind, loss, None, True, {"selected": Part((1,))}, draw)

@@ -17,28 +17,22 @@ person has several.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Unpack
 
-import numpy as np
-
-from discreet.door import Answer, Declarations, Gathering, Passage, Question, open_rows
-from discreet.door.part import Part
-from discreet.door.passages import Plan, Setting
-from discreet.door.question import additive_loss
-from discreet.guarantees import Guarantee, LaplaceLoss, Loss, Neighbors, PureLoss
-from discreet.mechanisms.own import Array, refuse_gaps
-from discreet.noise import Bits, EuclideanNoise, GaussianNoise, LaplaceNoise, SecureBits
-from discreet.records import Ball, Block, Box
+from discreet.arguments import UNSHOWN, ArgumentError
+from discreet.door import Answer, Declarations, Release, open_rows
+from discreet.door.inquiry import Inquiry, planned
+from discreet.guarantees import Guarantee, Neighbors
+from discreet.noise import Bits
+from discreet.queries.functions.input_perturbation import NoisyRows
 
 __all__ = ["input_perturbation"]
 
-APART = 2.0  # two points of the unit ball
 
-
+@planned
 def input_perturbation(
     data: Any, *, epsilon: float, delta: float = 0.0, bits: Bits | None = None, **declared: Unpack[Declarations]
-) -> Answer:
+) -> Inquiry[Answer]:
     """Return the rows with noise on each: the numeric columns, in their units, in a random order.
 
     Each row keeps the promise by itself, so the noise is large: some ‖half-widths‖·√d/ε in every column. Whatever is
@@ -70,103 +64,24 @@ def input_perturbation(
     curator = open_rows(data, **declared)
     promise = Guarantee(epsilon, delta, curator.neighbors)
     if curator.neighbors is not Neighbors.REPLACE_ONE:
-        raise ValueError(
-            "neighbors='add-remove': expected 'replace-one', since noisy rows reveal how many there are; for a number "
-            "that is safe under add-remove, write output_perturbation or sample_and_aggregate"
+        raise ArgumentError(
+            "neighbors",
+            "add-remove",
+            "'replace-one', since noisy rows reveal how many there are; for a number that is safe under add-remove, "
+            "write output_perturbation or sample_and_aggregate",
         )
     rows = curator.size.rows
     if rows is None:
-        raise ValueError(
-            "data: expected rows of which each surely counts and stands for itself, since noisy rows reveal how many "
-            "count; write missing='fill' for columns with gaps, and one row for each person"
+        raise ArgumentError(
+            "data",
+            UNSHOWN,
+            "rows of which each surely counts and stands for itself, since noisy rows reveal how many count",
+            write="missing='fill' for columns with gaps, and one row for each person",
         )
     if rows == 0 or curator.space is None:
-        raise ValueError("data: expected at least one row and one numeric column")
-    release = curator.measure(NoisyRows(curator.space, rows), promise, bits=bits)
-    return Answer.of(curator.space.from_unit(release["rows"]), curator, promise, [release])
+        raise ArgumentError("data", UNSHOWN, "at least one row and one numeric column")
 
+    def answer(release: Release) -> Answer:
+        return Answer.of(curator.space.from_unit(release["rows"]), curator, promise, [release])
 
-class EachRow(Passage):
-    """Independent noise on every row; see the module for the proof."""
-
-    kind = "additive"
-
-    def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:
-        """Return the noise for a ``PureLoss``, a ``LaplaceLoss`` (in one dimension) or a Gaussian one."""
-        if not isinstance(query, NoisyRows):
-            raise ValueError(f"query={query.name!r}: expected NoisyRows")
-        refuse_gaps(setting, query.name)
-        if query.rows != setting.rows:
-            raise ValueError(f"rows={query.rows!r}: expected how many there are, {setting.rows}")
-        law = self.law(loss, query.dimension)
-        shape = (query.rows, query.dimension)
-
-        def draw(values: Array, bits: Bits | None) -> Array:
-            noisy = law.add(values, bits)
-            return np.asarray(noisy[_order(len(noisy), bits)]).ravel()
-
-        exact = law.exact
-        return Plan(
-            "additive" if exact else "sampled", loss, law if exact else None, exact, {"rows": Part(shape)}, draw
-        )
-
-    def law(self, loss: Loss, dimension: int) -> GaussianNoise | LaplaceNoise | EuclideanNoise:
-        """Return the noise on one row."""
-        if loss.gaussian is not None:
-            return GaussianNoise.for_query(mu=loss.gaussian, sensitivity=APART, largest=1.0, size=dimension)
-        if isinstance(loss, LaplaceLoss) and dimension == 1:
-            return LaplaceNoise.for_query(epsilon=loss.epsilon, sensitivity=APART, largest=1.0)
-        if isinstance(loss, PureLoss):
-            return EuclideanNoise.for_query(epsilon=loss.epsilon, sensitivity=APART, largest=1.0, size=dimension)
-        raise ValueError(f"loss={loss!r}: expected a PureLoss, or a Gaussian one")
-
-
-@dataclass(frozen=True)
-class NoisyRows(Gathering):
-    """All rows, mapped into the unit ball.
-
-    Parameters
-    ----------
-    space : Box or Ball
-    rows : int
-        How many there are; public.
-    """
-
-    space: Box | Ball
-    rows: int
-    name = "noisy rows"
-
-    @property
-    def passage(self) -> Passage:
-        """Noise on each."""
-        return EachRow()
-
-    @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
-    def width(self) -> int:
-        """All of them."""
-        return self.space.dimension
-
-    def taken(self, block: Block) -> Any:
-        """Return the row's image in the unit ball."""
-        return self.space.to_unit(block.x)
-
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
-        """Return a Gaussian loss, or at δ = 0 a pure one."""
-        if guarantee.delta == 0.0 and self.dimension > 1:
-            return PureLoss(guarantee.epsilon, guarantee.neighbors)
-        return additive_loss(guarantee)
-
-
-def _order(count: int, bits: Bits | None) -> Any:
-    """Return a uniform order: by a random word each, all drawn again while two are equal, which favours no order."""
-    source = SecureBits() if bits is None else bits
-    while True:
-        words = source.words(count)
-        order = np.argsort(words, kind="stable")
-        if np.all(np.diff(words[order].astype(np.uint64)) != 0):
-            return order
+    return Inquiry.of_one(curator, promise, NoisyRows(curator.space, rows), answer, bits=bits)

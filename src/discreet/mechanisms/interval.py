@@ -9,27 +9,24 @@ score, and it is exact: the place is a whole number, and what floats make of it 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Unpack
 
-import numpy as np
-
 from discreet.arguments import integer
-from discreet.door import Answer, Declarations, open_rows
-from discreet.door.part import Part
-from discreet.door.passages import Plan, Setting
-from discreet.guarantees import Guarantee, Loss
-from discreet.mechanisms.exponential import Chosen, scores_of, spread_of
-from discreet.mechanisms.own import Array, WholeRows
-from discreet.noise import Bits, categorical, uniform_integers
+from discreet.door import Answer, Declarations, Release, open_rows
+from discreet.door.inquiry import Inquiry, planned
+from discreet.guarantees import Guarantee
+from discreet.mechanisms.exponential import scores_of, spread_of
+from discreet.noise import Bits
+from discreet.queries.functions.interval import OnInterval, Placed, middles
+from discreet.queries.functions.own import Array
 from discreet.records import Box
 
-__all__ = ["exponential_on_interval", "middles", "within"]
+__all__ = ["exponential_on_interval"]
 
-PLACES = 2**20  # in a cell
 MOST_CELLS = 2**20
 
 
+@planned
 def exponential_on_interval(
     score: Callable[[Array, Array], Any],
     data: Any,
@@ -43,7 +40,7 @@ def exponential_on_interval(
     largest: float | None = None,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Answer:
+) -> Inquiry[Answer]:
     """Choose a number between two others, the better the likelier.
 
     Parameters
@@ -81,44 +78,8 @@ def exponential_on_interval(
     count = integer("cells", cells, least=1, most=MOST_CELLS)
     own = scores_of(score, middles(box, count)[:, 0], count, sensitivity, largest, curator)
     way = OnInterval(own, spread_of(sensitivity, monotonic, curator), box)
-    release = curator.measure(Placed.of(curator, way), promise, bits=bits)
-    return Answer.of(float(release["value"][0]), curator, promise, [release])
 
+    def answer(release: Release) -> Answer:
+        return Answer.of(float(release["value"][0]), curator, promise, [release])
 
-def middles(box: Box, cells: int) -> Array:
-    """Return the middles of the cells of each column's interval, shape (cells, columns)."""
-    low, high = np.asarray(box.low), np.asarray(box.high)
-    t = ((np.arange(cells) + 0.5) / cells)[:, None]
-    return np.asarray(box.clip(low * (1.0 - t) + high * t))
-
-
-def within(box: Box, chosen: Any, cells: int, bits: Bits | None) -> Array:
-    """Return a point of the chosen cell of each column, uniform over its places."""
-    low, high = np.asarray(box.low), np.asarray(box.high)
-    places = uniform_integers(PLACES, len(low), bits)
-    t = (np.asarray(chosen) + (places + 0.5) / PLACES) / cells
-    return np.asarray(box.clip(low * (1.0 - t) + high * t))
-
-
-class Placed(WholeRows):
-    """A number chosen by scores of a user's own."""
-
-    name = "exponential mechanism on an interval"
-
-
-@dataclass(frozen=True, eq=False)
-class OnInterval(Chosen):
-    """A cell, and a point in it; see the module for the proof."""
-
-    box: Box
-    kind = "sampled"
-
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
-        """Return the draw for a ``BoundedRangeLoss``."""
-        exponents = self.exponents(loss, setting)
-
-        def draw(values: Array, bits: Bits | None) -> Array:
-            weights = exponents(values)
-            return within(self.box, [categorical(weights, bits)], weights.size, bits)
-
-        return Plan(self.kind, loss, None, True, {"value": Part((1,))}, draw)
+    return Inquiry.of_one(curator, promise, Placed.of(curator, way), answer, bits=bits)

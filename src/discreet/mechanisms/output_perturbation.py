@@ -16,16 +16,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-import numpy as np
-
 from discreet.arguments import choice, integer, positive
-from discreet.door import Answer, Declarations, open_rows
-from discreet.door.part import Part
-from discreet.door.passages import Plan, Setting
-from discreet.door.question import additive_loss
-from discreet.guarantees import Guarantee, LaplaceLoss, Loss, PureLoss
-from discreet.mechanisms.own import Array, Own, OwnPassage, WholeRows
-from discreet.noise import Bits, EuclideanNoise, GaussianNoise, LaplaceNoise, Law
+from discreet.door import Answer, Declarations, Release, open_rows
+from discreet.door.inquiry import Inquiry, planned
+from discreet.guarantees import Guarantee
+from discreet.mechanisms.own import tried
+from discreet.noise import Bits, Law
+from discreet.queries.functions.output_perturbation import Perturbation, Perturbed
+from discreet.queries.functions.own import Array, Own
 
 __all__ = ["NoisyValue", "output_perturbation"]
 
@@ -51,6 +49,7 @@ class NoisyValue(Answer):
         return self.value - width, self.value + width
 
 
+@planned
 def output_perturbation(
     f: Callable[[Array], Any],
     data: Any,
@@ -64,7 +63,7 @@ def output_perturbation(
     default: Any = 0.0,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> NoisyValue:
+) -> Inquiry[NoisyValue]:
     """Return a statistic of one's own with as much noise as its stated sensitivity takes.
 
     Everything rests on ``sensitivity``, which nobody checks, and on f having no side effects: it must not write, print
@@ -116,53 +115,13 @@ def output_perturbation(
     """
     curator = open_rows(data, **declared)
     promise = Guarantee(epsilon, delta, curator.neighbors)
-    own = Own.of(f, output, None if size is None else integer("size", size, least=1), default).rehearse(curator)
+    own = tried(Own.of(f, output, None if size is None else integer("size", size, least=1), default), curator)
     way = Perturbed(own, positive("sensitivity", sensitivity), choice("norm", norm, ("l2", "l1")))
     question = Perturbation.of(curator, way)
     loss = way.usual_loss(promise)
-    release = curator.measure(question, loss, bits=bits)
-    law = way.law(loss, curator.setting)
-    return NoisyValue.of(own.shown(release["value"]), curator, promise, [release], law=law)
 
+    def answer(release: Release) -> NoisyValue:
+        law = way.law(loss, curator.setting)
+        return NoisyValue.of(own.shown(release["value"]), curator, promise, [release], law=law)
 
-class Perturbation(WholeRows):
-    """A statistic of a user's own."""
-
-    name = "output perturbation"
-
-
-@dataclass(frozen=True, eq=False)
-class Perturbed(OwnPassage):
-    """Noise by a stated sensitivity; see the module for the proof."""
-
-    own: Own
-    sensitivity: float
-    norm: str
-
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
-        """Return a Gaussian loss; at δ = 0 a Laplace or a pure one."""
-        if guarantee.delta == 0.0 and self.norm == "l2" and self.own.box.dimension > 1:
-            return PureLoss(guarantee.epsilon, guarantee.neighbors)
-        return additive_loss(guarantee)
-
-    def law(self, loss: Loss, setting: Setting) -> GaussianNoise | LaplaceNoise | EuclideanNoise:
-        """Return the noise."""
-        size, moved = self.own.box.dimension, self.sensitivity * setting.max_rows
-        largest = self.own.largest
-        if loss.gaussian is not None:
-            return GaussianNoise.for_query(mu=loss.gaussian, sensitivity=moved, largest=largest, size=size)
-        if isinstance(loss, LaplaceLoss) and (self.norm == "l1" or size == 1):
-            return LaplaceNoise.for_query(epsilon=loss.epsilon, sensitivity=moved, largest=largest, size=size)
-        if isinstance(loss, PureLoss):
-            return EuclideanNoise.for_query(epsilon=loss.epsilon, sensitivity=moved, largest=largest, size=size)
-        raise ValueError(f"loss={loss!r}: expected a PureLoss, a LaplaceLoss for a bound in L1, or a Gaussian one")
-
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
-        """Return the noise on what f makes of the rows."""
-        law = self.law(loss, setting)
-
-        def draw(values: Array, bits: Bits | None) -> Array:
-            return np.asarray(law.add(self.own(values), bits))
-
-        kind, size = "additive" if law.exact else "sampled", self.own.box.dimension
-        return Plan(kind, loss, law if law.exact else None, law.exact, {"value": Part((size,))}, draw)
+    return Inquiry.of_one(curator, promise, question, answer, loss=loss, bits=bits)

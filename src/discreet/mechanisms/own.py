@@ -1,208 +1,48 @@
-"""A function that a user brings, on the private side: how it is called, and why nothing of a row gets out by it.
+"""A user's function, tried on made-up rows before anything is spent.
 
-``Own`` makes a function total. Whatever it does with rows (an exception, a NaN, another shape, a warning), what comes
-back is a vector in a declared box, and no message tells of it: a declared default stands for every failure. So that a
-mistake in the function does not pass unnoticed, it is first called with made-up rows, which are public: what goes wrong
-there is an error that says so, before anything is spent. ``discreet.records.guard`` has how a call is made total, and
-what stays on trust.
+``discreet.queries.functions.own`` makes such a function total on real rows, so a mistake in it would pass unnoticed.
+Made-up rows are public: what goes wrong there is an error that says so.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
-
 import numpy as np
-from array_api_compat import array_namespace
-from numpy.typing import NDArray
 
-from discreet.arguments import shown
-from discreet.door import Curator, Gathering, Passage, Question
-from discreet.door.passages import Plan, Setting
-from discreet.guarantees import Guarantee, Loss, Neighbors
-from discreet.records import Block, Box
-from discreet.records.guard import NotNumbers, attempt, numbers, quiet
+from discreet.arguments import UNSHOWN, ArgumentError
+from discreet.door import Curator
+from discreet.queries.functions.guard import NotNumbers, numbers, quiet
+from discreet.queries.functions.own import Array, Own
 
-__all__ = ["LARGEST", "Array", "Own", "OwnPassage", "WholeRows", "made_up", "refuse_gaps"]
+__all__ = ["made_up", "result_on_made_up_rows", "tried"]
 
-Array = NDArray[np.float64]
-
-LARGEST, SMALLEST = 1e300, 1e-300  # what a Box takes
-REHEARSED = 100  # made-up rows
+MADE_UP = 100
 
 
-class OwnPassage(Passage):
-    """A passage that draws from rows, and knows what to spend a guarantee on."""
-
-    @abstractmethod
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
-        """Return the loss that spends a guarantee on this mechanism."""
-
-    @abstractmethod
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
-        """Return what to charge and how to draw from rows; raise here or not at all."""
-
-    def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:
-        """Return the same for a question that gathers rows; no other."""
-        if not isinstance(query, Gathering):
-            raise ValueError(f"query={query.name!r}: expected one that gathers rows")
-        return self.planned(loss, setting)
+def tried(own: Own, curator: Curator, argument: str = "f") -> Own:
+    """Return the function, which was called with made-up rows of the declared kind; raise where it fails on those."""
+    result_on_made_up_rows(own, curator, argument)
+    return own
 
 
-@dataclass(frozen=True, eq=False)
-class WholeRows(Gathering):
-    """The rows side by side: the numeric columns in their units, then the number of each category.
-
-    Parameters
-    ----------
-    way : OwnPassage
-    numbers, labels : int
-        How many columns of each kind.
-    """
-
-    way: OwnPassage
-    numbers: int
-    labels: int
-    name = "function of rows"
-
-    @classmethod
-    def of(cls, curator: Curator, way: OwnPassage) -> WholeRows:
-        """Return the question for a curator's rows."""
-        return cls(way, len(curator.columns), len(curator.categories))
-
-    @property
-    def passage(self) -> Passage:
-        """The mechanism."""
-        return self.way
-
-    @property
-    def dimension(self) -> int:
-        """The number of numeric columns."""
-        return self.numbers
-
-    @property
-    def width(self) -> int:
-        """All columns."""
-        return self.numbers + self.labels
-
-    def taken(self, block: Block) -> Any:
-        """Return all columns of each row."""
-        xp = array_namespace(block.x)
-        return xp.concat([block.x, xp.astype(block.codes, xp.float64)], axis=1) if self.labels else block.x
-
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
-        """Return the mechanism's."""
-        return self.way.usual_loss(guarantee)
+def result_on_made_up_rows(own: Own, curator: Curator, argument: str = "f") -> Array:
+    """Return what the function makes of made-up rows, not moved anywhere; raise where it fails."""
+    rows = made_up(curator)
+    try:
+        with quiet():
+            return numbers(own.f(rows), own.shape)
+    except NotNumbers as error:
+        wanted = f"numbers of shape {own.shape}" if own.shape else "one number"
+        raise ArgumentError(argument, UNSHOWN, f"a function that returns {wanted}, got {error}") from None
+    except Exception as error:
+        raise ArgumentError(
+            argument,
+            UNSHOWN,
+            f"a function that works on rows; on {MADE_UP} made-up rows it raised {type(error).__name__}: {error}; "
+            "where it has no result, write return float('nan')",
+        ) from error
 
 
-@dataclass(frozen=True, eq=False)
-class Own:
-    """A user's function, made total: from rows to a vector in a declared box.
-
-    Parameters
-    ----------
-    f : callable
-        From rows, an array of shape (rows, columns) in the data's units, to numbers.
-    box : Box
-        Where its results are moved into, with as many columns as it has results.
-    shape : tuple of int
-        The shape that it must return.
-    default : array of shape (box.dimension,)
-        What stands for a number that it fails to give.
-    """
-
-    f: Callable[[Array], Any]
-    box: Box
-    shape: tuple[int, ...]
-    default: Array
-
-    @classmethod
-    def of(cls, f: Callable[[Array], Any], output: Any, size: int | None = None, default: Any = None) -> Own:
-        """Return the function with its results in ``output`` = (low, high); of one number where ``size`` is None.
-
-        Where nothing is declared as a default it is the middle of the box.
-        """
-        if not callable(f):
-            raise ValueError(f"f={shown(f)}: expected a function of rows; write for example lambda rows: rows.mean()")
-        if not isinstance(output, tuple | list) or len(output) != 2:
-            raise ValueError(
-                f"output={shown(output)}: expected (low, high), what f returns; write for example (0, 100)"
-            )
-        try:
-            box = Box(*output)
-            shape = (box.columns,) if box.columns is not None else () if size is None else (size,)
-            box = box.for_columns(size or box.columns or 1)
-        except ValueError:
-            many = "numbers" if size is None else f"numbers, one or {size} of each"
-            raise ValueError(
-                f"output={shown(output)}: expected low < high, finite {many}, of at most {LARGEST:g} in size and at "
-                "least "
-                f"{2 * SMALLEST:g} apart; write for example (0, 100)"
-            ) from None
-        try:
-            given = np.asarray(box.center if default is None else default, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            given = np.array(np.nan)
-        if given.ndim > 1 or given.size not in (1, box.dimension) or not np.all(np.isfinite(given)):
-            many = "a finite number" + (f", or {box.dimension} of them" if box.dimension > 1 else "")
-            raise ValueError(f"default={shown(default)}: expected {many}; write for example default=0.0")
-        return cls(f, box, shape, box.clip(np.broadcast_to(given, (box.dimension,))))
-
-    @classmethod
-    def one(cls, f: Callable[[Array], Any], output: Any, default: Any) -> Own:
-        """Return a function of one number; an error where ``output`` is for several."""
-        own = cls.of(f, output, None, default)
-        if own.shape:
-            raise ValueError(
-                f"output={shown(output)}: expected (low, high), one number each, since f returns one number; for "
-                "several, "
-                "write sample_and_aggregate, or a call for each"
-            )
-        return own
-
-    def __call__(self, rows: Array) -> Array:
-        """Return what the function makes of rows; never an error, never a warning."""
-        found = attempt(partial(self.f, rows), self.shape)
-        if found is None:
-            return self.default
-        found = found.reshape(-1)
-        return np.asarray(self.box.clip(np.where(np.isfinite(found), found, self.default)))
-
-    def shown(self, values: Array) -> Any:
-        """Return numbers in the shape that the function has; one number as a float."""
-        return values.reshape(self.shape).copy() if self.shape else float(values[0])
-
-    @property
-    def largest(self) -> float:
-        """A bound on the size of every number."""
-        low, high = np.abs(np.asarray(self.box.low)), np.abs(np.asarray(self.box.high))
-        return max(float(low.max()), float(high.max()), 1e-280)
-
-    def rehearse(self, curator: Curator, argument: str = "f") -> Own:
-        """Call the function with made-up rows of the declared kind, and raise where it fails on those."""
-        self.rehearsed(curator, argument)
-        return self
-
-    def rehearsed(self, curator: Curator, argument: str = "f") -> Array:
-        """Return what the function makes of made-up rows, not moved anywhere; raise where it fails."""
-        rows = made_up(curator)
-        try:
-            with quiet():
-                return numbers(self.f(rows), self.shape)
-        except NotNumbers as error:
-            wanted = f"numbers of shape {self.shape}" if self.shape else "one number"
-            raise ValueError(f"{argument}: expected a function that returns {wanted}, got {error}") from None
-        except Exception as error:
-            raise ValueError(
-                f"{argument}: expected a function that works on rows; on {REHEARSED} made-up rows it raised "
-                f"{type(error).__name__}: {error}; where it has no result, write return float('nan')"
-            ) from error
-
-
-def made_up(curator: Curator, count: int = REHEARSED) -> Array:
+def made_up(curator: Curator, count: int = MADE_UP) -> Array:
     """Return rows that have nothing to do with the data: uniform over what is declared."""
     rng = np.random.default_rng(0)
     columns = [np.empty((count, 0))]
@@ -211,13 +51,3 @@ def made_up(curator: Curator, count: int = REHEARSED) -> Array:
         columns.append(curator.space.clip(center + scale * rng.uniform(-1.0, 1.0, (count, len(scale)))))
     columns += [rng.integers(len(values), size=(count, 1)).astype(np.float64) for values in curator.categories]
     return np.concatenate(columns, axis=1)
-
-
-def refuse_gaps(setting: Setting, query: str) -> None:
-    """Raise where rows may be dropped or a unit may have several: for proofs that take their number as public."""
-    if setting.neighbors is not Neighbors.REPLACE_ONE or not setting.complete:
-        raise ValueError(
-            f"query={shown(query)}: expected replace-one, and rows of which each surely counts and stands for "
-            "itself, since "
-            "their number must be public; write missing='fill' for columns with gaps, and one row for each person"
-        )

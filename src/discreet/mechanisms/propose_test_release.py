@@ -21,20 +21,18 @@ released: an f that is given as well must agree with it on made-up rows, and is 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-import numpy as np
-
-from discreet.arguments import positive, probability, shown
-from discreet.door import Answer, Curator, Declarations, open_rows
-from discreet.door.part import Part
-from discreet.door.passages import Plan, Setting
-from discreet.guarantees import ApproximateLoss, Guarantee, Loss
-from discreet.mechanisms.own import Array, Own, OwnPassage, WholeRows, made_up
-from discreet.noise import Bits, GeometricNoise, LaplaceNoise, Law
+from discreet.arguments import ArgumentError, positive, probability, shown
+from discreet.door import Answer, Curator, Declarations, Release, open_rows
+from discreet.door.inquiry import Inquiry, planned
+from discreet.guarantees import Guarantee
+from discreet.mechanisms.own import made_up, tried
+from discreet.noise import Bits, Law
+from discreet.queries.functions.own import Array, Own
+from discreet.queries.functions.propose_test_release import Proposed, ProposedTest
 
 __all__ = ["Verdict", "propose_test_release"]
 
@@ -60,11 +58,12 @@ class Verdict(Answer):
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return limits between which the statistic lies with probability ``level``; an error where none came out."""
         if not self.passed:
-            raise ValueError("value=None: expected a statistic that passed the test")
+            raise ArgumentError("value", None, "a statistic that passed the test")
         width = self.law.half_width(level)
         return self.value - width, self.value + width
 
 
+@planned
 def propose_test_release(
     f: Callable[[Array], Any] | None,
     distance: Callable[[Array], Any],
@@ -78,7 +77,7 @@ def propose_test_release(
     default: Any = 0.0,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Verdict:
+) -> Inquiry[Verdict]:
     """Return a statistic with noise for a proposed sensitivity, if the rows are far from any for which it is too small.
 
     What rests on trust: ``distance``, and that neither function writes, prints or sends what it sees. For the
@@ -131,39 +130,39 @@ def propose_test_release(
     curator = open_rows(data, **declared)
     promise = Guarantee(epsilon, delta, curator.neighbors)
     if promise.delta == 0.0:
-        raise ValueError(f"delta={shown(delta)}: expected above 0, since the test may pass by chance; write delta=1e-6")
+        raise ArgumentError("delta", delta, "above 0, since the test may pass by chance", write="delta=1e-6")
     if curator.setting.max_rows != 1:
         raise ValueError(
             f"max_rows={curator.setting.max_rows}: expected 1, since distances count rows; write sample_and_aggregate"
         )
     bound = positive("proposal", proposal)
     _fits(distance, bound, curator)
-    own = _spoken_of(f, distance, output, default, curator).rehearse(curator)
+    own = tried(_spoken_of(f, distance, output, default, curator), curator)
     away = Own.of(lambda rows: min(float(distance(rows)), FARTHEST), (0.0, FARTHEST), None, 0.0)
     if probability("share", share, accepted="a number in (0, 1)") == 0.0:
-        raise ValueError(f"share={shown(share)}: expected a number in (0, 1)")
-    way = ProposedTest(own, away.rehearse(curator, "distance"), bound, float(share))
+        raise ArgumentError("share", share, "a number in (0, 1)")
+    way = ProposedTest(own, tried(away, curator, "distance"), bound, float(share))
     loss = way.usual_loss(promise)
-    release = curator.measure(Proposed.of(curator, way), loss, bits=bits)
-    passed = bool(release["passed"][0])
-    value = float(release["value"][0]) if passed else None
-    return Verdict.of(value, curator, promise, [release], passed=passed, law=way.laws(loss)[2])
+
+    def answer(release: Release) -> Verdict:
+        passed = bool(release["passed"][0])
+        value = float(release["value"][0]) if passed else None
+        return Verdict.of(value, curator, promise, [release], passed=passed, law=way.laws(loss)[2])
+
+    return Inquiry.of_one(curator, promise, Proposed.of(curator, way), answer, loss=loss, bits=bits)
 
 
 def _fits(distance: Any, proposal: float, curator: Curator) -> None:
     """Refuse a distance that says of itself that it is for another relation or another proposal."""
     if not callable(distance):
-        raise ValueError(
-            f"distance={shown(distance)}: expected a function of rows; write for example median_distance(…)"
-        )
+        raise ArgumentError("distance", distance, "a function of rows", write="for example median_distance(…)")
     relation = getattr(distance, "neighbors", None)
     if relation is not None and (relation is not curator.neighbors or curator.size.rows is None):
-        raise ValueError(
-            f"distance={shown(distance)}: expected rows under {relation}, of which each surely counts and stands "
-            "for itself"
+        raise ArgumentError(
+            "distance", distance, f"rows under {relation}, of which each surely counts and stands for itself"
         )
     if hasattr(distance, "proposal") and positive("distance.proposal", distance.proposal) > proposal:
-        raise ValueError(f"proposal={shown(proposal)}: expected at least the distance's own, {distance.proposal!r}")
+        raise ArgumentError("proposal", proposal, f"at least the distance's own, {distance.proposal!r}")
 
 
 def _spoken_of(f: Any, distance: Any, output: Any, default: Any, curator: Curator) -> Own:
@@ -171,70 +170,24 @@ def _spoken_of(f: Any, distance: Any, output: Any, default: Any, curator: Curato
     statistic = getattr(distance, "statistic", None)
     if not callable(statistic):
         if f is None:
-            raise ValueError(
-                f"f=None: expected a function of rows, since distance={shown(distance)} does not say what it is about; "
-                "write f, or for example median_distance(…)"
+            raise ArgumentError(
+                "f",
+                None,
+                f"a function of rows, since distance={shown(distance)} does not say what it is about",
+                write="f, or for example median_distance(…)",
             )
         return Own.one(f, output, default)
     meant = Own.one(statistic, output, default)
     if f is None:
         return meant
-    given = Own.one(f, output, default).rehearse(curator)
+    given = tried(Own.one(f, output, default), curator)
     for count in COUNTS:
         rows = made_up(curator, count)
         if given(rows.copy()) != meant(rows.copy()):
-            raise ValueError(
-                f"f={shown(f)}: expected the function that the distance is about, distance.statistic; on {count} "
-                "made-up "
-                "rows the two differ; write None for f"
+            raise ArgumentError(
+                "f",
+                f,
+                f"the function that the distance is about, distance.statistic; on {count} made-up rows the two differ",
+                write="None for f",
             )
     return meant
-
-
-class Proposed(WholeRows):
-    """A user's statistic, if it passes a test."""
-
-    name = "propose, test, release"
-
-
-@dataclass(frozen=True, eq=False)
-class ProposedTest(OwnPassage):
-    """The test and the release; see the module for the proof."""
-
-    own: Own
-    away: Own
-    proposal: float
-    share: float
-
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
-        """Return (ε, δ) itself."""
-        return ApproximateLoss(guarantee.epsilon, guarantee.delta, guarantee.neighbors)
-
-    def laws(self, loss: Loss) -> tuple[GeometricNoise, int, LaplaceNoise]:
-        """Return the noise of the test, the least distance that passes, and the noise of the release."""
-        if not isinstance(loss, ApproximateLoss):
-            raise ValueError(f"loss={shown(loss)}: expected an ApproximateLoss")
-        test, rest = self.share * loss.epsilon, (1.0 - self.share) * loss.epsilon * (1.0 - 1e-15)
-        scale = (1.0 / test) * (1.0 + 2.0**-50) if test > 0.0 else math.inf  # so that r = 1/scale ≤ ε₁
-        if not 2.0**-8 <= scale <= 2.0**40:
-            raise ValueError(
-                f"epsilon={loss.epsilon!r}, share={shown(self.share)}: expected from 1e-12 to 256 for the test"
-            )
-        # A little more than r·T = ln(1/δ) − ln(1 + q) asks for, against the roundings of the logarithms.
-        least = (-math.log(loss.delta) - math.log1p(math.exp(-1.0 / scale))) * scale
-        law = LaplaceNoise.for_query(epsilon=rest, sensitivity=self.proposal, largest=self.own.largest)
-        return GeometricNoise(scale), max(1, math.ceil(least + 1e-9 * abs(least) + 1e-9)), law
-
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
-        """Return the test and the draw, for an ``ApproximateLoss``."""
-        if setting.max_rows != 1:
-            raise ValueError(f"max_rows={setting.max_rows}: expected 1")
-        test, least, law = self.laws(loss)
-
-        def draw(values: Array, bits: Bits | None) -> Array:
-            away = np.floor(self.away(values.copy()))
-            noisy = law.add(self.own(values), bits)
-            passed = bool(test.add(away, bits)[0] >= least)
-            return np.array([1.0, float(noisy[0])]) if passed else np.zeros(2)
-
-        return Plan(self.kind, loss, None, True, {"passed": Part((1,)), "value": Part((1,))}, draw)

@@ -15,13 +15,15 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from discreet.arguments import choice, integer, probability
-from discreet.door import Answer, Declarations, open_rows
+from discreet.arguments import ArgumentError, choice, integer, probability
+from discreet.door import Answer, Declarations, Release, open_rows
+from discreet.door.inquiry import Inquiry, planned
 from discreet.guarantees import Guarantee
-from discreet.mechanisms.blocks import MeanOfBlocks, MedianOfBlocks, OfBlocks
 from discreet.mechanisms.interval import MOST_CELLS
-from discreet.mechanisms.own import Array, Own, WholeRows
+from discreet.mechanisms.own import tried
 from discreet.noise import Bits
+from discreet.queries.functions.blocks import Aggregation, MeanOfBlocks, MedianOfBlocks, OfBlocks
+from discreet.queries.functions.own import Array, Own
 
 __all__ = ["Aggregate", "sample_and_aggregate"]
 
@@ -51,11 +53,12 @@ class Aggregate(Answer):
         """
         law = self.release.law
         if law is None:
-            raise ValueError("aggregate='median': expected 'mean' for an interval; a median's draw has no noise law")
+            raise ArgumentError("aggregate", "median", "'mean' for an interval; a median's draw has no noise law")
         half = self.width * law.half_width(level)
         return self.value - half, self.value + half
 
 
+@planned
 def sample_and_aggregate(
     f: Callable[[Array], Any],
     data: Any,
@@ -70,7 +73,7 @@ def sample_and_aggregate(
     cells: int = 1024,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Aggregate:
+) -> Inquiry[Aggregate]:
     """Return a private centre of what any function makes of random blocks of rows.
 
     Nothing has to be known of the function; that it has no side effects and keeps no state between calls rests on
@@ -126,22 +129,19 @@ def sample_and_aggregate(
     promise = Guarantee(epsilon, kept, curator.neighbors)
     if blocks is None:
         if curator.size.units is None:
-            raise ValueError(
-                "blocks=None: expected how many, since the number of rows is not public; write for example blocks=100"
+            raise ArgumentError(
+                "blocks", None, "how many, since the number of rows is not public", write="for example blocks=100"
             )
         blocks = max(1, round(math.sqrt(curator.size.units)))
     k = integer("blocks", blocks, least=1, most=MOST_BLOCKS)
-    own = Own.of(f, output, None if size is None else integer("size", size, least=1)).rehearse(curator)
+    own = tried(Own.of(f, output, None if size is None else integer("size", size, least=1)), curator)
     fewest, count = integer("least", least, least=0), integer("cells", cells, least=1, most=MOST_CELLS)
     mean, median = MeanOfBlocks(own, k, fewest), MedianOfBlocks(own, k, fewest, count)
     way: OfBlocks = mean if aggregate == "mean" else median
-    release = curator.measure(Aggregation.of(curator, way), promise, bits=bits)
-    value = way.in_units(release["value"])
-    width = own.shown(np.asarray(own.box.high) - np.asarray(own.box.low))
-    return Aggregate.of(own.shown(value), curator, promise, [release], blocks=k, width=width)
 
+    def answer(release: Release) -> Aggregate:
+        value = way.in_units(release["value"])
+        width = own.shown(np.asarray(own.box.high) - np.asarray(own.box.low))
+        return Aggregate.of(own.shown(value), curator, promise, [release], blocks=k, width=width)
 
-class Aggregation(WholeRows):
-    """A centre of a function's results on blocks."""
-
-    name = "sample and aggregate"
+    return Inquiry.of_one(curator, promise, Aggregation.of(curator, way), answer, bits=bits)

@@ -17,29 +17,24 @@ a release is marked idealised.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Unpack
 
-import numpy as np
-
-from discreet.arguments import probability, shown
-from discreet.door import Answer, Declarations, open_rows
-from discreet.door.part import Part
-from discreet.door.passages import Plan, Setting
-from discreet.guarantees import ApproximateLoss, Guarantee, Loss, PureLoss
-from discreet.mechanisms.admissible import AdmissibleNoise, StudentNoise
-from discreet.mechanisms.admissible_delta import LaplaceSlide
-from discreet.mechanisms.own import LARGEST, Array, Own, OwnPassage, WholeRows
+from discreet.arguments import ArgumentError, probability
+from discreet.door import Answer, Declarations, Release, open_rows
+from discreet.door.inquiry import Inquiry, planned
+from discreet.guarantees import Guarantee
+from discreet.mechanisms.own import tried
 from discreet.noise import Bits
-from discreet.records import Box
+from discreet.queries.functions.admissible import AdmissibleNoise, StudentNoise
+from discreet.queries.functions.admissible_delta import LaplaceSlide
+from discreet.queries.functions.own import LARGEST, Array, Own
+from discreet.queries.functions.smooth_sensitivity import Smoothed, SmoothOwn, width_of
 
-__all__ = ["Smooth", "noise_for", "share_for", "smooth_sensitivity"]
-
-FLOOR = 2.0**-40  # the least scale of the noise, in units of the largest number there may be
+__all__ = ["noise_for", "share_for", "smooth_sensitivity"]
 
 
+@planned
 def smooth_sensitivity(
     f: Callable[[Array], Any],
     s: Callable[[Array, float], Any],
@@ -53,7 +48,7 @@ def smooth_sensitivity(
     default: Any = 0.0,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Answer:
+) -> Inquiry[Answer]:
     """Return a statistic of one's own with noise of a smooth bound on its local sensitivity.
 
     What rests on trust: that ``s`` is such a bound, wherever it is asked, for f as it is computed; and that neither
@@ -110,32 +105,27 @@ def smooth_sensitivity(
             f"max_rows={curator.setting.max_rows}: expected 1, since s bounds what one row can do; write "
             "sample_and_aggregate"
         )
-    own = Own.one(f, output, default).rehearse(curator)
+    own = tried(Own.one(f, output, default), curator)
     width = width_of(own.box)
     if width > LARGEST:
-        raise ValueError(
-            f"output={shown(output)}: expected numbers at most {LARGEST:g} apart; write for example (0, 100)"
-        )
+        raise ArgumentError("output", output, f"numbers at most {LARGEST:g} apart", write="for example (0, 100)")
     if not callable(s):
-        raise ValueError(f"s={shown(s)}: expected a function of rows and β; write for example lambda rows, beta: 1.0")
+        raise ArgumentError("s", s, "a function of rows and β", write="for example lambda rows, beta: 1.0")
     way = SmoothOwn(noise_for(noise, promise), share_for(share), own.box, own, s)
-    Own.of(lambda rows: s(rows, 1.0), (0.0, width), None, width).rehearse(curator, "s")
-    release = curator.measure(Smoothed.of(curator, way), promise, bits=bits)
-    return Answer.of(float(release["value"][0]), curator, promise, [release])
+    tried(Own.of(lambda rows: s(rows, 1.0), (0.0, width), None, width), curator, "s")
 
+    def answer(release: Release) -> Answer:
+        return Answer.of(float(release["value"][0]), curator, promise, [release])
 
-def width_of(box: Box) -> float:
-    """Return the width of a box of one column."""
-    return float(np.asarray(box.high)[0] - np.asarray(box.low)[0])
+    return Inquiry.of_one(curator, promise, Smoothed.of(curator, way), answer, bits=bits)
 
 
 def noise_for(noise: AdmissibleNoise | None, promise: Guarantee) -> AdmissibleNoise:
     """Return the noise that was asked for, or the usual one; an error where it needs a δ and there is none."""
     chosen = (LaplaceSlide() if promise.delta else StudentNoise()) if noise is None else noise
     if not isinstance(chosen, AdmissibleNoise) or not (chosen.pure or promise.delta):
-        raise ValueError(
-            f"noise={shown(noise)}: expected StudentNoise or CauchyNoise, or with delta > 0 LaplaceSlide or "
-            "GaussianSlide"
+        raise ArgumentError(
+            "noise", noise, "StudentNoise or CauchyNoise, or with delta > 0 LaplaceSlide or GaussianSlide"
         )
     return chosen
 
@@ -143,71 +133,5 @@ def noise_for(noise: AdmissibleNoise | None, promise: Guarantee) -> AdmissibleNo
 def share_for(share: float) -> float:
     """Return a share of ε, strictly between 0 and 1."""
     if probability("share", share, accepted="a number in (0, 1)") == 0.0:
-        raise ValueError(f"share={shown(share)}: expected a number in (0, 1)")
+        raise ArgumentError("share", share, "a number in (0, 1)")
     return float(share)
-
-
-@dataclass(frozen=True, eq=False)
-class Smooth(OwnPassage):
-    """f + (S/α)·Z, moved into a box; see the module for the proof."""
-
-    noise: AdmissibleNoise
-    share: float
-    box: Box
-
-    @abstractmethod
-    def at(self, values: Array, beta: float) -> tuple[float, float]:
-        """Return f and S for rows; both private."""
-
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
-        """Return a pure loss, or (ε, δ) itself where the noise needs a δ."""
-        if self.noise.pure:
-            return PureLoss(guarantee.epsilon, guarantee.neighbors)
-        return ApproximateLoss(guarantee.epsilon, guarantee.delta, guarantee.neighbors)
-
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
-        """Return the draw for a ``PureLoss``, or an ``ApproximateLoss``."""
-        if not isinstance(loss, PureLoss if self.noise.pure else ApproximateLoss):
-            raise ValueError(
-                f"loss={shown(loss)}: expected a PureLoss, or an ApproximateLoss where the noise needs a δ"
-            )
-        if setting.max_rows != 1:
-            raise ValueError(f"max_rows={setting.max_rows}: expected 1")
-        alpha, beta = self.noise.rates(loss.pure, loss.failure, self.share)
-        if not (alpha > 0.0 and beta > 0.0):
-            raise ValueError(f"loss={shown(loss)}: expected a larger ε; at this one the noise overflows")
-
-        def draw(values: Array, bits: Bits | None) -> Array:
-            value, bound = self.bounded(values, alpha, beta)
-            with np.errstate(all="ignore"):
-                noisy = value + bound / alpha * self.noise.sample(1, bits)
-            return np.asarray(self.box.clip(noisy))
-
-        return Plan(self.kind, loss, None, False, {"value": Part((1,))}, draw)
-
-    def bounded(self, values: Array, alpha: float, beta: float) -> tuple[float, float]:
-        """Return f in the box, and S, at most the box's width and at least the floor."""
-        value, bound = self.at(values, beta)
-        largest = float(max(np.abs(np.asarray(self.box.low)).max(), np.abs(np.asarray(self.box.high)).max()))
-        floor = FLOOR * largest * max(1.0, alpha)
-        return float(self.box.clip(np.array([value]))[0]), max(min(bound, width_of(self.box)), floor)
-
-
-@dataclass(frozen=True, eq=False)
-class SmoothOwn(Smooth):
-    """A user's f and s."""
-
-    own: Own
-    s: Callable[[Array, float], Any]
-
-    def at(self, values: Array, beta: float) -> tuple[float, float]:
-        """Return f, and s or the width."""
-        width = width_of(self.box)
-        bound = Own.of(lambda rows: self.s(rows, beta), (0.0, width), None, width)
-        return float(self.own(values.copy())[0]), float(bound(values)[0])
-
-
-class Smoothed(WholeRows):
-    """A user's statistic with smooth noise."""
-
-    name = "smooth sensitivity"

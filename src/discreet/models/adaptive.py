@@ -18,13 +18,13 @@ from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
 from discreet.models.adaptive_mixture import AdaptiveMixture
 from discreet.models.clipping import Clipping
-from discreet.models.components import Components
 from discreet.models.method import Method
 from discreet.models.moment_weights import mixture_weights
 from discreet.models.one_gaussian import OneGaussian
 from discreet.models.prior import Prior
 from discreet.models.released import released_rows
 from discreet.models.shapes import Shape
+from discreet.queries.moments.components import Components
 from discreet.records import Ball, Box
 
 __all__ = ["Adaptive"]

@@ -15,22 +15,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.door import Release
-from discreet.em import ModelQuery, registered_model
-from discreet.models.clipped_moments import SHAPES, ClippedMoments
 from discreet.models.clipping import Clipping
-from discreet.models.components import Components
 from discreet.models.moment_model import MomentModel
-from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum, inside_ball, noise_of, released_rows
+from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum, noise_of, released_rows
 from discreet.models.shapes import Shape
 from discreet.models.shrinkage import kept
 from discreet.models.start import spread_over
-from discreet.records import Ball
+from discreet.queries.moments.ball import inside_ball
+from discreet.queries.moments.clipped_moments import ClippedMoments
+from discreet.queries.moments.components import Components
 
 __all__ = ["AdaptiveMixture", "Pool"]
 
@@ -92,25 +90,6 @@ class _Estimate:
     covariance_noise: float
 
 
-def _instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
-    """Return queries to search: few and many components, overlapping and narrow ones, every shape."""
-    space = Ball(radius, center=rng.standard_normal(d) * radius)
-    found = []
-    for count, name in zip((2, 3, 5, 30), SHAPES, strict=True):
-        shape = Shape(name, d)
-        for width in (0.5, 0.01):
-            base = Components(np.ones(1), np.zeros((1, d)), np.eye(d)[None] * width**2)
-            model = AdaptiveMixture(count, base, Clipping.at_quantile(d, 0.8), shape, (0.1, 0.3, 0.6), 10)
-            start = Components(
-                rng.dirichlet(np.full(count, 0.5)) * 0.999 + 0.001 / count,
-                inside_ball(rng.standard_normal((count, d)) * 0.5),
-                np.repeat(base.covariances, count, axis=0) * rng.uniform(0.1, 2.0, (count, 1, 1)),
-            )
-            found.append(ModelQuery(model, Pool.starting(start), space))
-    return found
-
-
-@registered_model(_instances)
 @dataclass(frozen=True, eq=False)
 class AdaptiveMixture(MomentModel[Pool]):
     """K Gaussians, each in its own coordinates.

@@ -21,19 +21,21 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.door import PublicSize, Question, Release
+from discreet.door import PublicSize, Release
 from discreet.em import Step, expectation_maximization
-from discreet.guarantees import Guarantee, Loss
+from discreet.guarantees import Guarantee
 from discreet.models.adaptive import ROUNDS, Adaptive
 from discreet.models.clipping import Clipping
 from discreet.models.column_maps import corrected
-from discreet.models.components import Components
-from discreet.models.marginals import Marginals
+from discreet.models.marginals import probabilities
 from discreet.models.method import Method
 from discreet.models.moment_weights import costs
 from discreet.models.released import released_rows
 from discreet.models.shapes import Shape
 from discreet.models.table_model import TableModel
+from discreet.queries.counts.marginals import Marginals
+from discreet.queries.moments.components import Components
+from discreet.queries.question import Question
 from discreet.records import Ball, Box
 
 __all__ = ["AdaptiveTables", "MixedComponents"]
@@ -145,9 +147,9 @@ class AdaptiveTables(Method[MixedComponents]):
         first = ALONE if self.single else FIRST
         return [first, *((1.0 - first) * share for share in self.numbers.shares)]
 
-    def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> Sequence[tuple[Question, Loss]]:
-        """Return sums, and the marginals."""
-        return [*super().rehearsal(space, losses), (self._first(space), losses[0])]
+    def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
+        """Return the marginals, and sums."""
+        return [self._first(space), *super().questions(space, number - 1)]
 
     def _first(self, space: Box | Ball) -> Marginals:
         assert isinstance(space, Box)  # as every schema has
@@ -159,7 +161,7 @@ class AdaptiveTables(Method[MixedComponents]):
         """Find the marginals and one Gaussian, spread the components over them, and improve them."""
         query = self._first(space)
         release = next(measures)(query)
-        found, noises = query.probabilities(release)
+        found, noises = probabilities(query, release)
         marginals, noise = found[: len(self.categories)], noises[: len(self.categories)]
         count = self.numbers.count
 

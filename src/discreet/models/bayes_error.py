@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, chdtri, ndtri
 
-from discreet.arguments import choice, integer, probability
+from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, probability
 from discreet.models.class_overlap import (
     bhattacharyya,
     chernoff_bound,
@@ -94,7 +94,7 @@ class ParameterNoise:
         for name in ("mean", "covariance", "count"):
             found = np.asarray(getattr(self, name), dtype=np.float64)
             if not np.all(np.isfinite(found) & (found >= 0.0)):
-                raise ValueError(f"{name}: expected standard deviations, finite and at least 0")
+                raise ArgumentError(name, UNSHOWN, "standard deviations, finite and at least 0")
             object.__setattr__(self, name, found)
 
     def of(self, classes: int, d: int) -> tuple[Array, Array, Array]:
@@ -103,7 +103,7 @@ class ParameterNoise:
         for name, shape in (("count", (classes,)), ("mean", (classes, d)), ("covariance", (classes, d, d))):
             given = getattr(self, name)
             if given.size not in (1, math.prod(shape)):
-                raise ValueError(f"{name}: expected standard deviations of shape {shape}, got {given.shape}")
+                raise ArgumentError(name, UNSHOWN, f"standard deviations of shape {shape}, got {given.shape}")
             found.append(np.broadcast_to(given.reshape(-1), (math.prod(shape),)).reshape(shape))
         return found[0], found[1], found[2]
 
@@ -286,7 +286,7 @@ def bootstrap_limit(
     priors, mu, sigma = parameters(_shares(weights, n), means, covariances)
     classes, d = mu.shape
     if n.shape != (classes,):
-        raise ValueError(f"sizes={sizes!r}: expected how many rows each of the {classes} classes has")
+        raise ArgumentError("sizes", sizes, f"how many rows each of the {classes} classes has")
     factor = positive_definite(sigma)
     each = level if weights is not None else (1.0 + level) / 2.0
     most = 1.0 - float(priors.max()) if weights is not None else _rest_limit(n, noise.of(classes, d)[0], noise, each)
@@ -361,13 +361,13 @@ def bayes_error_bound(
     ('theorem 4.1', True)
     """
     if probability("level", level) == 0.0:
-        raise ValueError(f"level={level!r}: expected a probability above 0 and below 1")
+        raise ArgumentError("level", level, "a probability above 0 and below 1")
     n = np.asarray(sizes, dtype=np.float64)
     if n.ndim != 1 or not np.all(np.isfinite(n)):
-        raise ValueError(f"sizes={sizes!r}: expected how many rows each class has; write for example [500, 700]")
+        raise ArgumentError("sizes", sizes, "how many rows each class has", write="for example [500, 700]")
     priors, mu, sigma = parameters(_shares(weights, n), means, covariances)
     if len(n) != len(priors):
-        raise ValueError(f"sizes={sizes!r}: expected how many rows each of the {len(priors)} classes has")
+        raise ArgumentError("sizes", sizes, f"how many rows each of the {len(priors)} classes has")
     if mu.shape == (2, 1):
         return _by_theorem(weights, mu[:, 0], sigma[:, 0, 0], n, noise, level)
     limit = bootstrap_limit(weights, mu, sigma, n, noise, level)

@@ -22,11 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.models.class_estimates import ClassEstimates
-from discreet.models.components import Components
-from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum, inside_ball
+from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum
 from discreet.models.shapes import Shape
 from discreet.models.shrinkage import kept
 from discreet.models.spectrum import Spectrum
+from discreet.queries.moments.ball import inside_ball
+from discreet.queries.moments.components import Components
 
 __all__ = ["believed"]
 

@@ -22,10 +22,10 @@ from scipy.special import erfcx
 
 from discreet.door import Release
 from discreet.models.clipping import Clipping
-from discreet.models.components import Components
 from discreet.models.released import noise_of
 from discreet.models.shapes import Shape
 from discreet.models.shrinkage import kept
+from discreet.queries.moments.components import Components
 
 __all__ = ["ClassEstimates", "positive_part"]
 

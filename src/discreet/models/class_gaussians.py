@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.models.class_estimates import ClassEstimates
-from discreet.models.components import Components
 from discreet.models.shapes import Shape
+from discreet.queries.moments.components import Components
 
 __all__ = ["ClassGaussians"]
 

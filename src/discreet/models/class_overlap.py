@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import UNSHOWN, ArgumentError
+
 __all__ = [
     "bhattacharyya",
     "bhattacharyya_bound",
@@ -40,12 +42,13 @@ def parameters(weights: Any, means: Any, covariances: Any) -> tuple[Array, Array
     classes, d = mu.shape if mu.ndim == 2 else (0, 0)
     priors = np.asarray(weights, dtype=np.float64)
     if classes < 2 or sigma.shape != (classes, d, d) or priors.shape != (classes,):
-        raise ValueError(
-            "weights, means, covariances: expected shapes (K,), (K, d) and (K, d, d), K at least 2, got "
-            f"{priors.shape}, {mu.shape} and {sigma.shape}"
+        raise ArgumentError(
+            "weights, means, covariances",
+            UNSHOWN,
+            f"shapes (K,), (K, d) and (K, d, d), K at least 2, got {priors.shape}, {mu.shape} and {sigma.shape}",
         )
     if not (np.all(priors >= 0.0) and abs(priors.sum() - 1.0) < 1e-6 and np.all(np.isfinite(mu))):
-        raise ValueError("weights, means: expected finite means and weights of at least 0 that sum to 1")
+        raise ArgumentError("weights, means", UNSHOWN, "finite means and weights of at least 0 that sum to 1")
     return priors / priors.sum(), mu, sigma
 
 
@@ -58,8 +61,8 @@ def positive_definite(covariances: Array) -> Array:
     try:
         return _factor(covariances)
     except np.linalg.LinAlgError:
-        raise ValueError(
-            "covariances: expected positive definite matrices; raise the eigenvalues that noise made too small first"
+        raise ArgumentError(
+            "covariances", UNSHOWN, "positive definite matrices; raise the eigenvalues that noise made too small first"
         ) from None
 
 

@@ -11,8 +11,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.models.components import Components
-from discreet.models.released import inside_ball
+from discreet.queries.moments.ball import inside_ball
+from discreet.queries.moments.components import Components
 from discreet.records import Ball, Box
 
 __all__ = ["clusters", "column_scales", "half_widths", "inside_space"]

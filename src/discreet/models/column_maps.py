@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from discreet.models.cells import EVEN, Cells
-from discreet.models.components import Components
+from discreet.queries.counts.cells import EVEN, Cells
+from discreet.queries.moments.components import Components
 
 __all__ = ["corrected", "moved"]
 

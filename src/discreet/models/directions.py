@@ -21,220 +21,28 @@ cancels where a row is replaced: √2·b, but never below the norm of a row that
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from discreet.door import Bound, Passage, PublicSize, Query, Question, Release
-from discreet.door.part import Part, packed_scale
-from discreet.door.passages import Plan, Setting
-from discreet.door.registry import registered
+from discreet.door import PublicSize, Release
 from discreet.em import Step
-from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, Loss, Neighbors, calibrate
+from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, Loss, calibrate
 from discreet.models.method import Method
 from discreet.models.principal import Principal, signed
 from discreet.models.released import released_rows
-from discreet.noise import Bits, bingham, gibbs_bingham
-from discreet.records import Ball, Block, Box
-from discreet.records.space import UNIT_ROUNDOFF
+from discreet.queries.moments.directions import Energies, Frame, OneDirection, Scatter
+from discreet.queries.question import Question
+from discreet.records import Ball, Box
 
-__all__ = ["Directions", "Energies", "Frame", "OneDirection", "Scatter"]
+__all__ = ["Directions"]
 
 Array = NDArray[np.float64]
 
-LARGEST = 1e300
 MEASURED = 0.1  # of the budget: how much lies along the directions
-SWEEPS = 20  # of the Gibbs sampler
-COUNTED = 0.2  # a²
-
-
-class OneDirection(Passage):
-    """A direction of the rows' scatter, by the exponential mechanism; see the module for the proof."""
-
-    kind = "sampled"
-
-    def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:
-        """Return the draw for a ``BoundedRangeLoss``."""
-        if not isinstance(query, Scatter) or not isinstance(loss, BoundedRangeLoss):
-            raise ValueError(f"query={query.name!r}, loss={loss!r}: expected a Scatter and a BoundedRangeLoss")
-        squared = query.bound.l2
-        spread = setting.max_rows * squared * (2.0 if setting.neighbors is Neighbors.REPLACE_ONE else 1.0)
-        eta = loss.epsilon / (spread + 4.0 * query.float_error(setting.rows, setting.accumulation))
-
-        if not eta * setting.largest(query) < LARGEST:
-            raise ValueError(f"loss={loss!r}: expected a smaller ε; at this one the scores overflow")
-
-        def draw(values: Array, bits: Bits | None) -> Array:
-            return self._drawn(eta * query.parts["scatter"].shown(values), query, bits)
-
-        return Plan(self.kind, loss, None, False, self._parts(query), draw)
-
-    def _parts(self, query: Scatter) -> Mapping[str, Part]:
-        return {"direction": Part((query.basis.shape[1],))}
-
-    def _drawn(self, matrix: Array, query: Scatter, bits: Bits | None) -> Array:
-        return bingham(matrix, bits)
-
-
-@dataclass(frozen=True)
-class Frame(OneDirection):
-    """Some orthonormal directions at once, by a Gibbs sampler: no guarantee follows from a chain that was stopped."""
-
-    count: int
-    kind = "approximate"
-
-    def plan(self, query: Question, loss: Loss, setting: Setting) -> Plan:
-        """Return the draw for a ``BoundedRangeLoss``."""
-        if isinstance(query, Scatter) and self.count > query.basis.shape[1]:
-            raise ValueError(f"count={self.count}: expected at most {query.basis.shape[1]} directions")
-        return super().plan(query, loss, setting)
-
-    def _parts(self, query: Scatter) -> Mapping[str, Part]:
-        return {"frame": Part((query.basis.shape[1], self.count))}
-
-    def _drawn(self, matrix: Array, query: Scatter, bits: Bits | None) -> Array:
-        return np.asarray(gibbs_bingham(matrix, self.count, SWEEPS, bits).ravel())
-
-
-def _bases(rng: np.random.Generator, d: int, radius: float) -> Iterator[tuple[Ball, Array]]:
-    for q in sorted({1, max(d // 2, 1), d}):
-        yield Ball(radius, center=rng.standard_normal(d)), np.linalg.qr(rng.standard_normal((d, q)))[0]
-
-
-@registered(lambda rng, d, radius: [Scatter(space, basis) for space, basis in _bases(rng, d, radius)])
-@dataclass(frozen=True, eq=False)
-class Scatter(Query):
-    """Σ wwᵀ, w = Bᵀy with y in the unit ball and a public orthonormal basis B: ‖wwᵀ‖ ≤ s², and √2·s² apart.
-
-    A and A' of norm s² with ⟨A, A'⟩ = (wᵀw')² ≥ 0 are at most √2·s² apart. s is the largest singular value of B as it
-    is in floats, within 10⁻¹² of 1.
-    """
-
-    space: Box | Ball
-    basis: Array
-    way: Passage = field(default_factory=OneDirection)
-    name = "scatter"
-
-    @property
-    def passage(self) -> Passage:
-        """A direction, or a frame."""
-        return self.way
-
-    @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
-    def parts(self) -> Mapping[str, Part]:
-        """The scatter matrix."""
-        q = self.basis.shape[1]
-        return {"scatter": Part((q, q), symmetric=True)}
-
-    @property
-    def bound(self) -> Bound:
-        """See the class; on a line two of them are at most s² apart."""
-        squared = float(np.linalg.norm(self.basis, 2)) ** 2 * (1.0 + 1e-13)
-        attained = {"replace_l2": 1.0 if self.basis.shape[1] > 1 else math.sqrt(0.5)}
-        return Bound(l2=squared, replace_l2=math.sqrt(2.0) * squared, attained=attained)
-
-    @property
-    def roundoff(self) -> float:
-        """A product of d terms for each of q coordinates of w, twice, and one product of two."""
-        return (2.0 * self.dimension + 32.0) * math.sqrt(self.basis.shape[1]) * UNIT_ROUNDOFF
-
-    def _own(self, block: Block) -> Any:
-        y = self.space.to_unit(block.x)
-        xp = array_namespace(y)
-        return xp.matmul(y, xp.asarray(self.basis, device=device(y)))
-
-    def contributions(self, block: Block) -> Any:
-        """Return wwᵀ, packed."""
-        w = self._own(block)
-        xp = array_namespace(w)
-        i, j, scale = (xp.asarray(part, device=device(w)) for part in self._packing())
-        return xp.take(w, i, axis=1) * xp.take(w, j, axis=1) * scale
-
-    def sum(self, block: Block) -> Any:
-        """Return the sum by one matrix product."""
-        w = self._own(block)
-        xp = array_namespace(w)
-        i, j, scale = (xp.asarray(part, device=device(w)) for part in self._packing())
-        return xp.take(xp.reshape(xp.matmul(w.T, w), (-1,)), i * w.shape[1] + j, axis=0) * scale
-
-    def _packing(self) -> tuple[Any, Any, Any]:
-        i, j = np.triu_indices(self.basis.shape[1])
-        return i, j, packed_scale(i, j)
-
-
-@registered(
-    lambda rng, d, radius: [
-        Energies(space, basis.T, counted) for space, basis in _bases(rng, d, radius) for counted in (False, True)
-    ]
-)
-@dataclass(frozen=True, eq=False)
-class Energies(Query):
-    """Σ of the energies along public orthonormal axes, and of the rest; see the module."""
-
-    space: Box | Ball
-    axes: Array
-    counted: bool
-    name = "energies"
-
-    def __post_init__(self) -> None:
-        if np.abs(self.axes @ self.axes.T - np.eye(len(self.axes))).max() > 1e-12:
-            raise ValueError("axes: expected orthonormal rows")
-
-    @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
-    def _weights(self) -> tuple[float, float]:
-        a2 = COUNTED if self.counted else 0.0
-        return math.sqrt(a2), math.sqrt(1.0 - a2)
-
-    @property
-    def parts(self) -> Mapping[str, Part]:
-        """The count, where it is asked for, the energies along the axes, and the rest."""
-        a, b = self._weights
-        count = {"count": Part((1,), a)} if a else {}
-        return count | {"along": Part((len(self.axes),), b), "rest": Part((1,), b)}
-
-    @property
-    def bound(self) -> Bound:
-        """See the module; two rows along different axes attain it, which the search comes near to."""
-        a, b = self._weights
-        near = 0.5  # one of the two axes is found
-        return Bound(
-            l2=1.0,
-            l1=a + b,
-            replace_l2=max(math.sqrt(2.0) * b, 1.0),
-            replace_l1=max(2.0 * b, a + b),
-            attained={"l2": near, "l1": near, "replace_l2": near, "replace_l1": near},
-        )
-
-    @property
-    def roundoff(self) -> float:
-        """Products of d terms, squared, for each axis, and axes that are orthonormal to 10⁻¹²."""
-        return (2.0 * self.dimension + 32.0) * (len(self.axes) + 1.0) * UNIT_ROUNDOFF + 1e-12
-
-    def contributions(self, block: Block) -> Any:
-        """Return the count, the energies and the rest."""
-        a, b = self._weights
-        y = self.space.to_unit(block.x)
-        xp = array_namespace(y)
-        along = xp.matmul(y, xp.asarray(self.axes.T, device=device(y))) ** 2
-        whole = xp.sum(y * y, axis=1, keepdims=True)
-        rest = xp.clip(whole - xp.sum(along, axis=1, keepdims=True), 0.0, None)
-        count = [xp.full((y.shape[0], 1), a, dtype=y.dtype, device=device(y))] if a else []
-        return xp.concat([*count, b * along, b * rest], axis=1)
 
 
 @dataclass(frozen=True)
@@ -264,10 +72,10 @@ class Directions(Method[Principal]):
         """Return bounded-range losses, ρ = ε²/8, and a Gaussian one, ρ = μ²/2, in these shares."""
         return _losses(tuple(self.shares), promise)
 
-    def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> Sequence[tuple[Question, Loss]]:
-        """Return a draw and a measurement."""
+    def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
+        """Return draws and a measurement."""
         every = np.eye(space.dimension)
-        return [(self._scatter(space, every), losses[0]), (self._energies(space, every[: self.count]), losses[-1])]
+        return [*[self._scatter(space, every)] * (number - 1), self._energies(space, every[: self.count])]
 
     def _scatter(self, space: Box | Ball, basis: Array) -> Scatter:
         return Scatter(space, basis, Frame(self.count) if self.frame else OneDirection())

@@ -28,152 +28,31 @@ and a ridge λ so that every direction explains about as much as all do on avera
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from discreet.arguments import probability
-from discreet.door import Bound, Query, Question, Release
-from discreet.door.part import Part, packed_scale
-from discreet.door.registry import registered
+from discreet.door import Release
 from discreet.em import Step
-from discreet.guarantees import Loss
-from discreet.models.components import Components
-from discreet.models.features import Features
-from discreet.models.labelled_question import FeatureQuestion
-from discreet.models.linear_scores import LinearScores
-from discreet.models.margin_gradients import has_unit_rows
 from discreet.models.method import Method
-from discreet.models.mixed_moments import one_hot
 from discreet.models.released import noise_of
 from discreet.models.row_coordinates import Coordinates
 from discreet.models.spectrum import Spectrum
-from discreet.records import Ball, Block, Box
-from discreet.records.space import UNIT_ROUNDOFF
+from discreet.queries.moments.coded_moments import CodedMoments
+from discreet.queries.objectives.features import Features
+from discreet.queries.objectives.linear_scores import LinearScores
+from discreet.queries.question import Question
+from discreet.records import Ball, Box
 
-__all__ = ["CodedMoments", "Functional"]
+__all__ = ["Functional"]
 
 Array = NDArray[np.float64]
 
 EXPLAINED = 0.5
 HIDDEN = 0.65  # of how far noise alone spreads eigenvalues: none is below
 WEAK = 1e-9
-
-
-def _instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
-    ball = Ball(radius, center=rng.normal(size=d) * radius)
-    low = rng.normal(size=d) * radius
-    box = Box(low, low + radius * 10.0 ** rng.uniform(-3.0, 3.0, d))
-    factor = 0.2 * np.linalg.qr(rng.standard_normal((d, d)))[0] * rng.uniform(0.5, 1.0, d)
-    narrow = Components(np.ones(1), 0.3 * rng.standard_normal((1, d)) / math.sqrt(d), (factor @ factor.T)[None])
-    return [
-        CodedMoments(Features(ball, 0.0), 0.3, 2),
-        CodedMoments(Features(ball, 0.5), 0.8, 2, 1),
-        CodedMoments(Features(ball, 0.5), 0.3, 3),
-        CodedMoments(Features(ball, 0.8), 0.6, 4, 1),
-        CodedMoments(Features(box, 0.6), 0.5, 2),
-        CodedMoments(Features(box, 0.3), 0.7, 3),
-        CodedMoments(Features(box, 0.5, narrow, 1.5 * math.sqrt(d)), 0.4, 3),
-    ]
-
-
-@registered(_instances)
-@dataclass(frozen=True, eq=False)
-class CodedMoments(FeatureQuestion, Query):
-    """First moments by label, and the second moment of all rows, as one release.
-
-    Parameters
-    ----------
-    features : Features
-    first : float
-        b², above 0 and below 1.
-    classes : int
-    column : int
-        Which of the columns of categories holds the labels; for two classes the second is y = 1.
-    """
-
-    features: Features
-    first: float
-    classes: int
-    column: int = 0
-
-    name = "coded moments"
-
-    def __post_init__(self) -> None:
-        if not 0.0 < probability("first", self.first) < 1.0 or self.classes < 2:
-            raise ValueError(f"first={self.first!r}, classes={self.classes!r}: expected b² in (0, 1), and two or more")
-
-    @property
-    def amplitudes(self) -> tuple[float, float]:
-        """Return b and c."""
-        return math.sqrt(self.first), math.sqrt(1.0 - self.first)
-
-    @property
-    def parts(self) -> Mapping[str, Part]:
-        """First moments, a row for each code, and the second."""
-        size, (b, c) = self.features.size, self.amplitudes
-        return {
-            "first": Part((1 if self.classes == 2 else self.classes, size), b),
-            "second": Part((size, size), c, symmetric=True),
-        }
-
-    def _product(self, same: float, r: float) -> float:
-        """Return ⟨ψ, ψ'⟩ of rows of norm 1."""
-        return same * self.first * r + (1.0 - self.first) * r * r
-
-    @property
-    def bound(self) -> Bound:
-        """See the module."""
-        b2, c2 = self.first, 1.0 - self.first
-        kappa2, d = self.features.constant**2, self.dimension
-        signs = (1.0, -1.0 if self.classes == 2 else 0.0)
-        worst = ((same, min(max(-same * b2 / (2.0 * c2), 2.0 * kappa2 - 1.0), 1.0)) for same in signs)
-        replaced = math.sqrt(max(2.0 - 2.0 * min(self._product(*pair) for pair in worst), 1.0))
-        corners = [(1.0 - kappa2) * (1.0 - 2.0 * k / d) + kappa2 for k in range(d + 1)]
-        found = max(2.0 - 2.0 * self._product(same, r) for same in signs for r in corners)
-        if self.features.gaussian is not None:  # where a row is clipped it has norm 1, and may change its label
-            found = 2.0 - 2.0 * self._product(signs[1], 1.0)
-        clipped = has_unit_rows(self.features)
-        pair = 1.0 if isinstance(self.space, Ball) and d > 1 and self.features.gaussian is None else 0.0
-        return Bound(
-            l2=1.0,
-            replace_l2=replaced,
-            attained={"l2": 1.0 * clipped, "replace_l2": pair or min(math.sqrt(found) / replaced, 1.0) * clipped},
-        )
-
-    @property
-    def roundoff(self) -> float:
-        """See the module, *Floats*."""
-        return 2.3 * self.features.roundoff + (self.features.size + 14.0) * UNIT_ROUNDOFF
-
-    def _seen(self, block: Block) -> tuple[Any, Any, tuple[Any, Any, Any]]:
-        """Return u, the codes of the labels, and how a matrix is packed."""
-        u = self.features.of(block)
-        xp = array_namespace(u)
-        labels = block.codes[:, self.column]
-        codes = one_hot(labels, self.classes)
-        if self.classes == 2:
-            codes = codes[:, 1:] - codes[:, :1]
-        i, j = np.triu_indices(self.features.size)
-        return u, codes, tuple(xp.asarray(part, device=device(u)) for part in (i, j, packed_scale(i, j)))
-
-    def contributions(self, block: Block) -> Any:
-        """Return (b·code ⊗ u, c·packed uuᵀ)."""
-        (u, codes, (i, j, scale)), (b, c) = self._seen(block), self.amplitudes
-        xp = array_namespace(u)
-        first = xp.reshape(codes[:, :, None] * u[:, None, :], (u.shape[0], -1))
-        return xp.concat([b * first, c * (xp.take(u, i, axis=1) * xp.take(u, j, axis=1) * scale)], axis=1)
-
-    def sum(self, block: Block) -> Any:
-        """Return the sums by two matrix products."""
-        (u, codes, (i, j, scale)), (b, c) = self._seen(block), self.amplitudes
-        xp = array_namespace(u)
-        gram = xp.take(xp.reshape(xp.matmul(u.T, u), (-1,)), i * self.features.size + j, axis=0)
-        return xp.concat([b * xp.reshape(xp.matmul(codes.T, u), (-1,)), c * (gram * scale)], axis=0)
 
 
 @dataclass(frozen=True)
@@ -198,10 +77,10 @@ class Functional(Method[LinearScores]):
         first = self.coordinates.shares
         return [*first, 1.0 - math.fsum(first)]
 
-    def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> Sequence[tuple[Question, Loss]]:
-        """Return the moments in the declared coordinates, which have as many numbers, and what finds others."""
+    def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
+        """Return what finds coordinates, and moments in the declared ones, which have as many numbers."""
         declared = Features(space, self.coordinates.constant)
-        return [*super().rehearsal(space, losses), (CodedMoments(declared, 0.5, self.classes, self.column), losses[-1])]
+        return [*super().questions(space, number - 1), CodedMoments(declared, 0.5, self.classes, self.column)]
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]

@@ -20,17 +20,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.door import Question, Release
+from discreet.door import Release
 from discreet.em import Step
-from discreet.guarantees import Loss
-from discreet.models.features import Features
-from discreet.models.linear_scores import LinearScores
-from discreet.models.margin_gradients import MarginGradient
-from discreet.models.margin_losses import MarginLoss
 from discreet.models.method import Method
-from discreet.models.released import inside_ball, noise_of
+from discreet.models.released import noise_of
 from discreet.models.row_coordinates import Coordinates, Seen
 from discreet.models.shrinkage import kept
+from discreet.queries.moments.ball import inside_ball
+from discreet.queries.objectives.features import Features
+from discreet.queries.objectives.gradients import MarginGradient
+from discreet.queries.objectives.linear_scores import LinearScores
+from discreet.queries.objectives.losses import MarginLoss
+from discreet.queries.question import Question
 from discreet.records import Ball, Box
 
 __all__ = ["NoisyGradient"]
@@ -112,11 +113,11 @@ class NoisyGradient(Method[LinearScores]):
         curvature = self.curvature(seen)
         return inside_ball(theta - (gradient / seen.rows / curvature + RIDGE * theta), LARGEST)
 
-    def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> Sequence[tuple[Question, Loss]]:
-        """Return a gradient in the declared coordinates, which has as many numbers, and what finds others."""
+    def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
+        """Return what finds coordinates, and gradients in the declared ones, which have as many numbers."""
         declared = Features(space, self.coordinates.constant)
         query = MarginGradient(declared, self.loss, self.start(declared), self.classes, self.column)
-        return [*super().rehearsal(space, losses), (query, losses[-1])]
+        return [*super().questions(space, number - self.steps), *[query] * self.steps]
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]

@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.door import Release
-from discreet.em import ModelQuery, Step, expectation_maximization, registered_model
-from discreet.models.clipped_moments import SHAPES, ClippedMoments
-from discreet.models.components import Components
+from discreet.em import Step, expectation_maximization
 from discreet.models.method import Method
 from discreet.models.moment_model import MomentModel
 from discreet.models.prior import Prior
-from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum, inside_ball, noise_of, positive_counts
+from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum, noise_of, positive_counts
 from discreet.models.shapes import Shape
+from discreet.queries.moments.ball import inside_ball
+from discreet.queries.moments.clipped_moments import ClippedMoments
+from discreet.queries.moments.components import Components
 from discreet.records import Ball, Box
 
 __all__ = ["Joint", "JointMixture", "components_from_moments", "spread_components"]
@@ -68,18 +68,6 @@ def components_from_moments(
     return prior.mode(counts, means, covariances)
 
 
-def _instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
-    """Return queries to search: few and many components, every shape, soft and hard."""
-    space = Ball(radius, center=rng.standard_normal(d) * radius)
-    found = []
-    for count, shape in zip((1, 2, 3, 30), SHAPES, strict=True):
-        for hard in (False, True):
-            model = JointMixture(count, shape, hard)
-            found.append(ModelQuery(model, model.initialize(d, rng), space))
-    return found
-
-
-@registered_model(_instances)
 @dataclass(frozen=True)
 class JointMixture(MomentModel[Components]):
     """K Gaussians, all of whose moments are one release of norm 1.

@@ -22,10 +22,10 @@ from discreet.em import Step
 from discreet.models.class_beliefs import believed
 from discreet.models.class_estimates import ClassEstimates
 from discreet.models.class_gaussians import ClassGaussians
-from discreet.models.class_moments import ClassMoments
-from discreet.models.components import Components
 from discreet.models.method import Method
 from discreet.models.shapes import Shape
+from discreet.queries.moments.class_moments import ClassMoments
+from discreet.queries.moments.components import Components
 from discreet.records import Ball, Box
 
 __all__ = ["JointClasses", "joint_weights"]

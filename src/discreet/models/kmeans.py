@@ -23,19 +23,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.door import Curator, Query, Question, Release
-from discreet.door.queries.grid import Grid
+from discreet.door import Curator, Release
 from discreet.em import Step
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
-from discreet.models.clipped_moments import ClippedMoments
 from discreet.models.cluster_metric import clusters, column_scales, half_widths, inside_space
-from discreet.models.components import Components
 from discreet.models.histogram_clusters import cells_along, found_clusters, grid_size
 from discreet.models.method import Method
-from discreet.models.moment_sums import COUNTS_AND_SUMS, FULL, ROUND, MomentSums
-from discreet.models.projected_grid import ProjectedGrid
-from discreet.models.released import clipped_spectrum, inside_ball, noise_of, positive_counts
+from discreet.models.released import clipped_spectrum, noise_of, positive_counts
 from discreet.models.shrinkage import kept
+from discreet.queries.counts.grid import Grid
+from discreet.queries.counts.projected_grid import ProjectedGrid
+from discreet.queries.moments.ball import inside_ball
+from discreet.queries.moments.clipped_moments import ClippedMoments
+from discreet.queries.moments.components import Components
+from discreet.queries.moments.moment_sums import COUNTS_AND_SUMS, FULL, ROUND, MomentSums
+from discreet.queries.question import Query, Question
 from discreet.records import Ball, Box
 
 __all__ = ["GridKMeans", "ProjectedKMeans", "adaptive_kmeans"]

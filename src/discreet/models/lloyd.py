@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.door import Release
-from discreet.em import ModelQuery, Step
+from discreet.em import Step
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.models.cluster_metric import clusters, column_scales, half_widths, inside_space
-from discreet.models.components import Components
 from discreet.models.joint import JointMixture
 from discreet.models.method import Method
+from discreet.queries.models.model_query import ModelQuery
+from discreet.queries.moments.components import Components
 from discreet.records import Ball, Box
 
 __all__ = ["DPLloyd", "lloyd_steps", "lloyd_weights", "packed_start"]

@@ -14,9 +14,11 @@ from typing import Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.door import Question, Release, Sum
+from discreet.door import Release
 from discreet.em import Step
 from discreet.guarantees import GaussianLoss, Guarantee, Loss, calibrate
+from discreet.queries.moments.moments import Sum
+from discreet.queries.question import Question
 from discreet.records import Ball, Box
 
 __all__ = ["Method"]
@@ -47,9 +49,9 @@ class Method(ABC, Generic[Found]):
         relative = [GaussianLoss(math.sqrt(share), promise.neighbors) for share in self.shares]
         return calibrate(promise, relative).losses
 
-    def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> Sequence[tuple[Question, Loss]]:
-        """Return what is like the measurements to come, so that what cannot be drawn is refused before it is paid."""
-        return [(Sum(space), loss) for loss in set(losses)]
+    def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
+        """Return what is like the questions to come, one for each loss: what cannot be drawn is refused unpaid."""
+        return [Sum(space)] * number
 
     @abstractmethod
     def run(self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]) -> tuple[Found, list[Release]]:

@@ -6,10 +6,10 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from discreet.door import Bound
-from discreet.door.part import Part
 from discreet.em import Model
-from discreet.models.clipped_moments import ClippedMoments
+from discreet.queries.bound import Bound
+from discreet.queries.moments.clipped_moments import ClippedMoments
+from discreet.queries.part import Part
 from discreet.records import Block
 
 __all__ = ["MomentModel"]

@@ -9,24 +9,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.door import Release
-from discreet.em import ModelQuery, registered_model
 from discreet.guarantees import Neighbors
-from discreet.models.clipped_moments import SHAPES, ClippedMoments
 from discreet.models.clipping import Clipping
-from discreet.models.components import Components
 from discreet.models.moment_model import MomentModel
 from discreet.models.moment_weights import moment_weights
-from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum, inside_ball, noise_of, released_rows
+from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum, noise_of, released_rows
 from discreet.models.shapes import Shape
 from discreet.models.shrinkage import kept
 from discreet.models.spectrum import Spectrum
-from discreet.records import Ball
+from discreet.queries.moments.ball import inside_ball
+from discreet.queries.moments.clipped_moments import ClippedMoments
+from discreet.queries.moments.components import Components
 
 __all__ = ["OneGaussian"]
 
@@ -38,19 +36,6 @@ LEAST_RATIO, MOST_RATIO = 0.05, 30.0
 CAUTION = 1.5
 
 
-def _instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
-    space = Ball(radius, center=rng.standard_normal(d) * radius)
-    found = []
-    for shape in SHAPES:
-        for counted in (False, True):
-            model = OneGaussian(Shape(shape, d), Clipping.at_quantile(d, 0.9), Neighbors.REPLACE_ONE, counted)
-            start = model.initialize(d, rng)
-            narrow = Components(start.weights, inside_ball(rng.standard_normal((1, d))), start.covariances * 1e-3)
-            found += [ModelQuery(model, start, space), ModelQuery(model, narrow, space)]
-    return found
-
-
-@registered_model(_instances)
 @dataclass(frozen=True)
 class OneGaussian(MomentModel[Components]):
     """A single Gaussian in its own coordinates.

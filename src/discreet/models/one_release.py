@@ -16,13 +16,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.door import Moments, PublicSize, Release
+from discreet.door import PublicSize, Release
 from discreet.em import Step
-from discreet.models.components import Components
 from discreet.models.method import Method
-from discreet.models.released import LARGEST, inside_ball, noise_of, released_rows
+from discreet.models.released import LARGEST, noise_of, released_rows
 from discreet.models.shrinkage import kept
 from discreet.models.spectrum import Spectrum
+from discreet.queries.moments.ball import inside_ball
+from discreet.queries.moments.components import Components
+from discreet.queries.moments.moments import Moments
 from discreet.records import Ball, Box
 
 __all__ = ["OneRelease"]

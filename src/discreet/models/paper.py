@@ -18,14 +18,14 @@ import numpy as np
 from discreet.door import Release
 from discreet.em import Step
 from discreet.guarantees import Guarantee, Loss, calibrate
-from discreet.guarantees.scenarios import dpem_losses
-from discreet.models.clipped_moments import ClippedMoments
-from discreet.models.components import Components
 from discreet.models.joint import components_from_moments, spread_components
 from discreet.models.method import Method
-from discreet.models.moment_sums import COUNTS, FIRST, SECOND, MomentSums
 from discreet.models.prior import Prior
 from discreet.models.released import noise_of, positive_counts
+from discreet.planning.scenarios import dpem_losses
+from discreet.queries.moments.clipped_moments import ClippedMoments
+from discreet.queries.moments.components import Components
+from discreet.queries.moments.moment_sums import COUNTS, FIRST, SECOND, MomentSums
 from discreet.records import Ball, Box
 
 __all__ = ["Paper"]

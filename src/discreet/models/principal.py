@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.models.components import Components
 from discreet.models.factors import Factors
+from discreet.queries.moments.components import Components
 
 __all__ = ["Principal"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.models.components import Components
+from discreet.queries.moments.components import Components
 
 __all__ = ["Prior"]
 

@@ -16,27 +16,29 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.door import Question, Release
+from discreet.arguments import ArgumentError
+from discreet.door import Release
 from discreet.em import Step
 from discreet.guarantees import GaussianLoss, Guarantee, Loss, ObjectiveLoss, PureLoss, calibrate
-from discreet.models.features import Features
-from discreet.models.linear_scores import LinearScores
-from discreet.models.margin_losses import MarginLoss
-from discreet.models.margin_minimum import (
+from discreet.models.method import Method
+from discreet.models.row_coordinates import Coordinates
+from discreet.queries.objectives.features import Features
+from discreet.queries.objectives.linear_scores import LinearScores
+from discreet.queries.objectives.losses import MarginLoss
+from discreet.queries.objectives.minimum import (
     GaussianObjective,
     Minimum,
-    MinimumPassage,
+    MinimumMechanism,
     NoisyMinimum,
     PureObjective,
     pushes_of,
 )
-from discreet.models.method import Method
-from discreet.models.row_coordinates import Coordinates
+from discreet.queries.question import Question
 from discreet.records import Ball, Box
 
 __all__ = ["WAYS", "PrivateMinimum"]
 
-WAYS: dict[str, MinimumPassage] = {
+WAYS: dict[str, MinimumMechanism] = {
     "objective": GaussianObjective(),
     "objective-2011": PureObjective(),
     "output": NoisyMinimum(),
@@ -121,9 +123,7 @@ class PrivateMinimum(Method[LinearScores]):
         if self.way == "objective-2011":
             least = SMALLEST * self._problems
             if promise.epsilon < least:
-                raise ValueError(
-                    f"epsilon={promise.epsilon!r}: expected at least {least:g} for method='objective-2011'"
-                )
+                raise ArgumentError("epsilon", promise.epsilon, f"at least {least:g} for method='objective-2011'")
             return (PureLoss(promise.epsilon, promise.neighbors),)
         *first, last = (math.sqrt(share) for share in self.shares)
         if self.way == "output":
@@ -139,10 +139,9 @@ class PrivateMinimum(Method[LinearScores]):
         own = ObjectiveLoss(shift, SOLVER * last, determinant, pushes, self._problems, promise.neighbors)
         return _calibrated(promise, tuple(first), own)
 
-    def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> list[tuple[Question, Loss]]:
-        """Return the minimum in the declared coordinates, which has as many numbers, and what finds others."""
-        first = super().rehearsal(space, losses[:-1]) if len(losses) > 1 else []
-        return [*first, (self._minimum(Features(space, self.coordinates.constant)), losses[-1])]
+    def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
+        """Return what finds coordinates, and the minimum in the declared ones, which has as many numbers."""
+        return [*super().questions(space, number - 1), self._minimum(Features(space, self.coordinates.constant))]
 
     def _minimum(self, features: Features) -> Minimum:
         return Minimum(features, self.loss, self._ridge, self.classes, WAYS[self.way], self.column)

@@ -24,7 +24,7 @@ from itertools import islice
 import numpy as np
 
 from discreet.door import PublicSize, Release
-from discreet.em import ModelQuery, Step, expectation_maximization
+from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
 from discreet.models.adaptive import GUESS
@@ -37,6 +37,7 @@ from discreet.models.one_release import OneRelease
 from discreet.models.regression_moments import RegressionMoments, estimates_of, pooled
 from discreet.models.released import released_rows
 from discreet.models.shapes import Shape
+from discreet.queries.models.model_query import ModelQuery
 from discreet.records import Ball, Box
 
 __all__ = ["AdaptiveMoments", "UnitMoments"]

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from discreet.door import Release
 from discreet.models.class_estimates import ClassEstimates
 from discreet.models.clipping import Clipping
-from discreet.models.components import Components
-from discreet.models.released import inside_ball, noise_of, released_rows
+from discreet.models.released import noise_of, released_rows
 from discreet.models.shapes import Shape
+from discreet.queries.moments.ball import inside_ball
+from discreet.queries.moments.components import Components
 from discreet.records import Ball, Box
 
 __all__ = ["RegressionMoments", "estimates_of", "pooled"]

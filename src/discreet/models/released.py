@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.door import Release
 
-__all__ = ["LARGEST", "SMALLEST", "clipped_spectrum", "inside_ball", "noise_of", "positive_counts", "released_rows"]
+__all__ = ["LARGEST", "SMALLEST", "clipped_spectrum", "noise_of", "positive_counts", "released_rows"]
 
 Array = NDArray[np.float64]
 
@@ -45,12 +45,6 @@ def positive_counts(counts: Array, release: Release, noise: float) -> Array:
     shifted = counts + (total - counts.sum()) / len(counts)
     floored = np.maximum(shifted, least)
     return np.asarray(floored * (total / floored.sum()))
-
-
-def inside_ball(points: Array, radius: float = 1.0) -> Array:
-    """Return points moved radially into the ball around 0."""
-    lengths = np.linalg.norm(points, axis=-1, keepdims=True)
-    return np.asarray(points * np.minimum(1.0, radius / np.maximum(lengths, 1e-300)))
 
 
 def clipped_spectrum(matrices: Array, least: float | Array, most: float | Array) -> Array:

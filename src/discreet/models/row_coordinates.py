@@ -15,16 +15,16 @@ from itertools import islice
 import numpy as np
 
 from discreet.door import PublicSize, Release
-from discreet.door.queries import Count
 from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
 from discreet.models.adaptive import GUESS
 from discreet.models.clipping import Clipping
-from discreet.models.features import Features
 from discreet.models.one_gaussian import OneGaussian
 from discreet.models.released import released_rows
 from discreet.models.shapes import Shape
+from discreet.queries.counts.count import Count
+from discreet.queries.objectives.features import Features
 from discreet.records import Ball, Box
 
 __all__ = ["CONSTANT", "Coordinates", "Seen"]

@@ -14,9 +14,10 @@ import numpy as np
 
 from discreet.door import PublicSize, Release
 from discreet.em import Step
-from discreet.models.components import Components
 from discreet.models.method import Method
-from discreet.models.score import LogLikelihood
+from discreet.models.score import mean_scores
+from discreet.queries.models.log_likelihood import LogLikelihood
+from discreet.queries.moments.components import Components
 from discreet.records import Ball, Box
 
 __all__ = ["SCORING", "Selected"]
@@ -58,7 +59,7 @@ class Selected(Method[Components]):
         query = LogLikelihood(own, space, counted=not self.size.complete)
         release = next(measures)(query)
         releases.append(release)
-        scores, noise = query.estimates(release)
+        scores, noise = mean_scores(query, release)
         enough = np.flatnonzero(scores >= scores.max() - 2.0 * noise)
         best = min(enough, key=lambda place: (fitted[place].count, -scores[place]))
         return fitted[best], releases

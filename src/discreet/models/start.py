@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.cluster.vq import kmeans2
 
-from discreet.models.components import Components
+from discreet.queries.moments.components import Components
 
 __all__ = ["spread_over"]
 

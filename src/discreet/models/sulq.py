@@ -8,79 +8,20 @@ variance there.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device
 
-from discreet.door import Bound, PublicSize, Query, Release
-from discreet.door.part import Part
-from discreet.door.registry import registered
+from discreet.door import PublicSize, Release
 from discreet.em import Step
-from discreet.models.components import Components
 from discreet.models.method import Method
 from discreet.models.released import LARGEST, clipped_spectrum, released_rows
-from discreet.records import Ball, Block, Box
+from discreet.queries.moments.components import Components
+from discreet.queries.moments.products import Products
+from discreet.records import Ball, Box
 
-__all__ = ["Products", "Sulq"]
-
-COUNTED = 0.05  # a²
-
-
-@registered(lambda rng, d, radius: [Products(Ball(radius, center=np.zeros(d)), counted) for counted in (False, True)])
-@dataclass(frozen=True)
-class Products(Query):
-    """Σ y_i·y_j for i ≤ j, and the number of rows where it is asked for; see the module."""
-
-    space: Box | Ball
-    counted: bool
-    name = "products"
-
-    @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
-    def _weights(self) -> tuple[float, float]:
-        a2 = COUNTED if self.counted else 0.0
-        return math.sqrt(a2), math.sqrt(1.0 - a2)
-
-    @property
-    def parts(self) -> Mapping[str, Part]:
-        """The count and the products."""
-        a, c = self._weights
-        count = {"count": Part((1,), a)} if a else {}
-        return count | {"products": Part((self.dimension * (self.dimension + 1) // 2,), c)}
-
-    @property
-    def bound(self) -> Bound:
-        """See the module; two rows along different axes attain it, which the search comes near to."""
-        _, c = self._weights
-        near = 0.9 if self.dimension > 1 else math.sqrt(0.5)
-        return Bound(l2=1.0, replace_l2=math.sqrt(2.0) * c, attained={"replace_l2": near})
-
-    def contributions(self, block: Block) -> Any:
-        """Return the count and the products."""
-        a, c = self._weights
-        y = self.space.to_unit(block.x)
-        xp = array_namespace(y)
-        i, j = (xp.asarray(part, device=device(y)) for part in np.triu_indices(self.dimension))
-        count = [xp.full((y.shape[0], 1), a, dtype=y.dtype, device=device(y))] if a else []
-        return xp.concat([*count, c * xp.take(y, i, axis=1) * xp.take(y, j, axis=1)], axis=1)
-
-    def sum(self, block: Block) -> Any:
-        """Return the sums by one matrix product."""
-        a, c = self._weights
-        y = self.space.to_unit(block.x)
-        xp = array_namespace(y)
-        i, j = (xp.asarray(part, device=device(y)) for part in np.triu_indices(self.dimension))
-        gram = xp.take(xp.reshape(xp.matmul(y.T, y), (-1,)), i * self.dimension + j, axis=0)
-        count = [xp.full((1,), a * y.shape[0], dtype=y.dtype, device=device(y))] if a else []
-        return xp.concat([*count, c * gram], axis=0)
+__all__ = ["Sulq"]
 
 
 @dataclass(frozen=True)

@@ -20,18 +20,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.door import Bound, Release
-from discreet.door.part import Part
-from discreet.em import Model, ModelQuery, registered_model
+from discreet.door import Release
+from discreet.em import Model
 from discreet.models.adaptive_mixture import AdaptiveMixture, Pool
-from discreet.models.clipping import Clipping
-from discreet.models.components import Components
 from discreet.models.marginals import on_simplex
-from discreet.models.mixed_moments import LEAST, MixedMoments
-from discreet.models.released import inside_ball, noise_of, released_rows
-from discreet.models.shapes import Shape
+from discreet.models.released import noise_of, released_rows
 from discreet.models.shrinkage import kept
-from discreet.records import Ball, Block
+from discreet.queries.bound import Bound
+from discreet.queries.moments.components import Components
+from discreet.queries.moments.mixed_moments import LEAST, MixedMoments
+from discreet.queries.part import Part
+from discreet.records import Block
 
 __all__ = ["TableModel", "TablePool"]
 
@@ -83,31 +82,6 @@ class TablePool:
         return cls(numbers, probabilities, none, (0.0,) * len(none), np.zeros(numbers.components.count), 0.0)
 
 
-def _instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
-    """Return queries to search: one, few and many components, overlapping and narrow, one to three columns."""
-    space = Ball(radius, center=rng.standard_normal(d) * radius)
-    cases = [
-        (1, (3,), "full", 0.01), (1, (2, 1), "diag", 0.5), (2, (2, 6), "full", 0.5), (2, (2, 6), "full", 0.01),
-        (3, (4,), "tied", 0.01), (20, (5, 1, 3), "full", 0.5), (20, (5, 1, 3), "full", 0.01),
-    ]  # fmt: skip
-    found = []
-    for count, categories, name, width in cases:
-        base = Components(np.ones(1), np.zeros((1, d)), np.eye(d)[None] * width**2)
-        numbers = AdaptiveMixture(count, base, Clipping.at_quantile(d, 0.8), Shape(name, d), (0.1, 0.3, 0.6), 10)
-        marginals = tuple(rng.dirichlet(np.ones(size)) * 0.99 + 0.01 / size for size in categories)
-        weights = tuple(rng.dirichlet(np.ones(len(categories))) * rng.uniform(0.2, 0.8))
-        model = TableModel(numbers, marginals, (1e-4,) * len(categories), weights)
-        start = Components(
-            rng.dirichlet(np.full(count, 0.5)) * 0.999 + 0.001 / count,
-            inside_ball(rng.standard_normal((count, d)) * 0.5),
-            np.repeat(base.covariances, count, axis=0) * rng.uniform(0.1, 2.0, (count, 1, 1)),
-        )
-        sharp = tuple(on_simplex(rng.dirichlet(np.full(size, 0.1), count), 1.0) for size in categories)
-        found.append(ModelQuery(model, TablePool.starting(Pool.starting(start), sharp), space))
-    return found
-
-
-@registered_model(_instances)
 @dataclass(frozen=True, eq=False)
 class TableModel(Model[TablePool]):
     """K components, each a Gaussian and a table for every column of categories.

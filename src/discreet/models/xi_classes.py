@@ -18,14 +18,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.door import Histogram, Question, Release
+from discreet.door import Release
 from discreet.em import Step
 from discreet.guarantees import Guarantee, LaplaceLoss, Loss
-from discreet.mechanisms.scatter import Scatter
 from discreet.models.class_gaussians import ClassGaussians
-from discreet.models.class_sums import ClassSums
-from discreet.models.components import Components
 from discreet.models.method import Method
+from discreet.queries.counts.histogram import Histogram
+from discreet.queries.moments.class_sums import ClassSums
+from discreet.queries.moments.components import Components
+from discreet.queries.moments.scatter import Scatter
+from discreet.queries.question import Question
 from discreet.records import Ball, Box
 
 __all__ = ["XiClasses", "repaired"]
@@ -78,9 +80,9 @@ class XiClasses(Method[ClassGaussians]):
         scatter = Scatter(space, tuple(range(space.dimension)), (self.column, self.classes))
         return Histogram(self.classes, self.column), ClassSums(space, self.classes, self.column), scatter
 
-    def rehearsal(self, space: Box | Ball, losses: Sequence[Loss]) -> Sequence[tuple[Question, Loss]]:
+    def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
         """Return what will be measured."""
-        return list(zip(self._questions(space), losses, strict=True))
+        return self._questions(space)
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]

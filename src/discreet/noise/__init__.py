@@ -6,8 +6,9 @@ data or queries. It may import ``discreet.arguments``, ``discreet.guarantees`` (
 outside, numpy, scipy.special, cryptography and (when the first draw is made) numba.
 
 Where to look: what a noise law is and what the grid costs in ``laws``, the laws themselves in ``gaussian``, ``laplace``
-and ``euclidean``; other exact draws in ``discrete``; why they are exact in ``reference``; random directions, with
-floats, in ``bingham``; the compiled loops in ``kernels``; the bits in ``bits``.
+and ``euclidean``; other exact draws in ``discrete``; the compiled loops, and why they are exact, in ``kernels``;
+random directions, with floats, in ``bingham``; what a mechanism may ask the door to draw in ``draws``; the bits in
+``bits``.
 """
 
 from discreet.noise.bingham import bingham, gibbs_bingham
@@ -16,7 +17,7 @@ from discreet.noise.discrete import bernoulli_exp, categorical, geometric, unifo
 from discreet.noise.euclidean import EuclideanNoise
 from discreet.noise.gaussian import DiscreteGaussianNoise, GaussianNoise
 from discreet.noise.laplace import GeometricNoise, LaplaceNoise
-from discreet.noise.laws import GridNoise, Law, RoundedNoise
+from discreet.noise.laws import Law, RoundedNoise
 
 __all__ = [
     "Bits",
@@ -24,7 +25,6 @@ __all__ = [
     "EuclideanNoise",
     "GaussianNoise",
     "GeometricNoise",
-    "GridNoise",
     "LaplaceNoise",
     "Law",
     "NotPrivateWarning",

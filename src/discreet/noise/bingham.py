@@ -18,7 +18,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.arguments import integer
+from discreet.arguments import UNSHOWN, ArgumentError, integer
 from discreet.noise.bits import Bits
 from discreet.noise.filling import source
 from discreet.noise.gaussian import GaussianNoise
@@ -135,16 +135,16 @@ def _checked(matrix: ArrayLike) -> tuple[Array, int]:
     """Return S and e with matrix = 2^e·S, the entries of S at most 1 in size: nothing that is done to S overflows."""
     array = np.asarray(matrix)
     if array.dtype.kind not in "biuf":
-        raise ValueError(f"matrix: expected numbers, got an array of {array.dtype}")
+        raise ArgumentError("matrix", UNSHOWN, f"numbers, got an array of {array.dtype}")
     if array.ndim != 2 or array.shape[0] != array.shape[1] or array.size == 0:
-        raise ValueError(f"matrix: expected a square matrix of at least one row, got shape {array.shape}")
+        raise ArgumentError("matrix", UNSHOWN, f"a square matrix of at least one row, got shape {array.shape}")
     values = array.astype(np.float64)
     if not np.all(np.isfinite(values)):
-        raise ValueError("matrix: expected finite numbers")
+        raise ArgumentError("matrix", UNSHOWN, "finite numbers")
     exponent = int(np.frexp(np.abs(values).max())[1])
     scaled = np.ldexp(values, -exponent)
     if np.abs(scaled - scaled.T).max() > _ROUNDING:
-        raise ValueError("matrix: expected a symmetric matrix; (M + Mᵀ)/2 has the same quadratic form")
+        raise ArgumentError("matrix", UNSHOWN, "a symmetric matrix; (M + Mᵀ)/2 has the same quadratic form")
     return (scaled + scaled.T) / 2.0, exponent
 
 

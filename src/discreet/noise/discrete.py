@@ -12,11 +12,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.arguments import integer, nonnegative, positive
+from discreet.arguments import UNSHOWN, ArgumentError, integer, nonnegative, positive
 from discreet.noise.bits import Bits
-from discreet.noise.filling import Integers, Size, WordStream, draw, source
+from discreet.noise.filling import Integers, Size, draw, source
 from discreet.noise.laws import as_numbers
-from discreet.noise.reals import Bounds, LazyUniform, exp_minus
+from discreet.noise.reals import Bounds, LazyUniform, exp_minus, one_by_one
 
 __all__ = ["bernoulli_exp", "categorical", "geometric", "uniform_integers"]
 
@@ -42,10 +42,10 @@ def bernoulli_exp(x: float | Fraction, bits: Bits | None = None) -> bool:
     """
     exponent = x if isinstance(x, Fraction) else Fraction(nonnegative("x", x))
     if exponent < 0:
-        raise ValueError(f"x={x!r}: expected a finite number, at least 0")
+        raise ArgumentError("x", x, "a finite number, at least 0")
     if exponent == 0:
         return True
-    stream = WordStream(source(bits))
+    stream = one_by_one(source(bits))
     return LazyUniform(stream(), stream).below(exp_minus(exponent))
 
 
@@ -59,7 +59,7 @@ def geometric(scale: float, size: Size, bits: Bits | None = None) -> Integers:
     """
     ratio = positive("scale", scale)
     if not 2.0**-8 <= ratio <= 2.0**48:
-        raise ValueError(f"scale={scale!r}: expected from 2**-8 to 2**48")
+        raise ArgumentError("scale", scale, "from 2**-8 to 2**48")
     n, denominator = ratio.as_integer_ratio()
     return draw(size, bits, "ONE_SIDED_GEOMETRIC", n=n, shift=denominator.bit_length() - 1)
 
@@ -94,13 +94,13 @@ def categorical(scores: ArrayLike, bits: Bits | None = None, counts: ArrayLike |
     """
     values = as_numbers(scores)
     if values.ndim != 1 or values.size == 0:
-        raise ValueError(f"scores: expected one dimension and at least one score, got shape {values.shape}")
+        raise ArgumentError("scores", UNSHOWN, f"one dimension and at least one score, got shape {values.shape}")
     many = np.ones(values.shape, dtype=np.int64) if counts is None else np.asarray(counts)
     if many.shape != values.shape or many.dtype.kind not in "iu" or many.min() < 0 or many.max() > 2**62:
-        raise ValueError("counts: expected a whole number from 0 to 2**62 for each score")
+        raise ArgumentError("counts", UNSHOWN, "a whole number from 0 to 2**62 for each score")
     base = float(np.where(many > 0, values, -np.inf).max())
     if np.isnan(values).any() or not np.isfinite(base):
-        raise ValueError("scores: expected numbers below +∞, at least one of them finite and with a count")
+        raise ArgumentError("scores", UNSHOWN, "numbers below +∞, at least one of them finite and with a count")
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
         weighed = (values - base) + np.log(many)
     best = float(weighed.max())
@@ -109,7 +109,7 @@ def categorical(scores: ArrayLike, bits: Bits | None = None, counts: ArrayLike |
         ceiling = np.floor(np.exp(weighed - best) * (2.0**s * (1.0 + 2.0**-40))).astype(np.int64) + 1
     ceiling[np.isneginf(values) | (many == 0)] = 0
     cumulative = np.cumsum(ceiling)
-    stream = WordStream(source(bits))
+    stream = one_by_one(source(bits))
     while True:
         place = uniform_integers(int(cumulative[-1]), 1, bits)[0]
         index = int(np.searchsorted(cumulative, place, side="right"))

@@ -7,7 +7,7 @@ density changes by a factor of at most e^(grid·‖a − b‖/scale) at each of 
 ε-private with scale = Δ/ε, Δ the sensitivity on the grid (``laws``).
 
 How Z is drawn. ‖Z‖/scale has the density ∝ r^(d−1)·e^(−r), that of a sum of d exponential variables, and Z/‖Z‖ is
-uniform on the sphere, as the direction of d normal ones. Both kinds are exact draws on a grid of 2⁻⁵² (``reference``),
+uniform on the sphere, as the direction of d normal ones. Both kinds are exact draws on a grid of 2⁻⁵² (``kernels``),
 so no radius is left out, and δ = 0. (A variable above 2¹⁰ would not fit 64 bits and is refused, as in all noise here;
 it has a probability of e^(−1024), for which there is no float.)
 
@@ -26,13 +26,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincc
 
-from discreet.arguments import integer, positive, probability
+from discreet.arguments import UNSHOWN, ArgumentError, integer, positive, probability
 from discreet.guarantees import Neighbors, PureLoss
 from discreet.noise.bits import Bits
 from discreet.noise.filling import Integers, Size, source
 from discreet.noise.gaussian import GaussianNoise
 from discreet.noise.laplace import LaplaceNoise
-from discreet.noise.laws import Array, GridNoise, as_numbers, check_grid, finest, scale_for, upper
+from discreet.noise.laws import Array, Law, as_numbers, check_grid, fit_grid, upper
 
 __all__ = ["EuclideanNoise"]
 
@@ -40,7 +40,7 @@ COARSE = 24  # binary digits of the scale that the grid has, unless the statisti
 
 
 @dataclass(frozen=True)
-class EuclideanNoise(GridNoise):
+class EuclideanNoise(Law):
     """Density ∝ e^(−‖z‖/scale) over vectors, rounded to a grid: equation 7 of Sarwate and Chaudhuri (2013).
 
     With scale = Δ/ε for L2 sensitivity Δ it is purely ε-private, ``PureLoss(ε)``. Exact draws are put together with
@@ -63,6 +63,8 @@ class EuclideanNoise(GridNoise):
     scale: float
     dimension: int
     fineness: int = COARSE
+    norm = "l2"
+    normal = False
     exact = False
 
     def __post_init__(self) -> None:
@@ -92,12 +94,10 @@ class EuclideanNoise(GridNoise):
         >>> round(law.scale, 3), law.fineness
         (292.0, 24)
         """
-        epsilon, sensitivity = positive("epsilon", epsilon), positive("sensitivity", sensitivity)
-        steps = 2.0 * math.sqrt(integer("size", size, least=1))
+        epsilon, steps = positive("epsilon", epsilon), 2.0 * math.sqrt(integer("size", size, least=1))
         cheap = math.ceil(math.log2(100.0 * steps) - math.log2(epsilon)) + 1
-        m = min(finest(sensitivity / epsilon, positive("largest", largest)), max(cheap, COARSE))
-        share = steps * 2.0**-m
-        return cls(scale_for(sensitivity, epsilon, share), size, m)
+        scale, m = fit_grid(epsilon, sensitivity, largest, steps, max(cheap, COARSE))
+        return cls(scale, size, m)
 
     @property
     def grid(self) -> float:
@@ -109,7 +109,7 @@ class EuclideanNoise(GridNoise):
         bits = source(bits)
         normal = GaussianNoise(1.0, 52).sample(size, bits)
         if normal.shape[-1:] != (self.dimension,):
-            raise ValueError(f"size={size!r}: expected vectors of length {self.dimension} along the last axis")
+            raise ArgumentError("size", size, f"vectors of length {self.dimension} along the last axis")
         while not (somewhere := normal.any(axis=-1)).all():  # a vector of zeros has no direction: draw it again
             shape = (int(np.count_nonzero(~somewhere)), self.dimension)
             normal[~somewhere] = GaussianNoise(1.0, 52).sample(shape, bits)
@@ -122,7 +122,7 @@ class EuclideanNoise(GridNoise):
         """Return vectors put on the grid, with noise."""
         vectors = as_numbers(values)
         if vectors.shape[-1:] != (self.dimension,):
-            raise ValueError(f"values: expected a vector of length {self.dimension}, got shape {vectors.shape}")
+            raise ArgumentError("values", UNSHOWN, f"a vector of length {self.dimension}, got shape {vectors.shape}")
         return super().add(vectors, bits)
 
     @property

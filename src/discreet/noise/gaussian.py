@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
@@ -11,11 +12,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from discreet.arguments import integer, positive, probability
-from discreet.guarantees import GaussianLoss, Neighbors, ZcdpLoss
-from discreet.noise import reference
+from discreet.guarantees import GaussianLoss, Loss, Neighbors, ZcdpLoss
 from discreet.noise.bits import Bits
 from discreet.noise.filling import Integers, Size, draw
-from discreet.noise.laws import GridNoise, RoundedNoise, check_grid, exact_ratio, finest, scale_for, upper
+from discreet.noise.laws import RoundedNoise, StepNoise, fit_grid, upper
 
 __all__ = ["DiscreteGaussianNoise", "GaussianNoise"]
 
@@ -25,7 +25,7 @@ class GaussianNoise(RoundedNoise):
     """round(2^m Z)/2^m times the scale, Z standard normal: the Gaussian mechanism, rounded.
 
     Since rounding the output is post-processing, the accounting of the ideal Gaussian mechanism holds exactly:
-    ``GaussianLoss(sensitivity/scale)``. (``discreet.noise.reference`` has the proof.)
+    ``GaussianLoss(sensitivity/scale)``. (``discreet.noise.kernels`` has the proof.)
 
     Parameters
     ----------
@@ -42,12 +42,15 @@ class GaussianNoise(RoundedNoise):
     ((2,), True, 5.88)
     """
 
+    norm = "l2"
+    normal = True
+
     @classmethod
     def for_query(cls, *, mu: float, sensitivity: float, largest: float, size: int = 1) -> Self:
         """Return the law with which a query costs at most ``GaussianLoss(mu)``, the grid's share charged.
 
         The neighbours' statistics are at most Δ + 2·grid·√D apart once they are on the grid, and grid = σ/2^m, so
-        σ = Δ/(μ − 2√D/2^m) makes that μσ; it is rounded up (``scale_for``). The law does not remember ``largest`` and
+        σ = Δ/(μ − 2√D/2^m) makes that μσ; it is rounded up (``fit_grid``). The law does not remember ``largest`` and
         ``size``.
 
         Parameters
@@ -67,20 +70,21 @@ class GaussianNoise(RoundedNoise):
         >>> round(law.scale, 6), law.fineness
         (292.0, 40)
         """
-        mu, sensitivity = positive("mu", mu), positive("sensitivity", sensitivity)
-        m = finest(sensitivity / mu, positive("largest", largest))
-        share = 2.0 * math.sqrt(integer("size", size, least=1)) * 2.0**-m
-        return cls(scale_for(sensitivity, mu, share), m)
+        steps = 2.0 * math.sqrt(integer("size", size, least=1))
+        return cls(*fit_grid(positive("mu", mu), sensitivity, largest, steps))
 
     def sample(self, size: Size, bits: Bits | None = None) -> Integers:
         """Return draws of round(2^m Z)."""
-        m = self.fineness
-        return draw(size, bits, "NORMAL", n=m, slow=lambda word, more: reference.normal(word, more, m))
+        return draw(size, bits, "NORMAL", n=self.fineness)
 
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> GaussianLoss:
         """Return what a statistic costs whose L2 sensitivity, once it is on the grid, is this much: Δ/σ, rounded up."""
         mu = Fraction(positive("sensitivity", sensitivity)) / Fraction(self.scale)
         return GaussianLoss(upper(mu), Neighbors.of(neighbors))
+
+    def least_scale(self, loss: Loss, sensitivity: float) -> float:
+        """Return Δ/μ."""
+        return math.inf if loss.gaussian is None else sensitivity / loss.gaussian
 
     @property
     def variance(self) -> float:
@@ -91,9 +95,13 @@ class GaussianNoise(RoundedNoise):
         """Return σΦ⁻¹((1 + level)/2) and half a step."""
         return -self.scale * float(ndtri((1.0 - probability("level", level)) / 2.0)) + self.grid / 2.0
 
+    def _tail(self, sizes: Sequence[float], beyond: float) -> float:
+        """Return that of a normal variable of variance σ²Σc_i²."""
+        return math.erfc(beyond / (self.scale * math.hypot(*sizes) * math.sqrt(2.0)))
+
 
 @dataclass(frozen=True)
-class DiscreteGaussianNoise(GridNoise):
+class DiscreteGaussianNoise(StepNoise):
     """P(k) ∝ e^(−k²·grid²/(2·scale²)): the discrete Gaussian of Canonne, Kamath and Steinke (2020).
 
     An option beside ``GaussianNoise``: it is known to be zCDP, ``ZcdpLoss((sensitivity/scale)²/2)``, and not known to
@@ -104,7 +112,7 @@ class DiscreteGaussianNoise(GridNoise):
     scale : float
         σ, in the statistic's units.
     step : float
-        The grid; 1 for counts. scale/step as in ``GeometricNoise``.
+        The grid; see ``StepNoise``.
 
     Examples
     --------
@@ -112,30 +120,12 @@ class DiscreteGaussianNoise(GridNoise):
     dtype('int64')
     """
 
-    scale: float
-    step: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive("scale", self.scale))
-        object.__setattr__(self, "step", positive("step", self.step))
-        check_grid(self.step)
-        exact_ratio(self.scale, self.step)
-
-    @property
-    def grid(self) -> float:
-        """The step."""
-        return self.step
+    norm = "l2"
+    normal = True
 
     def sample(self, size: Size, bits: Bits | None = None) -> Integers:
         """Return draws of the discrete Gaussian."""
-        sigma = exact_ratio(self.scale, self.step)
-        return draw(
-            size,
-            bits,
-            "DISCRETE_GAUSSIAN",
-            sigma=sigma,
-            slow=lambda word, more: reference.discrete_gaussian(word, more, sigma),
-        )
+        return draw(size, bits, "DISCRETE_GAUSSIAN", sigma=self.ratio)
 
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> ZcdpLoss:
         """Return what a statistic costs whose L2 sensitivity, once on the grid, is this much: Δ²/(2σ²), rounded up."""
@@ -145,7 +135,7 @@ class DiscreteGaussianNoise(GridNoise):
     @property
     def variance(self) -> float:
         """Below σ² by less than anybody could measure from σ = 2 steps on; summed below that."""
-        sigma = self.scale / self.step
+        sigma = self.ratio
         if sigma > 4.0:
             return self.scale * self.scale
         k = np.arange(1, 200)

@@ -1,270 +1,253 @@
 """Compiled loops that turn random words into exact integer noise. ``filling`` calls them.
 
-Every sampler is a function ``draw(words, i, …) -> (value, next i, status)`` of a stream of uniform 64-bit words from
-place i on, and uses integers only (the one float, in the discrete Gaussian, is a filter; see there). The status says
+Every sampler is a function ``draw(words, i, …) -> (value, next i)`` of a stream of uniform 64-bit words from place i
+on, and uses integers only (the one float, in the discrete Gaussian, is a filter; see there). A place below 0 says that
+there is no draw, and why:
 
-- ``DONE``: ``value`` is the draw, and the next one begins at the returned place;
 - ``SHORT``: the words ran out in the middle. The draw must be made again from the same place with more words behind
   them. Dropping the words instead would favour draws that need few, which is a bias;
 - ``TIE``: first words did not decide a comparison (probability about 2⁻⁶⁰ a draw). The draw must be made again from the
-  same place by the slow form of ``reference``, which reads the same words and decides as if it had all bits;
+  same place with all bits of the uniforms at hand (``settle``);
 - ``OVERFLOW``: the value does not fit; nothing is wrapped.
 
-So a draw is the same function of the bits whichever form made it, and the two are tested against each other word for
-word. Mixing signed and unsigned words would make floats of both: everything unsigned is wrapped in ``uint64``.
+Such a place is passed on by whatever is called with it: ``_word`` gives the largest word and the place as it is, and
+that word is below no bound, so that the runs end; the other loops look at the place.
+
+**One function of the bits.** A word is the beginning of a uniform real. Compiled, the samplers see first words alone
+and stop at a tie; called from Python they run as they stand over ``LazyUniform``s, which have all bits and never tie.
+So a draw is the same function of the bits in both, and the tests hold it against samplers that are written another way.
+Mixing signed and unsigned words would make floats of both: everything unsigned is wrapped in ``uint64``.
+
+Why ``_draw_normal`` is exact (Karney, "Sampling exactly from the normal distribution", 2016). The density of |Z| at
+k + x is proportional to e^(−(k+x)²/2) = e^(−k²/2)·e^(−x(2k+x)/2). Steps N1 and N2 give k with probability proportional
+to e^(−k/2)·e^(−k(k−1)/2) = e^(−k²/2); N3 and N4 keep a uniform x with probability (e^(−x(2k+x)/(2k+2)))^(k+1) =
+e^(−x(2k+x)/2). Every coin is tossed by comparing uniforms (von Neumann 1951): the chance that a run y > u₁ > u₂ > … has
+a length of at least n is yⁿ/n!, so it is even with probability e^(−y); thinning each comparison with probability
+(2k+x)/(2k+2) turns that, at y = x, into e^(−x(2k+x)/(2k+2)). No float occurs.
+
+Why its rounding is exact. With f on the grid of step g = σ/2^m, f + g·round(2^m Z) is the grid point nearest to
+f + σZ: a function of the Gaussian mechanism's ideal output, so it is exactly as private, μ = Δ/σ. Rounding 2^m x takes
+m + 1 bits of x and carries the last one up: floor((floor(2^(m+1) x) + 1)/2) = floor(2^m x + ½). Cutting after m bits
+instead would put both sides' first atoms on zero, which gets twice its mass, and is no rounding of σZ.
+
+``_draw_laplace`` is rounded in the same way, so it is exactly as private as the Laplace mechanism. Its size is an
+exponential deviate k + x (von Neumann 1951): the run x > u₁ > u₂ > …, x itself counted, has an odd length with
+probability e^(−x); it is drawn again, and k goes up by one, with the remaining probability 1/e.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import exp
 
 import numpy as np
 from numba import njit, uint64
+from numba.extending import register_jitable
 
-DONE, SHORT, TIE, OVERFLOW = 0, 1, 2, 3
+from discreet.noise.reals import exp_minus
+
+DONE, SHORT, TIE, OVERFLOW = 0, -1, -2, -3
 NORMAL, LAPLACE, TWO_SIDED_GEOMETRIC, ONE_SIDED_GEOMETRIC, UNIFORM, DISCRETE_GAUSSIAN = 0, 1, 2, 3, 4, 5
 
-_HALF = np.uint64(1 << 63)
+inlined = register_jitable(forceinline=True)  # compiled where compiled code calls it, plain Python elsewhere
+
+_LAST = np.uint64(63)
+_MOST = np.uint64(2**64 - 1)
 _ONE = np.uint64(1)
 
 
-@njit(cache=True, inline="always")
-def _exp_minus_half(words, i):
-    """Bernoulli(e^(−1/2)): the length of the run ½ > u₁ > u₂ > … is even. Returns (success, next i, status)."""
+@inlined
+def _word(words, i):
+    """Return the word at a place, and the next place; where there is none, the largest word."""
+    if i < 0:
+        return _MOST, i
     if i >= words.size:
-        return False, i, SHORT
-    last = words[i]
-    i += 1
-    if last >= _HALF:
-        return True, i, DONE
-    even = False
+        return _MOST, SHORT
+    return words[i], i + 1
+
+
+@inlined
+def _under(words, i, bound):
+    """Return a fresh uniform, whether it is below ``bound``, and the next place."""
+    word, i = _word(words, i)
+    if word == bound and i >= 0:  # never of two ``LazyUniform``s
+        i = TIE
+    return word, word < bound, i
+
+
+@inlined
+def _odd_run(words, i, last):
+    """Return whether the run ``last`` > u₁ > u₂ > … has an odd number of u's."""
+    odd = False
+    word, below, i = _under(words, i, last)
+    while below:
+        odd = not odd
+        word, below, i = _under(words, i, word)
+    return odd, i
+
+
+@inlined
+def _exp_minus_half(words, i):
+    """Bernoulli(e^(−1/2)): the length of the run ½ > u₁ > u₂ > … is even."""
+    word, i = _word(words, i)
+    if word >> _LAST:
+        return i >= 0, i
+    return _odd_run(words, i, word)
+
+
+@inlined
+def _first_below(words, i, n):
+    """Return a uniform integer in [0, n): the first that fits among a word's chunks of as many bits as n needs."""
+    width = 1
+    while (1 << width) < n:
+        width += 1
+    mask = uint64((1 << width) - 1)
     while True:
-        if i >= words.size:
-            return False, i, SHORT
-        word = words[i]
-        i += 1
-        if word == last:
-            return False, i, TIE
-        if word > last:
-            return even, i, DONE
-        last = word
-        even = not even
+        rest, i = _word(words, i)
+        for _ in range(64 // width):
+            value = np.int64(rest & mask)
+            if value < n or i < 0:
+                return value, i
+            rest = rest >> uint64(width)
 
 
-@njit(cache=True, inline="always")
-def _rounded(k, x, fineness):
-    """Return round(2^m (k + x)): m + 1 bits of the fraction, the last one carried up."""
-    return (k << fineness) + np.int64(((x >> uint64(63 - fineness)) + _ONE) >> _ONE)
+@inlined
+def _thinned(words, i, k, x):
+    """Bernoulli(e^(−x(2k+x)/(2k+2))): the run x > u₁ > u₂ > …, each step thinned, has an even length."""
+    even = True
+    word, below, i = _under(words, i, x)
+    while below:
+        f, i = _first_below(words, i, 2 * k + 2)
+        if f == 2 * k:
+            _, below, i = _under(words, i, x)
+        else:
+            below = f < 2 * k
+        if below:
+            even = not even
+            word, below, i = _under(words, i, word)
+    return even, i
 
 
-@njit(cache=True)
+@inlined
+def _rounded(words, i, k, x, fineness):
+    """Return ±round(2^m (k + x)): m + 1 bits of the fraction, the last one carried up, and a sign."""
+    sign, i = _word(words, i)
+    if k >= 1 << (62 - fineness):
+        return 0, i if i < 0 else OVERFLOW
+    value = (k << fineness) + np.int64(((x >> uint64(63 - fineness)) + _ONE) >> _ONE)
+    return (-value if sign >> _LAST else value), i
+
+
+@inlined
 def _draw_normal(words, i, fineness):
-    """round(2^m Z) for Z standard normal and m = ``fineness`` (Karney 2016, algorithm N; see ``reference``)."""
-    while True:
+    """round(2^m Z) for Z standard normal and m = ``fineness`` (Karney 2016, algorithm N)."""
+    while i >= 0:
         # N1: k with probability proportional to e^(−k/2).
         k = 0
-        while True:
-            success, i, status = _exp_minus_half(words, i)
-            if status != DONE:
-                return 0, i, status
-            if not success:
-                break
+        success, i = _exp_minus_half(words, i)
+        while success:
             k += 1
+            success, i = _exp_minus_half(words, i)
         # N2: keep it with probability e^(−k(k−1)/2).
         keep = True
         for _ in range(k * (k - 1)):
-            keep, i, status = _exp_minus_half(words, i)
-            if status != DONE:
-                return 0, i, status
+            keep, i = _exp_minus_half(words, i)
             if not keep:
                 break
         if not keep:
             continue
         # N3: a fraction x.
-        if i >= words.size:
-            return 0, i, SHORT
-        x = words[i]
-        i += 1
+        x, i = _word(words, i)
         # N4: keep it if k + 1 times Bernoulli(e^(−x(2k+x)/(2k+2))) succeeds.
-        outcomes = uint64(2 * k + 2)
-        go_on = uint64(2 * k)
-        width = 1
-        while (1 << width) < 2 * k + 2:
-            width += 1
-        chunks = 64 // width
-        mask = uint64((1 << width) - 1)
         for _ in range(k + 1):
-            y = x
-            even = True
-            while True:
-                if i >= words.size:
-                    return 0, i, SHORT
-                z = words[i]
-                i += 1
-                if z == y:
-                    return 0, i, TIE
-                if z > y:
-                    break
-                # f uniform over 2k + 2 values: the first of a word's chunks that is one of them.
-                f = outcomes
-                while f >= outcomes:
-                    if i >= words.size:
-                        return 0, i, SHORT
-                    rest = words[i]
-                    i += 1
-                    for _ in range(chunks):
-                        f = rest & mask
-                        if f < outcomes:
-                            break
-                        rest >>= uint64(width)
-                if f > go_on:
-                    break
-                if f == go_on:
-                    if i >= words.size:
-                        return 0, i, SHORT
-                    u = words[i]
-                    i += 1
-                    if u == x:
-                        return 0, i, TIE
-                    if u > x:
-                        break
-                y = z
-                even = not even
-            keep = even
+            keep, i = _thinned(words, i, k, x)
             if not keep:
                 break
-        if not keep:
-            continue
         # N5: a sign, and the rounding.
-        if i >= words.size:
-            return 0, i, SHORT
-        negative = words[i] >= _HALF
-        i += 1
-        if k >= 1 << (62 - fineness):
-            return 0, i, OVERFLOW
-        value = _rounded(k, x, fineness)
-        return (-value if negative else value), i, DONE
+        if keep:
+            return _rounded(words, i, k, x, fineness)
+    return 0, i
 
 
-@njit(cache=True)
+@inlined
 def _draw_laplace(words, i, fineness):
-    """round(2^m L) for L standard Laplace and m = ``fineness`` (von Neumann 1951; see ``reference``)."""
+    """round(2^m L) for L standard Laplace and m = ``fineness`` (von Neumann 1951)."""
     k = 0
-    while True:
-        if i >= words.size:
-            return 0, i, SHORT
-        x = words[i]
-        i += 1
-        last = x
-        odd = True
-        while True:
-            if i >= words.size:
-                return 0, i, SHORT
-            word = words[i]
-            i += 1
-            if word == last:
-                return 0, i, TIE
-            if word > last:
-                break
-            last = word
-            odd = not odd
-        if odd:
-            break
+    x, i = _word(words, i)
+    again, i = _odd_run(words, i, x)
+    while again:
         k += 1
-    if i >= words.size:
-        return 0, i, SHORT
-    negative = words[i] >= _HALF
-    i += 1
-    if k >= 1 << (62 - fineness):
-        return 0, i, OVERFLOW
-    value = _rounded(k, x, fineness)
-    return (-value if negative else value), i, DONE
+        x, i = _word(words, i)
+        again, i = _odd_run(words, i, x)
+    return _rounded(words, i, k, x, fineness)
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _below(words, i, n):
     """Return a uniform integer in [0, n), 1 ≤ n < 2⁶³: leading bits, drawn again while they are too large."""
     if n == 1:
-        return 0, i, DONE
+        return 0, i
     shift = 64
     top = n - 1
     while top > 0:
         top >>= 1
         shift -= 1
     while True:
-        if i >= words.size:
-            return 0, i, SHORT
-        value = np.int64(words[i] >> uint64(shift))
-        i += 1
-        if value < n:
-            return value, i, DONE
+        word, i = _word(words, i)
+        value = np.int64(word >> uint64(shift))
+        if value < n or i < 0:
+            return value, i
 
 
-@njit(cache=True)
+@inlined
 def _exp_minus_ratio(words, i, u, n):
     """Bernoulli(e^(−u/n)), 0 ≤ u ≤ n (Canonne, Kamath, Steinke 2020, algorithm 1): integers only, no ties.
 
-    The rounds go on with probability (u/n)/round; it is a success if an odd number of rounds was begun.
+    Round r goes on with probability u/(n·r), so at least r rounds do with probability (u/n)^r/r!, and the first that
+    does not is of an odd number with probability e^(−u/n).
     """
     rounds = 1
-    while True:
-        value, i, status = _below(words, i, n)
-        if status != DONE:
-            return False, i, status
+    while i >= 0:
+        value, i = _below(words, i, n)
         if value >= u:
             break
-        value, i, status = _below(words, i, rounds)
-        if status != DONE:
-            return False, i, status
+        value, i = _below(words, i, rounds)
         if value > 0:
             break
         rounds += 1
-    return rounds % 2 == 1, i, DONE
+    return i >= 0 and rounds % 2 == 1, i
 
 
-@njit(cache=True)
+@inlined
 def _draw_one_sided(words, i, n, shift):
     """Return X with P(X = k) ∝ e^(−k·2^shift/n), k ≥ 0: floor((u + n·v)/2^shift), P(u) ∝ e^(−u/n), P(v) ∝ e^(−v)."""
-    while True:
-        u, i, status = _below(words, i, n)
-        if status != DONE:
-            return 0, i, status
-        success, i, status = _exp_minus_ratio(words, i, u, n)
-        if status != DONE:
-            return 0, i, status
-        if success:
-            break
+    u, success = 0, False
+    while i >= 0 and not success:
+        u, i = _below(words, i, n)
+        success, i = _exp_minus_ratio(words, i, u, n)
     v = 0
-    while True:
-        success, i, status = _exp_minus_ratio(words, i, 1, 1)
-        if status != DONE:
-            return 0, i, status
-        if not success:
-            break
+    success, i = _exp_minus_ratio(words, i, 1, 1)
+    while success:
         v += 1
         if v >= (1 << 62) // n:
-            return 0, i, OVERFLOW
-    return (u + n * v) >> shift, i, DONE
+            return 0, OVERFLOW
+        success, i = _exp_minus_ratio(words, i, 1, 1)
+    return (u + n * v) >> shift, i
 
 
-@njit(cache=True)
+@inlined
 def _draw_two_sided(words, i, n, shift):
     """Return X with P(X = k) ∝ e^(−|k|·2^shift/n): a sign, and no second zero (algorithm 2 there)."""
     while True:
-        value, i, status = _draw_one_sided(words, i, n, shift)
-        if status != DONE:
-            return 0, i, status
-        if i >= words.size:
-            return 0, i, SHORT
-        negative = words[i] >= _HALF
-        i += 1
-        if not negative:
-            return value, i, DONE
-        if value > 0:
-            return -value, i, DONE
+        value, i = _draw_one_sided(words, i, n, shift)
+        sign, i = _word(words, i)
+        if not sign >> _LAST:
+            return value, i
+        if value > 0 or i < 0:
+            return -value, i
 
 
-@njit(cache=True)
+@inlined
 def _draw_discrete_gaussian(words, i, sigma):
     """Return X with P(X = k) ∝ e^(−k²/(2σ²)) (algorithm 3 there).
 
@@ -276,21 +259,31 @@ def _draw_discrete_gaussian(words, i, sigma):
     itself is rounded by up to 1024), is a ``TIE`` and goes to exact arithmetic; else the comparison is right.
     """
     t = np.int64(sigma) + 1
-    while True:
-        value, i, status = _draw_two_sided(words, i, t, 0)
-        if status != DONE:
-            return 0, i, status
-        if i >= words.size:
-            return 0, i, SHORT
-        word = np.float64(words[i])
-        i += 1
+    while i >= 0:
+        value, i = _draw_two_sided(words, i, t, 0)
+        word, i = _word(words, i)
         gap = (abs(value) - sigma * sigma / t) / sigma
         chance = exp(-0.5 * gap * gap) * 18446744073709551616.0
         margin = chance * 1.5e-11 + 4096.0
-        if word + margin < chance:
-            return value, i, DONE
-        if word - margin <= chance:
-            return 0, i, TIE
+        if i >= 0 and np.float64(word) - margin <= chance:
+            return value, i if np.float64(word) + margin < chance else TIE
+    return 0, i
+
+
+@inlined
+def _draw(words, i, law, n, shift, sigma):
+    """Return a draw; for the parameters see ``fill``."""
+    if law == NORMAL:
+        return _draw_normal(words, i, n)
+    if law == LAPLACE:
+        return _draw_laplace(words, i, n)
+    if law == TWO_SIDED_GEOMETRIC:
+        return _draw_two_sided(words, i, n, shift)
+    if law == ONE_SIDED_GEOMETRIC:
+        return _draw_one_sided(words, i, n, shift)
+    if law == UNIFORM:
+        return _below(words, i, n)
+    return _draw_discrete_gaussian(words, i, sigma)
 
 
 @njit(cache=True, nogil=True)
@@ -302,21 +295,23 @@ def fill(words, out, done, law, n, shift, sigma):
     """
     used = 0
     while done < out.size:
-        if law == NORMAL:
-            value, i, status = _draw_normal(words, used, n)
-        elif law == LAPLACE:
-            value, i, status = _draw_laplace(words, used, n)
-        elif law == TWO_SIDED_GEOMETRIC:
-            value, i, status = _draw_two_sided(words, used, n, shift)
-        elif law == ONE_SIDED_GEOMETRIC:
-            value, i, status = _draw_one_sided(words, used, n, shift)
-        elif law == UNIFORM:
-            value, i, status = _below(words, used, n)
-        else:
-            value, i, status = _draw_discrete_gaussian(words, used, sigma)
-        if status != DONE:
-            return done, used, status
+        value, i = _draw(words, used, law, n, shift, sigma)
+        if i < 0:
+            return done, used, i
         out[done] = value
         used = i
         done += 1
     return done, used, DONE
+
+
+def settle(words, law, n, shift, sigma):
+    """Return the first draw and the place behind it, of ``LazyUniform``s: what ``fill`` left undecided."""
+    if law != DISCRETE_GAUSSIAN:
+        return _draw(words, 0, law, n, shift, sigma)
+    i, t, variance = 0, int(sigma) + 1, Fraction(sigma) ** 2
+    while True:
+        value, i = _draw_two_sided(words, i, t, 0)
+        word, i = _word(words, i)
+        z = (abs(int(value)) - variance / t) ** 2 / (2 * variance)
+        if word.below(exp_minus(z)):
+            return value, i

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
 from discreet.arguments import integer, positive, probability
-from discreet.guarantees import GeometricLoss, LaplaceLoss, Neighbors
-from discreet.noise import reference
+from discreet.guarantees import GeometricLoss, LaplaceLoss, Loss, Neighbors
 from discreet.noise.bits import Bits
 from discreet.noise.filling import Integers, Size, draw
-from discreet.noise.laws import GridNoise, RoundedNoise, check_grid, exact_ratio, finest, scale_for, upper
+from discreet.noise.laws import RoundedNoise, StepNoise, fit_grid, upper
 
 __all__ = ["GeometricNoise", "LaplaceNoise"]
 
@@ -38,6 +38,9 @@ class LaplaceNoise(RoundedNoise):
     ((2,), 8.987)
     """
 
+    norm = "l1"
+    normal = False
+
     @classmethod
     def for_query(cls, *, epsilon: float, sensitivity: float, largest: float, size: int = 1) -> Self:
         """Return the law with which a query costs at most ``LaplaceLoss(epsilon)``, the grid's share charged.
@@ -51,20 +54,21 @@ class LaplaceNoise(RoundedNoise):
         >>> round(law.scale, 6), law.fineness
         (2.0, 40)
         """
-        epsilon, sensitivity = positive("epsilon", epsilon), positive("sensitivity", sensitivity)
-        m = finest(sensitivity / epsilon, positive("largest", largest))
-        share = 2.0 * integer("size", size, least=1) * 2.0**-m
-        return cls(scale_for(sensitivity, epsilon, share), m)
+        steps = 2.0 * integer("size", size, least=1)
+        return cls(*fit_grid(positive("epsilon", epsilon), sensitivity, largest, steps))
 
     def sample(self, size: Size, bits: Bits | None = None) -> Integers:
         """Return draws of round(2^m L)."""
-        m = self.fineness
-        return draw(size, bits, "LAPLACE", n=m, slow=lambda word, more: reference.laplace(word, more, m))
+        return draw(size, bits, "LAPLACE", n=self.fineness)
 
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> LaplaceLoss:
         """Return what a statistic costs whose L1 sensitivity, once it is on the grid, is this much: Δ/b, rounded up."""
         epsilon = Fraction(positive("sensitivity", sensitivity)) / Fraction(self.scale)
         return LaplaceLoss(upper(epsilon), Neighbors.of(neighbors))
+
+    def least_scale(self, loss: Loss, sensitivity: float) -> float:
+        """Return Δ/ε."""
+        return sensitivity / loss.epsilon if isinstance(loss, LaplaceLoss) else math.inf
 
     @property
     def variance(self) -> float:
@@ -75,9 +79,24 @@ class LaplaceNoise(RoundedNoise):
         """Return −b·ln(1 − level) and half a step."""
         return -self.scale * math.log1p(-probability("level", level)) + self.grid / 2.0
 
+    def _tail(self, sizes: Sequence[float], beyond: float) -> float:
+        """Return Σ_i A_i e^(−beyond/b_i), b_i = c_i·b and A_i the product over j ≠ i of b_i²/(b_i² − b_j²).
+
+        By partial fractions of the characteristic functions 1/(1 + b_i²t²). Scales that are equal are taken a little
+        apart, upwards.
+        """
+        scales = [sizes[0] * self.scale]
+        for one in sizes[1:]:
+            scales.append(max(one * self.scale, 1.01 * scales[-1]))
+        total = 0.0
+        for one in scales:
+            others = math.prod(one * one / (one * one - other * other) for other in scales if other != one)
+            total += others * math.exp(-beyond / one)
+        return min(max(total, 0.0), 1.0)
+
 
 @dataclass(frozen=True)
-class GeometricNoise(GridNoise):
+class GeometricNoise(StepNoise):
     """P(k) ∝ e^(−|k|·grid/scale): the Laplace mechanism for whole numbers, such as counts.
 
     What it is added to is rounded to the grid first. Whole numbers on a grid of 1, such as counts, stay as they are;
@@ -88,8 +107,7 @@ class GeometricNoise(GridNoise):
     scale : float
         b of the Laplace distribution, in the statistic's units.
     step : float
-        The grid; 1 for counts. scale/step must be a
-        float, exactly, between 2⁻⁸ and 2⁴⁸, so that the law is the one that it says.
+        The grid; see ``StepNoise``.
 
     Examples
     --------
@@ -98,23 +116,12 @@ class GeometricNoise(GridNoise):
     True
     """
 
-    scale: float
-    step: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive("scale", self.scale))
-        object.__setattr__(self, "step", positive("step", self.step))
-        check_grid(self.step)
-        exact_ratio(self.scale, self.step)
-
-    @property
-    def grid(self) -> float:
-        """The step."""
-        return self.step
+    norm = "l1"
+    normal = False
 
     def sample(self, size: Size, bits: Bits | None = None) -> Integers:
         """Return draws of the two-sided geometric."""
-        n, denominator = exact_ratio(self.scale, self.step).as_integer_ratio()
+        n, denominator = self.ratio.as_integer_ratio()
         return draw(size, bits, "TWO_SIDED_GEOMETRIC", n=n, shift=denominator.bit_length() - 1)
 
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> GeometricLoss:
@@ -134,16 +141,13 @@ class GeometricNoise(GridNoise):
         return GeometricLoss(upper(epsilon), steps, Neighbors.of(neighbors))
 
     @property
-    def _rate(self) -> float:
-        return self.step / self.scale
-
-    @property
     def variance(self) -> float:
         """2q/(1 − q)² steps squared, q = e^(−grid/scale)."""
-        width = self.step / math.expm1(-self._rate)
-        return 2.0 * math.exp(-self._rate) * width * width
+        rate = self.step / self.scale
+        return 2.0 * math.exp(-rate) * (self.step / math.expm1(-rate)) ** 2
 
     def half_width(self, level: float) -> float:
         """Return the least number of steps k with 2q^(k+1)/(1 + q) ≤ 1 − level, times the step."""
-        tail = (1.0 - probability("level", level)) * (1.0 + math.exp(-self._rate)) / 2.0
-        return self.step * max(0, math.ceil(-math.log(tail) / self._rate) - 1)
+        rate = self.step / self.scale
+        tail = (1.0 - probability("level", level)) * (1.0 + math.exp(-rate)) / 2.0
+        return self.step * max(0, math.ceil(-math.log(tail) / rate) - 1)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from inspect import isabstract
@@ -24,24 +24,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arguments import integer, positive
+from discreet.arguments import UNSHOWN, ArgumentError, integer, positive, probability
+from discreet.guarantees import Loss
 from discreet.noise.bits import Bits
 from discreet.noise.filling import Integers, Size
 from discreet.plain import from_plain, to_plain
 
-__all__ = [
-    "FINEST",
-    "Array",
-    "GridNoise",
-    "Law",
-    "RoundedNoise",
-    "as_numbers",
-    "check_grid",
-    "exact_ratio",
-    "finest",
-    "scale_for",
-    "upper",
-]
+__all__ = ["Array", "Law", "RoundedNoise", "StepNoise", "as_numbers", "check_grid", "fit_grid", "upper"]
 
 Array = NDArray[np.float64]
 
@@ -50,18 +39,26 @@ FINEST = 40  # binary digits of a standard deviation that the grid has, unless t
 
 
 class Law(ABC):
-    """The distribution of noise. Its subclasses are frozen dataclasses.
+    """The distribution of noise on a grid. Its subclasses are frozen dataclasses.
+
+    With d = ‖z‖/scale in the law's norm, the density is ∝ e^(−d²/2) where the law is normal, else ∝ e^(−d).
 
     Attributes
     ----------
     scale : float
         In the statistic's units.
+    norm : str
+        ``"l1"`` or ``"l2"``; the sensitivity that its loss goes by is in the same.
+    normal : bool
+        Whether it is Gaussian. Then a sum of independent draws is so too, whatever their coefficients.
     exact : bool
         Whether draws have the law exactly, or only as nearly as floats do.
     """
 
     scale: float
-    exact: ClassVar[bool]
+    norm: ClassVar[str]
+    normal: ClassVar[bool]
+    exact: ClassVar[bool] = True
 
     _kinds: ClassVar[dict[str, type[Law]]] = {}
 
@@ -76,30 +73,6 @@ class Law(ABC):
     @abstractmethod
     def half_width(self, level: float) -> float:
         """Return h so that one coordinate's noise lies in [−h, h] with probability ``level`` or a little more."""
-
-    @abstractmethod
-    def add(self, values: ArrayLike, bits: Bits | None = None) -> Array:
-        """Return ``values`` with noise."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the law as plain values, for JSON; ``from_dict`` reads it back.
-
-        >>> from discreet.noise import GaussianNoise
-        >>> GaussianNoise(2.0).to_dict()
-        {'kind': 'GaussianNoise', 'scale': 2.0, 'fineness': 40}
-        """
-        return to_plain(self)
-
-    @staticmethod
-    def from_dict(values: Mapping[str, Any]) -> Law:
-        """Return the law that ``to_dict`` described."""
-        return from_plain({name: kind for name, kind in Law._kinds.items() if not isabstract(kind)}, values)
-
-
-class GridNoise(Law):
-    """Integer noise on a grid."""
-
-    exact = True
 
     @property
     @abstractmethod
@@ -128,9 +101,80 @@ class GridNoise(Law):
         noisy = steps + self.sample(steps.shape, bits)  # at most 2⁵² and 2⁶²: cannot wrap
         return np.asarray(noisy * self.grid, dtype=np.float64)
 
+    @property
+    def independent(self) -> bool:
+        """Whether coordinates are: both e^(−‖z‖₂²/2) and e^(−‖z‖₁) are products."""
+        return self.normal or self.norm == "l1"
+
+    def distance(self, shift: Any) -> Any:
+        """Return ‖shift‖/scale over the last axis: the μ or the ε at which two statistics so far apart are told apart.
+
+        >>> from discreet.noise import GaussianNoise, LaplaceNoise
+        >>> [float(law(2.0).distance(np.array([3.0, 4.0]))) for law in (GaussianNoise, LaplaceNoise)]
+        [2.5, 3.5]
+        """
+        away = shift / self.scale
+        return abs(away).sum(axis=-1) if self.norm == "l1" else (away * away).sum(axis=-1) ** 0.5
+
+    def log_density(self, noise: Any) -> Any:
+        """Return −d²/2 or −d over the last axis, of arrays of any library; a constant and the grid are left out."""
+        if self.normal:
+            away = noise / self.scale
+            return (away * away).sum(axis=-1) / -2.0
+        return -self.distance(noise)
+
+    def log_ratio(self, released: Array, one: Array, other: Array) -> float:
+        """Return the log-likelihood ratio, other over one, of two statistics that it may have been released from."""
+        return float(self.log_density(released - other) - self.log_density(released - one))
+
+    def least_scale(self, loss: Loss, sensitivity: float) -> float:
+        """Return the scale that ``loss`` takes at the least; ∞ where it is not the loss of such noise."""
+        return math.inf
+
+    def tail(self, coefficients: Sequence[float], size: float) -> float:
+        """Return P(|Σ c_i·z_i| > size) for independent draws z_i, or a little more."""
+        raise ArgumentError("law", self, "Gaussian or Laplace noise")
+
+    def half_width_of_sum(self, coefficients: Sequence[float], level: float) -> float:
+        """Return h so that |Σ c_i·z_i| ≤ h with probability ``level``, or a little more, for independent draws z_i.
+
+        >>> from discreet.noise import GaussianNoise
+        >>> round(GaussianNoise(2.0).half_width_of_sum([3.0, 4.0], 0.95), 3)
+        19.6
+        """
+        outside = 1.0 - probability("level", level)
+        if self.tail(coefficients, 0.0) == 0.0:
+            return 0.0
+        low, high = 0.0, sum(map(abs, coefficients)) * self.scale
+        while self.tail(coefficients, high) > outside:
+            high *= 2.0
+        for _ in range(50):
+            middle = (low + high) / 2.0
+            low, high = (middle, high) if self.tail(coefficients, middle) > outside else (low, middle)
+        return high
+
+    def simulate(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        """Return draws to try things out with: floats of the continuous law, its coordinates taken as independent."""
+        draws = rng.standard_normal(shape) if self.normal else rng.laplace(size=shape)
+        return np.asarray(self.scale * draws)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the law as plain values, for JSON; ``from_dict`` reads it back.
+
+        >>> from discreet.noise import GaussianNoise
+        >>> GaussianNoise(2.0).to_dict()
+        {'kind': 'GaussianNoise', 'scale': 2.0, 'fineness': 40}
+        """
+        return to_plain(self)
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any]) -> Law:
+        """Return the law that ``to_dict`` described."""
+        return from_plain({name: kind for name, kind in Law._kinds.items() if not isabstract(kind)}, values)
+
 
 @dataclass(frozen=True)
-class RoundedNoise(GridNoise):
+class RoundedNoise(Law):
     """Noise of a continuous law, rounded to a grid of the scale over a power of two.
 
     Rounding the output is post-processing, so what is known of the continuous mechanism holds exactly.
@@ -155,42 +199,98 @@ class RoundedNoise(GridNoise):
         """The scale over 2^m."""
         return math.ldexp(self.scale, -self.fineness)
 
+    @abstractmethod
+    def _tail(self, sizes: Sequence[float], beyond: float) -> float:
+        """Return P(|Σ c_i·z_i| > beyond) of the continuous law, the sizes |c_i| > 0 rising and beyond > 0."""
+
+    def tail(self, coefficients: Sequence[float], size: float) -> float:
+        """Return P(|Σ c_i·z_i| > size) for independent draws z_i, or a little more: the grid adds half a step each.
+
+        >>> from discreet.noise import LaplaceNoise
+        >>> round(LaplaceNoise(1.0).tail([2.0], 4.0), 4), round(LaplaceNoise(1.0).tail([2.0, 1.0], 4.0), 4)
+        (0.1353, 0.1743)
+        """
+        sizes = sorted(abs(float(coefficient)) for coefficient in coefficients)
+        sizes = [one for one in sizes if one > 1e-9 * sizes[-1]]
+        beyond = size - sum(sizes) * self.grid / 2.0
+        return self._tail(sizes, beyond) if sizes and beyond > 0.0 else float(bool(sizes))
+
+
+@dataclass(frozen=True)
+class StepNoise(Law):
+    """Noise of a law on whole numbers of steps.
+
+    Parameters
+    ----------
+    scale : float
+        In the statistic's units.
+    step : float
+        The grid; 1 for counts. scale/step must be a float, exactly, between 2⁻⁸ and 2⁴⁸, so that the law is the one
+        that it says.
+    """
+
+    scale: float
+    step: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive("scale", self.scale))
+        object.__setattr__(self, "step", positive("step", self.step))
+        check_grid(self.step)
+        ratio = self.scale / self.step
+        if not 2.0**-8 <= ratio <= 2.0**48 or Fraction(ratio) * Fraction(self.step) != Fraction(self.scale):
+            raise ArgumentError(
+                ("scale", "step"),
+                (self.scale, self.step),
+                "a scale of 2**-8 to 2**48 steps, their ratio exactly a float; take a step that is a power of two",
+            )
+
+    @property
+    def grid(self) -> float:
+        """The step."""
+        return self.step
+
+    @property
+    def ratio(self) -> float:
+        """The scale in steps, exactly."""
+        return self.scale / self.step
+
 
 def as_numbers(values: ArrayLike) -> Array:
     """Return an array of floats; text and objects are refused, not converted."""
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
-        raise ValueError(f"values: expected numbers, got an array of {array.dtype}")
+        raise ArgumentError("values", UNSHOWN, f"numbers, got an array of {array.dtype}")
     return array.astype(np.float64)
 
 
-def finest(scale: float, largest: float) -> int:
-    """Return how many times ``scale`` may be halved so that ``largest`` is still within 2⁵² steps, at most 40."""
+def fit_grid(budget: float, sensitivity: float, largest: float, steps: float, most: int = FINEST) -> tuple[float, int]:
+    """Return a scale and an m with sensitivity + steps·grid ≤ budget·scale on a grid of scale/2^m.
+
+    m is at most ``most``, and such that ``largest`` is within 2⁵² steps. The scale is sensitivity/(budget − share) with
+    share = steps/2^m, rounded up: the share loses 2·2⁻⁵³ of itself and is at most a hundredth of the budget, the
+    difference and the quotient lose 2⁻⁵³ of themselves: together less than 2.1·2⁻⁵³. 4·2⁻⁵³ are added, of which the
+    product may lose one.
+    """
+    sensitivity, largest = positive("sensitivity", sensitivity), positive("largest", largest)
+    scale = sensitivity / budget
     if scale > 1e290:
         raise ValueError(f"noise of scale {scale!r} would overflow; expected a larger ε, or tighter bounds on the rows")
-    fits = FINEST
-    while fits >= 8 and largest > math.ldexp(scale, 52 - fits):  # exact: no rounding could let one step too many in
-        fits -= 1
-    if fits < 8 or not scale > 0.0:
+    m = FINEST
+    while m >= 8 and largest > math.ldexp(scale, 52 - m):  # exact: no rounding could let one step too many in
+        m -= 1
+    if m < 8 or not scale > 0.0:
         raise ValueError(
             f"largest={largest!r}: a statistic of this size and noise of scale {scale!r} do not fit one grid; "
             "expected tighter bounds on the rows, or more noise"
         )
-    return fits
-
-
-def scale_for(sensitivity: float, budget: float, share: float) -> float:
-    """Return a scale with sensitivity + share·scale ≤ budget·scale: sensitivity/(budget − share), rounded up.
-
-    The share of a step loses 2·2⁻⁵³ of itself and is at most a hundredth of the budget, the difference and the quotient
-    lose 2⁻⁵³ of themselves: together less than 2.1·2⁻⁵³. 4·2⁻⁵³ are added, of which the product may lose one.
-    """
+    m = min(m, most)
+    share = steps * 2.0**-m
     if not share < 0.01 * budget:
         raise ValueError(
             "largest: the grid that holds a statistic of this size would cost more than a hundredth of the budget; "
             "expected tighter bounds on the rows, or a larger budget"
         )
-    return sensitivity / (budget - share) * (1.0 + 2.0**-51)
+    return sensitivity / (budget - share) * (1.0 + 2.0**-51), m
 
 
 def upper(number: Fraction) -> float:
@@ -206,14 +306,3 @@ def check_grid(grid: float) -> None:
     """Refuse a grid at the edge of what floats hold."""
     if not 1e-290 < grid < 1e290:
         raise ValueError(f"scale: the grid would be {grid!r}; expected a scale between about 1e-270 and 1e280")
-
-
-def exact_ratio(scale: float, step: float) -> float:
-    """Return scale/step, which must be exact."""
-    ratio = scale / step
-    if not 2.0**-8 <= ratio <= 2.0**48 or Fraction(ratio) * Fraction(step) != Fraction(scale):
-        raise ValueError(
-            f"scale={scale!r}, step={step!r}: expected a scale of 2**-8 to 2**48 steps, their ratio exactly a float; "
-            "take a step that is a power of two"
-        )
-    return ratio

@@ -4,17 +4,22 @@ A uniform real in [0, 1) is an endless string of random bits. ``LazyUniform`` ho
 so far; a comparison draws more only while it is undecided, so it is decided as if all bits were there. Its other side
 may be another lazy uniform, or a real number that can be bounded as narrowly as one likes, such as e^(−x).
 
-This is the slow and obvious form. The compiled loops of ``kernels`` look at first words only and hand a draw over to
-this form whenever those do not decide.
+The compiled loops of ``kernels`` look at first words only. Whenever those do not decide, they run once more over
+``LazyWords``, where each word is the beginning of a real.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
-__all__ = ["LazyUniform", "exp_minus"]
+import numpy as np
+
+from discreet.noise.bits import Bits, Words
+
+__all__ = ["LazyUniform", "LazyWords", "exp_minus", "one_by_one"]
 
 Bounds = Callable[[int], tuple[Fraction, Fraction]]
 WORD = 64
@@ -49,6 +54,12 @@ class LazyUniform:
             place += 1
         return self._word(place) < other._word(place)
 
+    def __rshift__(self, count: np.uint64) -> np.uint64:
+        return np.uint64(self.words[0]) >> count
+
+    def __and__(self, mask: np.uint64) -> np.uint64:
+        return np.uint64(self.words[0]) & mask
+
     def below(self, bounds: Bounds) -> bool:
         """Return whether the number is below the real r of which ``bounds(p)`` gives a lower and an upper bound.
 
@@ -64,6 +75,33 @@ class LazyUniform:
                 return True
             if value >= high * scale:
                 return False
+
+
+class LazyWords:
+    """An endless stream of uniform reals, as ``kernels`` read it: their first words are those in hand, then fresh ones.
+
+    What else they need comes from a second stream, so that the first words of the others stay what they are.
+    """
+
+    size = math.inf
+
+    def __init__(self, bits: Bits, words: Words) -> None:
+        self._bits, self.words, self._more = bits, words, one_by_one(bits)
+
+    def __getitem__(self, place: int) -> LazyUniform:
+        while place >= len(self.words):
+            self.words = np.concatenate([self.words, self._bits.words(64)])
+        return LazyUniform(int(self.words[place]), self._more)
+
+
+def one_by_one(bits: Bits) -> Callable[[], int]:
+    """Return a function that gives fresh words, one at a time."""
+
+    def words() -> Iterator[int]:
+        while True:
+            yield from bits.words(64).tolist()
+
+    return words().__next__
 
 
 def exp_minus(x: Fraction) -> Bounds:

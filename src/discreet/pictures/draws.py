@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import ArgumentError
 from discreet.pictures.intervals import Intervals
 from discreet.pictures.panels import IntervalPanels
 from discreet.pictures.picture import Array, Picture
@@ -37,9 +38,7 @@ def picture_of_draws(name: str, draws: Array, names: Sequence[Sequence[Any]], le
         draws, names = np.sqrt(np.abs(np.diagonal(draws, axis1=-2, axis2=-1))), names[:-1]
         name = f"square roots of the diagonal of {name}"
     if draws[0].size > MOST_DRAWN:
-        raise ValueError(
-            f"name={name!r}: expected a quantity of at most {MOST_DRAWN} numbers; this one has {draws[0].size}"
-        )
+        raise ArgumentError("name", name, f"a quantity of at most {MOST_DRAWN} numbers; this one has {draws[0].size}")
     quantiles = [(1.0 - level) / 2.0, (1.0 - INNER) / 2.0, (1.0 + INNER) / 2.0, (1.0 + level) / 2.0]
     low, inner_low, inner_high, high = np.quantile(draws, quantiles, axis=0)
     what = f"posterior of {name}"

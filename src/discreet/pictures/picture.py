@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import axes
+from discreet.arguments import UNSHOWN, ArgumentError, axes
 from discreet.pictures.labels import number, plain
 from discreet.pictures.palette import GRID, INK, MUTED
 from discreet.records.cells import day_text
@@ -114,7 +114,9 @@ class Picture(ABC):
             panels = self.on(figure)
             return panels[0, 0] if self.panels == (1, 1) else panels
         if self.panels != (1, 1):
-            raise ValueError(f"ax: expected None, since this picture has {self.panels[0]} × {self.panels[1]} panels")
+            raise ArgumentError(
+                "ax", UNSHOWN, f"None, since this picture has {self.panels[0]} × {self.panels[1]} panels"
+            )
         panels = np.empty((1, 1), dtype=object)
         panels[0, 0] = axes(ax)
         self._fill(panels)

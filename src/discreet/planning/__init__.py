@@ -9,11 +9,14 @@ row: everything is a function of public numbers. A plan is a prediction and no p
 for) matplotlib. Estimators and statistics are known by their names only.
 
 Where to look: ``tradeoff`` has what an attacker can tell, with proofs; ``explanation`` the words; ``formulas`` the
-predicted errors, one idea a file; ``recognition`` which formula is meant; ``choosing`` the search for ε.
+predicted errors, one idea a file; ``recognition`` which formula is meant; ``choosing`` the search for ε; ``comparison``
+the methods of composition side by side, and ``scenarios`` the losses of the DP-EM paper to try them on.
 """
 
 from discreet.planning.caution import PlanningWarning
 from discreet.planning.choosing import Plan, plan
+from discreet.planning.comparison import Comparison, compare
 from discreet.planning.explanation import Explanation, explain
+from discreet.planning.scenarios import dpem_losses
 
-__all__ = ["Explanation", "Plan", "PlanningWarning", "explain", "plan"]
+__all__ = ["Comparison", "Explanation", "Plan", "PlanningWarning", "compare", "dpem_losses", "explain", "plan"]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import axes, positive, shown
+from discreet.arguments import ArgumentError, axes, positive
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.planning.caution import PlanningWarning, delta_caution, too_large
 from discreet.planning.formulas import Formula
@@ -78,7 +78,7 @@ class Plan:
         try:
             each = np.atleast_1d(np.asarray(epsilons, dtype=np.float64)).ravel()
         except (TypeError, ValueError):
-            raise ValueError(f"epsilons={shown(epsilons)}: expected a number, or several") from None
+            raise ArgumentError("epsilons", epsilons, "a number, or several") from None
         return np.array([self.formula.error(replace(self.guarantee, epsilon=float(epsilon))) for epsilon in each])
 
     def plot(self, ax: Any = None) -> Any:
@@ -211,7 +211,7 @@ def plan(
     relation = neighbors_for(question, neighbors)
     private = relation is Neighbors.ADD_REMOVE
     if counted is False and private:
-        raise ValueError("counted=False: expected True under 'add-remove', where the number of rows is private")
+        raise ArgumentError("counted", False, "True under 'add-remove', where the number of rows is private")
     formula = formula_for(
         question,
         n,
@@ -245,15 +245,17 @@ def least_epsilon(formula: Formula, promise: Guarantee, target: float) -> float:
         return formula.error(replace(promise, epsilon=math.exp(log))) <= target
 
     if formula.floor >= target:
-        raise ValueError(
-            f"target={target!r}: expected one above {formula.floor:.4g}, which no ε goes below for n={formula.n} rows; "
-            "write a larger target or plan for more rows"
+        raise ArgumentError(
+            "target",
+            target,
+            f"one above {formula.floor:.4g}, which no ε goes below for n={formula.n} rows",
+            write="a larger target or plan for more rows",
         )
     low, high = math.log(LEAST), math.log(MOST)
     if meets(low):
         return LEAST
     if not meets(high):
-        raise ValueError(f"target={target!r}: expected one that some ε up to {MOST:g} meets; write a larger target")
+        raise ArgumentError("target", target, f"one that some ε up to {MOST:g} meets", write="a larger target")
     for _ in range(HALVINGS):
         middle = (low + high) / 2.0
         low, high = (low, middle) if meets(middle) else (middle, high)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.arguments import integer, iterable, probability, shown
+from discreet.arguments import ArgumentError, integer, iterable, probability
 from discreet.guarantees import Guarantee, Neighbors, compose
 from discreet.guarantees.composition import MOST, Losses, as_counts
 from discreet.guarantees.guarantee import rounded_up
@@ -187,14 +187,12 @@ def explain(
     """
     n = None if n is None else integer("n", n, least=1, most=MOST)
     if not isinstance(unit, str) or not unit:
-        raise ValueError(f"unit={shown(unit)}: expected what a record is; write for example unit='patient'")
+        raise ArgumentError("unit", unit, "what a record is", write="for example unit='patient'")
     priors = _priors(prior)
     tradeoff = tradeoff_of(guarantee)
     if isinstance(guarantee, Guarantee):
         if delta is not None:
-            raise ValueError(
-                f"delta={shown(delta)}: expected None where a Guarantee has its own; write it for losses only"
-            )
+            raise ArgumentError("delta", delta, "None where a Guarantee has its own", write="it for losses only")
         promise, failure, whole = guarantee, guarantee.delta, False
     else:
         promise, failure = _stated(guarantee, n, delta)
@@ -238,7 +236,7 @@ def _priors(prior: float | Iterable[float]) -> tuple[float, ...]:
     accepted = "a probability in (0, 1), or several"
     checked = tuple(probability("prior", one, accepted=accepted) for one in several)
     if not checked or 0.0 in checked:
-        raise ValueError(f"prior={shown(prior)}: expected {accepted}; write for example prior=0.1")
+        raise ArgumentError("prior", prior, accepted, write="for example prior=0.1")
     return checked
 
 

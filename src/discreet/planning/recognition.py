@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.arguments import choice, integer, nonnegative, positive, probability, shown
+from discreet.arguments import ArgumentError, choice, integer, meant, nonnegative, positive, probability
 from discreet.guarantees import Neighbors
 from discreet.guarantees.composition import MOST
 from discreet.planning.caution import MILD
@@ -74,7 +74,7 @@ def name_of(what: Any) -> Question:
     >>> name_of("mode")
     Traceback (most recent call last):
         ...
-    ValueError: what='mode': expected one of 'mean', 'variance', ..., 'gaussian-mixture', or a function or estimator ...
+    discreet.arguments.ArgumentError: what='mode': expected one of 'mean', ..., or a function or estimator ...
     """
     if isinstance(what, str):
         name, estimator = what.replace("_", "-").lower(), None
@@ -87,10 +87,11 @@ def name_of(what: Any) -> Question:
         name, estimator = CLASSES.get(type(what).__name__, ""), what
     if name in NAMES:
         return Question(name, estimator)
-    raise ValueError(
-        f"what={shown(what)}: expected one of {', '.join(map(repr, NAMES))}, or a function or estimator of "
-        "that kind; the "
-        "error of others is not predicted"
+    raise ArgumentError(
+        "what",
+        what,
+        f"one of {', '.join(map(repr, NAMES))}, or a function or estimator of that kind; the error of others is not "
+        f"predicted{meant(what, NAMES)}",
     )
 
 
@@ -115,16 +116,14 @@ def formula_for(
     name = question.name
     for flag, value in (("sampling", sampling), ("counted", counted)):
         if not isinstance(value, bool):
-            raise ValueError(f"{flag}={shown(value)}: expected True or False")
+            raise ArgumentError(flag, value, "True or False")
     n, d = integer("n", n, least=1, most=MOST), _columns(question, d)
     if d > 1 and name in SINGLE:
-        raise ValueError(f"d={shown(d)}: expected None or 1, as what={name!r} is not asked of several columns at once")
+        raise ArgumentError("d", d, f"None or 1, as what={name!r} is not asked of several columns at once")
     wide = _width(question, d, width)
     deviation = wide / math.sqrt(12.0) if spread is None else positive("spread", spread)
     if nonnegative("offset", offset) > wide / 2.0:
-        raise ValueError(
-            f"offset={shown(offset)}: expected a mean within the bounds, at most {wide / 2.0:g} off the middle"
-        )
+        raise ArgumentError("offset", offset, f"a mean within the bounds, at most {wide / 2.0:g} off the middle")
     rows: dict[str, Any] = {"n": n, "d": d, "sampling": sampling}
     bounded = rows | {"width": wide, "spread": deviation, "offset": float(offset), "counted": counted}
     columns: dict[str, type[Mean | Variance | Covariance]] = {one.name: one for one in (Mean, Variance, Covariance)}
@@ -134,9 +133,11 @@ def formula_for(
         count = _components(question, n_components)
         integer("n_components", count, least=1, most=max(d - 1, 1))
         if gap is None:
-            raise ValueError(
-                "gap=None: expected by how much the variance along the last axis exceeds the next, in squared units; "
-                "write for example gap=0.05"
+            raise ArgumentError(
+                "gap",
+                None,
+                "by how much the variance along the last axis exceeds the next, in squared units",
+                write="for example gap=0.05",
             )
         return Axes(**bounded, gap=positive("gap", gap), components=count)
     if name == "gaussian-mixture":
@@ -148,7 +149,7 @@ def formula_for(
         return Cells(**rows, cells=integer("cells", cells, least=2, most=MOST))
     dense = 1.0 / wide if density is None else positive("density", density)
     if positive("share", share) > 1.0:
-        raise ValueError(f"share={shown(share)}: expected a share of ε, above 0 and at most 1")
+        raise ArgumentError("share", share, "a share of ε, above 0 and at most 1")
     drawn = rows | {"density": dense, "share": float(share), "width": wide}
     if name == "interquartile_range":
         return InterquartileRange(**drawn)
@@ -159,11 +160,11 @@ def _quantile(name: str, q: float | None) -> float:
     accepted = "a number in (0, 1)"
     if name == "median":
         if q is not None and q != 0.5:
-            raise ValueError(f"q={shown(q)}: expected None for the median; write 'quantile' for another one")
+            raise ArgumentError("q", q, "None for the median", write="'quantile' for another one")
         return 0.5
     chosen = probability("q", 0.5 if q is None else q, accepted=accepted)
     if chosen == 0.0:
-        raise ValueError(f"q={shown(q)}: expected {accepted}")
+        raise ArgumentError("q", q, accepted)
     return chosen
 
 
@@ -178,7 +179,7 @@ def _columns(question: Question, d: int | None) -> int:
     if d is None:
         return 1 if declared is None else declared
     if declared not in (None, d):
-        raise ValueError(f"d={shown(d)}: expected {declared}, the number of columns of the estimator's bounds")
+        raise ArgumentError("d", d, f"{declared}, the number of columns of the estimator's bounds")
     return integer("d", d, least=1, most=MOST)
 
 
@@ -201,9 +202,9 @@ def delta_for(question: Question, formula: Formula, delta: float | None) -> floa
         chosen = min(USUAL_DELTA, MILD / formula.n) if formula.gaussian else 0.0
     checked = probability("delta", chosen)
     if formula.gaussian and not checked:
-        raise ValueError(f"delta={chosen!r}: expected one above 0, as {question.name} takes Gaussian noise")
+        raise ArgumentError("delta", chosen, f"one above 0, as {question.name} takes Gaussian noise")
     if formula.drawn and checked:
-        raise ValueError(f"delta={chosen!r}: expected None or 0, as what={question.name!r} spends no δ")
+        raise ArgumentError("delta", chosen, f"None or 0, as what={question.name!r} spends no δ")
     return checked
 
 

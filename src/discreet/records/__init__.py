@@ -9,13 +9,13 @@ What this room promises:
   own declared rows alone (``row_choice``), and who is a unit on a declared type (``units``).
 - **Silence.** Nothing here prints, logs, stores or raises anything that depends on the value of a row. Names, types and
   shapes are checked when records are made. (``check_finite`` is the one exception, for owners who may see the data.)
-- **Code of others.** A user's function or model meets rows in ``guard`` alone, which lets plain numbers out and nothing
-  else.
+- **Code of others.** A user's function or model meets rows in ``queries.functions.guard`` alone, which lets plain
+  numbers out and nothing else.
 - **One sum.** The same kernel gives the same sum on arrays, tables, Parquet files, Dask collections and in a database,
-  within γ·N·B of the exact one, γ = ``Records.float_error`` (``summation`` has the proof, ``sql_text`` for databases).
+  within γ·N·B of the exact one, γ = ``Records.float_error`` (``summation`` has the proof, ``sql.text`` for databases).
 
-May import ``discreet.arguments``; from outside numpy, array-api-compat and narwhals, and pyarrow, dask, duckdb and
-ADBC where they are first needed.
+May import ``arguments``, ``plain``, ``cells``, ``conditions``, ``sql`` and, for addresses, ``ledger``; from outside
+numpy, array-api-compat and narwhals, and pyarrow, dask, duckdb and ADBC where they are first needed.
 
 >>> import numpy as np
 >>> from discreet.records import Box, as_records
@@ -25,14 +25,14 @@ ADBC where they are first needed.
 """
 
 from discreet.records.ball import Ball
-from discreet.records.block import Block
 from discreet.records.bounds import Bounds, read_bounds, space_of
 from discreet.records.box import Box
 from discreet.records.columns import Category, Date, Number
 from discreet.records.conditions import Condition
 from discreet.records.dataset_name import dataset_name
-from discreet.records.finite import check_finite
-from discreet.records.opening import as_records, open_records
+from discreet.records.opening import as_records
+from discreet.records.owned import check_finite, open_records
+from discreet.records.reading import Block
 from discreet.records.records import Records
 from discreet.records.schema import Schema, Unit
 from discreet.records.source import Contributions

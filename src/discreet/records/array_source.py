@@ -6,7 +6,7 @@ objects or text are read cell by cell.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,10 @@ from array_api_compat import array_namespace, device, is_numpy_array
 from numpy.typing import NDArray
 
 from discreet.records.cells import dates, numbers
-from discreet.records.reading import Reading, Slab, to_host
+from discreet.records.reading import Reading
+from discreet.records.row_choice import DeclaredRows
 from discreet.records.source import LocalSource
+from discreet.records.space import taken, to_host
 from discreet.records.units import UnitCells
 
 __all__ = ["ArraySource", "check_array", "check_ids", "check_shape", "unit_cells"]
@@ -23,15 +25,8 @@ __all__ = ["ArraySource", "check_array", "check_ids", "check_shape", "unit_cells
 
 def check_array(data: Any) -> Any:
     """Return ``data`` as an array of rows that can be read; its shape and its type are what is looked at."""
-    if isinstance(data, np.ma.MaskedArray) and data.dtype.kind in "biufOSUT":
-        # Behind a mask there may be anything; a masked cell is missing.
-        hidden, shown = np.ma.getmaskarray(data), data.data
-        exact = shown.dtype.kind in "OSUTiu"
-        with np.errstate(all="ignore"):  # a warning would tell of a value
-            data = shown.astype(object if exact else np.float64)  # as floats, large names of units would be confused
-        data[hidden] = np.nan
-    elif isinstance(data, np.ndarray):
-        data = np.asarray(data)  # a subclass may do other things with operators
+    if isinstance(data, np.ndarray):
+        data = _unmasked(data) if isinstance(data, np.ma.MaskedArray) else np.asarray(data)  # a subclass has operators
     elif hasattr(data, "detach"):
         data = data.detach()  # torch: no gradient goes through the door
     check_shape(data)
@@ -41,10 +36,19 @@ def check_array(data: Any) -> Any:
     if not xp.isdtype(data.dtype, ("bool", "integral", "real floating")):
         raise ValueError(f"data has the type {data.dtype}: expected numbers; write data.astype('float64')")
     if "float64" not in xp.__array_namespace_info__().dtypes(device=device(data), kind="real floating"):
-        raise ValueError(
-            f"data is on {device(data)}, where there is no float64: move it to the host, or enable float64"
-        )
+        raise ValueError(f"data is on {device(data)}, where there is no float64: move it to the host, or enable it")
     return data
+
+
+def _unmasked(data: Any) -> NDArray[Any]:
+    """Return a masked array with gaps: behind a mask there may be anything, and a masked cell is missing."""
+    if data.dtype.kind not in "biufOSUT":
+        return np.asarray(data)
+    exact = data.dtype.kind in "OSUTiu"  # as floats, large names of units would be confused
+    with np.errstate(all="ignore"):  # a warning would tell of a value
+        cells: NDArray[Any] = data.data.astype(object if exact else np.float64)
+    cells[np.ma.getmaskarray(data)] = np.nan
+    return cells
 
 
 def check_shape(data: Any) -> None:
@@ -70,20 +74,10 @@ class ArraySource(LocalSource):
         Its columns are found by these names.
     ids : UnitCells or None
         The unit of each row, where it is not a column of ``data``.
-    left_out : collection of str
-        See ``LocalSource``.
     """
 
-    def __init__(
-        self,
-        data: Any,
-        names: Sequence[str],
-        reading: Reading,
-        *,
-        ids: UnitCells | None = None,
-        left_out: Collection[str] = (),
-    ) -> None:
-        super().__init__(reading, left_out)
+    def __init__(self, data: Any, names: Sequence[str], reading: Reading, ids: UnitCells | None = None) -> None:
+        super().__init__(reading)
         self._data, self._ids = data, ids
         self._place = {name: j for j, name in enumerate(names)}
         self.kind = f"{array_namespace(data).__name__.removeprefix('array_api_compat.')} array"
@@ -92,27 +86,21 @@ class ArraySource(LocalSource):
         """Return how many rows there are."""
         return int(self._data.shape[0])
 
-    def _pieces(self, reading: Reading) -> Iterator[slice]:
-        step, rows = reading.slab_rows, self.rows()
-        return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
-
-    def slabs(self, reading: Reading) -> Iterator[Slab]:
+    def read(self, reading: Reading) -> Iterator[DeclaredRows]:
         """Yield slices of the array."""
         place = [self._place[name] for name in reading.numbers]
         everything = place == list(range(self._data.shape[1]))
-        for piece in self._pieces(reading):
-            rows = self._data[piece, :]
-            chosen = rows if everything else _columns(rows, place)
+        for start in range(0, self.rows(), reading.slab_rows):
+            rows = self._data[start : min(start + reading.slab_rows, self.rows()), :]
+            chosen = rows if everything else taken(rows, place, axis=1)
             if is_numpy_array(chosen) and chosen.dtype.kind in "OSUT":
                 chosen = _read(chosen, reading.scales)
-            yield Slab(chosen, [_cells(rows[:, self._place[name]]) for name in reading.labels])
+            labels = [_cells(rows[:, self._place[name]]) for name in reading.categories]
+            yield DeclaredRows(chosen, reading.codes(labels, rows.shape[0]))
 
     def unit_cells(self) -> Iterator[UnitCells]:
         """Yield the unit's column."""
-        if self._ids is not None:
-            yield self._ids
-        elif self.declared.unit is not None:
-            yield unit_cells(self._data[:, self._place[self.declared.unit.column]])
+        yield self._ids or unit_cells(self._data[:, self._place[self.declared.unit_column]])
 
 
 def _read(cells: NDArray[Any], scales: Sequence[str]) -> NDArray[np.float64]:
@@ -143,8 +131,3 @@ def _cells(column: Any) -> list[Any]:
     # As Python's dates, moments out of their range would become numbers.
     cells: list[Any] = list(found) if found.dtype.kind in "mM" else found.tolist()
     return cells
-
-
-def _columns(rows: Any, place: list[int]) -> Any:
-    xp = array_namespace(rows)
-    return xp.take(rows, xp.asarray(place, dtype=xp.int64, device=device(rows)), axis=1)

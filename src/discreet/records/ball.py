@@ -31,7 +31,7 @@ import numpy as np
 from array_api_compat import array_namespace, is_jax_array, is_numpy_array
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arguments import positive
+from discreet.arguments import ArgumentError
 from discreet.records.space import (
     LARGEST,
     SMALLEST,
@@ -80,17 +80,16 @@ class Ball(Space):
     >>> Ball(radius=0)
     Traceback (most recent call last):
         ...
-    ValueError: radius=0: expected a number from 1e-300 to 1e+300; write for example Ball(radius=10) or ...
+    discreet.arguments.ArgumentError: radius=0: expected a number from 1e-300 to 1e+300; write for example ...
     """
 
     radius: float
     center: Vector
 
     def __init__(self, radius: float | None = None, center: ArrayLike | None = None) -> None:
-        accepted = f"a number from {SMALLEST:g} to {LARGEST:g}; write {WRITE}"
-        number = positive("radius", radius, accepted=accepted)
-        if not SMALLEST <= number <= LARGEST:
-            raise ValueError(f"radius={radius!r}: expected {accepted}")
+        number = vector("radius", radius, WRITE)
+        if isinstance(number, tuple) or not SMALLEST <= number <= LARGEST:
+            raise ArgumentError("radius", radius, f"a number from {SMALLEST:g} to {LARGEST:g}", WRITE)
         object.__setattr__(self, "radius", number)
         object.__setattr__(self, "center", vector("center", 0.0 if center is None else center, WRITE))
         if self.columns is not None and not self._target > number / 2.0:
@@ -128,9 +127,7 @@ class Ball(Space):
         return (math.ceil(math.log2(self.dimension)) + 16) * UNIT_ROUNDOFF
 
     @property
-    def _reach(
-        self,
-    ) -> float:  # ‖c‖ + r; centre coordinates are at most 1e300, hypot does not overflow below 1e16 of them
+    def _reach(self) -> float:  # ‖c‖ + r; coordinates are at most 1e300, hypot does not overflow below 1e16 of them
         return math.hypot(*self.center) + self.radius  # type: ignore[misc]
 
     @property

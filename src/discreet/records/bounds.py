@@ -20,7 +20,7 @@ import numpy as np
 from discreet.arguments import iterable, shown
 from discreet.records.ball import Ball
 from discreet.records.box import Box
-from discreet.records.columns import Category, Column, Date, Number
+from discreet.records.columns import Category, Column, Number, without_gaps
 from discreet.records.schema import Schema
 
 __all__ = ["Bounds", "Pair", "box_columns", "filled", "is_pair", "read_bounds", "read_pair", "space_of"]
@@ -111,23 +111,16 @@ def is_pair(bounds: Any) -> bool:
 
 def box_columns(box: Box) -> list[Number]:
     """Return the columns of a box, one Number each."""
-    return [Number(*pair) for pair in zip(np.asarray(box.low).tolist(), np.asarray(box.high).tolist(), strict=True)]
+    return [Number(*pair) for pair in box.intervals(box.dimension)]
 
 
 def filled(declared: Schema) -> Schema:
     """Return the schema of rows without gaps: every number is filled, so that it is declared that no row is dropped.
 
-    There is nothing to fill. What would be filled in is the middle of the bounds, or the first day.
+    There is nothing to fill.
     """
-
-    def complete(column: Column) -> Column:
-        if isinstance(column, Category) or column.fill is not None:
-            return column
-        if isinstance(column, Date):
-            return replace(column, missing="fill", fill=column.low)
-        return replace(column, missing="fill", fill=column.low / 2.0 + column.high / 2.0)
-
-    return replace(declared, columns=tuple((name, complete(column)) for name, column in declared.columns))
+    numbers = {name: without_gaps(column) for name, column in declared.numbers.items()}
+    return replace(declared, columns=tuple((dict(declared.columns) | numbers).items()))
 
 
 def _schema(bounds: Any, classes: Any) -> Schema:

@@ -12,7 +12,7 @@ import numpy as np
 from array_api_compat import is_jax_array
 from numpy.typing import ArrayLike
 
-from discreet.arguments import shown
+from discreet.arguments import ArgumentError
 from discreet.records.ball import Ball
 from discreet.records.space import SMALLEST, Space, Vector, as_floats, on_device, spread, vector
 
@@ -28,6 +28,14 @@ def _inverse_root(d: int) -> float:
     while d * Fraction(s) ** 2 > 1:
         s = math.nextafter(s, 0.0)
     return s
+
+
+def check_ends(low: float, high: float, write: str) -> None:
+    """Raise where two declared ends are no interval."""
+    if not low < high:
+        raise ValueError(f"low={low!r} is not below high={high!r}: expected low < high; write {write}")
+    if high / 2.0 - low / 2.0 < SMALLEST:
+        raise ValueError(f"low={low!r}, high={high!r}: expected bounds at least {2 * SMALLEST:g} apart")
 
 
 @dataclass(frozen=True, init=False)
@@ -61,25 +69,22 @@ class Box(Space):
 
     def __init__(self, low: ArrayLike | None = None, high: ArrayLike | None = None) -> None:
         low, high = vector("low", low, WRITE), vector("high", high, WRITE)
+        if isinstance(low, tuple) and isinstance(high, tuple) and len(low) != len(high):
+            sizes = sorted([len(low), len(high)])
+            raise ValueError(f"low and high have {sizes} values: expected as many of both; write {WRITE}")
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
-        sizes = {len(bound) for bound in (low, high) if isinstance(bound, tuple)}
-        if len(sizes) == 2:
-            raise ValueError(f"low and high have {sorted(sizes)} values: expected as many of both; write {WRITE}")
-        for a, b in self._pairs(max(sizes, default=1)):
-            if not a < b:
-                raise ValueError(f"low={a!r} is not below high={b!r}: expected low < high; write {WRITE}")
-            if b / 2.0 - a / 2.0 < SMALLEST:
-                raise ValueError(f"low={a!r}, high={b!r}: expected bounds at least {2 * SMALLEST:g} apart")
+        for a, b in self.intervals(self.columns or 1):
+            check_ends(a, b, WRITE)
 
-    def _pairs(self, columns: int) -> list[tuple[float, float]]:
+    def intervals(self, columns: int) -> list[tuple[float, float]]:
+        """Return the two ends of each of ``columns`` columns."""
         return list(zip(spread("low", self.low, columns), spread("high", self.high, columns), strict=True))
 
     @property
     def columns(self) -> int | None:
         """The number of columns, None while both bounds are single numbers."""
-        sizes = [len(bound) for bound in (self.low, self.high) if isinstance(bound, tuple)]
-        return sizes[0] if sizes else None
+        return max((len(bound) for bound in (self.low, self.high) if isinstance(bound, tuple)), default=None)
 
     def for_columns(self, columns: int) -> Self:
         """Return the box with one interval for each of ``columns`` columns.
@@ -93,12 +98,12 @@ class Box(Space):
     @cached_property
     def center(self) -> Vector:
         """The middle of each interval."""
-        middle = tuple(min(max(a / 2.0 + b / 2.0, a), b) for a, b in self._pairs(self.columns or 1))
+        middle = tuple(min(max(a / 2.0 + b / 2.0, a), b) for a, b in self.intervals(self.columns or 1))
         return middle[0] if self.columns is None else middle
 
     @cached_property
     def _half(self) -> tuple[float, ...]:
-        return tuple(b / 2.0 - a / 2.0 for a, b in self._pairs(self.dimension))
+        return tuple(b / 2.0 - a / 2.0 for a, b in self.intervals(self.dimension))
 
     @classmethod
     def holding(cls, ball: Ball) -> Self:
@@ -108,7 +113,7 @@ class Box(Space):
         Box(low=(-2.0, 48.0), high=(2.0, 52.0))
         """
         if not isinstance(ball, Ball):
-            raise ValueError(f"ball={shown(ball)}: expected a Ball; write for example Ball(2, center=[0, 50])")
+            raise ArgumentError("ball", ball, "a Ball", "for example Ball(2, center=[0, 50])")
         center = np.array(ball.for_columns(ball.dimension).center)
         return cls(center - ball.radius, center + ball.radius)
 

@@ -9,23 +9,25 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import choice, iterable, shown
-from discreet.records.box import WRITE as WRITE_BOX
-from discreet.records.box import Box
+from discreet.arguments import ArgumentError, choice, iterable, shown
+from discreet.records.ball import Ball
+from discreet.records.box import Box, check_ends
 from discreet.records.cells import category_key, is_gap
 from discreet.records.cells import date as days_of
+from discreet.records.space import as_number, vector
 
-__all__ = ["Category", "Column", "Date", "Number", "Numeric", "value_box"]
+__all__ = ["Category", "Column", "Columns", "Date", "Number", "Numeric", "set_fields", "without_gaps"]
 
 MISSING = ("drop", "fill")
+WRITE = "for example Number(0, 120)"
 Value = str | int | bool
 
 
@@ -62,7 +64,7 @@ class Number:
     >>> Number(0, 120, missing="fill", fill=200)
     Traceback (most recent call last):
         ...
-    ValueError: fill=200: expected a number from low=0.0 to high=120.0, declared and not taken from the rows
+    discreet.arguments.ArgumentError: fill=200: expected a number from low=0.0 to high=120.0, declared and ...
     """
 
     low: float
@@ -72,36 +74,23 @@ class Number:
     log: bool
 
     def __init__(
-        self,
-        low: float | None = None,
-        high: float | None = None,
-        missing: str = "drop",
-        fill: float | None = None,
-        log: bool = False,
+        self, low: Any = None, high: Any = None, missing: str = "drop", fill: float | None = None, log: bool = False
     ) -> None:
-        try:
-            box = Box(low, high)
-        except ValueError as error:
-            raise ValueError(str(error).replace(WRITE_BOX, "for example Number(0, 120)")) from None
-        if isinstance(box.low, tuple) or isinstance(box.high, tuple):
-            raise ValueError(
-                f"low={shown(low)}, high={shown(high)}: expected one number each; write for example Number(0, 120)"
-            )
+        least, most = vector("low", low, WRITE), vector("high", high, WRITE)
+        if isinstance(least, tuple) or isinstance(most, tuple):
+            raise ArgumentError("low, high", (low, high), "one number each", WRITE)
+        check_ends(least, most, WRITE)
         if _fills(missing, fill, "Number(0, 120, missing='fill', fill=40)"):
-            usable = isinstance(fill, int | float | np.integer | np.floating) and not isinstance(fill, bool)
-            if not (usable and box.low <= float(cast(float, fill)) <= box.high):
-                raise ValueError(
-                    f"fill={shown(fill)}: expected a number from low={box.low!r} to high={box.high!r}, "
-                    "declared and not taken from the rows"
-                )
-            fill = float(cast(float, fill))
+            given, fill = fill, as_number(fill)
+            if not least <= fill <= most:
+                inside = f"a number from low={least!r} to high={most!r}, declared and not taken from the rows"
+                raise ArgumentError("fill", given, inside)
         if not isinstance(log, bool):
-            raise ValueError(f"log={shown(log)}: expected True or False")
-        if log and not box.low > 0.0:
-            raise ValueError(
-                f"low={box.low!r} with log=True: expected a number above 0; write for example Number(1, 1e6, log=True)"
-            )
-        _set(self, low=box.low, high=box.high, missing=missing, fill=fill, log=log)
+            raise ArgumentError("log", log, "True or False")
+        if log and not least > 0.0:
+            write = "for example Number(1, 1e6, log=True)"
+            raise ValueError(f"low={least!r} with log=True: expected a number above 0; write {write}")
+        set_fields(self, low=least, high=most, missing=missing, fill=fill, log=log)
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -167,7 +156,7 @@ class Date:
             fill = _day("fill", fill)
             if not first <= fill <= last:
                 raise ValueError(f"fill='{fill}': expected a day from low='{first}' to high='{last}'")
-        _set(self, low=first, high=last, missing=missing, fill=fill)
+        set_fields(self, low=first, high=last, missing=missing, fill=fill)
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -188,9 +177,7 @@ def _day(argument: str, value: Any) -> datetime.date:
     """Return a declared day."""
     days = days_of(value)
     if not math.isfinite(days) or days != int(days):
-        raise ValueError(
-            f"{argument}={shown(value)}: expected a day; write for example '2020-01-01' or datetime.date(2020, 1, 1)"
-        )
+        raise ArgumentError(argument, value, "a day", "for example '2020-01-01' or datetime.date(2020, 1, 1)")
     return datetime.date(1970, 1, 1) + datetime.timedelta(days=int(days))
 
 
@@ -222,16 +209,12 @@ class Category:
     fill: Value | None
 
     def __init__(self, values: Iterable[Value] | None = None, missing: str = "drop", fill: Value | None = None) -> None:
-        write = "write for example Category(['female', 'male'])"
-        if values is None or isinstance(values, str | bytes) or not iterable(values):
-            raise ValueError(
-                f"values={shown(values)}: expected the public categories, never taken from the rows; {write}"
-            )
+        write = "for example Category(['female', 'male'])"
+        if isinstance(values, str | bytes) or not iterable(values):
+            raise ArgumentError("values", values, "the public categories, never taken from the rows", write)
         values = tuple(map(_builtin, values))
         if not values or not all(isinstance(value, str | int) for value in values):
-            raise ValueError(
-                f"values={shown(values)}: expected at least one, each text, a whole number or a boolean; {write}"
-            )
+            raise ArgumentError("values", values, "at least one, each text, a whole number or a boolean", write)
         seen: dict[Hashable, Value] = {}
         for value in values:
             if (key := category_key(value)) is None:
@@ -241,9 +224,9 @@ class Category:
             seen[key] = value
         if _fills(missing, fill, f"Category({list(values)!r}, missing='fill', fill={values[0]!r})"):
             if category_key(fill) not in seen:
-                raise ValueError(f"fill={shown(fill)}: expected one of the declared categories {list(values)!r}")
+                raise ArgumentError("fill", fill, f"one of the declared categories {list(values)!r}")
             fill = seen[category_key(fill)]
-        _set(self, values=values, missing=missing, fill=fill)
+        set_fields(self, values=values, missing=missing, fill=fill)
 
     @cached_property
     def _codes(self) -> dict[Hashable, int]:
@@ -279,13 +262,58 @@ Numeric = Number | Date
 Column = Number | Date | Category
 
 
-def value_box(bounds: Box, scales: Sequence[str]) -> Box:
-    """Return where the values of numeric columns lie whose cells lie in a box."""
-    if "log" not in scales:
-        return bounds
-    logs = np.array(scales) == "log"
-    ends = (np.array(end) for end in (bounds.low, bounds.high))
-    return Box(*(np.where(logs, np.log(np.where(logs, end, 1.0)), end) for end in ends))
+def without_gaps(column: Column) -> Column:
+    """Return a column that drops no row: what it lacks is filled, with the middle, the first day or category."""
+    if column.fill is not None:
+        return column
+    fill: Any = column.values[0] if isinstance(column, Category) else column.low
+    return replace(column, missing="fill", fill=fill / 2.0 + column.high / 2.0 if isinstance(column, Number) else fill)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Declared columns, in order, and what follows from them.
+
+    Attributes
+    ----------
+    columns : tuple of pairs of a name and a Number, a Date or a Category
+    """
+
+    columns: tuple[tuple[str, Column], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns, in order, the unit left out."""
+        return tuple(name for name, _ in self.columns)
+
+    @cached_property
+    def numbers(self) -> dict[str, Numeric]:
+        """The numeric columns, of numbers and dates, in order."""
+        return {name: column for name, column in self.columns if not isinstance(column, Category)}
+
+    @cached_property
+    def categories(self) -> dict[str, Category]:
+        """The columns of categories, in order."""
+        return {name: column for name, column in self.columns if isinstance(column, Category)}
+
+    @cached_property
+    def scales(self) -> tuple[str, ...]:
+        """For each numeric column "linear", "log" or "date"."""
+        return tuple(column.scale for column in self.numbers.values())
+
+    @cached_property
+    def bounds(self) -> Box | Ball | None:
+        """Where the cells of the numeric columns lie; None where there are none."""
+        ends = [column.ends for column in self.numbers.values()]
+        return Box(*zip(*ends, strict=True)) if ends else None
+
+    @cached_property
+    def space(self) -> Box | Ball | None:
+        """Where the values lie that queries see: logarithms where a column says so, days for dates."""
+        if "log" not in self.scales:
+            return self.bounds
+        ends: Any = [np.log(one.ends) if one.scale == "log" else one.ends for one in self.numbers.values()]
+        return Box(*np.transpose(ends))
 
 
 def _builtin(value: Any) -> Any:
@@ -297,9 +325,10 @@ def _builtin(value: Any) -> Any:
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _set(column: Column, **values: Any) -> None:
+def set_fields(frozen: object, **values: Any) -> None:
+    """Set the fields of a frozen value, while it is made."""
     for name, value in values.items():
-        object.__setattr__(column, name, value)
+        object.__setattr__(frozen, name, value)
 
 
 def _fills(missing: str, fill: Any, write: str) -> bool:
@@ -308,5 +337,5 @@ def _fills(missing: str, fill: Any, write: str) -> bool:
     if missing == "drop" and fill is not None:
         raise ValueError(f"fill={shown(fill)} with missing='drop': write missing='fill', or leave fill out")
     if missing == "fill" and (fill is None or (isinstance(fill, float) and math.isnan(fill))):
-        raise ValueError(f"fill={shown(fill)}: expected a declared value to fill; write for example {write}")
+        raise ArgumentError("fill", fill, "a declared value to fill", f"for example {write}")
     return missing == "fill"

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.records.optional import need
-from discreet.records.parquet_source import file_state
+from discreet.records.parquet_engine import file_state
 from discreet.records.sql_engine import Engine, quietly
 
 __all__ = ["CSV_SUFFIXES", "CsvEngine", "csv_header"]
@@ -103,10 +103,10 @@ class CsvEngine(Engine):
         with quietly():
             return sum(piece.count(b"\n") for piece in self._pieces())
 
-    def empty(self, names: Sequence[str], numbers: Collection[str]) -> Any:
+    def empty(self, names: Sequence[str], numbers: Collection[str]) -> Sequence[Any]:
         """Return columns of text."""
         pa = need("pyarrow")
-        return pa.schema([(name, pa.string()) for name in names]).empty_table()
+        return [pa.schema([(name, pa.string()) for name in names]).empty_table()]
 
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
         """Yield some of the columns, as text."""

@@ -19,8 +19,9 @@ their logs as you keep the data.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from operator import itemgetter, methodcaller
 from typing import Any
 
 import narwhals as nw
@@ -28,11 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.records.array_source import ArraySource, check_array
-from discreet.records.block import Block
 from discreet.records.optional import need
-from discreet.records.reading import RawBlock, Reading, Slab
+from discreet.records.reading import Block, Reading
 from discreet.records.row_choice import DeclaredRows, choose_rows
-from discreet.records.source import Contributions, Kernel, LocalSource, Pair, Sizes, sizes
+from discreet.records.source import Contributions, Kernel, LocalSource, Pair, Sizes, Source, sizes
 from discreet.records.summation import CompensatedSum
 from discreet.records.table_source import TableSource
 from discreet.records.units import UnitCells, Units
@@ -51,94 +51,45 @@ class _Failure:
 
 @dataclass(frozen=True)
 class _Task:
-    """Something to do with a partition. An object and not an argument, so that Dask does not look into it."""
+    """Something to do on a worker. It raises nothing: an error is a value, which later tasks hand on."""
+
+    work: Callable[..., Any]
+
+    def __call__(self, *given: Any) -> Any:
+        for one in given:
+            for part in one if isinstance(one, list) else [one]:
+                if isinstance(part, _Failure):
+                    return part
+        try:
+            return self.work(*given)
+        except Exception as error:
+            return _Failure(type(error).__name__)
+
+
+def _delayed(work: Callable[..., Any]) -> Any:
+    return need("dask").delayed(_Task(work), pure=False, traverse=False)  # Dask does not look into it
+
+
+@dataclass(frozen=True)
+class _OfPartition:
+    """Something to do with a partition, read as a source of its own."""
 
     declared: Reading
     reading: Reading
     names: tuple[str, ...] | None  # None for a data frame
     work: Callable[[LocalSource], Any]
 
-    def __call__(self, part: Any, left_out: Collection[str] | _Failure = ()) -> Any:
-        if isinstance(part, _Failure) or isinstance(left_out, _Failure):
-            return part if isinstance(part, _Failure) else left_out
-        try:
-            source: LocalSource
-            if isinstance(part, DeclaredRows):
-                source = _ChosenRows(part, self.declared)
-            elif self.names is None:
-                source = TableSource(nw.from_native(part, eager_only=True), self.declared, left_out=left_out)
-            else:
-                source = ArraySource(check_array(part), self.names, self.declared, left_out=left_out)
-            source.reading = self.reading
-            return self.work(source)
-        except Exception as error:
-            return _Failure(type(error).__name__)
-
-
-@dataclass(frozen=True)
-class _Partial:
-    kernel: Kernel
-    size: int
-
-    def __call__(self, source: LocalSource) -> Pair:
-        return source.partial(self.kernel, self.size)
-
-    def merge(self, pairs: Sequence[Any]) -> Any:
-        return _unless_failed(pairs, self._merged)
-
-    def _merged(self, pairs: Sequence[Pair]) -> Pair:
-        total = CompensatedSum(self.size)
-        for pair in pairs:
-            total.merge(pair)
-        return total.pair
-
-
-@dataclass(frozen=True)
-class _Rows:
-    kernel: Kernel
-    width: int
-
-    def __call__(self, source: LocalSource) -> NDArray[np.float64]:
-        return source.gather(self.kernel, self.width)
-
-
-def _unless_failed(parts: Sequence[Any], work: Callable[[Sequence[Any]], Any]) -> Any:
-    """Return ``work(parts)``, or the first failure among the parts."""
-    failures = [part for part in parts if isinstance(part, _Failure)]
-    return failures[0] if failures else work(parts)
-
-
-def _part(found: Any, place: int) -> Any:
-    return found if isinstance(found, _Failure) else found[place]
-
-
-def _count(source: LocalSource) -> dict[str, int]:
-    """Return how many rows each unit has in a partition."""
-    assert source.declared.unit is not None
-    units = Units(source.declared.unit.unit_type)
-    codes = units.add(source.unit_cells())
-    counts = np.bincount(codes[codes >= 0], minlength=len(units)).tolist()
-    return dict(zip(units.names(range(len(units))), counts, strict=True))
-
-
-def _many(counts: Sequence[dict[str, int]], max_rows: int) -> tuple[frozenset[str], Sizes]:
-    """Return the units that have more rows than may count, and how many rows units have."""
-    total: dict[str, int] = {}
-    for partition in counts:
-        for name, rows in partition.items():
-            total[name] = total.get(name, 0) + rows
-    over = frozenset(name for name, rows in total.items() if rows > max_rows)
-    return over, sizes(np.array(list(total.values()), dtype=np.int64), max_rows)
-
-
-def _among(source: LocalSource) -> tuple[list[str], DeclaredRows]:
-    """Return the rows of the units that a partition leaves out, with their names."""
-    assert source.declared.unit is not None
-    units = Units(source.declared.unit.unit_type)
-    codes = units.add(source.unit_cells())
-    out = units.find(UnitCells(sorted(source.left_out)))
-    places = np.flatnonzero(np.isin(codes, out[out >= 0]))
-    return units.names(codes[places]), source.declared_rows(places)
+    def __call__(self, part: Any, left_out: Collection[str] = ()) -> Any:
+        source: LocalSource
+        reading = self.reading
+        if isinstance(part, DeclaredRows):
+            source, reading = _ChosenRows(part, self.declared), replace(reading, unit=None)
+        elif self.names is None:
+            source = TableSource(nw.from_native(part, eager_only=True), self.declared)
+        else:
+            source = ArraySource(check_array(part), self.names, self.declared)
+        source.reading, source.left_out = reading, left_out
+        return self.work(source)
 
 
 class _ChosenRows(LocalSource):
@@ -153,40 +104,56 @@ class _ChosenRows(LocalSource):
     def rows(self) -> int:
         return len(self._held.codes)
 
-    def slabs(self, reading: Reading) -> Iterator[Slab]:
-        raise AssertionError("their cells are read")
-
-    def unit_cells(self) -> Iterator[UnitCells]:
-        raise AssertionError("their units are counted")
-
-    def _raw(self) -> Iterator[RawBlock]:
-        return self.reading.cut_declared(self._held, self.declared)
+    def read(self, reading: Reading) -> Iterator[DeclaredRows]:
+        yield reading.of_declared(self._held, self.declared)
 
 
-@dataclass(frozen=True)
-class _Chosen:
-    """The rows that count, of units of more than may count."""
-
-    declared: Reading
-
-    def __call__(self, parts: Sequence[tuple[list[str], DeclaredRows]]) -> DeclaredRows:
-        names = [name for part, _ in parts for name in part]
-        rows = DeclaredRows.joined([found for _, found in parts])
-        whose, own = np.unique(np.array(names, dtype=object), return_inverse=True)
-        listed = [str(name) for name in whose]
-        kept = choose_rows(own.reshape(-1), listed, rows, self.declared.max_rows, self.declared.order)
-        return rows.take(np.flatnonzero(kept))
-
-
-def _rows(source: LocalSource) -> int:
-    return source.rows()
+def _merge(size: int, pairs: Sequence[Pair]) -> Pair:
+    total = CompensatedSum(size)
+    for pair in pairs:
+        total.merge(pair)
+    return total.pair
 
 
 def _blocks(source: LocalSource) -> list[Block]:
     return list(source.blocks())
 
 
-class DaskSource:
+def _count(source: LocalSource) -> dict[str, int]:
+    """Return how many rows each unit has in a partition."""
+    units, codes = source.count_units()
+    counts = np.bincount(codes[codes >= 0], minlength=len(units)).tolist()
+    return dict(zip(units.names(range(len(units))), counts, strict=True))
+
+
+def _many(max_rows: int, counts: Sequence[dict[str, int]]) -> tuple[frozenset[str], Sizes]:
+    """Return the units that have more rows than may count, and how many rows units have."""
+    total: dict[str, int] = {}
+    for partition in counts:
+        for name, rows in partition.items():
+            total[name] = total.get(name, 0) + rows
+    over = frozenset(name for name, rows in total.items() if rows > max_rows)
+    return over, sizes(np.array(list(total.values()), dtype=np.int64), max_rows)
+
+
+def _among(source: LocalSource) -> tuple[list[str], DeclaredRows]:
+    """Return the rows of the units that a partition leaves out, with their names."""
+    units, codes = source.count_units()
+    out = units.find(UnitCells(sorted(source.left_out)))
+    places = np.flatnonzero(np.isin(codes, out[out >= 0]))
+    return units.names(codes[places]), source.declared_rows(places)
+
+
+def _choose(declared: Reading, parts: Sequence[tuple[list[str], DeclaredRows]]) -> DeclaredRows:
+    """Return the rows that count, of units of more than may count."""
+    names = [name for part, _ in parts for name in part]
+    rows = DeclaredRows.joined([found for _, found in parts])
+    units = Units("text")  # a name is text, whatever it was read from
+    kept = choose_rows(units.add([UnitCells(names)]), units.names, rows, declared.max_rows, declared.order)
+    return rows.take(np.flatnonzero(kept))
+
+
+class DaskSource(Source):
     """Rows of a Dask collection.
 
     Parameters
@@ -199,24 +166,19 @@ class DaskSource:
         Its columns are in the data.
     """
 
-    per_unit = False
-
     def __init__(self, data: Any, names: tuple[str, ...] | None, reading: Reading) -> None:
-        self.declared = self.reading = reading
-        self._names = names
+        super().__init__(reading)
+        self._names, self._data = names, data
         self.kind = "Dask data frame" if names is None else "Dask array"
-        self._data = data
         if names is None:
-            data = data[[name for name in data.columns if str(name) in reading.columns]]
+            data = data[[name for name in data.columns if str(name) in reading.needed]]
         else:
             data = data.rechunk({1: -1})
         self._parts = list(np.ravel(np.array(data.to_delayed(), dtype=object)))
-
         self._decided: list[tuple[Any, Any, Any]] = []  # one list for all views
 
     def _task(self, work: Callable[[LocalSource], Any]) -> Any:
-        task = _Task(self.declared, self.reading, self._names, work)
-        return need("dask").delayed(task, pure=False, traverse=False)
+        return _delayed(_OfPartition(self.declared, self.reading, self._names, work))
 
     def _map(self, work: Callable[[LocalSource], Any], left_out: Any = ()) -> list[Any]:
         task = self._task(work)
@@ -226,13 +188,11 @@ class DaskSource:
     def _choice(self) -> tuple[Any, Any, Any]:
         """Units of too many rows, how many rows units have, and the rows that count of the former; on the workers."""
         if not self._decided:
-            joined = need("dask").delayed(_unless_failed, pure=False)
-            counted = joined(self._map(_count), partial(_many, max_rows=self.declared.max_rows))
+            counted = _delayed(partial(_many, self.declared.max_rows))(self._map(_count))
             found = _computed(counted.persist)  # kept by the workers, for every later pass
-            part = need("dask").delayed(_part, pure=False)
-            many = part(found, 0)
-            chosen = joined(self._map(_among, many), _Chosen(self.declared))
-            self._decided.append((many, part(found, 1), _computed(chosen.persist)))
+            many, rows = (_delayed(itemgetter(place))(found) for place in (0, 1))
+            chosen = _delayed(partial(_choose, self.declared))(self._map(_among, many))
+            self._decided.append((many, rows, _computed(chosen.persist)))
         return self._decided[0]
 
     def rows(self) -> int:
@@ -241,8 +201,7 @@ class DaskSource:
             return int(_computed(lambda: len(self._data)))
         if not np.isnan(self._data.shape[0]):
             return int(self._data.shape[0])
-        total = need("dask").delayed(_unless_failed, pure=False)(self._map(_rows), sum)
-        return int(_computed(total.compute))
+        return int(_computed(_delayed(sum)(self._map(methodcaller("rows"))).compute))
 
     def unit_sizes(self) -> Sizes:
         """Return how many units have one row, from two to ``max_rows`` rows, and more; counted on the workers."""
@@ -263,16 +222,14 @@ class DaskSource:
 
     def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> NDArray[np.float64]:
         """Return the sum of ``kernel`` over all blocks, computed on the workers."""
-        sums = _Partial(kernel, size)
-        merge = need("dask").delayed(sums.merge, pure=False)
-        pairs = self._each(sums)
+        merge, pairs = _delayed(partial(_merge, size)), self._each(methodcaller("partial", kernel, size))
         while len(pairs) != 1:
             pairs = [merge(pairs[j : j + FAN_IN]) for j in range(0, max(len(pairs), 1), FAN_IN)]
         return np.asarray(_computed(pairs[0].compute)[0])
 
     def gather(self, kernel: Kernel, width: int) -> NDArray[np.float64]:
         """Return what ``kernel`` makes of each row that contributes; partitions come one after the other."""
-        parts = self._each(_Rows(kernel, width))
+        parts = self._each(methodcaller("gather", kernel, width))
         return np.concatenate([np.empty((0, width)), *(_computed(part.compute) for part in parts)])
 
 

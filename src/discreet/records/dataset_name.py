@@ -14,7 +14,7 @@ from discreet.records.duckdb_engine import DUCKDB_SUFFIXES
 from discreet.records.libraries import is_file
 from discreet.records.postgresql_engine import is_postgresql
 from discreet.records.sql_table import Table
-from discreet.records.sql_text import quoted
+from discreet.sql.text import quoted
 
 __all__ = ["dataset_name"]
 

@@ -14,18 +14,17 @@ Both are records like any others: what is asked of them goes through the door, a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, device
 
 from discreet.records.ball import Ball
-from discreet.records.block import Block
 from discreet.records.columns import Category
-from discreet.records.reading import RawBlock, Reading, Slab, to_host
+from discreet.records.reading import Block, Reading
+from discreet.records.row_choice import DeclaredRows
 from discreet.records.source import LocalSource, Source
-from discreet.records.units import UnitCells
+from discreet.records.space import to_host
 
 __all__ = ["LABEL_STATES", "STATES", "PersonSource", "StateReading", "sizes_of"]
 
@@ -38,15 +37,16 @@ class StateReading(Reading):
 
     by_database = False
 
-    @classmethod
-    def of(cls, reading: Reading) -> StateReading:
-        """Return the states of what a reading reads."""
-        return cls(**{one.name: getattr(reading, one.name) for one in fields(reading)})
+    def shown(self) -> Reading:
+        """Return what its blocks look like: categories alone, of which none is missing."""
+        states = dict.fromkeys(self.numbers, STATES) | dict.fromkeys(self.categories, LABEL_STATES)
+        columns = [(name, Category(values, missing="fill", fill=values[0])) for name, values in states.items()]
+        return Reading(tuple(columns), self.unit, self.block_rows)
 
     @np.errstate(all="ignore")
-    def block(self, raw: RawBlock) -> Block:
+    def block(self, rows: DeclaredRows) -> Block:
         """Return the states of the rows within the limit of their unit, numeric columns first."""
-        numbers, codes, keep = raw
+        numbers, codes, keep = rows
         x = to_host(numbers).astype(np.float64)
         x = np.where(np.array(self.scales) == "date", np.floor(x), x) if self.numbers else x
         states = np.concatenate([self._of_numbers(x), np.where(codes < 0, -codes, 0)], axis=1)
@@ -89,22 +89,15 @@ class PersonSource(LocalSource):
 
     def __init__(self, source: Source) -> None:
         size = Category(sizes_of(source.reading.max_rows), missing="fill", fill="1 row")
-        step = source.reading.block_rows
-        super().__init__(Reading((), None, (), (), ("rows",), (size,), None, step))
+        super().__init__(Reading((("rows", size),), None, source.reading.block_rows))
         self._of, self.kind, self.per_unit = source, source.kind, source.per_unit
 
     def rows(self) -> int:
         """Return how many persons there are."""
         return int(sum(self._of.unit_sizes()))
 
-    def slabs(self, reading: Reading) -> Iterator[Slab]:
+    def read(self, reading: Reading) -> Iterator[DeclaredRows]:
         """Yield the persons, sorted by how many rows they have."""
-        (size,) = reading.categories
-        one, several, more = self._of.unit_sizes()
-        counts = [one, several, more] if len(size.values) == 3 else [one, more]  # there is nothing from 2 to 1
-        cells = np.repeat(np.array(size.values, dtype=object), counts).tolist()
-        yield Slab(np.empty((len(cells), 0)), [cells])
-
-    def unit_cells(self) -> Iterator[UnitCells]:
-        """Yield nothing: each row stands for itself."""
-        return iter(())
+        last = len(reading.categories["rows"].values) - 1  # 1 where the limit is one row: then nobody has several
+        codes = np.repeat([0, 1, last], self._of.unit_sizes())
+        yield DeclaredRows(np.empty((len(codes), 0)), codes[:, None])

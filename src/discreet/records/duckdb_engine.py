@@ -12,12 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from discreet.arguments import ArgumentError
 from discreet.records.csv_engine import CSV_SUFFIXES, CsvEngine, csv_header
 from discreet.records.optional import need
-from discreet.records.parquet_source import file_state, parquet_files
-from discreet.records.sql_engine import Engine, Snapshot, SqlEngine, quietly
-from discreet.records.sql_text import quoted, text_literal
+from discreet.records.parquet_engine import ParquetFiles, file_state, parquet_files
+from discreet.records.sql_engine import Engine, Read, SqlEngine, quietly
 from discreet.records.table_source import unique_names
+from discreet.sql.text import quoted, text_literal
 
 __all__ = ["ARROW_SUFFIXES", "DUCKDB_SUFFIXES", "DuckDBEngine", "duckdb_engine"]
 
@@ -30,23 +31,11 @@ TYPES |= {"DATE": "date", "TIMESTAMP": "timestamp", "TIMESTAMP WITH TIME ZONE": 
 # Nothing is fetched from anywhere, no extension and no remote file; and no row is written to a temporary file.
 SETTINGS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "temp_directory": ""}
 SETTINGS |= {"python_enable_replacements": "false"}  # no name is that of a variable of the caller
+TABLES = (
+    "SELECT table_schema, table_name, table_type FROM information_schema.tables "
+    "WHERE table_catalog = current_database() ORDER BY 1, 2"
+)
 ROWS = "rows"  # the name of an Arrow file's table
-BUFFER = 2**18  # bytes read ahead in each column of a Parquet file
-
-
-class DuckDBSnapshot(Snapshot):
-    """A connection to DuckDB, within a transaction."""
-
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
-
-    def batches(self, query: str, rows: int) -> Iterator[Any]:
-        """Yield Arrow batches."""
-        yield from self._connection.sql(query).to_arrow_reader(rows)
-
-    def texts(self, query: str) -> Sequence[str]:
-        """Return one row of text."""
-        return [str(cell) for cell in self._connection.execute(query).fetchall()[0]]
 
 
 class DuckDBEngine(SqlEngine):
@@ -70,13 +59,7 @@ class DuckDBEngine(SqlEngine):
     microseconds = "epoch_us({cell})"
 
     def __init__(
-        self,
-        kind: str,
-        relation: str,
-        database: str = ":memory:",
-        table_name: tuple[str, str] | None = None,
-        *,
-        view: bool = False,
+        self, kind: str, relation: str, database: str = ":memory:", table_name: Any = None, *, view: bool = False
     ) -> None:
         self.kind, self.relation, self.view = kind, relation, view
         self._database = database
@@ -90,60 +73,62 @@ class DuckDBEngine(SqlEngine):
         return need("duckdb").connect(self._database, read_only=stored, config=SETTINGS)
 
     @contextmanager
-    def snapshot(self) -> Iterator[Snapshot]:
-        """Return a connection that sees one state of the database."""
+    def snapshot(self) -> Iterator[Read]:
+        """Return what reads one state of the database."""
         with quietly(), self._connected() as connection:
             connection.execute("SET TimeZone = 'UTC'; BEGIN TRANSACTION")
-            yield DuckDBSnapshot(connection)
-
-    def schema(self, query: str) -> Any:
-        """Return the types of an answer."""
-        with quietly(), self._connected() as connection:
-            return connection.sql(query).to_arrow_reader(1).schema
+            yield lambda query, rows: connection.sql(query).to_arrow_reader(rows)
 
 
 class ParquetEngine(DuckDBEngine):
-    """Parquet files of one schema, whose names are ``names``."""
+    """Parquet files that DuckDB sums over and Arrow streams.
+
+    Parameters
+    ----------
+    files : ParquetFiles
+        What streams them.
+    relation : str
+    """
 
     ordered = True
 
-    def __init__(self, files: Sequence[str], names: Sequence[str]) -> None:
-        self._files = tuple(files)
-        listed = "[" + ", ".join(map(text_literal, map(_one_file, files))) + "]"
-        super().__init__("Parquet", f"read_parquet({listed}, hive_partitioning = false)")
-        self.types = {name: self.types[name] for name in names}
+    def __init__(self, files: ParquetFiles, relation: str) -> None:
+        super().__init__(files.kind, relation)
+        self.types = {name: self.types[name] for name in files.types}  # DuckDB may have added some
+        self._files = files
 
     def state(self) -> Any:
         """Return the sizes of the files and when they were written."""
-        return file_state(self._files)
+        return self._files.state()
 
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
-        """Yield batches, file by file; a file is never read whole."""
-        parquet = need("pyarrow.parquet")
-        with quietly():
-            for file in self._files:
-                with parquet.ParquetFile(file, buffer_size=BUFFER, pre_buffer=False) as opened:
-                    yield from opened.iter_batches(rows, columns=list(names), use_threads=False)
+        """Yield batches, file by file."""
+        return self._files.stream(names, numbers, rows)
 
-    def empty(self, names: Sequence[str], numbers: Collection[str]) -> Any:
+    def empty(self, names: Sequence[str], numbers: Collection[str]) -> Sequence[Any]:
         """Return the types that the files state."""
-        with quietly():
-            return need("pyarrow.parquet").read_schema(self._files[0]).empty_table().select(list(names))
+        return self._files.empty(names, numbers)
 
 
 class ArrowEngine(DuckDBEngine):
-    """An Arrow file."""
+    """An Arrow file, whose text may be no UTF-8: DuckDB sums over it, and Arrow streams.
+
+    Parameters
+    ----------
+    file : str
+    """
 
     ordered = True
     checks_text = False
 
     def __init__(self, file: str) -> None:
         self._file = file
+        try:
+            names = _names(self._dataset().schema.names)
+        except (OSError, need("pyarrow").lib.ArrowInvalid):
+            raise ValueError(f"{file!r}: expected an Arrow file (Feather, version 2)") from None
         super().__init__("Arrow file", ROWS)
-
-    def state(self) -> Any:
-        """Return the size of the file and when it was written."""
-        return file_state([self._file])
+        self.types = {name: self.types[name] for name in names}
 
     def _dataset(self) -> Any:
         return need("pyarrow.dataset").dataset(self._file, format="ipc")
@@ -153,6 +138,10 @@ class ArrowEngine(DuckDBEngine):
         connection.register(ROWS, self._dataset())
         return connection
 
+    def state(self) -> Any:
+        """Return the size of the file and when it was written."""
+        return file_state([self._file])
+
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
         """Yield batches, one at a time."""
         with quietly():
@@ -160,10 +149,10 @@ class ArrowEngine(DuckDBEngine):
                 columns=list(names), batch_size=rows, batch_readahead=1, fragment_readahead=1, use_threads=False
             )
 
-    def empty(self, names: Sequence[str], numbers: Collection[str]) -> Any:
+    def empty(self, names: Sequence[str], numbers: Collection[str]) -> Sequence[Any]:
         """Return the types that the file states."""
         with quietly():
-            return self._dataset().schema.empty_table().select(list(names))
+            return [self._dataset().schema.empty_table().select(list(names))]
 
 
 def duckdb_engine(path: Path, table: str | None = None) -> Engine:
@@ -181,16 +170,11 @@ def duckdb_engine(path: Path, table: str | None = None) -> Engine:
     if name.endswith(DUCKDB_SUFFIXES):
         return _stored(_existing(path), table)
     if table is not None:
-        raise ValueError(f"table={table!r}: expected None for {str(path)!r}, which holds one table")
+        raise ArgumentError("table", table, f"None for {str(path)!r}, which holds one table")
     if name.endswith(CSV_SUFFIXES):
         return _csv(_existing(path))
     if name.endswith(ARROW_SUFFIXES):
-        try:
-            schema = need("pyarrow.dataset").dataset(str(_existing(path)), format="ipc").schema
-        except (OSError, ValueError):
-            raise ValueError(f"{str(path)!r}: expected an Arrow file (Feather, version 2)") from None
-        _names(schema.names)
-        return ArrowEngine(str(path))
+        return ArrowEngine(str(_existing(path)))
     return _parquet(path)
 
 
@@ -221,25 +205,17 @@ def _names(names: Iterable[str]) -> list[str]:
 
 
 def _parquet(path: Path) -> DuckDBEngine:
-    files = [str(file) for file in parquet_files(path)]
-    schemas = [_parquet_columns(file) for file in files]
-    for file, schema in zip(files, schemas, strict=True):
-        if schema != schemas[0]:
+    paths = parquet_files(path)
+    files = ParquetFiles(paths)
+    _names(files.types)
+    for file, schema in zip(paths, files.schemas, strict=True):
+        if (schema.names, schema.types) != (files.schemas[0].names, files.schemas[0].types):
             raise ValueError(
-                f"{file!r} has other columns or types than {files[0]!r}: expected the same in all files of a folder"
+                f"{str(file)!r} has other columns or types than {str(paths[0])!r}: expected the same in all files of a "
+                "folder"
             )
-    return ParquetEngine(files, [name for name, _ in schemas[0]])
-
-
-def _parquet_columns(file: str) -> list[tuple[str, str]]:
-    parquet, pa = need("pyarrow.parquet"), need("pyarrow")
-    try:
-        schema = parquet.read_schema(file)
-    except pa.lib.ArrowInvalid:
-        schema = None
-    if schema is None:
-        raise ValueError(f"{file!r}: expected a Parquet file, or one whose name ends with .csv, .arrow or .duckdb")
-    return [(name, str(kind)) for name, kind in zip(_names(schema.names), schema.types, strict=True)]
+    listed = ", ".join(text_literal(_one_file(str(file))) for file in paths)
+    return ParquetEngine(files, f"read_parquet([{listed}], hive_partitioning = false)")
 
 
 def _csv(path: Path) -> CsvEngine:
@@ -252,31 +228,23 @@ def _csv(path: Path) -> CsvEngine:
 
 
 def _stored(path: Path, table: str | None) -> DuckDBEngine:
-    duckdb = need("duckdb")
-    failure = ""
+    duckdb, failure = need("duckdb"), ""
     try:
         with duckdb.connect(str(path), read_only=True, config=SETTINGS) as connection:
-            found = connection.execute(
-                "SELECT table_schema, table_name, table_type FROM information_schema.tables "
-                "WHERE table_catalog = current_database() ORDER BY 1, 2"
-            ).fetchall()
+            found = connection.execute(TABLES).fetchall()
             ((catalog,),) = connection.execute("SELECT current_database()").fetchall()
     except duckdb.Error as error:
         failure = str(error).splitlines()[0]  # of the file: it is locked, or none
     if failure:
         raise OSError(f"{str(path)!r}: expected a DuckDB file that can be read; {failure}")
-    places: dict[str, tuple[str, str, str]] = {f"{place}.{name}": (place, name, kind) for place, name, kind in found}
-    for place, name, kind in found:
-        if place == "main":
-            places[name] = (place, name, kind)
-    known = ", ".join(repr(name) for name in sorted(places)) or "none"
+    places = {f"{place}.{name}": (place, name, kind) for place, name, kind in found}
+    places |= {name: (place, name, kind) for place, name, kind in found if place == "main"}
     if table is None and len(found) == 1:
         table = f"{found[0][0]}.{found[0][1]}"
     if table not in places:
-        raise ValueError(
-            f"table={table!r}: expected one of the tables of {str(path)!r}: {known}; write for example "
-            f"Table({path.name!r}, 'visits')"
-        )
+        known = ", ".join(map(repr, sorted(places))) or "none"
+        write = f"for example Table({path.name!r}, 'visits')"
+        raise ArgumentError("table", table, f"one of the tables of {str(path)!r}: {known}", write)
     place, name, kind = places[table]
     relation = ".".join(map(quoted, (catalog, place, name)))
     kind, view = ("view", True) if kind != "BASE TABLE" else ("table", False)

@@ -8,31 +8,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from array_api_compat import is_array_api_obj, is_numpy_array
 
-from discreet.arguments import listed
-from discreet.records.parquet_source import parquet_files, parquet_names
-from discreet.records.sql_table import Table, read_by_database
-from discreet.records.table_cells import numeric
+from discreet.arguments import UNSHOWN, ArgumentError
+from discreet.records.sql_table import Table, open_table
 
-__all__ = [
-    "as_frame",
-    "as_table",
-    "column_names",
-    "is_array",
-    "is_dask",
-    "is_file",
-    "is_numpy",
-    "is_stored",
-    "select_columns",
-    "with_days",
-]
+__all__ = ["as_frame", "as_table", "column_names", "is_array", "is_dask", "is_file", "is_numpy", "is_stored"]
 
 
 def is_dask(data: Any) -> bool:
@@ -51,14 +37,8 @@ def is_stored(data: Any) -> bool:
     return is_file(data) or is_dask(data)
 
 
-def is_array(data: Any) -> bool:
-    """Return whether something is an array in memory, of NumPy or of another library."""
-    return is_array_api_obj(data)
-
-
-def is_numpy(data: Any) -> bool:
-    """Return whether something is an array of NumPy's."""
-    return is_numpy_array(data)
+is_array = is_array_api_obj  # an array in memory, of NumPy or of another library
+is_numpy = is_numpy_array
 
 
 def as_frame(data: Any) -> nw.DataFrame[Any] | None:
@@ -97,37 +77,10 @@ def as_table(data: Any) -> Any:
 
 def column_names(data: Any) -> list[str]:
     """Return the names of the columns of a file, a table or a data frame; errors where they have none."""
-    if isinstance(data, Table) or read_by_database(data):
-        return list((data if isinstance(data, Table) else Table(data)).engine().types)
     if is_file(data):
-        return parquet_names(parquet_files(Path(data)))
+        return list(open_table(data).types)
     frame = data if is_dask(data) and hasattr(data, "columns") else as_frame(data)
     if frame is None:
         way = "dask.dataframe.from_dask_array(X)" if is_dask(data) else "pandas.DataFrame(X, columns=[…])"
-        raise ValueError(f"X: expected a data frame, whose columns have names; write {way}")
+        raise ArgumentError("X", UNSHOWN, "a data frame, whose columns have names", way)
     return [str(name) for name in frame.columns]
-
-
-def select_columns(data: Any, names: Sequence[str]) -> Any:
-    """Return some of the columns of a data frame in memory; an error where one is not there."""
-    frame = as_frame(data)
-    if frame is None:
-        raise ValueError(f"X of type {type(data).__name__}: expected a data frame, whose columns have names")
-    for name in names:
-        if name not in frame.columns:
-            raise ValueError(f"bounds: the column {name!r} is not in the data: expected one of {listed(frame.columns)}")
-    return frame.select(list(names)).to_native()
-
-
-def with_days(data: Any, dated: Sequence[str]) -> Any:
-    """Return a data frame with days since 1970-01-01 in the place of dates; anything else as it is."""
-    frame = as_frame(data) if dated else None
-    there = [] if frame is None else [name for name in dated if name in frame.columns]
-    if frame is None or not there:
-        return data
-    backend = frame.implementation
-    days = [nw.new_series(name, numeric(frame[name], "date"), nw.Float64, backend=backend) for name in there]
-    kept = frame.with_columns(*days).to_native()
-    if hasattr(kept, "index") and hasattr(data, "index"):
-        kept.index = data.index
-    return kept

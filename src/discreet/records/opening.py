@@ -1,16 +1,8 @@
-"""From data and declarations to records: the one way in, and which source reads what.
-
-``open_records`` takes bounds as people write them, and rows as they come. What it does with rows in memory and bounds
-alone is the owner's own path: NaN, infinities and text are an error that names the column, outside of the guarantee and
-meant for whoever may see the rows anyway; so every row counts. ``as_records`` reads everything as declared.
-"""
+"""From data and declarations to records, read as declared: which source reads what."""
 
 from __future__ import annotations
 
-import os
 import sys
-from numbers import Integral
-from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -20,26 +12,24 @@ from narwhals.exceptions import DuplicateError
 
 from discreet.records.array_source import ArraySource, check_array, check_ids, check_shape, unit_cells
 from discreet.records.ball import Ball
-from discreet.records.bounds import filled, read_bounds
 from discreet.records.box import Box
-from discreet.records.columns import Date, Number
 from discreet.records.dask_source import DaskSource
 from discreet.records.declared import Declared
-from discreet.records.finite import check_finite
-from discreet.records.libraries import as_frame, as_table, is_dask, is_stored
-from discreet.records.parquet_source import ParquetSource, parquet_files, parquet_names
-from discreet.records.reading import to_host
+from discreet.records.libraries import is_dask, is_file
 from discreet.records.records import Records
 from discreet.records.schema import Schema
 from discreet.records.source import Source
+from discreet.records.space import to_host
+from discreet.records.sql_engine import SqlEngine
 from discreet.records.sql_source import SqlSource
-from discreet.records.sql_table import Table, read_by_database
-from discreet.records.table_cells import NAMES, numeric
+from discreet.records.sql_table import open_table
+from discreet.records.stored_source import StoredSource
+from discreet.records.table_cells import NAMES
 from discreet.records.table_cells import unit_cells as series_cells
 from discreet.records.table_source import TableSource, check_type, check_types, unique_names
 from discreet.records.units import UnitCells
 
-__all__ = ["as_records", "open_records"]
+__all__ = ["as_records"]
 
 DEVICE_ROWS = 2**20
 
@@ -108,114 +98,29 @@ def as_records(
     if block_rows is None and is_array_api_obj(data) and "cpu" not in str(device(data)).lower():
         block_rows = DEVICE_ROWS
     limit = {"max_rows": max_rows, "unit_type": unit_type, "order": order}
-    return Records(_source(data, Declared.of(space, schema, unit, limit, missing, block_rows)))
-
-
-def open_records(
-    data: Any,
-    *,
-    bounds: Any = None,
-    classes: Any = None,
-    schema: Schema | None = None,
-    complete: bool | None = None,
-    **units: Any,
-) -> Records:
-    """Return rows as records, from declarations as people write them.
-
-    Parameters
-    ----------
-    data : Records, array of one or two dimensions, list, data frame, series, path, Table, or Dask collection
-    bounds : (low, high), list of pairs, Box, Ball, or mapping of str to pairs or columns
-        Where numbers lie: see ``discreet.records.bounds``. Public, never taken from the rows.
-    classes : mapping of str to list or Category, optional
-        Columns of categories beside bounds by name, and which categories there are.
-    schema : Schema, optional
-        In place of both.
-    complete : bool, optional
-        For rows in memory with bounds alone. By default they are checked: a gap is an error. True where whoever calls
-        has checked them; False where they are read as declared, so that a row with a gap is dropped.
-    **units
-        ``unit``, ``max_rows``, ``unit_type``, ``order``, ``block_rows``: as in ``as_records``.
-
-    Examples
-    --------
-    >>> open_records([[30.0, 118.0], [45.0, 131.0]], bounds=[(0, 120), (40, 250)])
-    Records(numpy array, columns=('x0', 'x1'), space=Box(low=(0.0, 40.0), high=(120.0, 250.0)))
-    """
-    declared = {"bounds": bounds, "classes": classes, "schema": schema}
-    given = [name for name, value in (declared | units).items() if value is not None]
-    if isinstance(data, Records):
-        if given:
-            raise ValueError(f"{given[0]}: expected None, since the Records have declarations of their own")
-        return data
-    if schema is not None and not isinstance(schema, Schema):
-        raise ValueError(
-            f"schema of type {type(schema).__name__}: expected a Schema; write Schema({{'age': Number(0, 120), 'ward': "
-            "Category(['a', 'b'])}), or Schema.from_toml(path) for a file"
-        )
-    if (bounds is None and classes is None) == (schema is None):
-        found = "bounds, schema: expected one of them, got " + ("none" if schema is None else "both")
-        raise ValueError(
-            f"{found}. Columns are declared, never taken from the rows: write for example bounds=(0, 120), "
-            "bounds={'age': (0, 120)}, or a Schema where there are categories or gaps"
-        )
-    data = as_table(data)
-    if schema is not None:
-        return as_records(data, schema=schema, **units)
-    space = read_bounds(bounds, classes)
-    owned = complete is not False and not is_stored(data)
-    if owned and complete is None:
-        _check_owned(data, space, units.get("unit"))
-    # Every row is complete, so there is nothing to fill; but thus it is declared that none is dropped.
-    if isinstance(space, Schema):
-        return as_records(data, schema=filled(space) if owned else space, **units)
-    return as_records(data, space=space, missing="fill" if owned else "drop", **units)
-
-
-def _check_owned(data: Any, declared: Box | Ball | Schema, unit: Any) -> None:
-    """Raise where numbers that their owner hands over are none.
-
-    Columns whose gaps are filled are not looked at, nor is the one that says whose row it is.
-    """
-    columns = dict(declared.columns) if isinstance(declared, Schema) else None
-    checked = [name for name, one in (columns or {}).items() if isinstance(one, Number) and one.fill is None]
-    if is_array_api_obj(data) and data.ndim == 2:
-        places = [j for j in range(data.shape[1]) if not (isinstance(unit, Integral) and j == unit)]
-        names = [f"x{j}" for j in places] if columns is None else list(columns)
-        for j, name in zip(places, names, strict=False):  # as_records sees to it that there are as many of both
-            if columns is None or name in checked:
-                check_finite(data[:, j : j + 1], [name])
-        return
-    frame = as_frame(data)
-    if columns is None and frame is not None:
-        checked = [name for name in map(str, frame.columns) if not (isinstance(unit, str) and name == unit)]
-    check_finite(data, checked if columns is not None or frame is not None else None)
-    for name, one in (columns or {}).items():
-        if frame is None or name not in frame.columns or not isinstance(one, Date) or one.fill is not None:
-            continue
-        if not np.isfinite(numeric(frame[name], "date")).all():
-            raise ValueError(
-                f"the column {name!r} holds gaps, or what is no date: expected complete rows. Declare what becomes of "
-                f"others in a schema, as {name!r}: Date('2020-01-01', '2025-12-31', missing='fill', fill='2020-01-01')"
-            )
+    return Records(_source(data, Declared(space, schema, unit, limit, missing, block_rows)))
 
 
 def _source(data: Any, declared: Declared) -> Source:
-    if isinstance(data, Table) or read_by_database(data):
-        engine = (data if isinstance(data, Table) else Table(data)).engine()
-        return SqlSource(engine, declared.table(tuple(engine.types)))
-    if isinstance(data, str | os.PathLike):
-        files = parquet_files(Path(data))
-        return ParquetSource(files, declared.table(parquet_names(files)))
+    if is_file(data):
+        engine = open_table(data)
+        reading = declared.table(tuple(engine.types))
+        return SqlSource(engine, reading) if isinstance(engine, SqlEngine) else StoredSource(engine, reading)
     if is_dask(data):
         return _dask_source(data, declared)
-    if is_array_api_obj(data):
-        data = check_array(data)
-        names, reading = declared.array(data.shape[1])
-        ids = _ids(declared.unit, data.shape[0]) if declared.beside else None
-        if ids is None and reading.unit is not None:
-            check_ids(_kind(data))
-        return ArraySource(data, names, reading, ids=ids)
+    return _array_source(data, declared) if is_array_api_obj(data) else _table_source(data, declared)
+
+
+def _array_source(data: Any, declared: Declared) -> Source:
+    data = check_array(data)
+    names, reading = declared.array(data.shape[1])
+    ids = _ids(declared.unit, data.shape[0]) if declared.beside else None
+    if ids is None and reading.unit is not None:
+        check_ids(_kind(data))
+    return ArraySource(data, names, reading, ids=ids)
+
+
+def _table_source(data: Any, declared: Declared) -> Source:
     try:
         frame = nw.from_native(data, eager_only=True)
         names = tuple(unique_names(frame.columns))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any, Self
 from urllib.parse import quote, urlsplit
 
-from discreet.ledger.address import Address
+from discreet.arguments import UNSHOWN, ArgumentError
+from discreet.ledger.storage import Address
 from discreet.records.optional import need
-from discreet.records.sql_engine import Snapshot, SqlEngine, quietly
-from discreet.records.sql_text import quoted, text_literal
+from discreet.records.sql_engine import Read, SqlEngine, quietly
 from discreet.records.table_source import unique_names
+from discreet.sql.text import quoted, text_literal
 
 __all__ = ["PostgreSQLEngine", "database_address", "is_postgresql"]
 
@@ -20,12 +21,16 @@ TYPES |= {"bool": "boolean", "text": "text", "varchar": "text", "numeric": "deci
 TYPES |= {"date": "date", "timestamp": "timestamp", "timestamptz": "timestamp"}
 AS_TEXT = ("decimal", "uuid", "bpchar", "enum", "name")
 # Text, numbers and dates are written and read in one way, whatever the server, the database or the account is used to.
-SETTINGS = {
-    "standard_conforming_strings": "on",
-    "TimeZone": "UTC",
-    "extra_float_digits": "3",
-    "default_transaction_read_only": "on",
-}
+SETTINGS = {"standard_conforming_strings": "on", "default_transaction_read_only": "on"}
+SETTINGS |= {"TimeZone": "UTC", "extra_float_digits": "3"}
+ENCODING = "SELECT current_setting('server_encoding') AS encoding"
+DESCRIBE = (
+    "SELECT a.attname::text AS name, CASE WHEN t.typtype = 'e' THEN 'enum' ELSE t.typname::text END AS kind, "
+    "c.relkind::text AS stored, n.nspname::text AS place, c.relname::text AS found "
+    "FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace "
+    "JOIN pg_type t ON t.oid = a.atttypid WHERE a.attrelid = to_regclass({name}) "
+    "AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
+)
 SETTING = "SELECT " + ", ".join(f"set_config('{name}', '{value}', false)" for name, value in SETTINGS.items())
 
 
@@ -43,32 +48,9 @@ def database_address(url: str) -> Address:
         usable = False
     options = address.url.partition("?")[2]
     if not usable or not all("=" in option for option in options.split("&") if option):
-        raise ValueError(
-            "location: expected 'postgresql://user@host:port/database', with special characters as %40; write the "
-            "password into PGPASSWORD or ~/.pgpass"
-        )
+        accepted = "'postgresql://user@host:port/database', with special characters as %40"
+        raise ArgumentError("location", UNSHOWN, accepted, "the password into PGPASSWORD or ~/.pgpass")
     return address
-
-
-class PostgreSQLSnapshot(Snapshot):
-    """A connection to PostgreSQL, within a transaction that sees one state of the database."""
-
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
-
-    def batches(self, query: str, rows: int) -> Iterator[Any]:
-        """Yield Arrow batches."""
-        with self._connection.cursor() as cursor:
-            cursor.execute(query)
-            for batch in cursor.fetch_record_batch():
-                for start in range(0, batch.num_rows or 1, rows):
-                    yield batch.slice(start, rows)
-
-    def texts(self, query: str) -> Sequence[str]:
-        """Return one row of text."""
-        with self._connection.cursor() as cursor:
-            cursor.execute(query)
-            return [str(cell) for cell in cursor.fetchone()]
 
 
 class PostgreSQLEngine(SqlEngine):
@@ -90,13 +72,19 @@ class PostgreSQLEngine(SqlEngine):
 
     def __init__(self, url: str, table: str | None) -> None:
         if not isinstance(table, str) or not table or "\0" in table:
-            raise ValueError(f"table={table!r}: expected the name of a table of the database; write table='visits'")
+            raise ArgumentError("table", table, "the name of a table of the database", "table='visits'")
         self._address = database_address(url)
         self.kind = f"PostgreSQL table {table!r}"
         need("adbc_driver_postgresql")
+        place, dot, name = table.partition(".")
+        names = [quoted(table)] + ([f"{quoted(place)}.{quoted(name)}"] if dot else [])  # as it stands, or with a schema
         with self._reached() as connection:
-            self.relation, described = _found(connection, table)
-            _check_encoding(connection)
+            if _answer(connection, ENCODING)[0]["encoding"] == "SQL_ASCII":  # a name that cannot be read would stop all
+                raise ValueError(
+                    "the database has the encoding SQL_ASCII: expected one that says what text is, as UTF8"
+                )
+            tables = [(one, _answer(connection, DESCRIBE.format(name=text_literal(one)))) for one in names]
+        self.relation, described = next((found for found in tables if found[1]), tables[0])
         if not described:
             raise ValueError(f"table={table!r}: expected a table that this account may read, and there is none")
         self.types = {row["name"]: TYPES.get(row["kind"], row["kind"]) for row in described}
@@ -137,19 +125,18 @@ class PostgreSQLEngine(SqlEngine):
         return connection
 
     @contextmanager
-    def snapshot(self) -> Iterator[Snapshot]:
-        """Return a connection that sees one state of the database."""
-        with quietly(), self._connected() as connection:
+    def snapshot(self) -> Iterator[Read]:
+        """Return what reads one state of the database."""
+        with quietly(), self._connected() as connection, ExitStack() as opened:
+
+            def read(query: str, rows: int) -> Any:
+                cursor = opened.enter_context(connection.cursor())
+                cursor.execute(query)
+                return cursor.fetch_record_batch()
+
             with connection.cursor() as cursor:
                 cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            yield PostgreSQLSnapshot(connection)
-
-    def schema(self, query: str) -> Any:
-        """Return the types of an answer."""
-        with quietly(), self._connected() as connection, connection.cursor() as cursor:
-            cursor.execute(query)
-            return cursor.fetch_record_batch().schema
-        raise AssertionError  # the type checker does not know that errors are not swallowed
+            yield read
 
     def number(self, name: str) -> str:
         """Return a column of numbers; decimals that no float holds are missing, as everywhere."""
@@ -164,35 +151,7 @@ class PostgreSQLEngine(SqlEngine):
         return f"CAST({quoted(name)} AS TEXT)" if self.types[name] in AS_TEXT else quoted(name)
 
 
-def _check_encoding(connection: Any) -> None:
-    """Raise where text may be in no encoding at all: a name that cannot be read would stop everybody's answer."""
-    with quietly(), connection.cursor() as cursor:
-        cursor.execute("SELECT current_setting('server_encoding')")
-        (encoding,) = cursor.fetchone()
-    if encoding == "SQL_ASCII":
-        raise ValueError("the database has the encoding SQL_ASCII: expected one that says what text is; write UTF8")
-
-
-def _found(connection: Any, table: str) -> tuple[str, list[dict[str, Any]]]:
-    """Return the quoted name of a table, as it stands or with a schema before the first point, and its columns."""
-    candidates = [quoted(table)]
-    if "." in table:
-        place, _, name = table.partition(".")
-        candidates.append(f"{quoted(place)}.{quoted(name)}")
-    for name in candidates:
-        if described := _described(connection, name):
-            return name, described
-    return candidates[0], []
-
-
-def _described(connection: Any, name: str) -> list[dict[str, Any]]:
-    query = (
-        "SELECT a.attname::text AS name, CASE WHEN t.typtype = 'e' THEN 'enum' ELSE t.typname::text END AS kind, "
-        "c.relkind::text AS stored, n.nspname::text AS place, c.relname::text AS found "
-        "FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace "
-        f"JOIN pg_type t ON t.oid = a.atttypid WHERE a.attrelid = to_regclass({text_literal(name)}) "
-        "AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
-    )
+def _answer(connection: Any, query: str) -> list[dict[str, Any]]:
     with quietly(), connection.cursor() as cursor:
         cursor.execute(query)
         found: list[dict[str, Any]] = cursor.fetch_arrow_table().to_pylist()

@@ -8,8 +8,7 @@ leaves neighbours neighbours (``conditions``).
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -19,115 +18,64 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from discreet.records.ball import Ball
-from discreet.records.block import Block
 from discreet.records.box import Box
-from discreet.records.columns import Category, value_box
+from discreet.records.columns import Columns, without_gaps
 from discreet.records.conditions import Condition
 from discreet.records.row_choice import DeclaredRows
-from discreet.records.schema import Schema, Unit
-from discreet.records.space import on_device
+from discreet.records.schema import Unit
+from discreet.records.space import on_device, taken, to_host
 
-__all__ = ["RawBlock", "Reading", "Slab"]
+__all__ = ["Block", "Reading"]
 
 SLAB_CELLS = 2**19  # cells that a table turns into floats at a time: 4 MiB, or one block if that is more
 
 
-class Slab(NamedTuple):
-    """Raw rows, column by column, as a source hands them over.
+class Block(NamedTuple):
+    """Rows that a kernel may see: complete, and inside of the declared space.
 
     Attributes
     ----------
-    numbers : array of shape (n, d)
-        NaN where a cell holds no number, or no date.
-    labels : sequence of k columns
-        The cells of the columns of categories.
-    """
-
-    numbers: Any
-    labels: Sequence[Any]
-
-
-class RawBlock(NamedTuple):
-    """Raw rows of one block.
-
-    Attributes
-    ----------
-    numbers : array of shape (n, d)
-        NaN where a cell holds no number.
+    x : array of shape (n, d)
+        The numeric columns, float64, in the array library of the source (NumPy for tables).
     codes : array of shape (n, k)
-        Of the categories, below 0 where one is missing.
-    keep : array of shape (n,) or None
-        Which rows are within the limit of their unit; None for all.
+        For each column of categories the number of the category, int64, in the same library.
     """
 
-    numbers: Any
-    codes: NDArray[np.int64]
-    keep: NDArray[np.bool_] | None
+    x: Any
+    codes: Any
 
 
 @dataclass(frozen=True)
-class Reading:
+class Reading(Columns):
     """The declarations that turn rows into blocks.
 
     Attributes
     ----------
-    numbers : tuple of str
-        The numeric columns.
-    bounds : Box, Ball or None
-        Where their cells lie, with one bound a column; None where there are no numeric columns.
-    fills : tuple of float
-        For each numeric column the cell to fill, NaN where a missing one drops the row.
-    scales : tuple of str
-        For each numeric column "linear", "log" or "date" (``columns``).
-    labels : tuple of str
-        The columns of categories.
-    categories : tuple of Category
-        What they hold.
+    columns : tuple of pairs of a name and a column
+        What is read.
     unit : Unit or None
         Whose row it is, and how many rows of one unit contribute; None where the row is the unit.
     block_rows : int
         The largest block.
+    ball : Ball or None
+        The one bound for all numeric columns together, in the place of one for each.
     condition : Condition or None
         What must hold for a row to contribute. It is judged last, on the filled and clipped cells: a row that lacks a
         value in one of its columns is dropped, or filled, as the column says, and a row counts against the limit of its
         unit whether the condition holds or not.
     """
 
-    numbers: tuple[str, ...]
-    bounds: Box | Ball | None
-    fills: tuple[float, ...]
-    scales: tuple[str, ...]
-    labels: tuple[str, ...]
-    categories: tuple[Category, ...]
     unit: Unit | None
     block_rows: int
+    ball: Ball | None = None
     condition: Condition | None = None
 
     by_database: ClassVar[bool] = True  # whether SQL can say what ``block`` does (``sql_sum``)
 
-    @classmethod
-    def of_schema(cls, schema: Schema, unit: Unit | None, block_rows: int) -> Reading:
-        """Return the reading of a schema's columns."""
-        numbers, categories = schema.numbers, schema.categories
-        fills = tuple(column.filled_with for column in numbers.values())
-        scales, bounds = tuple(column.scale for column in numbers.values()), schema.bounds
-        labels, kinds = tuple(categories), tuple(categories.values())
-        return cls(tuple(numbers), bounds, fills, scales, labels, kinds, unit, block_rows)
-
-    @classmethod
-    def of_space(
-        cls, space: Box | Ball, names: Sequence[str], missing: str, unit: Unit | None, block_rows: int
-    ) -> Reading:
-        """Return the reading of numeric columns in a space; missing values are filled with its centre."""
-        space = space.for_columns(len(names))
-        center = space.center
-        fills = center if missing == "fill" and isinstance(center, tuple) else (math.nan,) * len(names)
-        return cls(tuple(names), space, fills, ("linear",) * len(names), (), (), unit, block_rows)
-
     @cached_property
-    def space(self) -> Box | Ball | None:
-        """Where the values lie that queries see."""
-        return value_box(self.bounds, self.scales) if isinstance(self.bounds, Box) else self.bounds
+    def bounds(self) -> Box | Ball | None:
+        """Where the cells of the numeric columns lie; None where there are none."""
+        return self.ball or super().bounds
 
     @property
     def max_rows(self) -> int:
@@ -140,53 +88,34 @@ class Reading:
         A ball is one bound for all of its columns: with one, all of them are read. The columns of the condition are
         read too, after those that were named.
         """
-        if isinstance(self.bounds, Ball):
-            names = {*names, *self.numbers}
+        names = names if self.ball is None else {*names, *self.numbers}
         beside = frozenset() if self.condition is None else self.condition.columns.difference(names)
-
-        def places(known: Sequence[str]) -> list[int]:
-            return [at for wanted in (names, beside) for at, name in enumerate(known) if name in wanted]
-
-        kept, labels = places(self.numbers), places(self.labels)
-        bounds = self.bounds
-        if isinstance(bounds, Box):
-            low, high = (np.asarray(end)[kept] for end in (bounds.low, bounds.high))
-            bounds = Box(low, high) if kept else None
-        return replace(
-            self,
-            numbers=tuple(self.numbers[place] for place in kept),
-            bounds=bounds,
-            fills=tuple(self.fills[place] for place in kept),
-            scales=tuple(self.scales[place] for place in kept),
-            labels=tuple(self.labels[place] for place in labels),
-            categories=tuple(self.categories[place] for place in labels),
-        )
+        columns = [pair for wanted in (names, beside) for pair in self.columns if pair[0] in wanted]
+        return replace(self, columns=tuple(columns))
 
     def filled(self) -> Reading:
-        """Return the reading in which every gap is filled, with the centre or the first category: no row is dropped."""
-        centers = () if self.bounds is None else self.bounds.for_columns(len(self.numbers)).center
-        fills = tuple(np.where(np.isnan(self.fills), centers, self.fills).tolist()) if self.fills else ()
-        categories = tuple(
-            Category(one.values, missing="fill", fill=one.values[0]) if one.fill is None else one
-            for one in self.categories
-        )
-        return replace(self, fills=fills, categories=categories)
+        """Return the reading in which every gap is filled: no row is dropped."""
+        return replace(self, columns=tuple((name, without_gaps(column)) for name, column in self.columns))
 
     def where(self, condition: Condition) -> Reading:
         """Return the reading of the rows for which a condition holds too, which is over its columns."""
         return replace(self, condition=condition if self.condition is None else self.condition & condition)
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def needed(self) -> tuple[str, ...]:
         """Every column that is read, the unit's last."""
-        return self.numbers + self.labels + (() if self.unit is None else (self.unit.column,))
+        return self.names if self.unit is None else (*self.names, self.unit.column)
+
+    @property
+    def unit_column(self) -> str:
+        """The column that says whose row it is, where there are units."""
+        assert self.unit is not None
+        return self.unit.column
 
     @property
     def required(self) -> tuple[str, ...]:
         """The columns in which a gap drops the row."""
-        numbers = (name for name, fill in zip(self.numbers, self.fills, strict=True) if math.isnan(fill))
-        labels = (name for name, column in zip(self.labels, self.categories, strict=True) if column.fill is None)
-        return (*numbers, *labels)
+        return tuple(name for name, column in (self.numbers | self.categories).items() if column.fill is None)
 
     @property
     def complete(self) -> bool:
@@ -196,91 +125,63 @@ class Reading:
     @property
     def slab_rows(self) -> int:
         """How many rows a source should hand over at a time: some whole blocks."""
-        return self.block_rows * max(1, SLAB_CELLS // (self.block_rows * len(self.columns)))
+        return self.block_rows * max(1, SLAB_CELLS // (self.block_rows * len(self.needed)))
 
-    def codes(self, slab: Slab) -> NDArray[np.int64]:
-        """Return the categories' codes, −1 for a gap and −2 for what is not declared."""
-        codes = np.empty((slab.numbers.shape[0], len(self.categories)), dtype=np.int64)
-        for j, (category, cells) in enumerate(zip(self.categories, slab.labels, strict=True)):
-            codes[:, j] = category.encode(cells)
-        return codes
+    def codes(self, labels: Iterable[Iterable[Any]], rows: int) -> NDArray[np.int64]:
+        """Return the codes of categories in so many rows, −1 for a gap and −2 for what is not declared."""
+        found = [category.encode(cells) for category, cells in zip(self.categories.values(), labels, strict=True)]
+        return np.stack(found, axis=1) if found else np.empty((rows, 0), dtype=np.int64)
 
     @property
     def order(self) -> int | None:
         """The place of the numeric column in whose order a unit's rows come first."""
-        return None if self.unit is None or self.unit.order is None else self.numbers.index(self.unit.order)
+        return None if self.unit is None or self.unit.order is None else [*self.numbers].index(self.unit.order)
 
     def no_rows(self) -> DeclaredRows:
         """Return no row as it is declared."""
-        return DeclaredRows(np.empty((0, len(self.numbers))), np.empty((0, len(self.labels)), dtype=np.int64))
+        return DeclaredRows(np.empty((0, len(self.numbers))), np.empty((0, len(self.categories)), dtype=np.int64))
 
-    def take(self, slab: Slab, places: NDArray[np.int64]) -> DeclaredRows:
-        """Return some rows of a slab as they are declared."""
-        xp = array_namespace(slab.numbers)
-        chosen = xp.take(slab.numbers, xp.asarray(places, device=device(slab.numbers)), axis=0)
-        numbers = to_host(chosen).astype(np.float64)
-        labels = [[cells[place] for place in places.tolist()] for cells in slab.labels]
-        return DeclaredRows(numbers, self.codes(Slab(numbers, labels)))
+    def of_declared(self, rows: DeclaredRows, declared: Reading) -> DeclaredRows:
+        """Return rows that were read as all that is declared, with the columns of this reading."""
+        numbers = [[*declared.numbers].index(name) for name in self.numbers]
+        labels = [[*declared.categories].index(name) for name in self.categories]
+        return DeclaredRows(rows.numbers[:, numbers], rows.codes[:, labels])
 
-    def cut(self, slab: Slab, keep: NDArray[np.bool_] | None) -> Iterator[RawBlock]:
-        """Yield the rows of a slab in blocks; ``keep`` begins with its rows."""
-        return self._cut(RawBlock(slab.numbers, self.codes(slab), keep))
-
-    def cut_declared(self, rows: DeclaredRows, declared: Reading) -> Iterator[RawBlock]:
-        """Yield rows that were read as all that is declared, in blocks of the columns of this reading."""
-        numbers = [declared.numbers.index(name) for name in self.numbers]
-        labels = [declared.labels.index(name) for name in self.labels]
-        return self._cut(RawBlock(rows.numbers[:, numbers], rows.codes[:, labels], None))
-
-    def _cut(self, raw: RawBlock) -> Iterator[RawBlock]:
-        numbers, codes, keep = raw
+    def cut(self, rows: DeclaredRows) -> Iterator[DeclaredRows]:
+        """Yield rows in pieces of a block each."""
+        numbers, codes, keep = rows
         for start in range(0, len(codes), self.block_rows):
-            stop = min(start + self.block_rows, len(codes))
-            yield RawBlock(numbers[start:stop, :], codes[start:stop], None if keep is None else keep[start:stop])
+            piece = slice(start, min(start + self.block_rows, len(codes)))
+            yield DeclaredRows(numbers[piece, :], codes[piece], None if keep is None else keep[piece])
 
     @np.errstate(all="ignore")
-    def block(self, raw: RawBlock) -> Block:
+    def block(self, rows: DeclaredRows) -> Block:
         """Return the rows that contribute, filled and clipped: those for which the condition holds."""
-        numbers, codes, keep = raw
+        numbers, codes, keep = rows
         xp = array_namespace(numbers)
         x = xp.astype(numbers, xp.float64, copy=False) + 0.0  # 0.0 for −0.0: rows of one encoding are one row
         if self.categories:
-            codes = np.where(codes < 0, [category.fill_code for category in self.categories], codes)
+            codes = np.where(codes < 0, [category.fill_code for category in self.categories.values()], codes)
         if "date" in self.scales:
             x = xp.where(on_device(tuple(scale == "date" for scale in self.scales), x) > 0.0, xp.floor(x), x)
+        kept: Any = (codes >= 0).all(axis=1) if keep is None else keep & (codes >= 0).all(axis=1)
         finite = xp.isfinite(x)
-        kept = (codes >= 0).all(axis=1) if keep is None else keep & (codes >= 0).all(axis=1)
         if not bool(xp.all(finite)):
-            fills = on_device(self.fills, x)
-            x = xp.where(finite, x, fills)
-            whole = ~xp.any(xp.isnan(x), axis=1)
-            if not bool(xp.all(whole)):
-                kept = kept & to_host(whole)
-        labels = xp.asarray(codes, device=device(x))
-        if not kept.all():
-            rows = xp.asarray(np.flatnonzero(kept), device=device(x))
-            x, labels = xp.take(x, rows, axis=0), xp.take(labels, rows, axis=0)
+            fills = tuple(column.filled_with for column in self.numbers.values())
+            x = xp.where(finite, x, on_device(fills, x))
+            kept = kept & to_host(~xp.any(xp.isnan(x), axis=1))
         x = x if self.bounds is None else self.bounds.clip(x)
+        labels = xp.asarray(codes, device=device(x))
         if self.condition is not None:
-            held = to_host(self.condition.holds(x, labels, self.numbers, self.labels))
-            rows = xp.asarray(np.flatnonzero(held), device=device(x))
-            x, labels = xp.take(x, rows, axis=0), xp.take(labels, rows, axis=0)
-        return Block(self._values(x), labels)
+            names = tuple(self.numbers), tuple(self.categories)
+            kept = kept & to_host(self.condition.holds(x, labels, *names))
+        if not kept.all():
+            x, labels = (taken(array, np.flatnonzero(kept)) for array in (x, labels))
+        return Block(self._values(x) if "log" in self.scales else x, labels)
 
     def _values(self, x: Any) -> Any:
-        """Return clipped cells as the values that queries see."""
-        if "log" not in self.scales:
-            return x
+        """Return clipped cells as the values that queries see, of which some are logarithms."""
         xp = array_namespace(x)
         logs = on_device(tuple(scale == "log" for scale in self.scales), x) > 0.0
         found = xp.where(logs, xp.log(xp.where(logs, x, xp.ones_like(x))), x)
         return found if self.space is None else self.space.clip(found)  # a logarithm may be off by a last digit
-
-
-def to_host(x: Any) -> NDArray[Any]:
-    """Return an array of any library as a NumPy array."""
-    if hasattr(x, "detach"):  # torch
-        x = x.detach().cpu()
-    elif hasattr(x, "get") and hasattr(x, "__cuda_array_interface__"):  # CuPy
-        x = x.get()
-    return np.asarray(x)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from copy import copy
-from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import integer, shown
-from discreet.records.ball import Ball
-from discreet.records.block import Block
-from discreet.records.box import Box
+from discreet.arguments import ArgumentError, integer
 from discreet.records.conditions import Condition
-from discreet.records.reading import Reading
-from discreet.records.schema import Unit
+from discreet.records.declaration_check import PersonSource, StateReading
+from discreet.records.reading import Block, Reading
 from discreet.records.source import Contributions, Kernel, Source
 from discreet.records.summation import float_error
 
@@ -31,6 +28,34 @@ class Records:
 
     The data must not change while its records are in use.
 
+    Attributes
+    ----------
+    columns, scales : tuple of str
+        The numeric columns, in the order of a block's ``x``, and for each "linear", "log" or "date" (``columns``).
+    category_columns, categories : tuple
+        The columns of categories, in the order of a block's ``codes``, and for each its declared values; a code is a
+        place among them.
+    dimension : int
+        How many numeric columns there are.
+    space : Box, Ball or None
+        The declared space of the numeric columns, with one bound a column; None where there are none.
+    unit : Unit or None
+        Whose privacy is protected, and which rows of one unit count; None where each row stands for itself.
+    max_rows : int
+        How many rows of one unit contribute at most; 1 where the row is the unit.
+    per_unit : bool
+        Whether the rows are those of a view, on the owner's word that each is made from one unit's rows.
+    condition : Condition or None
+        What must hold for a row to contribute.
+    required : tuple of str
+        The columns in which a gap drops the row.
+    complete : bool
+        Whether every row surely contributes: every column fills, the unit is a row, and there is no condition.
+    kind : str
+        What the rows are read from, in words.
+    float_error : float
+        γ: ``reduce`` is within γ·N·B of the exact sum of N float contributions of norm B (see ``summation``).
+
     Examples
     --------
     >>> import numpy as np
@@ -44,34 +69,20 @@ class Records:
     3
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, shown: Reading | None = None) -> None:
         self._source = source
-        self._reading = source.reading
+        reading = shown or source.reading
+        self.columns, self.category_columns = tuple(reading.numbers), tuple(reading.categories)
+        self.dimension, self.space, self.scales = len(self.columns), reading.space, reading.scales
+        self.categories = tuple(category.values for category in reading.categories.values())
+        self.unit, self.max_rows, self.per_unit = reading.unit, reading.max_rows, source.per_unit
+        self.condition, self.required, self.complete = reading.condition, reading.required, reading.complete
+        self.kind, self.float_error = source.kind, float_error(reading.block_rows)
 
-    @property
-    def dimension(self) -> int:
-        """How many numeric columns there are."""
-        return len(self._reading.numbers)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the numeric columns, in the order of a block's ``x``."""
-        return self._reading.numbers
-
-    @property
-    def category_columns(self) -> tuple[str, ...]:
-        """The names of the columns of categories, in the order of a block's ``codes``."""
-        return self._reading.labels
-
-    @property
-    def categories(self) -> tuple[tuple[str | int | bool, ...], ...]:
-        """For each column of categories its declared values; a code is a place among them."""
-        return tuple(category.values for category in self._reading.categories)
-
-    @property
-    def space(self) -> Box | Ball | None:
-        """The declared space of the numeric columns, with one bound a column; None where there are none."""
-        return self._reading.space
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in vars(self):  # noise is drawn for what was declared
+            raise AttributeError(f"{name}: records do not change; declare others, or take a view with only or where")
+        super().__setattr__(name, value)
 
     @cached_property
     def rows(self) -> int:
@@ -84,49 +95,23 @@ class Records:
         return None if self.unit is None else sum(self._source.unit_sizes())
 
     @property
-    def scales(self) -> tuple[str, ...]:
-        """For each numeric column "linear", "log" or "date": what a block's ``x`` holds (``columns``)."""
-        return self._reading.scales
-
-    @property
-    def unit(self) -> Unit | None:
-        """Whose privacy is protected, and which rows of one unit count; None where each row stands for itself."""
-        return self._reading.unit
-
-    @property
-    def max_rows(self) -> int:
-        """How many rows of one unit contribute at most; 1 where the row is the unit."""
-        return self._reading.max_rows
-
-    @property
-    def complete(self) -> bool:
-        """Whether every row surely contributes: every column fills, the unit is a row, and there is no condition."""
-        return self._reading.complete
-
-    @property
-    def required(self) -> tuple[str, ...]:
-        """The columns in which a gap drops the row."""
-        return self._reading.required
-
-    @property
-    def per_unit(self) -> bool:
-        """Whether the rows are those of a view, on the owner's word that each is made from one unit's rows."""
-        return self._source.per_unit
-
-    @property
-    def condition(self) -> Condition | None:
-        """What must hold for a row to contribute; None where nothing must."""
-        return self._reading.condition
-
-    @property
-    def kind(self) -> str:
-        """What the rows are read from, in words."""
-        return self._source.kind
-
-    @property
-    def float_error(self) -> float:
-        """γ: ``reduce`` is within γ·N·B of the exact sum of N float contributions of norm B (see ``summation``)."""
-        return float_error(self._reading.block_rows)
+    def declared(self) -> dict[str, Any]:
+        """What was declared of the rows, as plain values, and which of them count; public."""
+        said = {
+            "where": None if self.condition is None else str(self.condition),
+            "scales": list(self.scales) if {*self.scales} - {"linear"} else None,
+            "order": None if self.unit is None else self.unit.order,
+            "per_unit": self.per_unit or None,
+        }
+        return {name: value for name, value in said.items() if value is not None} | {
+            "space": None if self.space is None else self.space.to_dict(),
+            "columns": list(self.columns),
+            "category_columns": list(self.category_columns),
+            "categories": [list(values) for values in self.categories],
+            "unit": None if self.unit is None else self.unit.column,
+            "max_rows": self.max_rows,
+            "required": list(self.required),
+        }
 
     def only(self, names: Collection[str]) -> Records:
         """Return the same rows, of which only some columns are read: a gap in another drops no row.
@@ -142,8 +127,8 @@ class Records:
         """
         known = self.columns + self.category_columns
         if not isinstance(names, Collection) or not any(name in names for name in known):
-            raise ValueError(f"columns={shown(names)}: expected at least one of {known}, in a list")
-        return self._read(self._reading.only(names))
+            raise ArgumentError("columns", names, f"at least one of {known}, in a list")
+        return self._read(self._source.reading.only(names))
 
     def where(self, condition: str | Condition) -> Records:
         """Return the same rows, of which only those contribute for which a condition holds.
@@ -168,17 +153,23 @@ class Records:
         >>> rows.where("18 <= x0 < 65").reduce(lambda block: block.x.sum(axis=0), 2).tolist()
         [84.0, 6.0]
         """
+        self._check_values()
         declared = dict(zip(self.category_columns, self.categories, strict=True))
         text = str(condition) if isinstance(condition, Condition) else condition  # codes are those of these records
         numbers = dict(zip(self.columns, self.scales, strict=True))
-        return self._read(self._reading.where(Condition.parse(text, numbers, declared)))
+        return self._read(self._source.reading.where(Condition.parse(text, numbers, declared)))
 
-    def _read(self, reading: Reading) -> Records:
-        if reading == self._reading:
+    def _check_values(self) -> None:
+        if isinstance(self._source.reading, StateReading):
+            raise ValueError("columns, where: expected none, where a declaration is checked: it is about all rows")
+
+    def _read(self, reading: Reading, shown: Reading | None = None) -> Records:
+        self._check_values()
+        if reading == self._source.reading:
             return self
         source = copy(self._source)
         source.reading = reading
-        return Records(source)
+        return Records(source, shown)
 
     def counting(self) -> Records:
         """Return the same rows for counting them: a gap drops none, but in a column of the condition.
@@ -190,8 +181,8 @@ class Records:
         [1, 2]
         """
         if self.condition is not None:
-            return self._read(self._reading.only(()))
-        return self._read(self._reading.only((self.columns + self.category_columns)[:1]).filled())
+            return self._read(self._source.reading.only(()))
+        return self._read(self._source.reading.only((self.columns + self.category_columns)[:1]).filled())
 
     def states(self) -> Records:
         """Return the same rows with a category for each column: what its declaration makes of the cell.
@@ -199,26 +190,20 @@ class Records:
         The numeric columns first, with ``declaration_check.STATES``, then those of categories, with ``LABEL_STATES``.
         All rows within the limit of their unit are there, with all of their states; there is no condition.
         """
-        from discreet.records.declaration_check import StateReading
-
         self._check_whole()
-        return _StatesOf(self._source, StateReading.of(replace(self._source.declared, condition=None)))
+        declared = self._source.declared
+        states = StateReading(declared.columns, declared.unit, declared.block_rows, declared.ball)
+        return self._read(states, states.shown())
 
     def _check_whole(self) -> None:
         if self.condition is not None:
-            raise ValueError(
-                f"where={str(self.condition)!r}: expected no condition, since a declaration is checked for all rows"
-            )
+            raise ArgumentError("where", str(self.condition), "none, since a declaration is checked for all rows")
 
     def persons(self) -> Records:
         """Return one row for each unit, with a category "rows": how many rows it has (``declaration_check``)."""
-        from discreet.records.declaration_check import PersonSource
-
         self._check_whole()
         if self.unit is None:
-            raise ValueError(
-                "unit=None: expected records with a unit; where each row stands for itself there is one each"
-            )
+            raise ArgumentError("unit", None, "records with a unit; where each row stands for itself there is one each")
         return Records(PersonSource(self._source))
 
     def blocks(self) -> Iterator[Block]:
@@ -286,52 +271,3 @@ class Records:
         if self.condition is not None:
             parts.append(f"where={str(self.condition)!r}")
         return f"Records({', '.join(parts)})"
-
-
-class _StatesOf(Records):
-    """Records whose columns are all of categories, the states of cells."""
-
-    def __init__(self, source: Source, reading: Reading) -> None:
-        source = copy(source)
-        source.reading = reading
-        super().__init__(source)
-
-    @property
-    def dimension(self) -> int:
-        return 0
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return ()
-
-    @property
-    def scales(self) -> tuple[str, ...]:
-        return ()
-
-    @property
-    def category_columns(self) -> tuple[str, ...]:
-        return self._reading.numbers + self._reading.labels
-
-    @property
-    def categories(self) -> tuple[tuple[str | int | bool, ...], ...]:
-        from discreet.records.declaration_check import LABEL_STATES, STATES
-
-        return (STATES,) * len(self._reading.numbers) + (LABEL_STATES,) * len(self._reading.labels)
-
-    @property
-    def space(self) -> None:
-        return None
-
-    @property
-    def complete(self) -> bool:
-        return self.unit is None
-
-    @property
-    def required(self) -> tuple[str, ...]:
-        return ()
-
-    def only(self, names: Collection[str]) -> Records:
-        raise ValueError("columns: expected all of them, where a declaration is checked")
-
-    def where(self, condition: str | Condition) -> Records:
-        raise ValueError("where: expected none, where a declaration is checked: it is about all rows that count")

@@ -33,13 +33,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.records.space import taken, to_host
+
 __all__ = ["DeclaredRows", "choose_rows", "rows_that_count"]
 
 SALT = b"discreet: which rows of a person count, 1"
-PIECE = 2**16  # rows that are hashed at a time
-
-Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
+Names = Callable[[Codes], Sequence[str]]  # from the codes of units to their names
 
 
 class DeclaredRows(NamedTuple):
@@ -51,10 +51,13 @@ class DeclaredRows(NamedTuple):
         NaN where a number is missing.
     codes : array of shape (n, k)
         The places of categories, −1 for a gap and −2 for what is not declared: both are missing.
+    keep : array of shape (n,) or None
+        Which rows are within the limit of their unit; None for all.
     """
 
-    numbers: Array
+    numbers: Any
     codes: Codes
+    keep: NDArray[np.bool_] | None = None
 
     @classmethod
     def joined(cls, pieces: Sequence[DeclaredRows]) -> DeclaredRows:
@@ -62,8 +65,8 @@ class DeclaredRows(NamedTuple):
         return cls(np.concatenate([one.numbers for one in pieces]), np.concatenate([one.codes for one in pieces]))
 
     def take(self, places: NDArray[np.int64]) -> DeclaredRows:
-        """Return some of them."""
-        return DeclaredRows(self.numbers[places], self.codes[places])
+        """Return some of them, in NumPy."""
+        return DeclaredRows(to_host(taken(self.numbers, places)).astype(np.float64), self.codes[places])
 
     def unreadable(self) -> NDArray[np.int64]:
         """Return a number for which missing cells of a row are unreadable and which are gaps.
@@ -76,53 +79,46 @@ class DeclaredRows(NamedTuple):
             return np.zeros(len(cells), dtype=np.int64)
         return np.asarray(np.unique(cells, axis=0, return_inverse=True)[1], dtype=np.int64).reshape(-1)
 
-    def encode(self) -> NDArray[np.uint8]:
-        """Return the encoding of each row, shape (n, 8·(d + k)); see the module."""
+    def encode(self) -> NDArray[np.bytes_]:
+        """Return the encoding of each row, 8·(d + k) bytes; see the module."""
         cells = np.concatenate([self.numbers, np.where(self.codes < 0, np.nan, self.codes)], axis=1)
         cells = np.where(np.isfinite(cells), cells + 0.0, np.nan)  # 0.0 for −0.0, and one NaN for all
-        return np.ascontiguousarray(cells.astype(">f8")).view(np.uint8)
+        return np.ascontiguousarray(cells.astype(">f8")).view(f"S{8 * cells.shape[1]}")[:, 0]
 
 
 def rows_that_count(
-    unit: Codes, units: int, max_rows: int, read: Callable[[NDArray[np.int64]], DeclaredRows],
-    names: Callable[[NDArray[np.int64]], Sequence[str]], order: int | None,
-) -> NDArray[np.bool_]:  # fmt: skip
+    unit: Codes, max_rows: int, read: Callable[[Codes], DeclaredRows], names: Names, order: int | None
+) -> NDArray[np.bool_]:
     """Return which rows of a source count.
 
     Parameters
     ----------
     unit : array of shape (n,)
         Whose row it is, −1 for nobody's.
-    units : int
-        How many there are.
     max_rows : int
         m.
     read : callable
         From the places of some rows, ascending, to what they hold. Asked only for rows of units that have more than m.
-    names : callable
-        From the codes of some units to their names.
-    order : int or None
-        The numeric column that comes first in the order.
+    names, order
+        As in ``choose_rows``.
     """
     kept = unit >= 0
-    over = np.bincount(unit[kept], minlength=units) > max_rows
+    over = np.bincount(unit[kept]) > max_rows
     if over.any():
         places = np.flatnonzero(kept & over[unit])
-        own = (np.cumsum(over) - 1)[unit[places]]  # the place of each row's unit among those that have too many
-        kept[places] = choose_rows(own, names(np.flatnonzero(over)), read(places), max_rows, order)
+        kept[places] = choose_rows(unit[places], names, read(places), max_rows, order)
     return kept
 
 
-def choose_rows(
-    unit: Codes, names: Sequence[str], rows: DeclaredRows, max_rows: int, order: int | None
-) -> NDArray[np.bool_]:
+def choose_rows(unit: Codes, names: Names, rows: DeclaredRows, max_rows: int, order: int | None) -> NDArray[np.bool_]:
     """Return which rows count, of all rows of some units.
 
     Parameters
     ----------
     unit : array of shape (n,)
-        The place of each row's unit among
-    names : sequence of str
+        Whose row it is.
+    names : callable
+        From the codes of some units to their names.
     rows : DeclaredRows
     max_rows : int
     order : int or None
@@ -131,72 +127,42 @@ def choose_rows(
     Examples
     --------
     >>> rows = DeclaredRows(np.array([[1.0], [2.0], [1.0], [5.0]]), np.zeros((4, 0), dtype=np.int64))
-    >>> choose_rows(np.array([0, 0, 0, 1]), ["ann", "bob"], rows, max_rows=2, order=None).sum()
+    >>> choose_rows(np.array([0, 0, 0, 1]), lambda codes: ["ann", "bob"], rows, max_rows=2, order=None).sum()
     np.int64(3)
-    >>> choose_rows(np.array([0, 0, 0, 1]), ["ann", "bob"], rows, max_rows=2, order=0).tolist()
+    >>> choose_rows(np.array([0, 0, 0, 1]), lambda codes: ["ann", "bob"], rows, max_rows=2, order=0).tolist()
     [True, False, True, True]
     """
-    encoded, unreadable = rows.encode(), rows.unreadable()
-    persons = np.frombuffer(b"".join(map(_person, names)), dtype=np.uint8).reshape(len(names), 32)
-    copy = np.zeros(len(unit), dtype=np.int64)
-    hashes = _hashes(persons, unit, encoded, copy)
-    found = _sorted((unit, hashes), encoded, unreadable)
-    # Copies of one row of a person stand side by side now, and get k = 0, 1, 2, …
-    again = np.zeros(len(unit), dtype=np.bool_)
-    again[1:] = (unit[found[1:]] == unit[found[:-1]]) & (encoded[found[1:]] == encoded[found[:-1]]).all(axis=1)
-    if again.any():
-        copy[found] = _places_in_runs(~again)
-        more = np.flatnonzero(copy)
-        hashes[more] = _hashes(persons, unit[more], encoded[more], copy[more])
-    if again.any() or order is not None:
-        keys: list[NDArray[Any]] = [unit, hashes]
-        if order is not None:
-            first = rows.numbers[:, order]
-            keys.insert(1, np.where(np.isfinite(first), first, np.inf))
-        found = _sorted(tuple(keys), encoded, copy)
-    starts = np.ones(len(unit), dtype=np.bool_)
-    starts[1:] = unit[found[1:]] != unit[found[:-1]]
-    kept = np.zeros(len(unit), dtype=np.bool_)
-    kept[found] = _places_in_runs(starts) < max_rows
+    encoded, copy = rows.encode(), np.zeros(len(unit), dtype=np.int64)
+    alike = np.lexsort((rows.unreadable(), encoded, unit))  # copies of one row of a person stand side by side
+    copy[alike] = _places_in_runs(alike, unit, encoded)
+    keys = [copy, encoded, _hashes(names, unit, encoded, copy), unit]
+    if order is not None:
+        first = rows.numbers[:, order]
+        keys.insert(3, np.where(np.isfinite(first), first, np.inf))
+    found, kept = np.lexsort(keys), np.zeros(len(unit), dtype=np.bool_)
+    kept[found] = _places_in_runs(found, unit) < max_rows
     return kept
 
 
-def _person(name: str) -> bytes:
-    return hashlib.sha256(SALT + name.encode()).digest()
-
-
-def _hashes(
-    persons: NDArray[np.uint8], unit: Codes, encoded: NDArray[np.uint8], copy: NDArray[np.int64]
-) -> NDArray[np.uint64]:
+def _hashes(names: Names, unit: Codes, encoded: NDArray[np.bytes_], copy: Codes) -> NDArray[np.uint64]:
     """Return h for each row."""
-    found = []
-    for start in range(0, len(unit), PIECE):
-        piece = slice(start, start + PIECE)
-        count = copy[piece].astype(">u8").view(np.uint8).reshape(-1, 8)
-        messages = np.concatenate([persons[unit[piece]], encoded[piece], count], axis=1)
-        width, data, sha = messages.shape[1], messages.tobytes(), hashlib.sha256
-        found.append(b"".join([sha(data[at : at + width]).digest()[:8] for at in range(0, len(data), width)]))
+    whose, own = np.unique(unit, return_inverse=True)
+    persons = [hashlib.sha256(SALT + name.encode()).digest() for name in names(whose)]
+    width, cells, copies = encoded.dtype.itemsize, encoded.tobytes(), copy.astype(">u8").tobytes()
+    found = [
+        hashlib.sha256(persons[one] + cells[at * width : (at + 1) * width] + copies[8 * at : 8 * at + 8]).digest()[:8]
+        for at, one in enumerate(own.reshape(-1).tolist())
+    ]
     return np.frombuffer(b"".join(found), dtype=">u8").astype(np.uint64)
 
 
-def _sorted(keys: tuple[NDArray[Any], ...], encoded: NDArray[np.uint8], last: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the order by some keys, the first one first, ties by the encoding, and then by a last key."""
-    found = np.lexsort((last, *keys[::-1]) if last.any() else keys[::-1])
-    tied = np.ones(max(len(found) - 1, 0), dtype=np.bool_)
-    for key in keys:
-        tied &= key[found[1:]] == key[found[:-1]]
-    tied &= (encoded[found[1:]] != encoded[found[:-1]]).any(axis=1)
-    if tied.any():  # two hashes of one person that are equal: hardly ever
-        again: list[Any] = [last, *(encoded[:, j] for j in range(encoded.shape[1] - 1, -1, -1)), *keys[::-1]]
-        found = np.lexsort(again)
-    return found
+def _places_in_runs(order: Codes, *keys: NDArray[Any]) -> Codes:
+    """Return the place of each row in its run, from 0, where rows of equal keys stand side by side in an order.
 
-
-def _places_in_runs(starts: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the place of each element in its run, from 0; ``starts`` says where runs start.
-
-    >>> _places_in_runs(np.array([True, False, False, True, True, False])).tolist()
-    [0, 1, 2, 0, 0, 1]
+    >>> _places_in_runs(np.array([1, 0, 2, 3]), np.array([7, 7, 7, 8])).tolist()
+    [0, 1, 2, 0]
     """
-    places = np.arange(len(starts))
+    places, starts = np.arange(len(order)), np.zeros(len(order), dtype=np.bool_)
+    for key in keys:
+        starts[1:] |= key[order[1:]] != key[order[:-1]]
     return places - np.maximum.accumulate(np.where(starts, places, 0))

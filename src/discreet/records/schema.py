@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.arguments import choice, integer, iterable, shown
+from discreet.arguments import ArgumentError, choice, integer, iterable, listed, shown
 from discreet.records import toml
-from discreet.records.box import Box
-from discreet.records.columns import Category, Column, Date, Number, Numeric, value_box
+from discreet.records.columns import Column, Columns, set_fields
 from discreet.records.units import UNIT_TYPES
 
-__all__ = ["Schema", "Unit"]
+__all__ = ["Schema", "Unit", "check_no_limit"]
 
-WRITE = "write for example Schema({'age': Number(0, 120), 'sex': Category(['female', 'male'])})"
+WRITE = "for example Schema({'age': Number(0, 120), 'sex': Category(['female', 'male'])})"
 
 
 @dataclass(frozen=True)
@@ -41,15 +40,9 @@ class Unit:
 
     @classmethod
     def declared(
-        cls,
-        column: str | None,
-        max_rows: Any,
-        unit_type: Any = None,
-        order: Any = None,
-        *,
-        numbers: Iterable[str] | None = None,
-    ) -> Unit | None:
-        """Return the unit that arguments declare, None where each row stands for itself.
+        cls, column: str, max_rows: Any, unit_type: Any = None, order: Any = None, numbers: Any = None
+    ) -> Self:
+        """Return the unit that arguments declare.
 
         Parameters
         ----------
@@ -58,29 +51,26 @@ class Unit:
         numbers : iterable of str, optional
             The numeric columns, of which ``order`` must be one.
         """
-        if column is None:
-            for name, value in (("max_rows", max_rows), ("unit_type", unit_type), ("order", order)):
-                if value is not None:
-                    raise ValueError(
-                        f"{name}={shown(value)} without a unit: write unit='patient_id' too, or leave it out"
-                    )
-            return None
         if max_rows is None:
-            raise ValueError(
-                "max_rows=None: expected how many rows of one unit contribute; write for example max_rows=10 (the "
-                "noise grows with it)"
-            )
+            write = "for example max_rows=10 (the noise grows with it)"
+            raise ArgumentError("max_rows", None, "how many rows of one unit contribute", write)
         unit_type = "text" if unit_type is None else choice("unit_type", unit_type, UNIT_TYPES)
         if order is not None and numbers is not None and order not in (known := tuple(numbers)):
-            raise ValueError(
-                f"order={shown(order)}: expected a declared column of numbers or dates, one of "
-                f"{', '.join(map(repr, known)) or 'which there is none'}; the rows that are first in it count"
-            )
+            numeric = f"a declared column of numbers or dates, one of {listed(known)}"
+            raise ArgumentError("order", order, f"{numeric}; the rows that are first in it count")
         return cls(column, integer("max_rows", max_rows, least=1), unit_type, order)
 
 
+def check_no_limit(**limit: Any) -> None:
+    """Raise where something limits the rows of a unit, and there is none."""
+    for name, value in limit.items():
+        if value is not None:
+            write = "unit='patient_id' too, or leave it out"
+            raise ValueError(f"{name}={shown(value)} without a unit: write {write}")
+
+
 @dataclass(frozen=True, init=False)
-class Schema:
+class Schema(Columns):
     """Columns with their bounds and categories, in order, and the privacy unit.
 
     Everything in a schema is public knowledge, from a code book or the meaning of the columns. Columns of the table
@@ -105,6 +95,7 @@ class Schema:
 
     Examples
     --------
+    >>> from discreet.records import Category, Number
     >>> schema = Schema({"age": Number(17, 90), "sex": Category(["female", "male"])}, unit="person", max_rows=3)
     >>> print(schema.to_toml())
     unit = "person"
@@ -124,7 +115,6 @@ class Schema:
     True
     """
 
-    columns: tuple[tuple[str, Column], ...]
     unit: str | None
     max_rows: int | None
     unit_type: str | None
@@ -140,56 +130,29 @@ class Schema:
     ) -> None:
         given: Any = columns.items() if isinstance(columns, Mapping) else columns
         if isinstance(given, str) or not iterable(given):
-            raise ValueError(f"columns={shown(columns)}: expected a mapping of names to columns; {WRITE}")
+            raise ArgumentError("columns", columns, "a mapping of names to columns", WRITE)
         pairs = tuple(given)
         if not pairs or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
-            raise ValueError(f"columns={shown(columns)}: expected at least one name with its column; {WRITE}")
-        seen: set[str] = set()
+            raise ArgumentError("columns", columns, "at least one name with its column", WRITE)
+        names: list[str] = []
         for name, column in pairs:
             if not isinstance(name, str) or not name:
-                raise ValueError(f"columns: the name {name!r} is not text; {WRITE}")
-            if not isinstance(column, Number | Date | Category):
-                raise ValueError(f"columns[{name!r}]={column!r}: expected a Number, a Date or a Category; {WRITE}")
-            if name in seen:
+                raise ValueError(f"columns: the name {name!r} is not text; write {WRITE}")
+            if not isinstance(column, Column):
+                raise ArgumentError(f"columns[{name!r}]", column, "a Number, a Date or a Category", WRITE)
+            if name in names:
                 raise ValueError(f"columns: {name!r} is there twice; expected each name once")
-            seen.add(name)
+            names.append(name)
         if unit is not None and (not isinstance(unit, str) or not unit):
-            raise ValueError(f"unit={shown(unit)}: expected the name of a column; write unit='patient_id'")
-        if unit in seen:
+            raise ArgumentError("unit", unit, "the name of a column", "unit='patient_id'")
+        if unit in names:
             raise ValueError(f"unit={shown(unit)} is also one of the columns: leave it out of them")
-        object.__setattr__(self, "columns", pairs)
-        whose = Unit.declared(unit, max_rows, unit_type, order, numbers=self.numbers)
-        object.__setattr__(self, "unit", unit)
-        object.__setattr__(self, "max_rows", None if whose is None else whose.max_rows)
-        object.__setattr__(self, "unit_type", None if whose is None else whose.unit_type)
-        object.__setattr__(self, "order", order)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All columns that are read, in order, the unit left out."""
-        return tuple(name for name, _ in self.columns)
-
-    @property
-    def numbers(self) -> dict[str, Numeric]:
-        """The numeric columns, of numbers and dates, in order."""
-        return {name: column for name, column in self.columns if not isinstance(column, Category)}
-
-    @property
-    def categories(self) -> dict[str, Category]:
-        """The columns of categories, in order."""
-        return {name: column for name, column in self.columns if isinstance(column, Category)}
-
-    @property
-    def bounds(self) -> Box | None:
-        """The box in which the cells of the numeric columns lie; None where there are none."""
-        ends = [column.ends for column in self.numbers.values()]
-        return Box([low for low, _ in ends], [high for _, high in ends]) if ends else None
-
-    @property
-    def space(self) -> Box | None:
-        """The box of the values that queries see: logarithms where a column says so, days for dates."""
-        scales = [column.scale for column in self.numbers.values()]
-        return None if self.bounds is None else value_box(self.bounds, scales)
+        set_fields(self, columns=pairs, unit=unit, max_rows=max_rows, unit_type=unit_type, order=order)
+        if unit is None:
+            check_no_limit(max_rows=max_rows, unit_type=unit_type, order=order)
+        else:
+            whose = Unit.declared(unit, max_rows, unit_type, order, self.numbers)
+            set_fields(self, max_rows=whose.max_rows, unit_type=whose.unit_type)
 
     def __getitem__(self, name: str) -> Column:
         for found, column in self.columns:

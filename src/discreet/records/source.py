@@ -2,22 +2,30 @@
 
 A source gives its rows again each time it is asked: blocks, or the sum of a kernel over them. What a kernel does goes
 on behind ``numpy.errstate``, so that an overflow in some row makes no warning.
+
+Each block is small, so a matrix product gains nothing from several threads and loses much to their meeting. The other
+way round is faster: one thread a core, each with a block of its own, and BLAS on one thread meanwhile. What comes out
+does not depend on the number of threads: results are taken in the order of the blocks.
 """
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache, partial
+from itertools import chain, islice
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
+from array_api_compat import is_numpy_array
 from numpy.typing import NDArray
 
-from discreet.records.block import Block
-from discreet.records.parallel import in_order
-from discreet.records.reading import RawBlock, Reading, Slab, to_host
+from discreet.records.reading import Block, Reading
 from discreet.records.row_choice import DeclaredRows, rows_that_count
+from discreet.records.space import to_host
 from discreet.records.summation import CompensatedSum
 from discreet.records.units import UnitCells, Units
 
@@ -27,6 +35,7 @@ Array = NDArray[np.float64]
 Kernel: TypeAlias = Callable[[Block], Any]
 Pair: TypeAlias = tuple[Array, Array]
 Sizes: TypeAlias = tuple[int, int, int]
+Found = TypeVar("Found")
 
 
 def sizes(rows: NDArray[np.int64], max_rows: int) -> Sizes:
@@ -54,63 +63,75 @@ class Contributions(NamedTuple):
     norm: float
 
 
-class Source(Protocol):
-    """Rows that can be read again and again."""
-
-    kind: str
-    declared: Reading
-    reading: Reading
-    per_unit: bool
-
-    def rows(self) -> int:
-        """Return how many rows there are, whether they contribute or not."""
-
-    def unit_sizes(self) -> tuple[int, int, int]:
-        """Return how many units have one row, from two to ``max_rows`` rows, and more."""
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the rows that contribute, in blocks of at most ``reading.block_rows`` raw rows."""
-
-    def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> Array:
-        """Return the sum of ``kernel`` over all blocks; ``each`` is what it sums."""
-
-    def gather(self, kernel: Kernel, width: int) -> Array:
-        """Return what ``kernel`` makes of each row that contributes, in their order."""
-
-
-class LocalSource(ABC):
-    """Rows that this process reads, slab by slab, in the same order each time.
-
-    Which rows of a unit count is decided once, by all that is declared, whatever a view of the source reads later.
+class Source(ABC):
+    """Rows that can be read again and again.
 
     Parameters
     ----------
     declared : Reading
         All that is declared.
-    left_out : set of str, optional
-        For a partition: units whose rows are left out, since others have chosen among them already.
+
+    Attributes
+    ----------
+    kind : str
+        What the rows are read from, in words.
+    reading : Reading
+        What is read: all, until a view reads less.
+    per_unit : bool
+        Whether they are those of a view, on the owner's word (``Table``).
     """
 
     kind: str
     per_unit = False
 
-    def __init__(self, declared: Reading, left_out: Collection[str] = ()) -> None:
-        self.declared = declared
-        self.reading = declared
-        self.left_out = left_out
-        self._decided: dict[Any, tuple[NDArray[np.bool_], Sizes]] = {}  # one for all views of the source
+    def __init__(self, declared: Reading) -> None:
+        self.declared = self.reading = declared
 
     @abstractmethod
     def rows(self) -> int:
-        """Return how many rows there are."""
+        """Return how many rows there are, whether they contribute or not."""
 
     @abstractmethod
-    def slabs(self, reading: Reading) -> Iterator[Slab]:
-        """Yield raw rows, of the columns of a reading."""
+    def unit_sizes(self) -> Sizes:
+        """Return how many units have one row, from two to ``max_rows`` rows, and more."""
 
     @abstractmethod
+    def blocks(self) -> Iterator[Block]:
+        """Yield the rows that contribute, in blocks of at most ``reading.block_rows`` raw rows."""
+
+    @abstractmethod
+    def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> Array:
+        """Return the sum of ``kernel`` over all blocks; ``each`` is what it sums."""
+
+    @abstractmethod
+    def gather(self, kernel: Kernel, width: int) -> Array:
+        """Return what ``kernel`` makes of each row that contributes, in their order."""
+
+
+class LocalSource(Source):
+    """Rows that this process reads, slab by slab, in the same order each time.
+
+    Which rows of a unit count is decided once, by all that is declared, whatever a view of the source reads later.
+
+    Attributes
+    ----------
+    left_out : collection of str
+        For a partition: units whose rows are left out, since others have chosen among them already.
+    """
+
+    left_out: Collection[str] = ()
+
+    def __init__(self, declared: Reading) -> None:
+        super().__init__(declared)
+        self._decided: dict[Any, tuple[NDArray[np.bool_], Sizes]] = {}  # one for all views of the source
+
+    @abstractmethod
+    def read(self, reading: Reading) -> Iterator[DeclaredRows]:
+        """Yield rows, of the columns of a reading."""
+
     def unit_cells(self) -> Iterator[UnitCells]:
-        """Yield the unit's column, in pieces of any length."""
+        """Yield the unit's column, in pieces of any length; nothing where each row stands for itself."""
+        return iter(())
 
     @property
     def _kept(self) -> tuple[NDArray[np.bool_], Sizes]:
@@ -127,42 +148,45 @@ class LocalSource(ABC):
         """Return what changes where the rows change: of files, how large they are and when they were written."""
         return None
 
-    def _decide(self) -> tuple[NDArray[np.bool_], Sizes]:
+    def count_units(self) -> tuple[Units, NDArray[np.int64]]:
+        """Return the units, and whose each row is."""
         assert self.declared.unit is not None
         units = Units(self.declared.unit.unit_type)
-        codes = units.add(self.unit_cells())
+        return units, units.add(self.unit_cells())
+
+    def _decide(self) -> tuple[NDArray[np.bool_], Sizes]:
+        units, codes = self.count_units()
         if self.left_out:
             out = units.find(UnitCells(list(self.left_out)))
             codes[np.isin(codes, out[out >= 0])] = -1
-        kept = rows_that_count(
-            codes, len(units), self.declared.max_rows, self.declared_rows, units.names, self.declared.order
-        )
-        return kept, sizes(np.bincount(codes[codes >= 0]), self.declared.max_rows)
+        most, order = self.declared.max_rows, self.declared.order
+        kept = rows_that_count(codes, most, self.declared_rows, units.names, order)
+        return kept, sizes(np.bincount(codes[codes >= 0]), most)
 
     def declared_rows(self, places: NDArray[np.int64]) -> DeclaredRows:
         """Return all declared columns of some rows, at ascending places."""
         first, found = 0, [self.declared.no_rows()]
-        for slab in self.slabs(self.declared):
-            size = slab.numbers.shape[0]
-            start, stop = np.searchsorted(places, [first, first + size])
+        for rows in self.read(self.declared):
+            start, stop = np.searchsorted(places, [first, first + len(rows.codes)])
             if start < stop:
-                found.append(self.declared.take(slab, places[start:stop] - first))
-            first += size
+                found.append(rows.take(places[start:stop] - first))
+            first += len(rows.codes)
         return DeclaredRows.joined(found)
 
     def unit_sizes(self) -> Sizes:
         """Return how many units have one row, from two to ``max_rows`` rows, and more."""
         return self._kept[1]
 
-    def _raw(self) -> Iterator[RawBlock]:
-        first = 0
-        kept = None if self.reading.unit is None else self._kept[0]
-        for slab in self.slabs(self.reading):
-            keep = None if kept is None else kept[first : first + slab.numbers.shape[0]]
-            if keep is not None and len(keep) < slab.numbers.shape[0]:  # a file that grows: none of the new rows
-                keep = np.append(keep, np.zeros(slab.numbers.shape[0] - len(keep), dtype=np.bool_))
-            yield from self.reading.cut(slab, keep)
-            first += slab.numbers.shape[0]
+    def _raw(self) -> Iterator[DeclaredRows]:
+        first, kept = 0, None if self.reading.unit is None else self._kept[0]
+        for rows in self.read(self.reading):
+            size = len(rows.codes)
+            if kept is not None:
+                keep = np.zeros(size, dtype=np.bool_)  # of a file that grows: none of the new rows
+                keep[: max(len(kept) - first, 0)] = kept[first : first + size]
+                rows = rows._replace(keep=keep)
+            yield from self.reading.cut(rows)
+            first += size
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows that contribute. Blocks without any are left out."""
@@ -174,61 +198,70 @@ class LocalSource(ABC):
 
     def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> Array:
         """Return the sum of ``kernel`` over all blocks, on all cores: a thread clips and sums its own."""
-        return _total(in_order(_Summed(self.reading, kernel, size), self._raw()), size)[0]
+        return _total(_in_order(partial(_computed, self.reading, kernel), self._raw()), size)[0]
 
     def gather(self, kernel: Kernel, width: int) -> Array:
         """Return what ``kernel`` makes of each row that contributes, in their order, on all cores."""
-        pieces = in_order(_Gathered(self.reading, kernel, width), self._raw())
-        return np.concatenate([np.empty((0, width)), *pieces])
+        pieces = [np.empty((0, width))]
+        for found in _in_order(partial(_computed, self.reading, kernel), self._raw()):
+            if found is not None and found.shape[1:] != (width,):
+                raise ValueError(f"width={width}: expected a kernel that makes so many numbers of a row")
+            pieces += [] if found is None else [found]
+        return np.concatenate(pieces)
 
 
-def summed(reading: Reading, kernel: Kernel, size: int, blocks: Iterable[RawBlock]) -> Pair:
+def summed(reading: Reading, kernel: Kernel, size: int, rows: Iterable[DeclaredRows]) -> Pair:
     """Return the sum of ``kernel`` over some blocks, with its compensation, on this thread alone."""
-    return _total(map(_Summed(reading, kernel, size), blocks), size)
+    return _total(map(partial(_computed, reading, kernel), rows), size)
+
+
+def _computed(reading: Reading, kernel: Kernel, rows: DeclaredRows) -> Array | None:
+    """Return what a kernel makes of a block, without a warning; None where no row contributes."""
+    with np.errstate(all="ignore"):
+        block = reading.block(rows)
+        return to_host(kernel(block)).astype(np.float64) if block.x.shape[0] else None
 
 
 def _total(sums: Iterable[Array | None], size: int) -> Pair:
     total = CompensatedSum(size)
     for found in sums:
         if found is not None:
-            with np.errstate(all="ignore"):
-                total.add(found)
+            if found.shape != (size,):  # the shape that it has may tell how many rows contribute
+                raise ValueError(f"size={size}: expected a kernel that gives the shape {(size,)}; write its length")
+            total.add(found)
     return total.pair
 
 
-@dataclass(frozen=True)
-class _Summed:
-    """A kernel over raw rows, whose result is checked, and which makes no warning; None where no row contributes."""
+@lru_cache(maxsize=1)
+def _libraries() -> Any:
+    from threadpoolctl import ThreadpoolController
 
-    reading: Reading
-    kernel: Kernel
-    size: int
-
-    def __call__(self, raw: RawBlock) -> Array | None:
-        with np.errstate(all="ignore"):
-            block = self.reading.block(raw)
-            if not block.x.shape[0]:
-                return None
-            found = to_host(self.kernel(block))
-            if found.shape != (self.size,):  # the shape that it has may tell how many rows contribute
-                raise ValueError(
-                    f"size={self.size}: expected a kernel that gives the shape {(self.size,)}; write its length"
-                )
-            return found.astype(np.float64)
+    return ThreadpoolController()
 
 
-@dataclass(frozen=True)
-class _Gathered:
-    """A kernel that makes some numbers of each row, without a warning."""
+def _in_order(work: Callable[[DeclaredRows], Found], blocks: Iterable[DeclaredRows]) -> Iterator[Found]:
+    """Yield ``work`` of each block, in order, on several threads where that pays.
 
-    reading: Reading
-    kernel: Kernel
-    width: int
+    Blocks of another library than NumPy are worked on one after the other: those libraries use the machine themselves.
+    """
+    ahead = iter(blocks)
+    first = list(islice(ahead, 4))
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if cores == 1 or len(first) < 4 or not is_numpy_array(first[0].numbers):
+        return map(work, chain(first, ahead))
+    return _on_threads(work, chain(first, ahead), cores)
 
-    def __call__(self, raw: RawBlock) -> Array:
-        with np.errstate(all="ignore"):
-            block = self.reading.block(raw)
-            found = to_host(self.kernel(block))
-            if found.shape[1:] != (self.width,):
-                raise ValueError(f"width={self.width}: expected a kernel that makes so many numbers of a row")
-            return found.astype(np.float64)
+
+def _on_threads(work: Callable[[DeclaredRows], Found], blocks: Iterable[DeclaredRows], cores: int) -> Iterator[Found]:
+    waiting: deque[Future[Found]] = deque()
+    with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(cores, "discreet") as pool:
+        try:
+            for block in blocks:
+                waiting.append(pool.submit(work, block))
+                if len(waiting) > max(cores, 4):
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()

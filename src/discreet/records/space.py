@@ -14,17 +14,30 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
+from array_api_compat import array_namespace, device, is_array_api_obj
+from numpy.typing import NDArray
 
-from discreet.arguments import integer, shown
+from discreet.arguments import ArgumentError, integer, iterable
 from discreet.plain import from_plain, to_plain
 
-__all__ = ["LARGEST", "SMALLEST", "UNIT_ROUNDOFF", "Space", "Vector", "as_floats", "on_device", "vector"]
+__all__ = [
+    "LARGEST",
+    "SMALLEST",
+    "UNIT_ROUNDOFF",
+    "Space",
+    "Vector",
+    "as_floats",
+    "as_number",
+    "on_device",
+    "spread",
+    "taken",
+    "to_host",
+    "vector",
+]
 
 Vector = float | tuple[float, ...]
 
@@ -105,47 +118,47 @@ class Space(ABC):
 
 def vector(name: str, value: Any, write: str) -> Vector:
     """Return a declared bound as a float, or as a tuple of floats; an error that says what to write otherwise."""
-    accepted = f"finite numbers of at most {LARGEST:g} in size, one for all columns or one a column; write {write}"
     if value is None:
-        raise ValueError(f"{name}=None: expected declared bounds, never taken from the rows; write {write}")
-    single = isinstance(value, str | bytes) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0
-    numbers: list[float] = []
-    for item in (value,) if single else value:
-        try:
-            number = math.nan if isinstance(item, NO_NUMBERS) else float(item)
-        except (TypeError, ValueError, OverflowError):
-            number = math.nan
-        if not abs(number) <= LARGEST:
-            raise ValueError(f"{name}={shown(value)}: expected {accepted}")
-        numbers.append(number)
-    if not numbers:
-        raise ValueError(f"{name}={shown(value)}: expected {accepted}")
-    return numbers[0] if single else tuple(numbers)
+        raise ArgumentError(name, None, "declared bounds, never taken from the rows", write)
+    single = isinstance(value, str | bytes) or not iterable(value)
+    numbers = tuple(map(as_number, (value,) if single else value))
+    if not numbers or not all(abs(number) <= LARGEST for number in numbers):  # nor a NaN
+        accepted = f"finite numbers of at most {LARGEST:g} in size, one for all columns or one a column"
+        raise ArgumentError(name, value, accepted, write)
+    return numbers[0] if single else numbers
+
+
+def as_number(item: Any) -> float:
+    """Return a declared number as a float, NaN where it is none."""
+    try:
+        return math.nan if isinstance(item, NO_NUMBERS) else float(item)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def spread(name: str, value: Vector, columns: int) -> tuple[float, ...]:
     """Return one value a column."""
-    integer("columns", columns, least=1, most=2**31)
     if not isinstance(value, tuple):
-        return (value,) * columns
+        return (value,) * integer("columns", columns, least=1, most=2**31)
     if len(value) != columns:
-        raise ValueError(
-            f"{name} has {len(value)} values: expected one for all columns, or one for each of the {columns} columns"
-        )
+        raise ValueError(f"{name} has {len(value)} values: expected one for all, or one for each of {columns} columns")
     return value
 
 
 def as_floats(x: Any) -> tuple[Any, Any]:
     """Return the namespace of ``x`` and ``x`` in float64; lists and frames become NumPy arrays."""
-    if not is_array_api_obj(x):
-        try:
-            x = np.asarray(x, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):  # whose words may show a row
-            raise ValueError(f"rows of type {type(x).__name__}: expected numbers, as an array") from None
+    x = x if is_array_api_obj(x) else _as_numbers(x)
     if x.ndim == 0:
         raise ValueError("rows: expected an array whose last axis is the columns, got a single number")
     xp = array_namespace(x)
     return xp, xp.astype(x, xp.float64, copy=False)
+
+
+def _as_numbers(x: Any) -> NDArray[np.float64]:
+    try:
+        return np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):  # whose words may show a row
+        raise ValueError(f"rows of type {type(x).__name__}: expected numbers, as an array") from None
 
 
 def on_device(values: Vector, like: Any) -> Any:
@@ -153,14 +166,20 @@ def on_device(values: Vector, like: Any) -> Any:
 
     Single numbers too: with a Python number some libraries divide by multiplying with a reciprocal, which rounds twice.
     """
-    if is_numpy_array(like):
-        return _as_array(values)
     xp = array_namespace(like)
     return xp.asarray(values, dtype=xp.float64, device=device(like))
 
 
-@lru_cache(maxsize=256)
-def _as_array(values: Vector) -> Any:
-    array = np.array(values, dtype=np.float64)
-    array.flags.writeable = False
-    return array
+def taken(x: Any, places: Any, axis: int = 0) -> Any:
+    """Return some rows, or columns, of an array of any library."""
+    xp = array_namespace(x)
+    return xp.take(x, xp.asarray(np.asarray(places, dtype=np.int64), device=device(x)), axis=axis)
+
+
+def to_host(x: Any) -> NDArray[Any]:
+    """Return an array of any library as a NumPy array."""
+    if hasattr(x, "detach"):  # torch
+        x = x.detach().cpu()
+    elif hasattr(x, "get") and hasattr(x, "__cuda_array_interface__"):  # CuPy
+        x = x.get()
+    return np.asarray(x)

@@ -2,20 +2,22 @@
 
 An engine knows one table: its columns and their types, which are public, and how to ask for rows and for numbers. It
 opens a connection for each question and closes it, so that it can be pickled and used from any thread. A question that
-needs the table twice (who has too many rows, and then the rows) sees one state of it: a ``Snapshot``. Errors of a
-database may show a cell; once the table is open they are replaced by one that does not.
+needs the table twice (who has too many rows, and then the rows) sees one state of it: a snapshot. Errors of a database
+may show a cell; once the table is open they are replaced by one that does not.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, TypeAlias
 
-from discreet.records.sql_text import quoted
+from discreet.sql.text import quoted
 
-__all__ = ["Engine", "Snapshot", "SqlEngine", "quietly"]
+__all__ = ["Engine", "Read", "SqlEngine", "quietly", "texts"]
+
+Read: TypeAlias = Callable[[str, int], Any]  # from a query to Arrow's reader of batches of about so many rows
 
 
 class quietly:  # noqa: N801
@@ -29,16 +31,19 @@ class quietly:  # noqa: N801
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if not isinstance(error, Exception):
-            return
-        try:
-            raise OSError(
-                "the database failed to answer: is the file still there, does the server run? Its own error is left "
-                "out, since it may show rows. What was recorded for an answer stays recorded"
-            )
-        except OSError as clean:
-            clean.__context__ = None
-            raise
+        if isinstance(error, Exception):
+            _fail()
+
+
+def _fail() -> None:
+    try:
+        raise OSError(
+            "the database failed to answer: is the file still there, does the server run? Its own error is left out, "
+            "since it may show rows. What was recorded for an answer stays recorded"
+        )
+    except OSError as clean:
+        clean.__context__ = None
+        raise
 
 
 class Engine(ABC):
@@ -53,11 +58,14 @@ class Engine(ABC):
         or anything else.
     ordered : bool
         Whether rows come in the same order each time, as those of a file do and those of a database may not.
+    view : bool
+        Whether the rows are made by a query, which may put other people into them.
     """
 
     kind: str
     types: Mapping[str, str]
     ordered: bool = True
+    view: bool = False
 
     @abstractmethod
     def rows(self) -> int:
@@ -72,20 +80,8 @@ class Engine(ABC):
         """Yield some of the columns as Arrow batches of at most about so many rows, in the order of the table."""
 
     @abstractmethod
-    def empty(self, names: Sequence[str], numbers: Collection[str]) -> Any:
-        """Return what ``stream`` yields as an Arrow table without rows, for its types."""
-
-
-class Snapshot(ABC):
-    """One state of a database, for several questions, one after the other."""
-
-    @abstractmethod
-    def batches(self, query: str, rows: int) -> Iterator[Any]:
-        """Yield the answer as Arrow batches of at most about so many rows."""
-
-    @abstractmethod
-    def texts(self, query: str) -> Sequence[str]:
-        """Return the one row of an answer that consists of text."""
+    def empty(self, names: Sequence[str], numbers: Collection[str]) -> Sequence[Any]:
+        """Return what ``stream`` yields as Arrow tables without rows, for their types; one for each file."""
 
 
 class SqlEngine(Engine):
@@ -94,7 +90,7 @@ class SqlEngine(Engine):
     Attributes
     ----------
     careful : bool
-        Whether an underflow is an error (``sql_text``).
+        Whether an underflow is an error (``sql.text``).
     relation : str
         What stands after FROM.
     fence : str
@@ -105,8 +101,6 @@ class SqlEngine(Engine):
         know of no NaN, and would let one pass a test of its size.
     microseconds : str
         A timestamp, ``{cell}``, as microseconds since 1970-01-01 in UTC.
-    view : bool
-        Whether the rows are made by a query, which may put other people into them.
     checks_text : bool
         Whether text is surely UTF-8, so that the database reads the names that are read elsewhere.
     """
@@ -116,31 +110,29 @@ class SqlEngine(Engine):
     fence: str = ""
     finite: str
     microseconds: str
-    view: bool = False
     checks_text: bool = True
 
     @abstractmethod
-    def snapshot(self) -> AbstractContextManager[Snapshot]:
-        """Return a connection that sees one state of the database; errors on it show no row."""
-
-    @abstractmethod
-    def schema(self, query: str) -> Any:
-        """Return the Arrow schema of an answer."""
+    def snapshot(self) -> AbstractContextManager[Read]:
+        """Return what reads one state of the database; errors on it show no row."""
 
     def rows(self) -> int:
         """Return how many rows there are."""
-        with self.snapshot() as state:
-            return int(state.texts(f"SELECT CAST(COUNT(*) AS VARCHAR) FROM {self.relation}")[0])
+        with self.snapshot() as read:
+            return int(texts(read, f"SELECT CAST(COUNT(*) AS VARCHAR) FROM {self.relation}")[0])
         raise AssertionError  # the type checker does not know that errors are not swallowed
 
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
         """Yield some of the columns as Arrow batches of at most about so many rows."""
-        with self.snapshot() as state:
-            yield from state.batches(self.select(names, numbers), rows)
+        with self.snapshot() as read:
+            yield from read(self.select(names, numbers), rows)
 
-    def empty(self, names: Sequence[str], numbers: Collection[str]) -> Any:
-        """Return what ``stream`` yields as an Arrow table without rows, for its types."""
-        return self.schema(f"{self.select(names, numbers)} LIMIT 0").empty_table()
+    def empty(self, names: Sequence[str], numbers: Collection[str]) -> Sequence[Any]:
+        """Return what ``stream`` yields without rows, for its types."""
+        schema = None
+        with self.snapshot() as read:
+            schema = read(f"{self.select(names, numbers)} LIMIT 0", 1).schema
+        return [schema.empty_table()]  # outside: what Arrow says of a type is about no row
 
     def select(self, names: Sequence[str], numbers: Collection[str]) -> str:
         """Return a query for some of the columns."""
@@ -158,3 +150,8 @@ class SqlEngine(Engine):
     def exactly(self, name: str) -> str:
         """Return a column of text that is compared character by character."""
         return f'{quoted(name)} COLLATE "C"'
+
+
+def texts(read: Read, query: str) -> list[str]:
+    """Return the one row of an answer that consists of text."""
+    return [str(column[0]) for column in read(query, 1).read_all().columns]

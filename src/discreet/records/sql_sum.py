@@ -1,4 +1,4 @@
-"""The SQL that sums a kernel over the rows of a table, as declared; see ``sql_text`` for what it promises.
+"""The SQL that sums a kernel over the rows of a table, as declared; see ``sql.text`` for what it promises.
 
 It is written only where the database reads a cell as ``cells`` does: numbers from columns of numbers and booleans,
 dates from dates and timestamps, a category from a column of its own type, a unit from a column of its declared type.
@@ -8,19 +8,17 @@ rows of others, ``Summing.others``, are chosen among elsewhere.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from discreet.records.block import Block
 from discreet.records.box import Box
 from discreet.records.cells import DAY, category_key
-from discreet.records.columns import Category
-from discreet.records.reading import Reading
+from discreet.records.columns import Category, Numeric
+from discreet.records.reading import Block, Reading
 from discreet.records.schema import Unit
 from discreet.records.source import Contributions
 from discreet.records.sql_engine import SqlEngine
-from discreet.records.sql_text import (
+from discreet.sql.text import (
     LEAST_BLOCK,
     MOST_NUMBERS,
     Size,
@@ -32,7 +30,7 @@ from discreet.records.sql_text import (
     total,
     whole,
 )
-from discreet.records.traced import NotTraceable, Step, Traced, columns
+from discreet.sql.traced import NotTraceable, Step, Traced, columns
 
 __all__ = ["Summing", "summing"]
 
@@ -60,7 +58,7 @@ def summing(engine: SqlEngine, reading: Reading, each: Contributions, size: int)
     if size > MOST_NUMBERS or reading.block_rows < LEAST_BLOCK or not reading.by_database:
         raise NotTraceable("the size")
     numbers = [f"x{j}" for j in range(len(reading.numbers))]
-    labels = [f"k{j}" for j in range(len(reading.labels))]
+    labels = [f"k{j}" for j in range(len(reading.categories))]
     x, codes = columns(numbers, _ranges(reading)), columns(labels)
     found = _traced(each, Block(x, codes))
     if found.shape != (1, size):
@@ -72,13 +70,14 @@ def summing(engine: SqlEngine, reading: Reading, each: Contributions, size: int)
     exponent = scaling(each.norm)
     test = "TRUE"
     if reading.condition is not None:
-        held = reading.condition.holds(x, codes, reading.numbers, reading.labels)
+        held = reading.condition.holds(x, codes, tuple(reading.numbers), tuple(reading.categories))
         test = writer.write([held.cells.reshape(-1)[0]])[0]
-    raw = [f"{_number(engine, reading, j)} AS {quoted(name)}" for j, name in enumerate(numbers)]
-    raw += [f"{_code(engine, reading, j)} AS {quoted(name)}" for j, name in enumerate(labels)]
+    cells = [_number(engine, name, column) for name, column in reading.numbers.items()]
+    cells += [_code(engine, name, column) for name, column in reading.categories.items()]
+    own = [quoted(name) for name in (*numbers, *labels)]
+    raw = [f"{cell} AS {name}" for cell, name in zip(cells, own, strict=True)]
     kept = [f"{text} AS {quoted(name)}" for text, name in zip(_clipped(reading), numbers, strict=True)]
     within, others = _limited(engine, reading)
-    own = [quoted(name) for name in (*numbers, *labels)]
     complete = " AND ".join(f"{name} IS NOT NULL" for name in own) or "TRUE"
     shared = writer.name_shared(values)
     rounded = [
@@ -135,25 +134,19 @@ def _ranges(reading: Reading) -> list[tuple[float, float]]:
         raise NotTraceable("a ball")
     if "log" in reading.scales:
         raise NotTraceable("a logarithm")  # which every database rounds in its own way
-    box = reading.bounds.for_columns(len(reading.numbers))
-    return list(zip(_each(box.low), _each(box.high), strict=True))
+    return reading.bounds.intervals(len(reading.numbers))
 
 
 def _sizes(reading: Reading) -> dict[str, Size]:
-    sizes = {f"k{j}": Size(float(len(category.values)), 1.0) for j, category in enumerate(reading.categories)}
+    sizes = {f"k{j}": Size(float(len(category.values)), 1.0) for j, category in enumerate(reading.categories.values())}
     ends = enumerate(_ranges(reading))
     return sizes | {f"x{j}": Size(max(abs(low), abs(high))) for j, (low, high) in ends}
 
 
-def _each(bound: float | tuple[float, ...]) -> Sequence[float]:
-    return bound if isinstance(bound, tuple) else (bound,)
-
-
-def _number(engine: SqlEngine, reading: Reading, place: int) -> str:
+def _number(engine: SqlEngine, name: str, column: Numeric) -> str:
     """Return a number, filled; NULL where it is missing and the row is dropped."""
-    name, fill = reading.numbers[place], reading.fills[place]
     kind, cell = engine.types[name], quoted(name)
-    if (reading.scales[place] == "date") != (kind in ("date", "timestamp")):
+    if (column.scale == "date") != (kind in ("date", "timestamp")):
         raise NotTraceable(kind)
     if kind in ("date", "timestamp"):
         whole = f"({cell} - DATE '1970-01-01')" if kind == "date" else engine.microseconds.format(cell=cell)
@@ -169,12 +162,11 @@ def _number(engine: SqlEngine, reading: Reading, place: int) -> str:
         found = f"CASE WHEN {engine.finite.format(cell=number)} THEN {number} END"
     else:
         raise NotTraceable(kind)
-    return found if math.isnan(fill) else f"COALESCE({found}, {literal(fill)})"
+    return found if column.fill is None else f"COALESCE({found}, {literal(column.filled_with)})"
 
 
-def _code(engine: SqlEngine, reading: Reading, place: int) -> str:
+def _code(engine: SqlEngine, name: str, category: Category) -> str:
     """Return a category's number, filled; NULL where it is missing and the row is dropped."""
-    name, category = reading.labels[place], reading.categories[place]
     kind, cases = engine.types[name], []
     for code, key in enumerate(map(category_key, category.values)):
         if kind == "text":

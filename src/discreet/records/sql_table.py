@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.arguments import shown
+from discreet.arguments import ArgumentError
 from discreet.records.csv_engine import CSV_SUFFIXES
 from discreet.records.duckdb_engine import ARROW_SUFFIXES, DUCKDB_SUFFIXES, duckdb_engine
+from discreet.records.parquet_engine import ParquetFiles, parquet_files
 from discreet.records.postgresql_engine import PostgreSQLEngine, database_address, is_postgresql
-from discreet.records.sql_engine import Engine, SqlEngine
+from discreet.records.sql_engine import Engine
 
-__all__ = ["Table", "read_by_database"]
+__all__ = ["Table", "open_table"]
 
 PASSWORD = re.compile(r"(://[^:/@]*):.*@")
 
@@ -52,13 +53,11 @@ class Table:
 
     def __post_init__(self) -> None:
         if not isinstance(self.location, str | os.PathLike):
-            raise ValueError(
-                f"location of type {type(self.location).__name__}: expected a path, or a URL of PostgreSQL"
-            )
+            raise ArgumentError("location", self.location, "a path, or a URL of PostgreSQL")
         if is_postgresql(self.location):
             database_address(str(self.location))  # refuses a password in other places
         if not (self.table is None or (isinstance(self.table, str) and self.table)):
-            raise ValueError(f"table={shown(self.table)}: expected the name of a table, or None")
+            raise ArgumentError("table", self.table, "the name of a table, or None")
 
     def engine(self) -> Engine:
         """Return what reads it; errors are about files, servers and names."""
@@ -66,12 +65,11 @@ class Table:
         if is_postgresql(self.location):
             engine = PostgreSQLEngine(str(self.location), self.table)
         elif isinstance(self.location, str) and "://" in self.location:
-            raise ValueError(
-                f"location: expected a path, or a URL of PostgreSQL; got one of {_scheme(self.location)!r}"
-            )
+            scheme = self.location.partition("://")[0]
+            raise ValueError(f"location: expected a path, or a URL of PostgreSQL; got one of {scheme!r}")
         else:
             engine = duckdb_engine(Path(self.location), self.table)
-        if isinstance(engine, SqlEngine) and engine.view and not self.per_unit:
+        if engine.view and not self.per_unit:
             raise ValueError(
                 f"table={self.table!r} is a view: expected a table, or the owner's word that each row of the view is "
                 "made from the rows of one person, and from public tables, alone; write Table(location, table, "
@@ -80,7 +78,9 @@ class Table:
         return engine
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Table, (_without_password(self.location), self.table, self.per_unit)
+        server = is_postgresql(self.location)
+        location = database_address(str(self.location)).url if server else self.location  # without its password
+        return Table, (location, self.table, self.per_unit)
 
     def __copy__(self) -> Self:
         return self
@@ -94,16 +94,11 @@ class Table:
         return f"Table({shown!r}{table}{', per_unit=True' if self.per_unit else ''})"
 
 
-def _without_password(location: str | os.PathLike[str]) -> str | os.PathLike[str]:
-    return database_address(str(location)).url if is_postgresql(location) else location
-
-
-def _scheme(url: str) -> str:
-    return url.split("://", 1)[0]
-
-
-def read_by_database(data: object) -> bool:
-    """Return whether a path or URL is one that only a database reads."""
-    if not isinstance(data, str | os.PathLike):
-        return False
-    return is_postgresql(data) or str(data).lower().endswith((*CSV_SUFFIXES, *ARROW_SUFFIXES, *DUCKDB_SUFFIXES))
+def open_table(data: Any) -> Engine:
+    """Return what reads a table, a file or a folder of Parquet files."""
+    if isinstance(data, Table):
+        return data.engine()
+    by_database = (*CSV_SUFFIXES, *ARROW_SUFFIXES, *DUCKDB_SUFFIXES)
+    if is_postgresql(data) or str(data).lower().endswith(by_database):
+        return Table(data).engine()
+    return ParquetFiles(parquet_files(Path(data)))

@@ -88,8 +88,9 @@ class CompensatedSum:
 
     def add(self, term: Array) -> None:
         """Add one vector."""
-        total, lost = two_sum(self.pair[0], term)
-        self.pair = two_sum(total, self.pair[1] + lost)
+        with np.errstate(all="ignore"):
+            total, lost = two_sum(self.pair[0], term)
+            self.pair = two_sum(total, self.pair[1] + lost)
 
     def merge(self, pair: tuple[Array, Array]) -> None:
         """Add the pair of another sum."""

@@ -8,6 +8,8 @@ what fails then is missing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -21,7 +23,6 @@ from discreet.records.units import UnitCells
 __all__ = ["DATES", "LABELS", "NAMES", "NUMBERS", "arrow_values", "numeric", "plain", "readable", "unit_cells"]
 
 NOT_A_TIME = -(2**63)
-STOP = (KeyboardInterrupt, SystemExit)
 
 NUMBERS, DATES, LABELS = "numbers", "dates", "text, whole numbers or booleans"
 NAMES = "names of units, as text or whole numbers"
@@ -48,19 +49,23 @@ def readable(series: nw.Series[Any], wanted: str) -> bool:
     arrow = _arrow(series)
     if arrow is not None:
         kind = arrow_values(arrow.type)
-        if wanted is NAMES:
-            pa = need("pyarrow")
-            return _is(kind, ARROW[NAMES]) or _uuid(arrow.type) or (pa.types.is_decimal(kind) and kind.scale == 0)
-        return _is(kind, ARROW[wanted])
+        named = wanted is NAMES and (_uuid(arrow.type) or getattr(kind, "scale", 1) == 0)  # a decimal without a point
+        return named or _is(kind, ARROW[wanted])
+    return _polars_reads(series, wanted) if series.implementation.is_polars() else _pandas_reads(series, wanted)
+
+
+def _polars_reads(series: nw.Series[Any], wanted: str) -> bool:
+    dtype = series.to_native().dtype
+    if wanted is NAMES:
+        whole = bool(dtype.is_integer()) or getattr(dtype, "scale", 1) == 0
+        return whole or dtype.base_type().__name__ in POLARS[NAMES]
+    return dtype.base_type().__name__ in POLARS[wanted] or (bool(dtype.is_numeric()) and wanted is not DATES)
+
+
+def _pandas_reads(series: nw.Series[Any], wanted: str) -> bool:
     native = series.to_native()
-    if series.implementation.is_polars():
-        name, numeric = native.dtype.base_type().__name__, bool(native.dtype.is_numeric())
-        if wanted is NAMES:
-            return name in POLARS[NAMES] or bool(native.dtype.is_integer()) or getattr(native.dtype, "scale", 1) == 0
-        return name in POLARS[wanted] or (numeric and wanted is not DATES)
     dtype = getattr(getattr(native, "cat", native), "categories", native).dtype  # of pandas' categories
-    kinds = {NAMES: "iuOUT", DATES: "MOUTS"}.get(wanted, "biufOUTS")
-    return dtype.kind in kinds
+    return dtype.kind in {NAMES: "iuOUT", DATES: "MOUTS"}.get(wanted, "biufOUTS")
 
 
 def _uuid(kind: Any) -> bool:
@@ -86,7 +91,7 @@ def _is(kind: Any, names: tuple[str, ...]) -> bool:
 def numeric(series: nw.Series[Any], scale: str = "linear") -> NDArray[Any]:
     """Return a column as floats, NaN where a cell holds no number; a column of dates as days."""
     if scale == "date":
-        times = _quietly_times(series)
+        times = _or_none(lambda: _times(series))
         return cells.dates(plain(series)) if times is None or times.dtype.kind != "M" else cells.days(times)
     dtype = series.dtype
     machine = dtype.is_float() or dtype.is_integer() or isinstance(dtype, nw.Boolean)
@@ -106,20 +111,26 @@ def unit_cells(series: nw.Series[Any]) -> UnitCells:
         if found.dtype.kind in "iu":
             return UnitCells(found, series.is_null().to_numpy().astype(np.bool_) if gaps else None)
     arrow = _arrow(series)
-    if arrow is not None and _is(arrow.type, TEXT[1:3]):  # each text once, and then places
-        whole = arrow.cast(need("pyarrow").large_string()).combine_chunks().dictionary_encode()  # of any size
-        names = plain(nw.from_native(need("pyarrow").chunked_array([whole.dictionary]), series_only=True))
-        places = whole.indices
-        gone = places.is_null().to_numpy(zero_copy_only=False) if places.null_count else None
-        return UnitCells(places.fill_null(0).to_numpy(zero_copy_only=False), gone, names)
+    if arrow is not None and _is(arrow.type, TEXT[1:3]):
+        return _text_cells(arrow)
     return UnitCells(plain(series))
 
 
-def _quietly_times(series: nw.Series[Any]) -> NDArray[Any] | None:
+def _text_cells(arrow: Any) -> UnitCells:
+    """Return a column of text: each text once, and then places."""
+    pa = need("pyarrow")
+    whole = arrow.cast(pa.large_string()).combine_chunks().dictionary_encode()  # of any size
+    names = plain(nw.from_native(pa.chunked_array([whole.dictionary]), series_only=True))
+    gone = whole.indices.is_null().to_numpy(zero_copy_only=False)
+    return UnitCells(whole.indices.fill_null(0).to_numpy(zero_copy_only=False), gone, names)
+
+
+def _or_none(read: Callable[[], Any]) -> Any:
+    """Return what is read, None where that fails; a panic of Polars is no Exception."""
     try:
-        return _times(series)
+        return read()
     except BaseException as error:
-        if isinstance(error, STOP):
+        if isinstance(error, KeyboardInterrupt | SystemExit):
             raise
     return None
 
@@ -129,22 +140,9 @@ def plain(series: nw.Series[Any]) -> list[Any]:
 
     Whole numbers stay whole: beyond 2**53 a float would confuse two units.
     """
-    try:
-        times = _quietly_times(series)
-        return series.to_list() if times is None else list(times)
-    except BaseException as error:  # a panic of Polars is no Exception
-        if isinstance(error, STOP):
-            raise
-    return [_cell(series, j) for j in range(len(series))]
-
-
-def _cell(series: nw.Series[Any], place: int) -> Any:
-    try:
-        return series[place]
-    except BaseException as error:
-        if isinstance(error, STOP):
-            raise
-    return None
+    times = _or_none(lambda: _times(series))
+    found = _or_none(series.to_list) if times is None else list(times)
+    return [_or_none(partial(series.__getitem__, j)) for j in range(len(series))] if found is None else found
 
 
 def _arrow(series: nw.Series[Any]) -> Any:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from discreet.records.reading import Reading, Slab
+from discreet.records.reading import Reading
+from discreet.records.row_choice import DeclaredRows
 from discreet.records.source import LocalSource
 from discreet.records.table_cells import DATES, LABELS, NAMES, NUMBERS, numeric, plain, readable, unit_cells
 from discreet.records.units import UnitCells
 
-__all__ = ["NAMES", "FrameSource", "TableSource", "check_type", "check_types", "unique_names"]
+__all__ = ["NAMES", "TableSource", "check_type", "check_types", "unique_names"]
 
 
 def unique_names(names: Iterable[Any]) -> list[str]:
@@ -31,10 +31,8 @@ DAYS = "write (table.when - start) / pandas.Timedelta('1D'), say, for days since
 
 def check_types(frame: nw.DataFrame[Any], reading: Reading) -> None:
     """Check the types of the columns that are read, the unit's too."""
-    wanted = dict.fromkeys(reading.labels, LABELS)
-    wanted |= {
-        name: DATES if scale == "date" else NUMBERS for name, scale in zip(reading.numbers, reading.scales, strict=True)
-    }
+    wanted = dict.fromkeys(reading.categories, LABELS)
+    wanted |= {name: DATES if column.scale == "date" else NUMBERS for name, column in reading.numbers.items()}
     if reading.unit is not None:
         wanted[reading.unit.column] = NAMES
     for series in frame.iter_columns():
@@ -48,16 +46,18 @@ def check_type(name: str, series: nw.Series[Any], wanted: str) -> None:
         found, native = series.dtype, series.to_native()
         if isinstance(found, nw.Unknown):
             found = native.type if hasattr(native, "type") else native.dtype
-        how = "convert it first"
-        if wanted is NAMES:
-            how = "write table.astype({'" + name + "': 'Int64'}) for whole numbers, or read it as text (dtype=str)"
-            how += "; floats make one of several large numbers, and a column with one gap becomes floats in pandas"
-        elif wanted is NUMBERS and series.dtype.is_temporal():
-            dated = isinstance(series.dtype, nw.Date | nw.Datetime)
-            how = "declare it as Date('2020-01-01', '2025-12-31')" if dated else DAYS
-        elif wanted is DATES:
-            how = "write it as dates, or as text like 2023-01-31"
-        raise ValueError(f"the column {name!r} has the type {found}: expected {wanted}; {how}")
+        raise ValueError(f"the column {name!r} has the type {found}: expected {wanted}; {_how(name, series, wanted)}")
+
+
+def _how(name: str, series: nw.Series[Any], wanted: str) -> str:
+    """Return how to write a column that cannot be read."""
+    if wanted is NAMES:
+        how = "write table.astype({'" + name + "': 'Int64'}) for whole numbers, or read it as text (dtype=str)"
+        return f"{how}; floats make one of several large numbers, and a column with one gap becomes floats in pandas"
+    if wanted is NUMBERS and series.dtype.is_temporal():
+        dated = isinstance(series.dtype, nw.Date | nw.Datetime)
+        return "declare it as Date('2020-01-01', '2025-12-31')" if dated else DAYS
+    return "write it as dates, or as text like 2023-01-31" if wanted is DATES else "convert it first"
 
 
 class TableSource(LocalSource):
@@ -69,12 +69,10 @@ class TableSource(LocalSource):
         The table.
     reading : Reading
         Its columns are in the table.
-    left_out : collection of str
-        See ``LocalSource``.
     """
 
-    def __init__(self, frame: nw.DataFrame[Any], reading: Reading, *, left_out: Collection[str] = ()) -> None:
-        super().__init__(reading, left_out)
+    def __init__(self, frame: nw.DataFrame[Any], reading: Reading) -> None:
+        super().__init__(reading)
         self._rows = len(frame)
         self._columns = {str(series.name): series for series in frame.iter_columns()}
         self.kind = f"{frame.implementation.name.lower()} table"
@@ -83,36 +81,17 @@ class TableSource(LocalSource):
         """Return how many rows there are."""
         return self._rows
 
-    def slabs(self, reading: Reading) -> Iterator[Slab]:
+    def read(self, reading: Reading) -> Iterator[DeclaredRows]:
         """Yield slices of the table."""
         step = reading.slab_rows
         for start in range(0, self._rows, step):
             piece = slice(start, min(start + step, self._rows))
             numbers = np.empty((piece.stop - start, len(reading.numbers)))
-            for j, (name, scale) in enumerate(zip(reading.numbers, reading.scales, strict=True)):
-                numbers[:, j] = numeric(self._columns[name][piece], scale)
-            yield Slab(numbers, [plain(self._columns[name][piece]) for name in reading.labels])
+            for j, (name, column) in enumerate(reading.numbers.items()):
+                numbers[:, j] = numeric(self._columns[name][piece], column.scale)
+            labels = [plain(self._columns[name][piece]) for name in reading.categories]
+            yield DeclaredRows(numbers, reading.codes(labels, len(numbers)))
 
     def unit_cells(self) -> Iterator[UnitCells]:
         """Yield the unit's column."""
-        if self.declared.unit is not None:
-            yield unit_cells(self._columns[self.declared.unit.column])
-
-
-class FrameSource(LocalSource):
-    """Rows that come as data frames, one after the other."""
-
-    @abstractmethod
-    def _frames(self, columns: tuple[str, ...]) -> Iterator[nw.DataFrame[Any]]:
-        """Yield some of the columns, frame by frame, in the order of the rows."""
-
-    def slabs(self, reading: Reading) -> Iterator[Slab]:
-        """Yield frames, one at a time."""
-        for frame in self._frames(reading.numbers + reading.labels):
-            yield from TableSource(frame, reading).slabs(reading)
-
-    def unit_cells(self) -> Iterator[UnitCells]:
-        """Yield the unit's column, frame by frame."""
-        if self.declared.unit is not None:
-            for frame in self._frames((self.declared.unit.column,)):
-                yield unit_cells(frame[self.declared.unit.column])
+        yield unit_cells(self._columns[self.declared.unit_column])

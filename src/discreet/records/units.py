@@ -40,14 +40,16 @@ class UnitCells(NamedTuple):
     missing: NDArray[np.bool_] | None = None
     among: list[Any] | None = None
 
+    def gone(self) -> NDArray[np.bool_]:
+        """Return which of the cells are missing."""
+        return np.zeros(len(self.cells), dtype=np.bool_) if self.missing is None else self.missing
+
     def as_list(self) -> list[Any]:
         """Return Python's values, None where one is missing."""
         if isinstance(self.cells, list):
             return self.cells
-        listed: list[Any] = self.cells.tolist()
-        if self.missing is not None:
-            listed = [None if gone else cell for cell, gone in zip(listed, self.missing.tolist(), strict=True)]
-        return listed
+        cells = zip(self.cells.tolist(), self.gone().tolist(), strict=True)
+        return [None if gone else cell for cell, gone in cells]
 
 
 class Units:
@@ -77,26 +79,19 @@ class Units:
     def add(self, pieces: Iterable[UnitCells]) -> Codes:
         """Return the codes of all rows of a column, −1 where a row is nobody's. Once for each ``Units``."""
         listed = [*pieces]
-        if not listed:
-            return np.zeros(0, dtype=np.int64)
         if all(isinstance(piece.cells, np.ndarray) and piece.among is None for piece in listed):
-            cells = np.concatenate([piece.cells for piece in listed])
+            cells = np.concatenate([np.zeros(0, dtype=np.uint8), *(piece.cells for piece in listed)])
             if cells.dtype.kind in "iu":  # signed and unsigned 64 bits together are floats
-                return self._numbered(
-                    cells, [piece.missing for piece in listed], [len(piece.cells) for piece in listed]
-                )
+                return self._numbered(cells, [piece.gone() for piece in listed])
         return np.concatenate([self._named(piece, grow=True) for piece in listed])
 
-    def _numbered(self, cells: NDArray[Any], gone: list[Any], sizes: list[int]) -> Codes:
+    def _numbered(self, cells: NDArray[Any], gone: list[NDArray[np.bool_]]) -> Codes:
         """Return codes of whole numbers: their places among the sorted ones."""
-        missing = np.concatenate(
-            [np.zeros(size, dtype=bool) if one is None else one for one, size in zip(gone, sizes, strict=True)]
-        )
-        if missing.any():
-            codes = np.full(len(cells), -1, dtype=np.int64)
-            codes[~missing] = self._placed(cells[~missing])
-            return codes
-        return self._placed(cells)
+        codes, there = np.full(len(cells), -1, dtype=np.int64), ~np.concatenate([np.zeros(0, dtype=np.bool_), *gone])
+        if there.all():
+            return self._placed(cells)
+        codes[there] = self._placed(cells[there])
+        return codes
 
     def _placed(self, cells: NDArray[Any]) -> Codes:
         cells = cells if cells.dtype.itemsize == 8 else cells.astype(np.int64)
@@ -112,8 +107,7 @@ class Units:
     def _named(self, piece: UnitCells, *, grow: bool) -> Codes:
         if piece.among is not None:
             own = np.append(self._named(UnitCells(piece.among), grow=grow), -1)
-            places = np.asarray(piece.cells, dtype=np.int64)
-            return own[places if piece.missing is None else np.where(piece.missing, len(own) - 1, places)]
+            return own[np.where(piece.gone(), len(own) - 1, np.asarray(piece.cells, dtype=np.int64))]
         cells = piece.as_list()
         known, kind = self._codes, self._kind
         names: Iterable[str | None]
@@ -137,16 +131,11 @@ class Units:
         """Return the codes of some rows of the same column, −1 where a row is nobody's that was added."""
         if self._whole is None:
             return self._named(piece, grow=False)
-        whole = self._whole
-        alike = (
-            isinstance(piece.cells, np.ndarray) and piece.among is None and piece.cells.dtype.kind == whole.dtype.kind
-        )
+        whole, cells = self._whole, piece.cells
+        alike = isinstance(cells, np.ndarray) and piece.among is None and cells.dtype.kind == whole.dtype.kind
         if alike and len(whole):
-            places = np.minimum(np.searchsorted(whole, piece.cells), len(whole) - 1)
-            found = whole[places] == piece.cells
-            if piece.missing is not None:
-                found &= ~piece.missing
-            return np.where(found, places, -1)
+            places = np.minimum(np.searchsorted(whole, cells), len(whole) - 1)
+            return np.where((whole[places] == cells) & ~piece.gone(), places, -1)
         self._codes = self._codes or {str(one): code for code, one in enumerate(whole.tolist())}
         return self._named(piece, grow=False)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import shown
+from discreet.arguments import ArgumentError
 from discreet.door.words import rows_of
 from discreet.estimators.portrait_columns import columns_of
 from discreet.estimators.portraits import portrait, portraits_of
@@ -120,9 +120,7 @@ def write_report(
 
 def _refuse_existing(place: Path, overwrite: bool) -> None:
     if place.exists() and not overwrite:
-        raise ValueError(
-            f"path={str(place)!r}: expected a file that is not there yet; write another name, or overwrite=True"
-        )
+        raise ArgumentError("path", str(place), "a file that is not there yet", write="another name, or overwrite=True")
 
 
 def _environment() -> Any:
@@ -221,7 +219,7 @@ def _posterior(model: Any, given: Any) -> list[Shown]:
         given = infer(model)
     room = sys.modules.get("discreet.inference.posterior")  # whoever has a posterior has imported it
     if room is None or not isinstance(given, room.Posterior):
-        raise ValueError(f"posterior={shown(given)}: expected what discreet.infer returned, or True to infer it now")
+        raise ArgumentError("posterior", given, "what discreet.infer returned, or True to infer it now")
     pictures: list[Picture] = []
     for name in given.names:
         try:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.estimators.gaussian_mixture import full_covariances
 from discreet.estimators.own_rows import drawn_columns, rows_of_values, scales_of
 from discreet.estimators.portrait_columns import columns_of, declared_bounds, value_labels
@@ -21,7 +22,7 @@ from discreet.estimators.portraits import portrait
 from discreet.pictures import Ellipses, Facts, Picture
 from discreet.pictures.labels import number, percent
 from discreet.records.cells import day_text
-from discreet.records.own_units import ColumnScale
+from discreet.scales import ColumnScale
 
 __all__ = ["Comparison", "compared"]
 
@@ -62,7 +63,7 @@ def compared(model: Any, private_rows: Any, columns: Sequence[str | int] | None)
         rows = _inside(model, X)
         targeted = hasattr(model, "coef_") or hasattr(model, "priors_")
         if targeted and (y is None or len(y) != len(rows)):
-            raise ValueError("private_rows: expected (X, y) with a label or a target for each row of X")
+            raise ArgumentError("private_rows", UNSHOWN, "(X, y) with a label or a target for each row of X")
         _check_enough(model, rows, y if hasattr(model, "classes_") else None)
         return _way(model)(model, rows, columns) if not targeted else _predictor(model, rows, np.asarray(y))
 
@@ -75,9 +76,10 @@ def _inside(model: Any, X: Any) -> Array:
     except ValueError:
         rows = None
     if rows is None:  # outside of the except block, or the error would come along as context
-        raise ValueError(
-            "private_rows: expected complete rows of numbers with the columns "
-            + ", ".join(map(repr, columns_of(model)))
+        raise ArgumentError(
+            "private_rows",
+            UNSHOWN,
+            "complete rows of numbers with the columns " + ", ".join(map(repr, columns_of(model))),
         )
     low, high = declared_bounds(model).T
     return np.clip(rows, low, high)
@@ -88,9 +90,9 @@ def _check_enough(model: Any, rows: Array, labels: Any) -> None:
     parts = [getattr(model, name, ()) for name in ("weights_", "cluster_centers_", "components_")]
     least = max(2, *map(len, parts))
     if len(rows) < least:
-        raise ValueError(f"private_rows: expected at least {least} complete rows to fit this model to")
+        raise ArgumentError("private_rows", UNSHOWN, f"at least {least} complete rows to fit this model to")
     if labels is not None and len(set(np.asarray(labels).tolist())) < 2:
-        raise ValueError("private_rows: expected rows of at least two of the classes")
+        raise ArgumentError("private_rows", UNSHOWN, "rows of at least two of the classes")
 
 
 def _way(model: Any) -> Callable[[Any, Array, Sequence[str | int] | None], Comparison]:

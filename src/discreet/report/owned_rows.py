@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.estimators.portrait_columns import columns_of
 from discreet.records.cells import date
-from discreet.records.own_units import as_dates, column_scales
+from discreet.scales import as_dates, column_scales
 
 __all__ = ["rows_from_csv"]
 

@@ -7,6 +7,7 @@ import warnings
 from collections import Counter
 from typing import Any
 
+from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.door import Release
 from discreet.door.words import rows_of
 from discreet.estimators.portrait_columns import all_declared_bounds, columns_of, declared_bounds
@@ -31,9 +32,11 @@ FROM_POINT = "These limits follow from (ε, δ) alone."
 def refuse_simulated(model: Any) -> None:
     """Raise where noise came from a seed: whoever knows it can take it off, so there is nothing to report."""
     if any(release.provenance == "simulated" for release in model.releases_):
-        raise ValueError(
-            "model: expected one with measured releases; the noise of this one came from a seed (random_state) or was "
-            "made by hand, so it is not private and has no report; fit it again without random_state"
+        raise ArgumentError(
+            "model",
+            UNSHOWN,
+            "one with measured releases; the noise of this one came from a seed (random_state) or was made by hand, "
+            "so it is not private and has no report; fit it again without random_state",
         )
 
 

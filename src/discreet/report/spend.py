@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arguments import ArgumentError, listed, meant
 from discreet.guarantees import Loss, compose
 from discreet.ledger import Ledger
 from discreet.ledger.admission import under
-from discreet.ledger.entry import SPENDS
+from discreet.ledger.book import SPENDS
 from discreet.pictures import Spending
 
 __all__ = ["spending"]
@@ -38,9 +39,8 @@ def spending(ledger: Ledger | str | PathLike[str], name: str | None, releases: A
     if asked is None and len(known) == 1:
         (asked,) = known
     if asked not in known:
-        raise ValueError(
-            f"name={asked!r}: expected a data set of the ledger, one of {', '.join(map(repr, known)) or 'none'}"
-        )
+        expected = f"a data set of the ledger, one of {listed(known)}{meant(asked, known)}"
+        raise ArgumentError("name", asked, expected, write=f"name={known[0]!r}" if asked is None and known else None)
     history = book.history(asked)
     last = book.limit(asked)
     delta = DELTA if last is None else last.guarantee.delta
@@ -54,7 +54,7 @@ def spending(ledger: Ledger | str | PathLike[str], name: str | None, releases: A
         step = entry.query or " ".join(filter(None, (entry.kind, entry.reason)))  # as the ledger's history has it
         points.append((entry.time.strftime("%Y-%m-%d %H:%M UTC"), step, Counter(spent), limit))
     if not points:
-        raise ValueError(f"name={asked!r}: expected a data set that something was spent of; nothing is recorded")
+        raise ArgumentError("name", asked, "a data set that something was spent of; nothing is recorded")
     kept = sorted({round(place) for place in np.linspace(0, len(points) - 1, min(SHOWN, len(points)))})
     ends = zip([0, *(place + 1 for place in kept)], kept, strict=False)
     steps = [_counted([points[k][1] for k in range(start, end + 1)]) for start, end in ends]

@@ -10,19 +10,19 @@ It may import ``arguments``, ``guarantees``, ``noise``, ``records``, ``door``, `
 outside, numpy and scipy; statsmodels and matplotlib when they are first needed.
 """
 
+from discreet.queries.series.fourier_operator import Fourier
+from discreet.queries.series.operators import Identity, Operator, Picked
+from discreet.queries.series.toeplitz import PrefixSums, Toeplitz
 from discreet.signals.controller import Controller
 from discreet.signals.fast import Watched, fast
 from discreet.signals.filters import lti_filter
 from discreet.signals.fourier import Waves, fourier
-from discreet.signals.fourier_operator import Fourier
 from discreet.signals.kalman import Filtered, kalman
-from discreet.signals.operators import Identity, Operator, Picked
 from discreet.signals.running_sum import running_sum
 from discreet.signals.series import Series, Steps
 from discreet.signals.signal import Signal
 from discreet.signals.state_space import StateSpace
 from discreet.signals.stream import Stream
-from discreet.signals.toeplitz import PrefixSums, Toeplitz
 
 __all__ = [
     "Controller",

@@ -8,10 +8,10 @@ noise is taken: a pure ε is dear beside Gaussian losses, and what comes after i
 
 from __future__ import annotations
 
-from discreet.arguments import choice
-from discreet.door import Query
+from discreet.arguments import ArgumentError, choice
 from discreet.guarantees import LaplaceLoss, Loss
 from discreet.noise import Law
+from discreet.queries.question import Query
 from discreet.signals.series import Series
 
 __all__ = ["promised_delta", "quietest"]
@@ -24,7 +24,7 @@ def promised_delta(argument: str, noise: str | None, delta: float) -> float:
     if noise is not None and choice(argument, noise, NOISES) == "laplace":
         return 0.0
     if noise == "gaussian" and delta == 0:
-        raise ValueError(f"delta={delta!r}: expected more than 0 for Gaussian noise; write {argument}='laplace'")
+        raise ArgumentError("delta", delta, "more than 0 for Gaussian noise", write=f"{argument}='laplace'")
     return delta
 
 

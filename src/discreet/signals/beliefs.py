@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.signals.state_space import StateSpace
 
 __all__ = ["LIMIT", "Belief", "Prepared", "believed", "machine", "need_statsmodels"]
@@ -146,18 +147,22 @@ class Prepared:
     def check(self) -> None:
         """Raise where the answer would not be true in floats, or a step could not be told; by public numbers."""
         if self.model.diffuse and self._finite and not (self.complete and np.isfinite(self.variance).all()):
-            raise ValueError(
-                "missing: expected measured steps that show every state of the model, since nothing is known of its "
-                "first state; write a StateSpace with an initial_covariance"
-                + ("" if self.smooth else ", or smooth=True where only the first steps are missing")
+            raise ArgumentError(
+                "missing",
+                UNSHOWN,
+                "measured steps that show every state of the model, since nothing is known of its first state",
+                write="a StateSpace with an initial_covariance"
+                + ("" if self.smooth else ", or smooth=True where only the first steps are missing"),
             )
         largest = max(float((self._forecast / self.noise)[self.there].max()), float(self.variance.max()) / LIMIT)
         means = 0.0 if self.model.diffuse else float(np.abs(self._errors).max())
         if not (self._finite and max(largest, means) <= LIMIT):
-            raise ValueError(
-                f"model: expected one whose forecasts have means, variances and gaps to bridge of at most {LIMIT:.0e} "
-                "in the unit of the noise; beyond that floats do not hold both. Write the model in the unit of the "
-                "totals, with smaller variances, or with transitions that grow less"
+            raise ArgumentError(
+                "model",
+                UNSHOWN,
+                f"one whose forecasts have means, variances and gaps to bridge of at most {LIMIT:.0e} in the unit of "
+                "the noise; beyond that floats do not hold both. Write the model in the unit of the totals, with "
+                "smaller variances, or with transitions that grow less",
             )
 
     def belief(self, series: Array) -> Belief:

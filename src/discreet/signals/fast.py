@@ -29,15 +29,17 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import integer, nonnegative, shown
+from discreet.arguments import ArgumentError, integer, nonnegative
 from discreet.door import Declarations, Release
+from discreet.door.inquiry import Inquiry, Measure, planned
 from discreet.guarantees import GaussianLoss, LaplaceLoss, Loss, calibrate
 from discreet.noise import Bits, Law
+from discreet.queries.question import Question
+from discreet.queries.series.operators import Identity, Picked
 from discreet.signals.additive import promised_delta, quietest
 from discreet.signals.beliefs import LIMIT
 from discreet.signals.controller import Controller
 from discreet.signals.kalman import Filtered, Places, measured_steps
-from discreet.signals.operators import Identity, Picked
 from discreet.signals.series import Series, Steps
 from discreet.signals.state_space import local_level
 
@@ -45,6 +47,7 @@ __all__ = ["Watched", "fast"]
 
 Array = NDArray[np.float64]
 Look = Callable[[int], tuple[float, float]]  # of a step: what was measured, and the variance of its noise
+Plan = tuple[Sequence[tuple[Question, Loss]], Callable[[Measure], Look]]
 
 SHARE = 4  # a look for so many steps, where looks are dear
 
@@ -62,6 +65,7 @@ class Watched(Filtered):
     sampled: NDArray[np.bool_] | None = None
 
 
+@planned
 def fast(
     data: Any,
     *,
@@ -77,7 +81,7 @@ def fast(
     method: str | None = None,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Watched:
+) -> Inquiry[Watched]:
     """Return a private series as it would be published step by step: predictions, corrected where it was measured.
 
     Parameters
@@ -125,77 +129,82 @@ def fast(
     )
     moves = None if process is None else nonnegative("process", process)
     if controller is not None and not isinstance(controller, Controller):
-        raise ValueError(f"controller={shown(controller)}: expected a Controller, for example Controller(target=0.05)")
+        raise ArgumentError("controller", controller, "a Controller, for example Controller(target=0.05)")
     there = measured_steps(missing, series.count)
     open_ = np.arange(series.count, dtype=np.int64) if there is None else there
     dear = series.layout == "wide" and not series.promise.delta
     usual = math.ceil(len(open_) / SHARE) if dear else len(open_)
     most = usual if samples is None else integer("samples", samples, least=1, most=len(open_))
     chooser = None if most == len(open_) else controller or Controller()
-    releases: list[Release] = []
-    at_once = chooser is None or series.layout == "long"
-    if at_once:
-        look = _released(series, open_, method, moves, releases)
-    else:
-        look = _one_by_one(series, open_, most, moves, releases)
-    values, variances, sampled, found = _watch(series.count, open_, most, chooser, moves, look)
-    facts = {"model": local_level(found), "target": "totals", "states": values[:, None], "sampled": sampled}
-    return Watched.of(
-        values,
-        series.curator,
-        series.promise,
-        releases,
-        times=series.steps.starts,
-        level=series.level,
-        deviation=np.sqrt(variances),
-        **facts,
-    )
+    plan = _at_once if chooser is None or series.layout == "long" else _one_by_one
+    asked, look_through = plan(series, open_, most, method, moves)
+
+    def answer(measure: Measure) -> Watched:
+        releases: list[Release] = []
+
+        def noted(question: Question) -> Release:
+            releases.append(measure(question))
+            return releases[-1]
+
+        watched = _watch(series.count, open_, most, chooser, moves, look_through(noted))
+        values, variances, sampled, found = watched
+        facts = {"model": local_level(found), "target": "totals", "states": values[:, None], "sampled": sampled}
+        facts |= {"times": series.steps.starts, "level": series.level, "deviation": np.sqrt(variances)}
+        return Watched.of(values, series.curator, series.promise, releases, **facts)
+
+    name = "fast" if plan is _one_by_one else None
+    return Inquiry(series.curator, series.promise, asked, answer, name, bits)
 
 
 def _checked(process: float | None, law: Law) -> float:
     """Return the variance of the noise; refuse a movement that it would be lost in."""
     if process is not None and not process <= LIMIT * law.variance:
-        raise ValueError(
-            f"process={shown(process)}: expected at most {LIMIT:.0e} times the noise's variance, which is "
-            f"{law.variance:.3g}; beyond that floats do not hold both"
+        raise ArgumentError(
+            "process",
+            process,
+            f"at most {LIMIT:.0e} times the noise's variance, which is {law.variance:.3g}; beyond that floats do not "
+            "hold both",
         )
     return law.variance
 
 
-def _released(
-    series: Series, places: Places, method: str | None, process: float | None, releases: list[Release]
-) -> Look:
-    """Release all steps, and return how to look at one of them."""
+def _at_once(series: Series, places: Places, most: int, method: str | None, process: float | None) -> Plan:
+    """Return a release of all steps, and how to look at one of them."""
     whole = len(places) == series.count
     operator = Identity(series.count) if whole else Picked(series.count, tuple(places.tolist()))
     query = series.query(operator)
     loss, law = quietest(series, query, method)
     variance = _checked(process, law)
-    release = series.release(query, loss)
-    releases.append(release)
-    found = dict(zip(places.tolist(), series.totals_of(release, operator).tolist(), strict=True))
-    return lambda step: (found[step], variance)
+
+    def look_through(measure: Measure) -> Look:
+        totals = series.totals_of(measure(query), operator)
+        found = dict(zip(places.tolist(), totals.tolist(), strict=True))
+        return lambda step: (found[step], variance)
+
+    return [(query, loss)], look_through
 
 
-def _one_by_one(series: Series, places: Places, most: int, process: float | None, releases: list[Release]) -> Look:
-    """Pay for all looks, and return how to take one."""
+def _one_by_one(series: Series, places: Places, most: int, method: str | None, process: float | None) -> Plan:
+    """Return as many looks as are paid for, and how to take one."""
     promise = series.promise
     if promise.delta:
         losses: Sequence[Loss] = calibrate(promise, [GaussianLoss(1.0, promise.neighbors)] * most).losses
     else:
         losses = [LaplaceLoss(promise.epsilon / most, promise.neighbors)] * most
-    for step in places.tolist():
-        _checked(process, series.law(series.query(Picked(series.count, (step,))), losses[0]))
-    schedule = series.curator.reserve(losses, query="fast")
+    operators = {step: Picked(series.count, (step,)) for step in places.tolist()}
+    queries = {step: series.query(operator) for step, operator in operators.items()}
+    for query in queries.values():
+        _checked(process, series.law(query, losses[0]))
 
-    def look(step: int) -> tuple[float, float]:
-        operator = Picked(series.count, (step,))
-        release = schedule.measure(series.query(operator), bits=series.bits)
-        assert release.law is not None
-        releases.append(release)
-        return float(series.totals_of(release, operator)[0]), release.law.variance
+    def look_through(measure: Measure) -> Look:
+        def look(step: int) -> tuple[float, float]:
+            release = measure(queries[step])
+            assert release.law is not None
+            return float(series.totals_of(release, operators[step])[0]), release.law.variance
 
-    return look
+        return look
+
+    return list(zip(queries.values(), losses, strict=False)), look_through
 
 
 def _watch(

@@ -25,14 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, signal
 
-from discreet.arguments import choice, shown
+from discreet.arguments import UNSHOWN, ArgumentError, choice
 from discreet.door import Declarations
+from discreet.door.inquiry import Inquiry, planned
 from discreet.noise import Bits
-from discreet.signals.factorization import Convolved, series_quotient
+from discreet.queries.series.factorization import Convolved, series_quotient
+from discreet.queries.series.toeplitz import Toeplitz, convolve
 from discreet.signals.running_sum import answered
 from discreet.signals.series import Series, Steps
 from discreet.signals.signal import Signal
-from discreet.signals.toeplitz import Toeplitz, convolve
 
 __all__ = ["METHODS", "factored", "impulse_response", "lti_filter", "placed"]
 
@@ -45,6 +46,7 @@ EDGE = 1e-9  # poles closer to the unit circle than this are on it
 MOST_POLES = 1000
 
 
+@planned
 def lti_filter(
     data: Any,
     b: Any = None,
@@ -59,7 +61,7 @@ def lti_filter(
     method: str = "best",
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Signal:
+) -> Inquiry[Signal]:
     """Return a private series after a public causal filter.
 
     Parameters
@@ -136,8 +138,8 @@ def factored(response: Array) -> Convolved:
 def impulse_response(b: Any, a: Any, sos: Any, count: int) -> Array:
     """Return h[:T] of a stable filter; refuse all others, by public numbers."""
     if (b is None) == (sos is None):
-        raise ValueError(
-            "b, sos: expected one of them; write b=[0.1], a=[1, -0.9], or sos=signal.butter(2, 0.1, output='sos')"
+        raise ArgumentError(
+            "b, sos", UNSHOWN, "one of them", write="b=[0.1], a=[1, -0.9], or sos=signal.butter(2, 0.1, output='sos')"
         )
     impulse = np.zeros(count)
     impulse[0] = 1.0
@@ -150,8 +152,8 @@ def impulse_response(b: Any, a: Any, sos: Any, count: int) -> Array:
         except (TypeError, ValueError):
             table = np.zeros(0)
         if table.ndim != 2 or table.shape[0] < 1 or table.shape[1] != 6:
-            raise ValueError(
-                "sos: expected numbers of shape (sections, 6), as scipy.signal.butter(…, output='sos') gives"
+            raise ArgumentError(
+                "sos", UNSHOWN, "numbers of shape (sections, 6), as scipy.signal.butter(…, output='sos') gives"
             )
         sections = [(_coefficients("sos", row[:3], count), _coefficients("sos", row[3:], count)) for row in table]
     for _, bottom in sections:
@@ -159,7 +161,9 @@ def impulse_response(b: Any, a: Any, sos: Any, count: int) -> Array:
     for top, bottom in sections:
         impulse = signal.lfilter([1.0], bottom, convolve(top, impulse))
     if not (np.isfinite(impulse).all() and 1e-100 < np.abs(impulse).max() < 1e100):
-        raise ValueError("b, a: expected a filter whose impulse response is finite, between 1e-100 and 1e100 in size")
+        raise ArgumentError(
+            "b, a", UNSHOWN, "a filter whose impulse response is finite, between 1e-100 and 1e100 in size"
+        )
     return np.asarray(impulse)
 
 
@@ -169,10 +173,10 @@ def _coefficients(name: str, given: Any, count: int) -> Array:
     except (TypeError, ValueError):
         values = np.zeros(0)
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
-        raise ValueError(f"{name}={shown(given)}: expected finite coefficients; write for example {name}=[1.0, -0.9]")
+        raise ArgumentError(name, given, "finite coefficients", write=f"for example {name}=[1.0, -0.9]")
     if len(values) > count:
-        raise ValueError(
-            f"{name}: expected at most {count} coefficients, as many as there are steps; got {len(values)}"
+        raise ArgumentError(
+            name, UNSHOWN, f"at most {count} coefficients, as many as there are steps; got {len(values)}"
         )
     return values
 
@@ -181,15 +185,18 @@ def _check_stable(bottom: Array) -> None:
     if bottom[0] == 0.0:
         raise ValueError("a[0]=0: expected another first coefficient; leave leading zeros out")
     if len(bottom) > MOST_POLES:
-        raise ValueError(
-            f"a: expected at most {MOST_POLES} coefficients, got {len(bottom)}; write a long filter by its impulse "
-            "response, in b"
+        raise ArgumentError(
+            "a",
+            UNSHOWN,
+            f"at most {MOST_POLES} coefficients, got {len(bottom)}",
+            write="a long filter by its impulse response, in b",
         )
     if not _stable(bottom):
         shown = bottom.tolist() if len(bottom) <= 9 else "…"
-        raise ValueError(
-            f"a={shown!r}: expected a stable filter, all poles within the unit circle. For running sums (a=[1, -1]) "
-            "write running_sum"
+        raise ArgumentError(
+            "a",
+            shown,
+            "a stable filter, all poles within the unit circle. For running sums (a=[1, -1]) write running_sum",
         )
 
 

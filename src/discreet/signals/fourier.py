@@ -25,17 +25,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.door import Declarations, Release
+from discreet.door.inquiry import Inquiry, Measure, planned
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.noise import Bits
+from discreet.queries.series.column_sums import ColumnSums
+from discreet.queries.series.fourier_choice import Kept
+from discreet.queries.series.fourier_operator import Fourier
+from discreet.queries.series.operators import Identity
+from discreet.queries.series.step_sums import StepSums
+from discreet.queries.series.wave_sums import WaveSums
 from discreet.signals.additive import promised_delta, quietest
-from discreet.signals.column_sums import ColumnSums
-from discreet.signals.fourier_choice import Kept
-from discreet.signals.fourier_operator import Fourier
-from discreet.signals.operators import Identity
 from discreet.signals.series import Series, Steps
 from discreet.signals.signal import Signal
-from discreet.signals.step_sums import StepSums
-from discreet.signals.wave_sums import WaveSums
 
 __all__ = ["Waves", "fourier"]
 
@@ -65,6 +66,7 @@ class Waves(Signal):
         return f"{super()._shown()}, of {self.kept} Fourier coefficients"
 
 
+@planned
 def fourier(
     data: Any,
     *,
@@ -77,7 +79,7 @@ def fourier(
     method: str | None = None,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Waves:
+) -> Inquiry[Waves]:
     """Return a private series by its leading Fourier coefficients.
 
     Parameters
@@ -121,25 +123,27 @@ def fourier(
     if coefficients is not None or T == 1:
         operator = Fourier(T, 1 if coefficients is None else coefficients)
         query = _query(series, operator)
-        release = series.release(query, quietest(series, query, method)[0])
-        return _answered(series, operator, [release])
+        loss = quietest(series, query, method)[0]
+        return series.asks(query, loss, lambda release: _answered(series, operator, [release]))
     norm = "l2" if series.promise.delta else "l1"
     fewest, all_ = (series.curator.setting.sensitivity(_query(series, Fourier(T, k)), norm) for k in (1, T))
     if all_ <= (1.0 + 1e-6) * fewest or series.promise.epsilon > AMPLE:
         query, loss = series.query(Identity(T)), series.loss()
         series.law(query, loss)
-        return _answered(series, Fourier(T, T), [series.release(query, loss)], trim=True)
+        return series.asks(query, loss, lambda release: _answered(series, Fourier(T, T), [release], trim=True))
     choosing, measuring = _losses(CHOOSING, series.promise)
     candidates = _candidates(T)
     queries = [_query(series, Fourier(T, k)) for k in candidates]
     energies = tuple(k * series.law(query, measuring).variance for k, query in zip(candidates, queries, strict=True))
     kept = Kept(series.query(Identity(T)), candidates, energies)
-    series.curator.plan(kept, choosing, bits=bits)
-    schedule = series.curator.reserve([choosing, measuring], query="fourier")
-    chosen = schedule.measure(kept, bits=bits)
-    place = int(chosen.value[0])
-    measured = schedule.measure(queries[place], bits=bits)
-    return _answered(series, Fourier(T, candidates[place]), [chosen, measured], trim=True)
+
+    def answer(measure: Measure) -> Waves:
+        chosen = measure(kept)
+        place = int(chosen.value[0])
+        return _answered(series, Fourier(T, candidates[place]), [chosen, measure(queries[place])], trim=True)
+
+    asked = [(kept, choosing), (queries[0], measuring)]
+    return Inquiry(series.curator, series.promise, asked, answer, "fourier", bits)
 
 
 def _candidates(count: int) -> tuple[int, ...]:

@@ -28,17 +28,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, solve_discrete_are
 
-from discreet.arguments import choice, shown
-from discreet.door import Declarations
+from discreet.arguments import UNSHOWN, ArgumentError, choice
+from discreet.door import Declarations, Release
+from discreet.door.inquiry import Inquiry, planned
 from discreet.noise import Bits
+from discreet.queries.series.operators import Identity, Operator, Picked
+from discreet.queries.series.toeplitz import Toeplitz
 from discreet.signals.additive import promised_delta, quietest
 from discreet.signals.beliefs import LIMIT, Prepared, need_statsmodels
 from discreet.signals.likelihood import fitted
-from discreet.signals.operators import Identity, Operator, Picked
 from discreet.signals.series import Series, Steps
 from discreet.signals.signal import Signal
 from discreet.signals.state_space import NAMED, StateSpace
-from discreet.signals.toeplitz import Toeplitz
 
 __all__ = ["Filtered", "Places", "kalman", "measured_steps", "steady_filter"]
 
@@ -90,12 +91,14 @@ def measured_steps(missing: Any, count: int) -> Places | None:
         mask = np.zeros(count, dtype=bool)
         mask[found] = True
     else:
-        raise ValueError(
-            f"missing: expected a mask of {count} booleans, or a list of steps from 0 to {count - 1}; write for "
-            "example missing=[0, 7, 14] for steps in which nothing was recorded"
+        raise ArgumentError(
+            "missing",
+            UNSHOWN,
+            f"a mask of {count} booleans, or a list of steps from 0 to {count - 1}",
+            write="for example missing=[0, 7, 14] for steps in which nothing was recorded",
         )
     if mask.all():
-        raise ValueError("missing: expected at least one step that is measured")
+        raise ArgumentError("missing", UNSHOWN, "at least one step that is measured")
     return np.flatnonzero(~mask).astype(np.int64) if mask.any() else None
 
 
@@ -111,16 +114,20 @@ def steady_filter(model: StateSpace, count: int) -> tuple[Array, Array, float]:
     """
     A, C, s = model.transition, model.observation, model.states
     if model.measurement == 0.0:
-        raise ValueError(
-            "measurement=0.0: expected a variance above 0 for output perturbation; without it the filter hands the "
-            "totals on as they are: write method='input'"
+        raise ArgumentError(
+            "measurement",
+            0.0,
+            "a variance above 0 for output perturbation; without it the filter hands the totals on as they are: write "
+            "method='input'",
         )
     for value in np.linalg.eigvals(A):
         seen = np.vstack([A - value * np.eye(s), C])
         if abs(value) >= INSIDE and np.linalg.matrix_rank(seen, tol=1e-9) < s:
-            raise ValueError(
-                "model: expected one whose totals show every state that does not fade away (a detectable one); leave "
-                "out the states that the observation does not see, or write method='input'"
+            raise ArgumentError(
+                "model",
+                UNSHOWN,
+                "one whose totals show every state that does not fade away (a detectable one); leave out the states "
+                "that the observation does not see, or write method='input'",
             )
     try:
         with np.errstate(all="ignore"):
@@ -131,14 +138,18 @@ def steady_filter(model: StateSpace, count: int) -> tuple[Array, Array, float]:
     except LinAlgError:
         settled = False
     if not settled:
-        raise ValueError(
-            "model: expected one whose filter settles and forgets its start; give every state that does not fade away "
-            "some process variance, or write method='input'"
+        raise ArgumentError(
+            "model",
+            UNSHOWN,
+            "one whose filter settles and forgets its start; give every state that does not fade away some process "
+            "variance, or write method='input'",
         )
     if not float((C @ P @ C.T)[0, 0]) <= LIMIT * model.measurement:
-        raise ValueError(
-            f"model: expected forecasts of a variance of at most {LIMIT:.0e} times the measurement's; beyond that the "
-            "filter hands the totals on as they are: write method='input'"
+        raise ArgumentError(
+            "model",
+            UNSHOWN,
+            f"forecasts of a variance of at most {LIMIT:.0e} times the measurement's; beyond that the filter hands "
+            "the totals on as they are: write method='input'",
         )
     left = np.eye(s) - gain @ C
     columns, power = np.hstack([gain, (left @ np.asarray(model.initial_mean))[:, None]])[:, :, None], step
@@ -149,6 +160,7 @@ def steady_filter(model: StateSpace, count: int) -> tuple[Array, Array, float]:
     return response, start, float((C @ left @ P @ C.T)[0, 0])
 
 
+@planned
 def kalman(
     data: Any,
     *,
@@ -165,7 +177,7 @@ def kalman(
     delta: float = 1e-6,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Filtered:
+) -> Inquiry[Filtered]:
     """Return a private series, filtered or smoothed by a state-space model.
 
     Parameters
@@ -213,9 +225,9 @@ def kalman(
     if isinstance(model, str):
         choice("model", model, NAMED)
     elif model is not None and not isinstance(model, StateSpace):
-        raise ValueError(f"model={shown(model)}: expected a StateSpace, None, or one of {', '.join(map(repr, NAMED))}")
+        raise ArgumentError("model", model, f"a StateSpace, None, or one of {', '.join(map(repr, NAMED))}")
     if smooth is not None and not isinstance(smooth, bool | np.bool_):
-        raise ValueError(f"smooth={shown(smooth)}: expected True, False, or None for what the method can")
+        raise ArgumentError("smooth", smooth, "True, False, or None for what the method can")
     spent = promised_delta("noise", noise, delta)
     series = Series.of(
         data, time=time, value=value, steps=steps, epsilon=epsilon, delta=spent, bits=bits, declared=declared
@@ -231,21 +243,26 @@ def _check_states(model: StateSpace | str, series: Series, there: Places, smooth
     """Refuse what the filter could not answer: more unknown states than measured steps, or than it has seen yet."""
     states = model.states if isinstance(model, StateSpace) else 1 + NAMED.index(model)
     if states > series.count:
-        raise ValueError(f"model: expected at most {series.count} states, as many as there are steps; got {states}")
+        raise ArgumentError(
+            "model", UNSHOWN, f"at most {series.count} states, as many as there are steps; got {states}"
+        )
     if isinstance(model, StateSpace) and not model.diffuse:
         return
     if len(there) < states:
-        raise ValueError(f"missing: expected at least {states} measured steps, as many as the model has states")
+        raise ArgumentError("missing", UNSHOWN, f"at least {states} measured steps, as many as the model has states")
     if isinstance(model, str) and not smooth and there[states - 1] >= states:
-        raise ValueError(
-            f"missing: expected the first {states} steps measured, since a filter that starts without knowing "
-            "anything learns its states from them; write smooth=True, or a StateSpace with an initial_covariance"
+        raise ArgumentError(
+            "missing",
+            UNSHOWN,
+            f"the first {states} steps measured, since a filter that starts without knowing anything learns its "
+            "states from them",
+            write="smooth=True, or a StateSpace with an initial_covariance",
         )
 
 
 def _input(
     series: Series, model: StateSpace | str, smooth: bool, target: str, there: Places | None, noise: str | None
-) -> Filtered:
+) -> Inquiry[Filtered]:
     need_statsmodels()
     T = series.count
     places = np.arange(T, dtype=np.int64) if there is None else there
@@ -254,37 +271,43 @@ def _input(
     query = series.query(operator)
     loss, law = quietest(series, query, noise)
     variances, measured = np.full(T, law.variance), np.isin(np.arange(T), places)
+
+    def prepared(known: StateSpace) -> Prepared:
+        return Prepared(known, variances, measured, smooth=smooth, target=target)
+
     if isinstance(model, StateSpace):
-        ready = Prepared(model, variances, measured, smooth=smooth, target=target)
-        ready.check()
-    release = series.release(query, loss)
-    released = np.full(T, np.nan)
-    released[places] = series.totals_of(release, operator)
-    if isinstance(model, str):
-        model = fitted(model, released, variances)
-        ready = Prepared(model, variances, measured, smooth=smooth, target=target)
-    belief = ready.belief(released)
-    facts = {"deviation": np.sqrt(belief.variance), "model": model, "target": target, "states": belief.states}
-    times, level = series.steps.starts, series.level
-    return Filtered.of(belief.mean, series.curator, series.promise, [release], times=times, level=level, **facts)
+        prepared(model).check()
+
+    def answer(release: Release) -> Filtered:
+        released = np.full(T, np.nan)
+        released[places] = series.totals_of(release, operator)
+        known = fitted(model, released, variances) if isinstance(model, str) else model
+        belief = prepared(known).belief(released)
+        facts = {"deviation": np.sqrt(belief.variance), "model": known, "target": target, "states": belief.states}
+        times, level = series.steps.starts, series.level
+        return Filtered.of(belief.mean, series.curator, series.promise, [release], times=times, level=level, **facts)
+
+    return series.asks(query, loss, answer)
 
 
 def _output(
     series: Series, model: Any, smooth: bool | None, target: str | None, there: Places | None, noise: str | None
-) -> Filtered:
+) -> Inquiry[Filtered]:
     if not isinstance(model, StateSpace):
-        raise ValueError(
-            f"model={shown(model)}: expected a StateSpace for output perturbation, since nothing is released that its "
-            "variances could be learnt from; write model=StateSpace(…), or method='input'"
+        raise ArgumentError(
+            "model",
+            model,
+            "a StateSpace for output perturbation, since nothing is released that its variances could be learnt from",
+            write="model=StateSpace(…), or method='input'",
         )
     if smooth:
-        raise ValueError("smooth=True: expected False for output perturbation; write method='input' to smooth")
+        raise ArgumentError("smooth", True, "False for output perturbation", write="method='input' to smooth")
     if target not in (None, "level"):
-        raise ValueError(
-            f"target={shown(target)}: expected 'level', which is what the filter releases; write method='input'"
-        )
+        raise ArgumentError("target", target, "'level', which is what the filter releases", write="method='input'")
     if there is not None:
-        raise ValueError("missing: expected None for output perturbation; write method='input' where steps are missing")
+        raise ArgumentError(
+            "missing", UNSHOWN, "None for output perturbation", write="method='input' where steps are missing"
+        )
     _check_states(model, series, np.arange(series.count, dtype=np.int64), False)
     response, start, variance = steady_filter(model, series.count)
     operator = Toeplitz(response)
@@ -292,9 +315,12 @@ def _output(
     loss, law = quietest(series, query, noise)
     deviation = np.full(series.count, math.sqrt(law.variance + variance))
     if not float(np.abs(start).max()) <= LIMIT * deviation[0]:
-        raise ValueError(f"initial_mean: expected one of at most {LIMIT:.0e} times the noise")
-    release = series.release(query, loss)
-    values = series.totals_of(release, operator) + start
-    facts = {"deviation": deviation, "model": model, "target": "level"}
-    times, level = series.steps.starts, series.level
-    return Filtered.of(values, series.curator, series.promise, [release], times=times, level=level, **facts)
+        raise ArgumentError("initial_mean", UNSHOWN, f"one of at most {LIMIT:.0e} times the noise")
+
+    def answer(release: Release) -> Filtered:
+        values = series.totals_of(release, operator) + start
+        facts = {"deviation": deviation, "model": model, "target": "level"}
+        times, level = series.steps.starts, series.level
+        return Filtered.of(values, series.curator, series.promise, [release], times=times, level=level, **facts)
+
+    return series.asks(query, loss, answer)

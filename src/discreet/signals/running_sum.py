@@ -8,14 +8,15 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import choice, shown
-from discreet.door import Declarations
+from discreet.arguments import UNSHOWN, ArgumentError, choice, shown
+from discreet.door import Declarations, Release
+from discreet.door.inquiry import Inquiry, planned
 from discreet.noise import Bits
-from discreet.signals.blt import streaming
-from discreet.signals.factorization import Blocks, Doubling, Factorization, square_root
+from discreet.queries.series.blt import streaming
+from discreet.queries.series.factorization import Blocks, Doubling, Factorization, square_root
+from discreet.queries.series.tree import Tree, TreeSums
 from discreet.signals.series import SMALLEST, Series, Steps
 from discreet.signals.signal import Signal
-from discreet.signals.tree import Tree, TreeSums
 
 __all__ = ["METHODS", "answered", "running_sum"]
 
@@ -29,6 +30,7 @@ METHODS: dict[str, Callable[[int], Factorization]] = {
 }
 
 
+@planned
 def running_sum(
     data: Any,
     *,
@@ -41,7 +43,7 @@ def running_sum(
     monotone: bool = False,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Signal:
+) -> Inquiry[Signal]:
     """Return the private running sum S_1 + … + S_t after every step of a series.
 
     All of them together cost what is promised, once. The noise of one grows with the logarithm of their number.
@@ -93,43 +95,41 @@ def running_sum(
         data, time=time, value=value, steps=steps, epsilon=epsilon, delta=delta, bits=bits, declared=declared
     )
     if not series.promise.delta and method != "tree":
-        raise ValueError(
-            f"delta={shown(delta)}: expected δ above 0 for method={shown(method)}; write delta=1e-6, or "
-            "method='tree', which "
-            "takes Laplace noise"
+        raise ArgumentError(
+            "delta",
+            delta,
+            f"δ above 0 for method={shown(method)}",
+            write="delta=1e-6, or method='tree', which takes Laplace noise",
         )
     if not isinstance(monotone, bool):
-        raise ValueError(f"monotone={shown(monotone)}: expected True or False")
+        raise ArgumentError("monotone", monotone, "True or False")
     if monotone and not series.nonnegative:
-        raise ValueError("monotone=True: expected values that are declared at least 0; sums of others may decrease")
+        raise ArgumentError("monotone", True, "values that are declared at least 0; sums of others may decrease")
     return answered(series, METHODS[method](series.count), monotone=monotone)
 
 
-def answered(series: Series, factors: Factorization, *, monotone: bool = False) -> Signal:
-    """Measure C·S, and return B times what came out, about zero."""
+def answered(series: Series, factors: Factorization, *, monotone: bool = False) -> Inquiry[Signal]:
+    """Return the question for C·S, whose answer is B times what came out, about zero."""
     query, loss = series.query(factors.operator), series.loss()
     law = series.law(query, loss)
     with np.errstate(all="ignore"):
         deviation = np.sqrt(law.variance) * factors.weights
     if not float(deviation.max()) < 1.0 / SMALLEST:
-        raise ValueError(
-            f"bounds, epsilon: expected noise of a deviation of at most {1.0 / SMALLEST:.0e}; it would be "
-            f"{deviation.max():.1e}. Write the values, or the filter, in another unit"
+        raise ArgumentError(
+            "bounds, epsilon",
+            UNSHOWN,
+            f"noise of a deviation of at most {1.0 / SMALLEST:.0e}; it would be {deviation.max():.1e}. Write the "
+            "values, or the filter, in another unit",
         )
-    release = series.release(query, loss)
-    value = factors.decode(series.totals_of(release, factors.operator))
-    if monotone:
-        value = _increasing(value, deviation)
-    return Signal.of(
-        value,
-        series.curator,
-        series.promise,
-        [release],
-        times=series.steps.starts,
-        level=series.level,
-        deviation=deviation,
-        peak=law.scale * factors.peaks,
-    )
+
+    def answer(release: Release) -> Signal:
+        value = factors.decode(series.totals_of(release, factors.operator))
+        if monotone:
+            value = _increasing(value, deviation)
+        facts = {"level": series.level, "deviation": deviation, "peak": law.scale * factors.peaks}
+        return Signal.of(value, series.curator, series.promise, [release], times=series.steps.starts, **facts)
+
+    return series.asks(query, loss, answer)
 
 
 def _increasing(values: Array, deviation: Array) -> Array:

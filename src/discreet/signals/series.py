@@ -15,28 +15,31 @@ ends, declare the range of times wider than the grid.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import integer, positive, probability, shown
-from discreet.door import Curator, Query, Release, open_rows
-from discreet.door.question import additive_loss
+from discreet.arguments import UNSHOWN, ArgumentError, integer, positive, probability
+from discreet.door import Curator, Release, open_rows
+from discreet.door.inquiry import Inquiry
 from discreet.guarantees import Guarantee, Loss
 from discreet.noise import Bits, Law
+from discreet.queries.columns import limits_of
+from discreet.queries.question import Query, additive_loss
+from discreet.queries.series.column_sums import ColumnSums
+from discreet.queries.series.operators import MOST_STEPS, Identity, Operator
+from discreet.queries.series.step_sums import StepSums
 from discreet.records import Box
-from discreet.signals.column_sums import ColumnSums
-from discreet.signals.operators import MOST_STEPS, Identity, Operator
-from discreet.signals.step_sums import StepSums
-from discreet.statistics.columns import check_limits, limits_of, place_of
+from discreet.statistics.columns import check_limits, place_of
 
 __all__ = ["Series", "Steps"]
 
 Array = NDArray[np.float64]
+Result = TypeVar("Result")
 
 SMALLEST = 1e-130  # scale of noise; its square, and that of what a filter makes of it, are still floats
 
@@ -60,10 +63,11 @@ class Steps:
         except (TypeError, ValueError):
             start = stop = np.nan
         if not (max(abs(start), abs(stop)) <= 1e100 and 0.0 < stop - start >= 1e-8 * max(abs(start), abs(stop))):
-            raise ValueError(
-                f"start={shown(self.start)}, stop={shown(self.stop)}: expected two numbers of at most 1e100 in size, "
-                "apart "
-                "by 1e-8 of their size or more; write for example Steps(0, 24, count=24)"
+            raise ArgumentError(
+                ("start", "stop"),
+                (self.start, self.stop),
+                "two numbers of at most 1e100 in size, apart by 1e-8 of their size or more",
+                write="for example Steps(0, 24, count=24)",
             )
         for name, value in {"start": start, "stop": stop, "count": count}.items():
             object.__setattr__(self, name, value)
@@ -130,7 +134,9 @@ class Series:
         curator = open_rows(data, **declared)
         promise = Guarantee(budget, failure, curator.neighbors)
         if not isinstance(curator.space, Box):
-            raise ValueError("bounds: expected an interval for every column of numbers; write bounds={'day': (0, 365)}")
+            raise ArgumentError(
+                "bounds", UNSHOWN, "an interval for every column of numbers", write="bounds={'day': (0, 365)}"
+            )
         if time is None:
             return cls(*_wide(curator, promise, value, steps), bits)
         return cls(*_long(curator, promise, time, value, steps), bits)
@@ -175,7 +181,7 @@ class Series:
     def query(self, operator: Operator) -> StepSums | ColumnSums:
         """Return the query of O·S."""
         if operator.count != self.count:
-            raise ValueError(f"operator: expected one over {self.count} steps, got {operator.count}")
+            raise ArgumentError("operator", UNSHOWN, f"one over {self.count} steps, got {operator.count}")
         if self.place_time is None:
             return self._wide_query(operator)
         space = self.curator.space
@@ -193,19 +199,21 @@ class Series:
         law = self.curator.plan(query, loss, bits=self.bits).law
         assert law is not None  # every sum over rows has additive noise
         if not SMALLEST < law.scale < 1.0 / SMALLEST:
-            raise ValueError(
-                f"bounds, epsilon: expected noise of a scale from {SMALLEST:.0e} to {1.0 / SMALLEST:.0e}, so that "
-                f"floats hold its variance; it would be {law.scale:.1e}. Write the values in another unit"
+            raise ArgumentError(
+                "bounds, epsilon",
+                UNSHOWN,
+                f"noise of a scale from {SMALLEST:.0e} to {1.0 / SMALLEST:.0e}, so that floats hold its variance; it "
+                f"would be {law.scale:.1e}. Write the values in another unit",
             )
         return law
 
-    def release(self, query: Query, loss: Loss) -> Release:
-        """Return what is asked of these rows with noise, through the door."""
-        return self.curator.measure(query, loss, bits=self.bits)
+    def asks(self, query: Query, loss: Loss, answer: Callable[[Release], Result]) -> Inquiry[Result]:
+        """Return one question to these rows, and what is made of its release."""
+        return Inquiry.of_one(self.curator, self.promise, query, answer, loss=loss, bits=self.bits)
 
     def measure(self, operator: Operator) -> Release:
         """Return O·S with noise at the whole promise; ``totals_of`` reads it."""
-        return self.release(self.query(operator), self.loss())
+        return self.curator.measure(self.query(operator), self.loss(), bits=self.bits)
 
     def totals_of(self, release: Release, operator: Operator) -> Array:
         """Return the released O·S about zero: for wide rows of a public number n, n·O·a is put back."""
@@ -221,18 +229,22 @@ Found = tuple[Curator, Guarantee, Steps, int | None, int | None]
 def _long(curator: Curator, promise: Guarantee, time: Any, value: Any, steps: int | Steps | None) -> Found:
     for argument, name in (("time", time), ("value", value)):
         if isinstance(name, str) and name in curator.category_columns:
-            raise ValueError(
-                f"{argument}={name!r}: expected a column of numbers, and this one has categories; declare it as a "
-                f"Number, for example {name!r}: Number(0, 365), in days since a public date"
+            raise ArgumentError(
+                argument,
+                name,
+                f"a column of numbers, and this one has categories; declare it as a Number, for example {name!r}: "
+                "Number(0, 365), in days since a public date",
             )
     when = curator.columns[place_of("time", time, curator.columns)]
     what = None if value is None else curator.columns[place_of("value", value, curator.columns)]
     if when == what:
-        raise ValueError(f"value={shown(value)}: expected another column than that of time; leave it out to count rows")
+        raise ArgumentError("value", value, "another column than that of time; leave it out to count rows")
     if steps is None:
-        raise ValueError(
-            f"steps=None: expected how many steps the declared range of {when!r} is cut into; write for example "
-            "steps=24, or Steps(0, 24, count=24) for a narrower grid"
+        raise ArgumentError(
+            "steps",
+            None,
+            f"how many steps the declared range of {when!r} is cut into",
+            write="for example steps=24, or Steps(0, 24, count=24) for a narrower grid",
         )
     view = curator.only([name for name in (when, what) if name is not None])
     place = check_limits(view, view.columns.index(when))
@@ -240,23 +252,27 @@ def _long(curator: Curator, promise: Guarantee, time: Any, value: Any, steps: in
     low, high = limits_of(view.space, place)
     grid = steps if isinstance(steps, Steps) else Steps(low, high, steps)
     if not (low <= grid.start and grid.stop <= high):
-        raise ValueError(
-            f"steps={grid!r}: expected a grid within the declared range of {when!r}, {low!r} to {high!r}; a row's time "
-            "is clipped into that range, so steps outside of it would be empty"
+        raise ArgumentError(
+            "steps",
+            grid,
+            f"a grid within the declared range of {when!r}, {low!r} to {high!r}; a row's time is clipped into that "
+            "range, so steps outside of it would be empty",
         )
     return view, promise, grid, place, where
 
 
 def _wide(curator: Curator, promise: Guarantee, value: Any, steps: int | Steps | None) -> Found:
     if value is not None:
-        raise ValueError(f"value={shown(value)}: expected a column of time beside it; write for example time='day'")
+        raise ArgumentError("value", value, "a column of time beside it", write="for example time='day'")
     view = curator.only(curator.columns)
     count = len(view.columns)
     found = steps.count if isinstance(steps, Steps) else steps
     if count < 2 or found not in (None, count):
-        raise ValueError(
-            f"time=None, steps={found!r}: expected rows of several columns, one a step, and steps=None; there are "
-            f"{count} columns of numbers. For rows that are events write time={view.columns[0]!r} and how many steps"
+        raise ArgumentError(
+            ("time", "steps"),
+            (None, found),
+            f"rows of several columns, one a step, and steps=None; there are {count} columns of numbers. For rows "
+            f"that are events write time={view.columns[0]!r} and how many steps",
         )
     for place in range(count):
         check_limits(view, place)

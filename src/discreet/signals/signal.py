@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from discreet.arguments import axes, probability, shown
+from discreet.arguments import ArgumentError, axes, probability
 from discreet.door import Answer
-from discreet.noise import LaplaceNoise
 
 __all__ = ["Signal"]
 
@@ -56,7 +55,7 @@ class Signal(Answer):
         ≤ 1/(1 − λ²b_i²). There b is not known, and σ/√2, which no b exceeds, is taken.
         """
         outside = 1.0 - probability("level", level)
-        if isinstance(self.release.law, LaplaceNoise):
+        if self.release.law is not None and not self.release.law.normal:
             half = np.minimum(self._chernoff(outside), _unimodal(outside) * self.deviation)
         else:
             half = -float(ndtri(outside / 2.0)) * self.deviation
@@ -93,7 +92,7 @@ class Signal(Answer):
         """
         other = None if truth is None else np.asarray(truth)
         if other is not None and (other.dtype.kind not in "biuf" or other.shape != self.times.shape):
-            raise ValueError(f"truth={shown(truth)}: expected {len(self.times)} numbers, one a step")
+            raise ArgumentError("truth", truth, f"{len(self.times)} numbers, one a step")
         if ax is None:
             import matplotlib.pyplot as plt
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arguments import nonnegative
+from discreet.arguments import UNSHOWN, ArgumentError, nonnegative
 
 __all__ = ["NAMED", "StateSpace", "local_level", "local_linear_trend"]
 
@@ -74,9 +74,11 @@ class StateSpace:
         if self.initial_covariance is not None:
             self._set("initial_covariance", _covariance("initial_covariance", self.initial_covariance, s))
         elif not self.observable:
-            raise ValueError(
-                "initial_covariance=None: expected the covariance of the first state, since not every state of this "
-                "model shows in the totals; write initial_covariance=…, or leave the hidden states out"
+            raise ArgumentError(
+                "initial_covariance",
+                None,
+                "the covariance of the first state, since not every state of this model shows in the totals",
+                write="initial_covariance=…, or leave the hidden states out",
             )
 
     def _set(self, name: str, value: Any) -> None:
@@ -122,9 +124,9 @@ def _matrix(name: str, value: ArrayLike) -> Array:
     except ValueError:
         array = None
     if array is None:
-        raise ValueError(f"{name}: expected an array of numbers")
+        raise ArgumentError(name, UNSHOWN, "an array of numbers")
     if not np.all(np.abs(array) <= LARGEST):
-        raise ValueError(f"{name}: expected finite numbers of at most {LARGEST:.0e} in size")
+        raise ArgumentError(name, UNSHOWN, f"finite numbers of at most {LARGEST:.0e} in size")
     return array
 
 
@@ -139,7 +141,7 @@ def _covariance(name: str, value: ArrayLike, s: int) -> Array:
     matrix = _shaped(name, np.atleast_2d(_matrix(name, value)), (s, s))
     largest = float(np.abs(matrix).max())
     if not np.allclose(matrix, matrix.T, rtol=0.0, atol=ALMOST * largest):
-        raise ValueError(f"{name}: expected a symmetric matrix, a covariance")
+        raise ArgumentError(name, UNSHOWN, "a symmetric matrix, a covariance")
     if float(np.linalg.eigvalsh(matrix).min()) < -ALMOST * largest:
-        raise ValueError(f"{name}: expected a covariance, without negative variances in any direction")
+        raise ArgumentError(name, UNSHOWN, "a covariance, without negative variances in any direction")
     return (matrix + matrix.T) / 2.0

@@ -1,24 +1,9 @@
 """Running sums for one who gets rows step by step.
 
 At step t the rows of that step are summed to S_t, k private buffers make u_t = (C·S)_t of it (``blt``), u_t is released
-with noise by the door (``door.standing``), and k public buffers make the running sum of what was released. Everything
+with noise by the door (``door.schedule``), and k public buffers make the running sum of what was released. Everything
 is paid for at the beginning. Nothing private is kept but the buffers.
-
-*Sensitivity.* A row is in one step (event-level). With values in [l, h], B = max(|l|, |h|) and N = ‖c[:T]‖₂ the
-distance of neighbours is that of ``step_sums``: B·N for a row that comes or goes; where a row is replaced, and may turn
-up at another step, at most √2·B·N for values of one sign, since no c is negative, and (h − l)·N where it is more.
-Without a horizon C is that of ``factorization.Blocks`` with rational factors in its blocks: N = 1.
-
-*Float error.* S_t is the rounded exact sum of floats (``math.fsum``). A buffer goes from β to θβ + S: two roundings. So
-the part of S_s in the computed u_t has passed through at most 2(t − s) + k + 5 of them: one for the sum, two a step,
-one for the product with ω, k for the sum of k + 1 numbers, two for the scale. The total of a block takes one a step,
-and at most 26 others for the second layer. ω, θ and f are positive, so with A_s the sum of |x| over the rows of step s,
-u = 2⁻⁵³ and m = 2T + 30, T the steps of the longest run,
-
-    |ũ_t − u_t| ≤ γ_m·(C·A)_t,  γ_m = mu/(1 − mu),   hence   ‖ũ − u‖₂ ≤ γ_m·N·‖A‖₁ ≤ γ_m·N·n·B
-
-for n rows in all. Twice that is added to the sensitivity. The bound needs a declared n, ``at_most``. And |u_t| ≤ n·B,
-as every c_t ≤ 1.
+The proof, float error included, stands beside the question (``queries.series.stream``).
 """
 
 from __future__ import annotations
@@ -34,25 +19,23 @@ from array_api_compat import is_torch_array
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from discreet.arguments import integer, positive, probability, shown
-from discreet.door import Bound, Curator, Release
-from discreet.door.standing import Standing
+from discreet.arguments import UNSHOWN, ArgumentError, integer, positive, probability
+from discreet.door import Curator, Release
+from discreet.door.schedule import StreamMechanism
 from discreet.guarantees import GaussianLoss, Guarantee, Neighbors, calibrate
 from discreet.ledger import Ledger
 from discreet.noise import Bits
+from discreet.queries.series.blt import Run, Totals, fitted
+from discreet.queries.series.factorization import MOST_BLOCKS, WITHIN
+from discreet.queries.series.operators import MOST_STEPS, UP
+from discreet.queries.series.stream import StreamSums
 from discreet.records import Box
 from discreet.records.bounds import read_pair
-from discreet.signals.blt import Run, Totals, fitted
-from discreet.signals.factorization import MOST_BLOCKS, WITHIN
-from discreet.signals.operators import MOST_STEPS, UP
-from discreet.signals.step_sums import events_apart
 
 __all__ = ["Stream"]
 
 Array = NDArray[np.float64]
 
-UNIT_ROUNDOFF = 2.0**-53
-ROUNDINGS = 30.0  # beside two a step; see the module
 AT_MOST = 10**7
 MOST_ERROR = 0.1
 
@@ -110,13 +93,12 @@ class Stream:
     ) -> None:
         failure = probability("delta", delta)
         if not failure:
-            raise ValueError("delta=0: expected δ above 0, since the noise is Gaussian; write delta=1e-6")
+            raise ArgumentError("delta", 0, "δ above 0, since the noise is Gaussian", write="delta=1e-6")
         self._promise = Guarantee(positive("epsilon", epsilon), failure, Neighbors.of(neighbors))
         self._horizon = None if horizon is None else integer("horizon", horizon, least=1, most=MOST_STEPS)
         self._at_most = integer("at_most", at_most, least=1, most=2**50)
         self._limits = None if bounds is None else _limits(bounds)
         low, high = self._limits or (1.0, 1.0)
-        largest = max(abs(low), abs(high))
         if self._horizon is None:
             longest, numbers, norm = MOST_STEPS // 2, MOST_STEPS - 1 + MOST_BLOCKS, UP
             self._run = _block(1)
@@ -125,13 +107,13 @@ class Stream:
             self._run = Run(fitted(longest))
             norm = self._run.factor.norm
         self._totals = Totals()
-        bound = Bound(l2=largest * norm, replace_l2=events_apart(low, high, nonnegative=True) * norm)
-        roundings = (2.0 * longest + ROUNDINGS) * UNIT_ROUNDOFF
-        error = 1.001 * roundings * norm * self._at_most * largest
-        if 2.0 * error > MOST_ERROR * bound.l2:
-            raise ValueError(
-                f"at_most={at_most}: expected a smaller bound on the number of rows, or on that of steps (horizon="
-                f"{horizon!r}); with so many the float error would cost more than {MOST_ERROR:.0%} of the noise"
+        question = StreamSums(low, high, norm, longest, numbers, self._at_most)
+        if 2.0 * question.error > MOST_ERROR * question.bound.l2:
+            raise ArgumentError(
+                "at_most",
+                at_most,
+                f"a smaller bound on the number of rows, or on that of steps (horizon={horizon!r}); with so many the "
+                f"float error would cost more than {MOST_ERROR:.0%} of the noise",
             )
         curator = Curator(
             np.empty((0, 1)),
@@ -142,15 +124,8 @@ class Stream:
             neighbors=neighbors,
             who=who,
         )
-        self._standing = Standing(
-            curator,
-            calibrate(self._promise, GaussianLoss(1.0, self._promise.neighbors)).losses[0],
-            query="stream of running sums",
-            sensitivity=bound.sensitivity("l2", self._promise.neighbors) + 2.0 * error,
-            largest=1.001 * self._at_most * largest,
-            size=numbers,
-            bits=bits,
-        )
+        loss = calibrate(self._promise, GaussianLoss(1.0, self._promise.neighbors)).losses[0]
+        self._mechanism = StreamMechanism(curator, question, loss, bits=bits)
         self._before, self._rows = 0.0, 0
         self._last: Release | None = None
         self._steps, self._value = 0, 0.0
@@ -174,20 +149,20 @@ class Stream:
                 f"horizon={self._horizon}: all steps of the stream are over; open another stream, with a longer "
                 "horizon or with none"
             )
-        self._standing.check()  # a lock that another process held would never open
+        self._mechanism.check()  # a lock that another process held would never open
         with self._lock:
-            self._standing.check()
+            self._mechanism.check()
             count, number = self._summed(rows)
             if self._rows + count > self._at_most:
                 raise ValueError(
                     f"at_most={self._at_most}: expected a public bound that the number of rows does not exceed"
                 )
             self._rows += count
-            self._last = self._standing.draw(self._run.encode(number))
+            self._last = self._mechanism.draw(self._run.encode(number))
             self._value = self._before + self._run.decode(float(self._last.value[0]))
             self._steps += 1
             if self._horizon is None and self._run.finished:
-                self._last = self._standing.draw(self._totals.encode(self._run.exact))
+                self._last = self._mechanism.draw(self._totals.encode(self._run.exact))
                 self._value = self._before = self._totals.decode(float(self._last.value[0]))
                 self._run = _block(2 * self._run.factor.count)
             return self._value
@@ -199,7 +174,9 @@ class Stream:
         except TypeError:
             count = None
         if count is None or (self._limits is not None and getattr(rows, "ndim", 1) != 1):
-            raise ValueError("rows: expected the rows of one step in a list, perhaps none; write add([]) for none")
+            raise ArgumentError(
+                "rows", UNSHOWN, "the rows of one step in a list, perhaps none", write="add([]) for none"
+            )
         if self._limits is None:
             return count, float(count)
         values = _numbers(rows)
@@ -223,7 +200,7 @@ class Stream:
     @property
     def deviation(self) -> float:
         """The standard deviation of the noise in ``value``."""
-        return math.sqrt(self._standing.law.variance * (self._totals.variance + self._run.variance))
+        return math.sqrt(self._mechanism.law.variance * (self._totals.variance + self._run.variance))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return limits that hold the sum so far with this probability; they speak of the noise."""
@@ -238,14 +215,14 @@ class Stream:
     @property
     def guarantee(self) -> Guarantee | None:
         """What the whole stream costs; None where a seed made the promise void."""
-        return None if self._standing.seeded else self._promise
+        return None if self._mechanism.seeded else self._promise
 
     def __repr__(self) -> str:
         of = "" if self._horizon is None else f" of {self._horizon}"
         promise = f"{self._promise} for each row"
-        if self._standing.seeded:
+        if self._mechanism.seeded:
             promise = "WITHOUT privacy: its noise comes from a seed"
-        elif not self._standing.recorded:
+        elif not self._mechanism.recorded:
             promise += ", NOT RECORDED in any ledger"
         return f"<Stream at step {self._steps}{of}, event-level: {promise}>"
 
@@ -290,7 +267,7 @@ def _number(row: Any) -> float:
 def _limits(bounds: Any) -> tuple[float, float]:
     column = read_pair("bounds", bounds, "or None to count rows; write bounds=(0, 10)")
     if max(abs(column.low), abs(column.high)) > 1e100:
-        raise ValueError(f"bounds={shown(bounds)}: expected numbers of at most 1e100 in size")
+        raise ArgumentError("bounds", bounds, "numbers of at most 1e100 in size")
     return column.low, column.high
 
 

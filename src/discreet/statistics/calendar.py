@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import ArgumentError
 from discreet.records.cells import day_text
 
 __all__ = ["CALENDAR", "MOST", "calendar_bins", "interval_labels"]
@@ -47,12 +48,14 @@ def calendar_bins(bins: str, low: float, high: float) -> tuple[tuple[str, ...], 
         step = 7 if bins == "week" else 1
         begin = first - (first + THURSDAY) % 7 if bins == "week" else first
         if (last - begin) // step >= MOST:
-            raise ValueError(f"bins={bins!r}: expected at most {MOST} bins between the declared days; write 'month'")
+            raise ArgumentError("bins", bins, f"at most {MOST} bins between the declared days", write="'month'")
         starts = np.arange(begin, last + 1, step)
     if len(starts) < 2:
-        raise ValueError(
-            f"bins={bins!r}: expected at least two of them between the declared days, {day_text(first)} and "
-            f"{day_text(last)}; write bins='day'"
+        raise ArgumentError(
+            "bins",
+            bins,
+            f"at least two of them between the declared days, {day_text(first)} and {day_text(last)}",
+            write="bins='day'",
         )
     labels = tuple(_label(bins, int(start)) for start in starts)
     return labels, np.array([first, *starts[1:].tolist(), last + 1], dtype=np.float64)

@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from discreet.arguments import integer, shown
-from discreet.door import Curator, Query, open_rows
-from discreet.door.queries import Grid, OfColumns
-from discreet.records import Ball, Box, Records
-from discreet.records.bounds import is_pair
-from discreet.records.libraries import is_array
+from discreet.door import Curator
+from discreet.guarantees import Loss
+from discreet.queries.adapted import OfColumns
+from discreet.queries.columns import limits_of
+from discreet.queries.counts.grid import Grid
+from discreet.queries.question import Query
+from discreet.records import Ball, Box
 
 __all__ = [
     "cells_of",
     "check_limits",
-    "chosen_column",
-    "chosen_columns",
-    "column_share",
     "known_rows",
-    "limits_of",
-    "opened",
+    "noise_variance",
     "place_of",
 ]
 
 GUESSED_ROWS = 1000
-
-
-def opened(data: Any, declared: Mapping[str, Any], names: Sequence[Any]) -> Curator:
-    """Return rows behind a door; a pair of bounds beside names of a table's columns is for those columns alone."""
-    found = dict(declared)
-    bounds = found.get("bounds")
-    table = not (isinstance(data, Curator | Records | list | tuple) or is_array(data))
-    named = bool(names) and all(isinstance(name, str) for name in names)
-    if table and named and is_pair(bounds):
-        found["bounds"] = dict.fromkeys(names, bounds)
-    return open_rows(data, **found)
 
 
 def place_of(argument: str, name: Any, known: Sequence[str]) -> int:
@@ -53,67 +39,18 @@ def place_of(argument: str, name: Any, known: Sequence[str]) -> int:
     raise ValueError(f"{argument}={given}: expected {kind}, by its name or number; there are {have}")
 
 
-def chosen_column(curator: Curator, column: str | int | None) -> int:
-    """Return the number of the chosen numeric column.
-
-    >>> from discreet.door import open_rows
-    >>> curator = open_rows([[1.0, 2.0]], bounds=(0, 10))
-    >>> chosen_column(curator, "x1"), chosen_column(curator, 0)
-    (1, 0)
-    """
-    names = curator.columns
-    if not names:
-        raise ValueError("data: expected a numeric column; none is declared")
-    if column is None:
-        if len(names) > 1:
-            raise ValueError(
-                f"column=None: expected one of {names}, since there are several; write column={names[0]!r}"
-            )
-        return check_limits(curator, 0)
-    return check_limits(curator, place_of("column", column, names))
-
-
-def chosen_columns(curator: Curator, column: Any) -> tuple[int, ...]:
-    """Return the numbers of the chosen columns, for a name, a number, or a list of them."""
-    if not isinstance(column, list | tuple):
-        return (chosen_column(curator, column),)
-    numbers = tuple(chosen_column(curator, one) for one in column)
-    if not numbers or len(set(numbers)) < len(numbers) or None in column:
-        raise ValueError(f"column={column!r}: expected different names or numbers of columns")
-    return numbers
-
-
-def limits_of(space: Box | Ball, column: int) -> tuple[float, float]:
-    """Return where a column of the space can lie: the sides of a box, centre ± radius for a ball.
-
-    >>> limits_of(Box([0, 40], [120, 250]), 1), limits_of(Ball(2.0, center=[1.0]), 0)
-    ((40.0, 250.0), (-1.0, 3.0))
-    """
-    center = float(np.asarray(space.center).reshape(-1)[column])
-    if isinstance(space, Ball):
-        return center - space.radius, center + space.radius
-    low, high = (np.asarray(end).reshape(-1) for end in (space.low, space.high))
-    return float(low[column]), float(high[column])
-
-
-@np.errstate(all="ignore")
-def column_share(space: Box | Ball, x: Any, column: int) -> Any:
-    """Return where in its interval each row's column lies, from 0 at the low end to 1 at the high end.
-
-    In [0, 1] for any row whatever; a NaN is in the middle. Elementwise and array-API generic.
-    """
-    low, high = limits_of(space, column)
-    half = high / 2.0 - low / 2.0
-    xp = array_namespace(x)
-    y = (xp.astype(x[:, column], xp.float64) - (low / 2.0 + high / 2.0)) / half
-    return xp.clip(0.5 * xp.where(xp.isnan(y), xp.zeros_like(y), y) + 0.5, 0.0, 1.0)
-
-
 def known_rows(curator: Curator, rows: int | None) -> int:
     """Return a public number of rows to plan with: the true one, the caller's guess, or a thousand."""
     if rows is not None:
         return integer("rows", rows, least=1, most=2**50)
     return max(GUESSED_ROWS if curator.size.units is None else curator.size.units, 1)
+
+
+def noise_variance(curator: Curator, query: Query, loss: Loss) -> float:
+    """Return the variance that a number of a query would get, from public numbers; nothing is spent."""
+    law = curator.plan(query, loss).law
+    assert law is not None  # every sum over rows has additive noise
+    return law.variance
 
 
 def check_limits(curator: Curator, column: int) -> int:

@@ -1,11 +1,11 @@
 """Counts: of rows, of categories, of numbers between edges, each in groups if need be.
 
-A row adds 1 to one of all the counts (``door.queries``), so any number of them is one release with noise on each.
+A row adds 1 to one of all the counts (``queries.counts``), so any number of them is one release with noise on each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Unpack
@@ -13,16 +13,20 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import choice, integer, positive, probability, shown
-from discreet.door import Curator, Declarations, Query
-from discreet.door.queries import Bins, Count, Grouped
+from discreet.arguments import ArgumentError, choice, integer
+from discreet.door import Declarations
+from discreet.door.inquiry import Inquiry, Measure
 from discreet.door.words import count_in_words
-from discreet.guarantees import Guarantee
 from discreet.noise import Bits
-from discreet.records.own_units import ColumnScale, as_days, column_scales
+from discreet.queries.adapted import Grouped
+from discreet.queries.counts.bins import Bins
+from discreet.queries.counts.count import Count
+from discreet.queries.question import Query
+from discreet.scales import ColumnScale, as_days, column_scales
 from discreet.statistics.calendar import CALENDAR, MOST, calendar_bins, interval_labels
-from discreet.statistics.columns import check_limits, opened, place_of
-from discreet.statistics.statistic import Statistic, half_width
+from discreet.statistics.columns import check_limits, place_of
+from discreet.statistics.request import Request, statistic
+from discreet.statistics.statistic import Statistic
 
 __all__ = ["Counts", "count", "histogram"]
 
@@ -60,7 +64,7 @@ class Counts(Statistic):
 
         They speak of the noise, and of the rows that count (``which_rows``): not of those beyond the limit of a unit.
         """
-        half = half_width(self.release.law, [1.0], level)
+        half = self._law.half_width(level)
         lower, upper = np.maximum(np.asarray(self.value) - half, 0.0), np.maximum(np.asarray(self.value) + half, 0.0)
         return (lower, upper) if lower.ndim else (float(lower), float(upper))
 
@@ -78,6 +82,43 @@ class Counts(Statistic):
         return axes
 
 
+@dataclass(frozen=True, kw_only=True)
+class CountsRequest(Request[Counts]):
+    """A request for counts.
+
+    Attributes
+    ----------
+    query : Query
+        What is counted of all rows.
+    by : str or None
+        The column of the groups.
+    facts : mapping
+        What else the answer says.
+    """
+
+    query: Query
+    by: str | None
+    facts: Mapping[str, Any]
+
+    def plan(self) -> Inquiry[Counts]:
+        """Return one question for all counts, in groups where there are some."""
+        query, groups = self.query, None
+        if self.by is not None:
+            place = self.curator.category_columns.index(self.by)
+            groups = self.curator.categories[place]
+            query = Grouped(query, len(groups), place)
+
+        def answer(measure: Measure) -> Counts:
+            release = measure(query)
+            shape: tuple[int, ...] = () if groups is None else (len(groups),)
+            shape += () if isinstance(self.query, Count) else (self.query.size,)
+            value = release.value.reshape(shape).copy() if shape else release.value.item()
+            return Counts.of(value, self.curator, self.guarantee, [release], groups=groups, single=True, **self.facts)
+
+        return self.asks([query], answer)
+
+
+@statistic
 def count(
     data: Any,
     *,
@@ -86,7 +127,7 @@ def count(
     by: str | None = None,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Counts:
+) -> Request[Counts]:
     """Return how many rows there are, or how many each group has.
 
     A row counts where it is within the limit of its person and the condition of a view holds. A gap drops it only in a
@@ -111,25 +152,22 @@ def count(
     >>> 950 < found.value < 1050
     True
     """
-    curator, promise = _opened(data, epsilon, delta, declared, [])
+    curator, guarantee = Request.opened(data, [], epsilon, delta, declared)
     if by is None:
         curator = curator.counting()
+        if curator.size.rows is not None:
+            raise ValueError(
+                f"by=None: the number of rows, {curator.size.rows}, is public under {curator.neighbors} where none can "
+                "be missing; count groups, or declare neighbors='add-remove'"
+            )
     else:
         by = curator.category_columns[place_of("by", by, curator.category_columns)]
         curator = curator.only([by])
-    groups = None if by is None else curator.category_columns.index(by)
-    if groups is None and curator.size.rows is not None:
-        raise ValueError(
-            f"by=None: the number of rows, {curator.size.rows}, is public under {curator.neighbors} where none can be "
-            "missing; count groups, or declare neighbors='add-remove'"
-        )
-    query: Query = Count() if groups is None else Grouped(Count(), len(curator.categories[groups]), groups)
-    release = curator.measure(query, promise, bits=bits)
-    value = release.value.copy() if groups is not None else float(release.value[0])
-    labels = None if groups is None else curator.categories[groups]
-    return Counts.of(value, curator, promise, [release], columns=("rows",), groups=labels, single=True)
+    facts = {"columns": ("rows",)}
+    return CountsRequest(curator=curator, guarantee=guarantee, bits=bits, query=Count(), by=by, facts=facts)
 
 
+@statistic
 def histogram(
     data: Any,
     column: Any = None,
@@ -140,7 +178,7 @@ def histogram(
     by: str | None = None,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Counts:
+) -> Request[Counts]:
     """Return how many rows have each category of a column, or a number between each two edges.
 
     Parameters
@@ -171,14 +209,14 @@ def histogram(
     >>> found.edges.tolist(), bool(abs(found.value - 5000).max() < 400)
     ([0.0, 25.0, 50.0, 75.0, 100.0], True)
     """
-    curator, promise = _opened(data, epsilon, delta, declared, [] if column is None else [column])
+    curator, guarantee = Request.opened(data, [] if column is None else [column], epsilon, delta, declared)
     named = curator.columns + curator.category_columns
     if column is None:
         if len(named) != 1:
-            raise ValueError(f"column=None: expected one of {', '.join(map(repr, named))}")
+            raise ArgumentError("column", None, f"one of {', '.join(map(repr, named))}")
         column = named[0]
     if isinstance(column, str) and column not in named:
-        raise ValueError(f"column={column!r}: expected a declared column, one of {', '.join(map(repr, named))}")
+        raise ArgumentError("column", column, f"a declared column, one of {', '.join(map(repr, named))}")
     if not (isinstance(column, str) and column in curator.category_columns):
         column = curator.columns[place_of("column", column, curator.columns)]
     group = None if by is None else curator.category_columns[place_of("by", by, curator.category_columns)]
@@ -194,30 +232,19 @@ def histogram(
         scale = column_scales(curator.declared)[column]
         labels, edges, ends = _bins(bins, scale)
         query = Bins(curator.space, place, tuple(ends[1:-1].tolist()))
-    groups = None
-    if group is not None:
-        grouping = curator.category_columns.index(group)
-        groups = curator.categories[grouping]
-        query = Grouped(query, len(groups), grouping)
-    release = curator.measure(query, promise, bits=bits)
-    value = release.value.copy() if groups is None else release.value.reshape(len(groups), -1).copy()
-    facts = {"columns": (str(column),), "groups": groups, "single": True, "labels": labels, "edges": edges}
-    return Counts.of(value, curator, promise, [release], **facts)
-
-
-def _opened(data: Any, epsilon: float, delta: float, declared: Any, names: list[Any]) -> tuple[Curator, Guarantee]:
-    budget, failure = positive("epsilon", epsilon), probability("delta", delta)
-    curator = opened(data, declared, names)
-    return curator, Guarantee(budget, failure, curator.neighbors)
+    facts = {"columns": (str(column),), "labels": labels, "edges": edges}
+    return CountsRequest(curator=curator, guarantee=guarantee, bits=bits, query=query, by=group, facts=facts)
 
 
 def _bins(bins: Any, scale: ColumnScale) -> tuple[tuple[str, ...] | None, Array, Array]:
     """Return labels, where bins have some, edges in the column's own units, and the same as values."""
     if isinstance(bins, str):
         if scale.kind != "date":
-            raise ValueError(
-                f"bins={bins!r}: expected a whole number, at least 2, or edges, since {scale.name!r} has numbers; "
-                "'month' and the like are for columns that are declared as dates"
+            raise ArgumentError(
+                "bins",
+                bins,
+                f"a whole number, at least 2, or edges, since {scale.name!r} has numbers; 'month' and the like are "
+                "for columns that are declared as dates",
             )
         labels, days = calendar_bins(choice("bins", bins, CALENDAR), scale.low, scale.high)
         return labels, days, days
@@ -235,9 +262,8 @@ def _bins(bins: Any, scale: ColumnScale) -> tuple[tuple[str, ...] | None, Array,
     rising = np.isfinite(values).all() and (np.diff(values) > 0.0).all()
     if own.ndim != 1 or not 3 <= len(own) <= MOST + 1 or not rising:
         kinds = {"date": ", each a day", "log": " and above 0"}
-        raise ValueError(
-            f"bins={shown(bins)}: expected a whole number, at least 2, or three edges or more, in order"
-            + kinds.get(scale.kind, "")
+        raise ArgumentError(
+            "bins", bins, "a whole number, at least 2, or three edges or more, in order" + kinds.get(scale.kind, "")
         )
     return None, own, values
 

@@ -5,7 +5,7 @@ rows, and nothing says so: what was dropped, filled or clipped is as private as 
 
 - ``check_schema``: of the rows that count, how many are as declared in each column, how many are clipped from below and
   from above, have a gap, or hold something that cannot be read. It is one release: a row adds 1 to one of five counts
-  in each of d columns, √d in L2 and d in L1; a replaced row moves √(2d) and 2d (``door.queries.margins``).
+  in each of d columns, √d in L2 and d in L1; a replaced row moves √(2d) and 2d (``queries.counts.margins``).
 - ``count_persons``: how many persons have one row, how many up to ``max_rows``, how many more. A person adds 1 to one
   of the counts, whatever the number of rows. How many *rows* are beyond the limit cannot be asked: one person may have
   any number of them.
@@ -14,19 +14,20 @@ rows, and nothing says so: what was dropped, filled or clipped is as private as 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
 
-from discreet.arguments import positive, probability
-from discreet.door import Declarations, open_rows
-from discreet.door.queries import Histogram, Margins
-from discreet.guarantees import Guarantee
+from discreet.door import Declarations
+from discreet.door.inquiry import Inquiry, Measure
 from discreet.noise import Bits
+from discreet.queries.counts.histogram import Histogram
+from discreet.queries.counts.margins import Margins
 from discreet.records.declaration_check import STATES
 from discreet.statistics.counts import Counts
-from discreet.statistics.statistic import Statistic, half_width
+from discreet.statistics.request import Request, statistic
+from discreet.statistics.statistic import Statistic
 
 __all__ = ["PersonCounts", "SchemaCheck", "check_schema", "count_persons"]
 
@@ -59,7 +60,7 @@ class SchemaCheck(Statistic):
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return limits that hold each number of rows with this probability, by itself. They speak of the noise."""
-        half = np.full(self.value.shape, half_width(self.release.law, [1.0], level))
+        half = np.full(self.value.shape, self._law.half_width(level))
         half[self.numbers :, 1:3] = 0.0
         return np.maximum(self.value - half, 0.0), np.maximum(self.value + half, 0.0)
 
@@ -102,9 +103,48 @@ class PersonCounts(Counts):
         return f"persons: {', '.join(numbers)}"
 
 
+class SchemaCheckRequest(Request[SchemaCheck]):
+    """A request for what the declaration of all columns does to the rows."""
+
+    def plan(self) -> Inquiry[SchemaCheck]:
+        """Return one question for the states of all cells."""
+        curator, view = self.curator, self.curator.states()
+        required, names = curator.declared["required"], (*curator.columns, *curator.category_columns)
+        query = Margins(tuple(map(len, view.categories)))
+
+        def answer(measure: Measure) -> SchemaCheck:
+            release = measure(query)
+            value = np.zeros((len(names), len(STATES)))
+            for row, part, states in zip(value, release.parts, view.categories, strict=True):
+                row[[STATES.index(str(state)) for state in states]] = release[part]
+            drops = tuple(name in required for name in names)
+            facts = {"columns": names, "groups": None, "single": False, "drops": drops, "numbers": len(curator.columns)}
+            return SchemaCheck.of(value, view, self.guarantee, [release], **facts)
+
+        return replace(self, curator=view).asks([query], answer)
+
+
+class PersonCountsRequest(Request[PersonCounts]):
+    """A request for how many rows persons have."""
+
+    def plan(self) -> Inquiry[PersonCounts]:
+        """Return one question for all counts."""
+        view = self.curator.persons()
+        (labels,) = view.categories
+        query = Histogram(len(labels))
+
+        def answer(measure: Measure) -> PersonCounts:
+            release = measure(query)
+            facts = {"columns": ("rows",), "groups": None, "single": True, "labels": labels}
+            return PersonCounts.of(release.value.copy(), view, self.guarantee, [release], **facts)
+
+        return replace(self, curator=view).asks([query], answer)
+
+
+@statistic
 def check_schema(
     data: Any, *, epsilon: float, delta: float = 0.0, bits: Bits | None = None, **declared: Unpack[Declarations]
-) -> SchemaCheck:
+) -> Request[SchemaCheck]:
     """Return how many of the rows that count each column's declaration drops, fills or clips.
 
     Parameters
@@ -127,23 +167,14 @@ def check_schema(
     >>> statistics.check_schema(clinic, epsilon=1.0, schema=wrong)
     <sex: 2...% gap, 7...% unreadable (these rows are dropped): at (ε=1, δ=0) replace-one for each row, ...
     """
-    budget, failure = positive("epsilon", epsilon), probability("delta", delta)
-    curator = open_rows(data, **declared)
-    promise = Guarantee(budget, failure, curator.neighbors)
-    required, names = curator.declared["required"], (*curator.columns, *curator.category_columns)
-    view = curator.states()
-    release = view.measure(Margins(tuple(map(len, view.categories))), promise, bits=bits)
-    value = np.zeros((len(names), len(STATES)))
-    for row, part, states in zip(value, release.parts, view.categories, strict=True):
-        row[[STATES.index(str(state)) for state in states]] = release[part]
-    drops = tuple(name in required for name in names)
-    facts = {"columns": names, "groups": None, "single": False, "drops": drops, "numbers": len(curator.columns)}
-    return SchemaCheck.of(value, view, promise, [release], **facts)
+    curator, guarantee = Request.opened(data, [], epsilon, delta, declared)
+    return SchemaCheckRequest(curator=curator, guarantee=guarantee, bits=bits)
 
 
+@statistic
 def count_persons(
     data: Any, *, epsilon: float, delta: float = 0.0, bits: Bits | None = None, **declared: Unpack[Declarations]
-) -> PersonCounts:
+) -> Request[PersonCounts]:
     """Return how many persons have one row, how many up to ``max_rows`` rows, and how many more.
 
     Parameters
@@ -168,11 +199,5 @@ def count_persons(
     >>> found.labels, abs(found.value[2] - 100) < 30
     (('1 row', '2 to 4 rows', 'more than 4 rows'), np.True_)
     """
-    budget, failure = positive("epsilon", epsilon), probability("delta", delta)
-    curator = open_rows(data, **declared)
-    promise = Guarantee(budget, failure, curator.neighbors)
-    view = curator.persons()
-    (labels,) = view.categories
-    release = view.measure(Histogram(len(labels)), promise, bits=bits)
-    facts = {"columns": ("rows",), "groups": None, "single": True, "labels": labels}
-    return PersonCounts.of(release.value.copy(), view, promise, [release], **facts)
+    curator, guarantee = Request.opened(data, [], epsilon, delta, declared)
+    return PersonCountsRequest(curator=curator, guarantee=guarantee, bits=bits)

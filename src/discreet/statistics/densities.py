@@ -1,6 +1,6 @@
 """The density of one column: private, smooth or a histogram, at least 0 and with integral 1.
 
-Three methods, each one additive release and post-processing (``door.queries.grid`` and ``cosine_features`` have
+Three methods, each one additive release and post-processing (``queries.counts.grid`` and ``cosine_features`` have
 the proofs, ``smoothing`` the rules, ``density_estimates`` what is made of a release):
 
 - ``"smooth"`` (the default) estimates the coefficients of the density in cosines and shrinks them. With Gaussian noise
@@ -18,22 +18,26 @@ At the same ε the Laplace noise of δ = 0 is the smaller one here; the Gaussian
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Unpack
+from functools import partial
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from discreet.arguments import choice, integer, positive, shown
-from discreet.door import Answer, Curator, Declarations, Query
-from discreet.guarantees import Guarantee, Loss
+from discreet.arguments import ArgumentError, choice, integer, positive
+from discreet.door import Answer, Declarations, Release
+from discreet.door.inquiry import Inquiry
 from discreet.noise import Bits
-from discreet.records.own_units import ColumnScale, as_days, column_scales
-from discreet.statistics.columns import cells_of, chosen_column, known_rows, limits_of, opened
-from discreet.statistics.cosine_features import MOST_COSINES, Cosines, heat_weights, power_weights
-from discreet.statistics.density_estimates import from_fine_bins, from_histogram, from_sums
+from discreet.queries.moments.cosines import MOST_COSINES, Cosines, heat_weights, power_weights
+from discreet.queries.question import Query
+from discreet.scales import ColumnScale, as_days
+from discreet.statistics.columns import cells_of, known_rows, noise_variance
+from discreet.statistics.density_estimates import Estimate, from_fine_bins, from_histogram, from_sums
 from discreet.statistics.piecewise import Piecewise
+from discreet.statistics.request import ColumnRequest, Request, statistic
 from discreet.statistics.smoothing import balanced_bins, balanced_cosines, balanced_width, fine_bins
 
 __all__ = ["Density", "density"]
@@ -92,7 +96,7 @@ class Density(Answer):
     def distribution(self, points: ArrayLike) -> Array:
         """Return the share of rows below points."""
         if self._scale.kind != "date" and np.asarray(points).dtype.kind not in "biuf":
-            raise ValueError(f"points={shown(points)}: expected numbers")
+            raise ArgumentError("points", points, "numbers")
         own = self._own(points)
         if self._scale.kind == "log":
             own = np.where(own > 0.0, own, np.where(np.isnan(own), own, self._scale.own_ends[0]))
@@ -105,13 +109,13 @@ class Density(Answer):
         except (TypeError, ValueError):
             shares = np.full(1, np.nan)
         if not np.all((shares >= 0.0) & (shares <= 1.0)):
-            raise ValueError(f"q={shown(q)}: expected shares in [0, 1]")
+            raise ArgumentError("q", q, "shares in [0, 1]")
         return self._scale.to_own(self.curve.quantile(shares))[()]
 
     def sample(self, n: int, rng: np.random.Generator | None = None) -> NDArray[Any]:
         """Return ``n`` synthetic values, dates as ``datetime64[D]``; as many as one likes, at no further cost."""
         if not isinstance(rng, np.random.Generator | None):
-            raise ValueError(f"rng={shown(rng)}: expected numpy.random.default_rng(…), or None")
+            raise ArgumentError("rng", rng, "numpy.random.default_rng(…), or None")
         uniform = (rng or np.random.default_rng()).random(integer("n", n, least=0))
         return self._scale.as_rows(np.atleast_1d(self.curve.quantile(uniform)))
 
@@ -141,6 +145,90 @@ class Density(Answer):
         return f"density of {self.column} over [{low_text}, {high_text}]"
 
 
+@dataclass(frozen=True, kw_only=True)
+class DensityRequest(ColumnRequest[Density]):
+    """A request for the density of a column.
+
+    Attributes
+    ----------
+    method, bandwidth, bins, denoise
+        As in ``density``.
+    guess : int or None
+        A public guess of the number of rows.
+    """
+
+    method: str
+    bandwidth: float | None
+    bins: int | None
+    denoise: bool
+    guess: int | None
+
+    argument: ClassVar[str] = "column"
+    one: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        delta = self.guarantee.delta
+        if self.bins is not None and (self.method == "functional" or (self.method == "smooth" and delta)):
+            raise ArgumentError("bins", self.bins, "None where cosines are summed", write="method='histogram'")
+        if self.method == "functional" and not delta:
+            raise ArgumentError("delta", delta, "one above 0 for a Gaussian process", write="for example delta=1e-6")
+
+    def plan(self) -> Inquiry[Density]:
+        """Return one question, for counts or for sums of cosines."""
+        curator, (number,), (interval,) = self.curator, self.places, self.limits
+        rows, plan = known_rows(curator, self.guess), cells_of(curator.space, [number], [2])
+        variance = noise_variance(curator, plan, self.losses[0])
+        if self.method == "histogram" or not self.guarantee.delta:
+            fine = self.method == "smooth"
+            least, most = (4, 2**11) if fine else (2, 2**16)
+            usual = fine_bins(rows, variance) if fine else balanced_bins(rows, variance)
+            some = usual if self.bins is None else integer("bins", self.bins, least=least, most=most)
+            made = from_fine_bins if fine else partial(from_histogram, denoise=self.denoise)
+            return self._asks(cells_of(curator.space, [number], [some]), made)
+        noise = math.sqrt(variance / plan.bound.sensitivity("l2", curator.neighbors) ** 2)
+        width = _width(self.bandwidth, interval, balanced_width(rows, noise))
+        functional = self.method == "functional"
+        weights = heat_weights(width) if functional else power_weights(balanced_cosines(rows, noise))
+        sums = Cosines(curator.space, number, weights, 1.0 if curator.size.rows is None else 0.0)
+        return self._asks(sums, partial(from_sums, weights=np.asarray(weights), functional=functional))
+
+    def _asks(self, question: Query, made_from: Callable[[Release], Estimate]) -> Inquiry[Density]:
+        return self.asks([question], lambda measure: self._answer(measure(question), made_from))
+
+    def _answer(self, release: Release, made_from: Callable[[Release], Estimate]) -> Density:
+        made = made_from(release)
+        ((low, high),), (scale,) = self.limits, self.scales
+        curve, points = made.curve(low, high)
+        own = scale.to_own(points)
+        apart = (high - low) * (own if scale.kind == "log" else 1.0)  # dx = x·d(log x)
+        return Density.of(
+            curve.density(points) * (high - low) / apart,
+            self.curator,
+            self.guarantee,
+            [release],
+            curve=curve,
+            column=scale.name,
+            before=made.before / apart,
+            noise=made.noise / apart,
+            factors=made.factors,
+            _points=own,
+            _scale=scale,
+            _mixed=made.mixed,
+        )
+
+
+def _width(bandwidth: float | None, interval: tuple[float, float], usual: float) -> float:
+    """Return the kernel's width as a share of the interval."""
+    if bandwidth is None:
+        return usual
+    width = positive("bandwidth", bandwidth) / (interval[1] - interval[0])
+    if not 2.0 / MOST_COSINES <= width <= 10.0:
+        least = 2.0 / MOST_COSINES * (interval[1] - interval[0])
+        raise ArgumentError("bandwidth", bandwidth, f"at least {least:.3g} and at most ten times the bounds")
+    return width
+
+
+@statistic
 def density(
     data: Any,
     column: str | int | None = None,
@@ -154,7 +242,7 @@ def density(
     rows: int | None = None,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Density:
+) -> Request[Density]:
     """Return the private density of a column.
 
     Of a log column it is estimated over the logarithms, and is a density of the column itself. Of dates it is one of
@@ -200,75 +288,8 @@ def density(
     """
     choice("method", method, METHODS)
     if not isinstance(denoise, bool):
-        raise ValueError(f"denoise={shown(denoise)}: expected True or False")
+        raise ArgumentError("denoise", denoise, "True or False")
     if bandwidth is not None and method != "functional":
-        raise ValueError(f"bandwidth={shown(bandwidth)}: expected None, unless method='functional'")
-    curator = opened(data, declared, [column])
-    promise = Guarantee(epsilon, delta, curator.neighbors)
-    if bins is not None and (method == "functional" or (method == "smooth" and promise.delta)):
-        raise ValueError(f"bins={shown(bins)}: expected None where cosines are summed; write method='histogram'")
-    if method == "functional" and not promise.delta:
-        raise ValueError(
-            f"delta={shown(delta)}: expected one above 0 for a Gaussian process; write for example delta=1e-6"
-        )
-    name = curator.columns[chosen_column(curator, column)]
-    curator = curator.only([name])
-    number = chosen_column(curator, name)
-    planned = known_rows(curator, rows)
-    plan = cells_of(curator.space, [number], [2])
-    loss = plan.usual_loss(promise)
-    variance = _variance(curator, plan, loss)
-    if method == "histogram" or not promise.delta:
-        fine = method == "smooth"
-        least, most = (4, 2**11) if fine else (2, 2**16)
-        usual = fine_bins(planned, variance) if fine else balanced_bins(planned, variance)
-        some = usual if bins is None else integer("bins", bins, least=least, most=most)
-        release = curator.measure(cells_of(curator.space, [number], [some]), loss, bits=bits)
-        made = from_fine_bins(release) if fine else from_histogram(release, denoise)
-    else:
-        noise = math.sqrt(variance / plan.bound.sensitivity("l2", curator.neighbors) ** 2)
-        width = _width(bandwidth, limits_of(curator.space, number), balanced_width(planned, noise))
-        functional = method == "functional"
-        weights = heat_weights(width) if functional else power_weights(balanced_cosines(planned, noise))
-        sums = Cosines(curator.space, number, weights, 1.0 if curator.size.rows is None else 0.0)
-        release = curator.measure(sums, loss, bits=bits)
-        made = from_sums(release, np.asarray(weights), functional)
-    low, high = limits_of(curator.space, number)
-    curve, points = made.curve(low, high)
-    scale = column_scales(curator.declared)[name]
-    own = scale.to_own(points)
-    apart = (high - low) * (own if scale.kind == "log" else 1.0)  # dx = x·d(log x)
-    return Density.of(
-        curve.density(points) * (high - low) / apart,
-        curator,
-        promise,
-        [release],
-        curve=curve,
-        column=curator.columns[number],
-        before=made.before / apart,
-        noise=made.noise / apart,
-        factors=made.factors,
-        _points=own,
-        _scale=scale,
-        _mixed=made.mixed,
-    )
-
-
-def _variance(curator: Curator, query: Query, loss: Loss) -> float:
-    """Return the variance that a count would get, from public numbers; nothing is spent."""
-    law = curator.plan(query, loss).law
-    assert law is not None
-    return law.variance
-
-
-def _width(bandwidth: float | None, interval: tuple[float, float], usual: float) -> float:
-    """Return the kernel's width as a share of the interval."""
-    if bandwidth is None:
-        return usual
-    width = positive("bandwidth", bandwidth) / (interval[1] - interval[0])
-    if not 2.0 / MOST_COSINES <= width <= 10.0:
-        least = 2.0 / MOST_COSINES * (interval[1] - interval[0])
-        raise ValueError(
-            f"bandwidth={shown(bandwidth)}: expected at least {least:.3g} and at most ten times the bounds"
-        )
-    return width
+        raise ArgumentError("bandwidth", bandwidth, "None, unless method='functional'")
+    asked: dict[str, Any] = {"method": method, "bandwidth": bandwidth, "bins": bins, "denoise": denoise, "guess": rows}
+    return DensityRequest.of(data, column, epsilon, delta, declared, bits, **asked)

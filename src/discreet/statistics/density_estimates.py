@@ -20,8 +20,7 @@ from discreet.door import Release
 from discreet.models.histogram_clusters import denoised
 from discreet.models.marginals import on_simplex
 from discreet.models.released import noise_of
-from discreet.noise import LaplaceNoise
-from discreet.statistics.cosine_features import cosines_at
+from discreet.queries.moments.cosines import cosines_at
 from discreet.statistics.piecewise import Piecewise, nearest_density
 from discreet.statistics.smoothing import shrunk
 
@@ -95,7 +94,8 @@ def from_fine_bins(release: Release) -> Estimate:
     rows, unsure = _count(float(counts.sum()), deviation * math.sqrt(m), release)
     blur = np.sinc(np.arange(1.0, m // 2 + 1.0) / (2.0 * m))
     sums = counts @ cosines_at((np.arange(m) + 0.5) / m, m // 2) / blur
-    return _series(sums, deviation * math.sqrt(m) / blur, rows, unsure, mixed=isinstance(release.law, LaplaceNoise))
+    mixed = release.law is not None and not release.law.normal
+    return _series(sums, deviation * math.sqrt(m) / blur, rows, unsure, mixed=mixed)
 
 
 def from_sums(release: Release, weights: Array, functional: bool) -> Estimate:

@@ -1,6 +1,6 @@
 """M-estimators from a perturbed histogram (Lei 2011): one release, then any loss over its counts.
 
-The release is a histogram with noise (``door.queries.grid`` has the proof); all else is post-processing. Counts that
+The release is a histogram with noise (``queries.counts.grid`` has the proof); all else is post-processing. Counts that
 noise made negative are set to 0 in the paper (``counts="truncated"``). That leaves spurious rows all over the bounds;
 the nearest counts at least 0 that sum to the number of rows have far fewer (``counts="nearest"``, the default).
 
@@ -14,17 +14,18 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import choice, integer, positive, probability, shown
-from discreet.door import Answer, Curator, Declarations, Query
-from discreet.guarantees import Guarantee, Loss
-from discreet.noise import Bits, GaussianNoise
-from discreet.records.own_units import ColumnScale, column_scales
-from discreet.statistics.columns import cells_of, chosen_columns, known_rows, limits_of, opened
+from discreet.arguments import ArgumentError, choice, integer, positive, probability, shown
+from discreet.door import Answer, Declarations
+from discreet.door.inquiry import Inquiry, Measure
+from discreet.noise import Bits
+from discreet.queries.question import Query
+from discreet.scales import ColumnScale
+from discreet.statistics.columns import cells_of, known_rows, noise_variance
 from discreet.statistics.perturbed_histogram import (
     COUNTS,
     LOSSES,
@@ -36,6 +37,7 @@ from discreet.statistics.perturbed_histogram import (
     theta_box,
     try_loss,
 )
+from discreet.statistics.request import STATISTICS, ColumnRequest, Request, statistic
 from discreet.statistics.statistic import in_own_units
 
 __all__ = ["MEstimate", "huber_location", "m_estimate"]
@@ -91,9 +93,8 @@ class MEstimate(Answer):
         while left:  # in pieces, so that many bins do not fill the memory
             some = min(left, max(2**20 // self.weights.size, 1))
             shape, left = (some, *self.weights.shape), left - some
-            normal = isinstance(law, GaussianNoise)
-            noise = law.scale * (rng.standard_normal(shape) if normal else rng.laplace(size=shape))
-            again = np.stack([cleaned(one, self.release, self._counts) for one in self.weights + noise])
+            noisy = self.weights + law.simulate(rng, shape)
+            again = np.stack([cleaned(one, self.release, self._counts) for one in noisy])
             found.append(self._solve(again, center))
         width = np.quantile(np.abs(np.concatenate(found) - center), level, axis=0)
         if len(center) == len(self.edges):  # a location; what θ is to a loss of one's own is not known
@@ -113,6 +114,73 @@ class MEstimate(Answer):
         return str(told[0]) if len(told) == 1 else str(dict(zip(self.columns, told, strict=True)))
 
 
+@dataclass(frozen=True, kw_only=True)
+class MEstimateRequest(ColumnRequest[MEstimate]):
+    """A request for the minimiser of a summed loss.
+
+    Attributes
+    ----------
+    loss, counts, within
+        As in ``m_estimate``.
+    bend : float
+        k, or 0.
+    bins : int or None
+    guess : int or None
+        A public guess of the number of rows.
+    """
+
+    loss: str | Callable[[Array, Array], Any]
+    bend: float
+    bins: int | None
+    counts: str
+    within: Any
+    guess: int | None
+
+    argument: ClassVar[str] = "column"
+
+    def plan(self) -> Inquiry[MEstimate]:
+        """Return one histogram."""
+        numbers, intervals = self.places, np.array(self.limits)
+        most = int(MOST ** (1.0 / len(numbers)) + 1e-9)
+        if self.bins is None:
+            bins = min(self._usual_bins(cells_of(self.curator.space, numbers, [2] * len(numbers)), intervals), most)
+        else:
+            bins = integer("bins", self.bins, least=2, most=most)
+        query = cells_of(self.curator.space, numbers, [bins] * len(numbers))
+        edges = [np.linspace(low, high, bins + 1) for low, high in intervals]
+        if callable(self.loss):
+            box = intervals if self.within is None else theta_box(self.within)
+            solve = partial(by_function, self.loss, middles(edges), box)
+            try_loss(self.loss, middles(edges), box)
+        else:
+            box, solve = intervals, partial(by_column, partial(LOSSES[self.loss], k=self.bend), edges)
+
+        def answer(measure: Measure) -> MEstimate:
+            release = measure(query)
+            weights = cleaned(release["counts"], release, self.counts)
+            theta = solve(weights[None], None)[0]
+            located = () if callable(self.loss) else self.scales
+            shown_theta = in_own_units(theta, located) if located else theta
+            facts = {"columns": self.names, "weights": weights, "_theta": theta, "_scales": located}
+            facts |= {"edges": [scale.to_own(ends) for scale, ends in zip(self.scales, edges, strict=True)]}
+            facts |= {"_widths": np.array([ends[1] - ends[0] for ends in edges])}
+            facts |= {"_counts": self.counts, "_within": box, "_solve": solve}
+            value = float(shown_theta[0]) if len(theta) == 1 else shown_theta
+            return MEstimate.of(value, self.curator, self.guarantee, [release], **facts)
+
+        return self.asks([query], answer)
+
+    def _usual_bins(self, query: Query, intervals: Array) -> int:
+        """Return the default number of bins a column, from public numbers."""
+        budget = math.sqrt(8.0 / noise_variance(self.curator, query, self.losses[0]))  # the ε of as much Laplace noise
+        rows = known_rows(self.curator, self.guess)
+        balanced = lei_bins(rows, len(intervals), budget)
+        bend = self.bend / 2.0 if rows * budget > FINER else self.bend
+        widest = float((intervals[:, 1] / 2.0 - intervals[:, 0] / 2.0).max())
+        return max(balanced, math.ceil(min(2.0 * (widest / bend), 1e9)) if bend else 2)
+
+
+@statistic
 def m_estimate(
     data: Any,
     column: Any = None,
@@ -127,7 +195,7 @@ def m_estimate(
     rows: int | None = None,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> MEstimate:
+) -> Request[MEstimate]:
     """Return the private minimiser of a summed loss.
 
     Parameters
@@ -185,45 +253,16 @@ def m_estimate(
     if not callable(loss):
         choice("loss", loss, LOSSES)
         if within is not None:
-            raise ValueError(f"within={shown(within)}: expected None, unless the loss is a function")
+            raise ArgumentError("within", within, "None, unless the loss is a function")
     if (loss == "huber") != (k is not None):
         wanted = "a width above 0 in the data's units; write for example k=1.345 * scale" if k is None else "None"
-        raise ValueError(f"k={shown(k)}: expected {wanted} for loss={shown(loss)}")
+        raise ArgumentError("k", k, f"{wanted} for loss={shown(loss)}")
     bend = 0.0 if k is None else positive("k", k)
-    curator = opened(data, declared, column if isinstance(column, list | tuple) else [column])
-    promise = Guarantee(epsilon, delta, curator.neighbors)
-    chosen = [curator.columns[number] for number in chosen_columns(curator, column)]
-    curator = curator.only(chosen)
-    numbers = tuple(curator.columns.index(name) for name in chosen)
-    intervals = np.array([limits_of(curator.space, number) for number in numbers])
-    plan = cells_of(curator.space, numbers, [2] * len(numbers))
-    cost = plan.usual_loss(promise)
-    usual = _usual_bins(curator, plan, cost, known_rows(curator, rows), intervals, bend)
-    most = int(MOST ** (1.0 / len(numbers)) + 1e-9)
-    each = (min(usual, most),) if bins is None else (integer("bins", bins, least=2, most=most),)
-    query = cells_of(curator.space, numbers, each * len(numbers))
-    edges = [np.linspace(low, high, each[0] + 1) for low, high in intervals]
-    if callable(loss):
-        box = intervals if within is None else theta_box(within)
-        solve = partial(by_function, loss, middles(edges), box)
-        try_loss(loss, middles(edges), box)
-    else:
-        box, solve = intervals, partial(by_column, partial(LOSSES[loss], k=bend), edges)
-    release = curator.measure(query, cost, bits=bits)
-    weights = cleaned(release["counts"], release, counts)
-    theta = solve(weights[None], None)[0]
-    names = tuple(curator.columns[number] for number in numbers)
-    known = column_scales(curator.declared)
-    scales = tuple(known[name] for name in names)
-    located = () if callable(loss) else scales
-    shown_theta = in_own_units(theta, located) if located else theta
-    value = float(shown_theta[0]) if len(theta) == 1 else shown_theta
-    own = [scale.to_own(ends) for scale, ends in zip(scales, edges, strict=True)]
-    facts = {"columns": names, "weights": weights, "edges": own, "_theta": theta, "_scales": located}
-    facts |= {"_widths": np.array([ends[1] - ends[0] for ends in edges])}
-    return MEstimate.of(value, curator, promise, [release], **facts, _counts=counts, _within=box, _solve=solve)
+    asked: dict[str, Any] = {"loss": loss, "bend": bend, "bins": bins, "counts": counts, "within": within}
+    return MEstimateRequest.of(data, column, epsilon, delta, declared, bits, **asked, guess=rows)
 
 
+@statistic
 def huber_location(
     data: Any,
     column: str | int | None = None,
@@ -236,7 +275,7 @@ def huber_location(
     rows: int | None = None,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> MEstimate:
+) -> Request[MEstimate]:
     """Return the private Huber location of a column: a mean that wild values do little to.
 
     Its bins are as wide as k or half of it, so bounds that are thousands of times as wide as k cost accuracy: there a
@@ -264,22 +303,9 @@ def huber_location(
     True
     """
     if (scale is None) == (k is None):
-        raise ValueError(f"scale={shown(scale)}, k={shown(k)}: expected one of them; write for example scale=10.0")
+        raise ArgumentError(("scale", "k"), (scale, k), "one of them", write="for example scale=10.0")
     if isinstance(column, list | tuple):
-        raise ValueError(
-            f"column={shown(column)}: expected one column; ask for several one by one, or write m_estimate"
-        )
+        raise ArgumentError("column", column, "one column; ask for several one by one, or write m_estimate")
     width = positive("k", k) if scale is None else USUAL * positive("scale", scale)
     spent = {"epsilon": epsilon, "delta": delta, "bins": bins, "rows": rows, "bits": bits}
-    return m_estimate(data, column, loss="huber", k=width, **spent, **declared)  # type: ignore[arg-type]
-
-
-def _usual_bins(curator: Curator, plan: Query, cost: Loss, rows: int, intervals: Array, bend: float) -> int:
-    """Return the default number of bins a column, from public numbers; nothing is spent."""
-    law = curator.plan(plan, cost).law
-    assert law is not None
-    budget = math.sqrt(8.0 / law.variance)  # the ε of as much Laplace noise
-    balanced = lei_bins(rows, len(intervals), budget)
-    bend = bend / 2.0 if rows * budget > FINER else bend
-    widest = float((intervals[:, 1] / 2.0 - intervals[:, 0] / 2.0).max())
-    return max(balanced, math.ceil(min(2.0 * (widest / bend), 1e9)) if bend else 2)
+    return STATISTICS["m_estimate"].request(data, column, loss="huber", k=width, **spent, **declared)

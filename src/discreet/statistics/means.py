@@ -14,24 +14,29 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from discreet.arguments import probability, shown
-from discreet.door import Declarations, Moments, Query, Release
-from discreet.door.queries import Within
-from discreet.mechanisms.order import Quantiles
-from discreet.mechanisms.ranks import Target
-from discreet.mechanisms.scales import Scale
+from discreet.arguments import ArgumentError, probability
+from discreet.door import Declarations, Release
+from discreet.door.inquiry import Inquiry, Measure
+from discreet.guarantees import Loss
 from discreet.noise import Bits
+from discreet.queries.adapted import Within
+from discreet.queries.columns import limits_of
+from discreet.queries.moments.moments import Moments
+from discreet.queries.question import Query
+from discreet.queries.ranks.quantiles import Quantiles
+from discreet.queries.ranks.ranks import Target
+from discreet.queries.ranks.scales import Scale
 from discreet.records import Box
-from discreet.records.own_units import ColumnScale
-from discreet.statistics.asking import Asking
-from discreet.statistics.columns import limits_of
-from discreet.statistics.statistic import Statistic, half_width, in_own_units, tail
+from discreet.scales import ColumnScale
+from discreet.statistics.request import ColumnRequest, Request, statistic
+from discreet.statistics.statistic import Statistic, in_own_units
 
 __all__ = ["Mean", "mean", "trimmed_mean"]
 
@@ -70,6 +75,14 @@ class Mean(Statistic):
         limits = [_limits(release, box, level) for release, box in self._pairs]
         lower, upper = (in_own_units(np.concatenate(side, axis=1), self._scales) for side in zip(*limits, strict=True))
         return self._shaped(lower), self._shaped(upper)
+
+    @classmethod
+    def _described(cls, statistic: str, columns: Sequence[str], logs: Sequence[str]) -> str:
+        """Return a question for it in words: for a geometric mean where a column is on a log scale."""
+        others = [name for name in columns if name not in logs]
+        geometric = [f"{statistic.replace('mean', 'geometric mean')} of {', '.join(logs)}"] if logs else []
+        plain = [super()._described(statistic, others, ())] if others or not logs else []
+        return " and ".join(plain + geometric)
 
     @property
     def _pairs(self) -> list[tuple[Release, Box]]:
@@ -117,17 +130,18 @@ def _limits(release: Release, box: Box, level: float) -> tuple[Array, Array]:
     """Return limits for each group and column; see the module."""
     probability("level", level)
     sums, counts, rows = _sums(release)
-    b = release.parts["first"].weight
+    law, b = release.law, release.parts["first"].weight
+    assert law is not None  # additive
     edge = 1.0 / math.sqrt(box.dimension)
     if counts is None:
-        width = half_width(release.law, [1.0 / b], level) / rows
+        width = law.half_width_of_sum([1.0 / b], level) / rows
         lower, upper = sums / rows - width, sums / rows + width
     else:
         a = release.parts["count"].weight
         lower, upper = np.empty(sums.shape), np.empty(sums.shape)
 
         def outside(mu: float, total: float, count: float) -> bool:
-            return tail(release.law, [1.0 / b, mu / a], abs(total - mu * count)) < 1.0 - level
+            return law.tail([1.0 / b, mu / a], abs(total - mu * count)) < 1.0 - level
 
         for place in np.ndindex(sums.shape):
             total, count = float(sums[place]), float(counts[place[0], 0])
@@ -149,6 +163,135 @@ def _boundary(start: float, end: float, outside: Any) -> float:
     return out
 
 
+@dataclass(frozen=True, kw_only=True)
+class AboutMeans(ColumnRequest[Mean]):
+    """A request for means, of which some may be drawn first to find where rows are."""
+
+    def moments(self, box: Box) -> Moments:
+        """Return the question for means in a box."""
+        counted = COUNTED if self.rows is None else 0.0
+        return Moments(box, (counted, 1.0 - counted, 0.0))
+
+    def quantile(self, place: int, q: float) -> Quantiles:
+        """Return the question for a quantile of a column."""
+        scale = Scale(*limits_of(self.curator.space, place))
+        return Quantiles(self.curator.space, place, scale, (Target(q, 0, 0, scale.count),), weights=self.weights)
+
+    def answer(self, releases: list[Release], boxes: list[Box]) -> Mean:
+        """Return the means that the last releases tell, one for each box."""
+        parts = [_values(release, box) for release, box in zip(releases[-len(boxes) :], boxes, strict=True)]
+        places = np.cumsum([0, *(box.dimension for box in boxes)])
+        own = [_own(box, self.scales[first:last]) for box, first, last in zip(boxes, places, places[1:], strict=False)]
+        facts = {"bounds": tuple(own), "_measured_in": tuple(boxes)}
+        return Mean.answered(np.concatenate(parts, axis=1), self, releases, **facts)
+
+
+class MeanRequest(AboutMeans):
+    """A request for means of columns in their bounds."""
+
+    def plan(self) -> Inquiry[Mean]:
+        """Return one question for all columns."""
+        query = self.query(self.moments(self.box))
+        return self.asks([query], lambda measure: self.answer([measure(query)], [self.box]), "mean")
+
+
+class LooseMeanRequest(AboutMeans):
+    """A request for means of columns that are clipped to a range of their own, from two quantiles near the ends.
+
+    Beyond the rows lies a range that may be e^10 times as wide as theirs, all of it as good as the outermost row. So
+    aim at (ln n + 12)/η rows from each end, where the rows have more weight than all that, or at a quarter of them,
+    which is the most that can be had. From there the range is widened as far as a Gaussian would go on until one row
+    in n is left.
+    """
+
+    @cached_property
+    def losses(self) -> tuple[Loss, ...]:
+        """Of two quantiles and a sum for each column."""
+        number = len(self.places)
+        return (*self.drawn(RANGE, 2 * number), *self.additive(1.0 - RANGE, number))
+
+    def plan(self) -> Inquiry[Mean]:
+        """Return quantiles, and sums that are like those to come."""
+        rows = float(max(self.curator.size.units or GUESS, 2))
+        eta = self.drawn(RANGE, 2 * len(self.places))[0].epsilon
+        share = min(max(2.0 * (math.log(rows) + 12.0) / (eta * rows), 1.0 / rows), 0.25)
+        further = (ndtri(1.0 - 1.0 / rows) / ndtri(1.0 - share) - 1.0) / 2.0
+        questions = [self.quantile(place, q) for place in self.places for q in (share, 1.0 - share)]
+
+        def total(place: int, box: Box) -> Query:
+            return self.query(self.moments(box), [place])
+
+        def answer(measure: Measure) -> Mean:
+            releases = [measure(question) for question in questions]
+            values = [_drawn(question, release) for question, release in zip(questions, releases, strict=True)]
+            boxes = []
+            for place, (low, high), *ends in zip(self.places, self.limits, values[::2], values[1::2], strict=True):
+                least, most = sorted(ends)
+                least, most = max(low, least - further * (most - least)), min(high, most + further * (most - least))
+                boxes.append(_box(least, most, low, high))
+                releases.append(measure(total(place, boxes[-1])))
+            return self.answer(releases, boxes)
+
+        whole = [total(place, Box([low], [high])) for place, (low, high) in zip(self.places, self.limits, strict=True)]
+        return self.asks([*questions, *whole], answer, "mean")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrimmedMeanRequest(AboutMeans):
+    """A request for the mean of the rows between two quantiles."""
+
+    trim: float
+
+    argument: ClassVar[str] = "column"
+    one: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.trim, int | float) or not 0.0 < self.trim < 0.5:
+            raise ArgumentError("trim", self.trim, "a share above 0 and below 1/2")
+
+    @cached_property
+    def losses(self) -> tuple[Loss, ...]:
+        """Of two quantiles, and a sum between them."""
+        return (*self.drawn(TRIMMING, 2), *self.additive(1.0 - TRIMMING))
+
+    def plan(self) -> Inquiry[Mean]:
+        """Return both quantiles, and a sum that is like the one to come."""
+        (place,), ((low, high),) = self.places, self.limits
+        questions = [self.quantile(place, q) for q in (self.trim, 1.0 - self.trim)]
+
+        def between(box: Box) -> Query:
+            inner = self.query(Moments(box, (COUNTED, 1.0 - COUNTED, 0.0)))
+            return Within(inner, place, float(np.asarray(box.low)[0]), float(np.asarray(box.high)[0]))
+
+        def answer(measure: Measure) -> Mean:
+            releases = [measure(question) for question in questions]
+            ends = sorted(_drawn(question, release) for question, release in zip(questions, releases, strict=True))
+            box = _box(ends[0], ends[1], low, high)
+            return self.answer([*releases, measure(between(box))], [box])
+
+        return self.asks([*questions, between(Box([low], [high]))], answer, "trimmed mean")
+
+
+def _own(box: Box, scales: Sequence[ColumnScale]) -> Box:
+    """Return bounds in the units of their columns."""
+    if all(scale.kind != "log" for scale in scales):
+        return box
+    return Box(*(in_own_units(np.asarray(end), scales) for end in (box.low, box.high)))
+
+
+def _drawn(question: Quantiles, release: Release) -> float:
+    return question.scale.value(float(release["numbers"][0, 0]))
+
+
+def _box(least: float, most: float, low: float, high: float) -> Box:
+    """Return a range inside the bounds; where it is a point, a little around it."""
+    room = max(1e-9 * (high - low), 4.0 * float(np.spacing(max(abs(low), abs(high)))))
+    if not most - least > room:
+        least, most = max(low, least - room), min(high, most + room)
+    return Box([least], [most])
+
+
+@statistic
 def mean(
     data: Any,
     columns: Any = None,
@@ -160,7 +303,7 @@ def mean(
     loose: bool = False,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Mean:
+) -> Request[Mean]:
     """Return private means of columns.
 
     Of a log column it is the geometric mean, exp(mean of logarithms), and says so. Of a column of dates ``value`` is in
@@ -200,87 +343,13 @@ def mean(
     >>> round(found.value), found.interval(0.95)[0] < found.value
     (40, True)
     """
-    asking = Asking.of(data, columns, epsilon, delta, declared, by=by, weights=weights, bits=bits)
     if not isinstance(loose, bool):
-        raise ValueError(f"loose={shown(loose)}: expected True or False")
-    if loose:
-        return _loose(asking)
-    query = asking.query(_moments(asking, asking.box))
-    measure = asking.reserve("mean", [(query, asking.additive(1.0)[0])])
-    return _answer(asking, [measure(query)], [asking.box])
+        raise ArgumentError("loose", loose, "True or False")
+    kind = LooseMeanRequest if loose else MeanRequest
+    return kind.of(data, columns, epsilon, delta, declared, bits, by, weights)
 
 
-def _answer(asking: Asking, releases: list[Release], boxes: list[Box]) -> Mean:
-    """Return the means that the last releases tell, one for each box."""
-    parts = [_values(release, box) for release, box in zip(releases[-len(boxes) :], boxes, strict=True)]
-    places = np.cumsum([0, *(box.dimension for box in boxes)])
-    own = [_own(box, asking.scales[first:last]) for box, first, last in zip(boxes, places, places[1:], strict=False)]
-    facts = {"bounds": tuple(own), "_measured_in": tuple(boxes)}
-    return Mean.answered(np.concatenate(parts, axis=1), asking, releases, **facts)
-
-
-def _own(box: Box, scales: Sequence[ColumnScale]) -> Box:
-    """Return bounds in the units of their columns."""
-    if all(scale.kind != "log" for scale in scales):
-        return box
-    return Box(*(in_own_units(np.asarray(end), scales) for end in (box.low, box.high)))
-
-
-def _moments(asking: Asking, box: Box) -> Moments:
-    counted = COUNTED if asking.rows is None else 0.0
-    return Moments(box, (counted, 1.0 - counted, 0.0))
-
-
-def _loose(asking: Asking) -> Mean:
-    """Return means of columns that are clipped to a range of their own, from two quantiles near the ends.
-
-    Beyond the rows lies a range that may be e^10 times as wide as theirs, all of it as good as the outermost row. So
-    aim at (ln n + 12)/η rows from each end, where the rows have more weight than all that, or at a quarter of them,
-    which is the most that can be had. From there the range is widened as far as a Gaussian would go on until one row
-    in n is left.
-    """
-    rows = float(max(asking.curator.size.units or GUESS, 2))
-    number = len(asking.places)
-    drawn, summed = asking.drawn(RANGE, 2 * number), asking.additive(1.0 - RANGE, number)
-    share = min(max(2.0 * (math.log(rows) + 12.0) / (drawn[0].epsilon * rows), 1.0 / rows), 0.25)
-    further = (ndtri(1.0 - 1.0 / rows) / ndtri(1.0 - share) - 1.0) / 2.0
-    ends = [(place, q) for place in asking.places for q in (share, 1.0 - share)]
-    questions = [_quantile(asking, place, q) for place, q in ends]
-    whole = [asking.query(_moments(asking, Box([low], [high])), [place]) for place, (low, high) in _limits_of(asking)]
-    measure = asking.reserve("mean", [*zip(questions, drawn, strict=True), *zip(whole, summed, strict=True)])
-    releases = [measure(question) for question in questions]
-    values = [_drawn(question, release) for question, release in zip(questions, releases, strict=True)]
-    boxes = []
-    for least, most, (place, (low, high)) in zip(values[::2], values[1::2], _limits_of(asking), strict=True):
-        least, most = min(least, most), max(least, most)
-        least, most = max(low, least - further * (most - least)), min(high, most + further * (most - least))
-        boxes.append(_box(least, most, low, high))
-        releases.append(measure(asking.query(_moments(asking, boxes[-1]), [place])))
-    return _answer(asking, releases, boxes)
-
-
-def _limits_of(asking: Asking) -> list[tuple[int, tuple[float, float]]]:
-    return [(place, limits_of(asking.curator.space, place)) for place in asking.places]
-
-
-def _quantile(asking: Asking, place: int, q: float) -> Quantiles:
-    scale = Scale(*limits_of(asking.curator.space, place))
-    target = Target(q, 0, 0, scale.count)
-    return Quantiles(asking.curator.space, place, scale, (target,), weights=asking.weights)
-
-
-def _drawn(question: Quantiles, release: Release) -> float:
-    return question.scale.value(float(release["numbers"][0, 0]))
-
-
-def _box(least: float, most: float, low: float, high: float) -> Box:
-    """Return a range inside the bounds; where it is a point, a little around it."""
-    room = max(1e-9 * (high - low), 4.0 * float(np.spacing(max(abs(low), abs(high)))))
-    if not most - least > room:
-        least, most = max(low, least - room), min(high, most + room)
-    return Box([least], [most])
-
-
+@statistic
 def trimmed_mean(
     data: Any,
     column: Any = None,
@@ -291,7 +360,7 @@ def trimmed_mean(
     weights: str | int | None = None,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Mean:
+) -> Request[Mean]:
     """Return the private mean of the middle of a column: of the rows between two of its quantiles, private as well.
 
     Two fifths of ε draw the ``trim`` and the 1 − ``trim`` quantile; the rest measures the mean of the rows between
@@ -322,23 +391,4 @@ def trimmed_mean(
     >>> 22_000 < found.value < 24_500
     True
     """
-    asking = Asking.of(data, column, epsilon, delta, declared, weights=weights, bits=bits)
-    if len(asking.places) != 1:
-        raise ValueError(f"column={shown(column)}: expected one of {', '.join(map(repr, asking.names))}")
-    if not isinstance(trim, int | float) or not 0.0 < trim < 0.5:
-        raise ValueError(f"trim={shown(trim)}: expected a share above 0 and below 1/2")
-    place = asking.places[0]
-    low, high = limits_of(asking.curator.space, place)
-    questions = [_quantile(asking, place, q) for q in (trim, 1.0 - trim)]
-    drawn, summed = asking.drawn(TRIMMING, 2), asking.additive(1.0 - TRIMMING)
-
-    def between(box: Box) -> Query:
-        inner = asking.query(Moments(box, (COUNTED, 1.0 - COUNTED, 0.0)))
-        return Within(inner, place, float(np.asarray(box.low)[0]), float(np.asarray(box.high)[0]))
-
-    plan = [*zip(questions, drawn, strict=True), (between(Box([low], [high])), summed[0])]
-    measure = asking.reserve("trimmed mean", plan)
-    releases = [measure(question) for question in questions]
-    ends = sorted(_drawn(question, release) for question, release in zip(questions, releases, strict=True))
-    box = _box(ends[0], ends[1], low, high)
-    return _answer(asking, [*releases, measure(between(box))], [box])
+    return TrimmedMeanRequest.of(data, column, epsilon, delta, declared, bits, weights=weights, trim=trim)

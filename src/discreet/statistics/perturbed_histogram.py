@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import integer, positive
+from discreet.arguments import ArgumentError, integer, positive
 from discreet.door import Release
 from discreet.models.marginals import on_simplex
 from discreet.models.released import noise_of
@@ -157,7 +157,7 @@ def theta_box(within: Any) -> Array:
     except (TypeError, ValueError):
         box = np.empty(0)
     if box.ndim != 2 or box.shape[1] != 2 or not np.all(np.isfinite(box)) or not np.all(box[:, 0] < box[:, 1]):
-        raise ValueError(f"within={within!r}: expected a pair (low, high) for each of θ's numbers; write [(-5, 5)]")
+        raise ArgumentError("within", within, "a pair (low, high) for each of θ's numbers", write="[(-5, 5)]")
     return box
 
 
@@ -165,9 +165,11 @@ def try_loss(loss: Any, points: Array, box: Array) -> None:
     """Call a user's loss once, on public points, so that what is wrong with it comes out before anything is spent."""
     found = np.asarray(loss(points, box.mean(axis=1)))
     if found.shape != (len(points),) or found.dtype.kind not in "biuf" or not np.all(np.isfinite(found)):
-        raise ValueError(
-            f"loss={loss!r}: expected one finite number for each point; write loss(points, theta) with points of shape "
-            "(m, d) and theta of shape (p,)"
+        raise ArgumentError(
+            "loss",
+            loss,
+            "one finite number for each point",
+            write="loss(points, theta) with points of shape (m, d) and theta of shape (p,)",
         )
 
 

@@ -15,11 +15,11 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import iterable, probability
-from discreet.door import Declarations
+from discreet.arguments import ArgumentError, iterable, probability
+from discreet.door import Declarations, Release
 from discreet.noise import Bits
-from discreet.statistics.asking import Asking
-from discreet.statistics.quantile_drawing import LIMITS, Drawing
+from discreet.statistics.quantile_drawing import AboutQuantiles
+from discreet.statistics.request import Request, statistic
 from discreet.statistics.statistic import Statistic
 
 __all__ = ["Quantile", "interquartile_range", "median", "quantile", "quantiles"]
@@ -81,6 +81,67 @@ class QuantileRange(Quantile):
     _kind: ClassVar[str] = "spread"
 
 
+@dataclass(frozen=True, kw_only=True)
+class QuantileRequest(AboutQuantiles[Quantile]):
+    """A request for quantiles of a column.
+
+    Attributes
+    ----------
+    several : bool
+        Whether the answer has an axis of levels.
+    """
+
+    several: bool
+
+    def answer(self, found: Array, limits: tuple[Array, Array] | None, releases: list[Release]) -> Quantile:
+        """Return the quantiles in the column's own units."""
+        (scale,) = self.scales
+        order = [self.wanted.index(level) for level in self.levels]
+
+        def shown(values: Array) -> Any:
+            own = scale.to_own(values)
+            return self.shown(own[:, order] if self.several else own[:, 0])
+
+        ends = None if limits is None else (shown(limits[0]), shown(limits[1]))
+        facts = self.facts | {"columns": self.names, "limits": ends}
+        return Quantile.of(shown(found), self.curator, self.guarantee, releases, **facts)
+
+
+class QuantileRangeRequest(AboutQuantiles[QuantileRange]):
+    """A request for how far two quantiles are apart."""
+
+    @property
+    def each(self) -> float | None:
+        """The level of the limits of each quantile, of two that both must hold."""
+        return None if self.interval is None else (1.0 + self.interval) / 2.0
+
+    def answer(self, found: Array, limits: tuple[Array, Array] | None, releases: list[Release]) -> QuantileRange:
+        """Return the distance, on the scale that the column is measured on."""
+
+        def distance(upper: Array, lower: Array) -> Any:
+            return self.shown(np.maximum(upper[:, 1] - lower[:, 0], 0.0))
+
+        ends = None if limits is None else (distance(*limits), distance(*limits[::-1]))
+        facts = self.facts | {"columns": tuple(scale.label for scale in self.scales), "limits": ends}
+        return QuantileRange.of(distance(found, found), self.curator, self.guarantee, releases, **facts)
+
+
+def _levels(name: str, levels: Any) -> tuple[float, ...]:
+    """Return the levels as they came, checked."""
+    one = "one number from 0 to 1; write for example 0.9, or quantiles(…) for several"
+    several = "numbers from 0 to 1, each once; write for example [0.25, 0.5, 0.75], or quantile(…) for one"
+    accepted = f"{name}: expected {one if name == 'q' else several}"
+    numbers: list[Any] = list(levels) if iterable(levels) and not isinstance(levels, str) else []
+    real = [isinstance(number, Real) and not isinstance(number, bool | np.bool_) for number in numbers]
+    if not numbers or not all(real) or not all(0.0 <= number <= 1.0 for number in numbers):
+        raise ValueError(accepted)
+    found = tuple(float(number) for number in numbers)
+    if len(set(found)) != len(found):
+        raise ValueError(accepted)
+    return found
+
+
+@statistic
 def quantiles(
     data: Any,
     levels: Any,
@@ -94,7 +155,7 @@ def quantiles(
     interval: float | None = 0.95,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Quantile:
+) -> Request[Quantile]:
     """Return private quantiles of a column, several at once.
 
     Those in the middle are drawn first and part the rows for the others, so that k quantiles cost as much as some
@@ -137,11 +198,12 @@ def quantiles(
     True
     """
     if isinstance(levels, str):
-        raise ValueError(f"levels={levels!r}: expected numbers from 0 to 1; they come before the column")
-    asking = Asking.of(data, column, epsilon, delta, declared, by=by, weights=weights, bits=bits)
-    return _quantiles(asking, column, levels, step, interval, single=False)
+        raise ArgumentError("levels", levels, "numbers from 0 to 1; they come before the column")
+    asked: dict[str, Any] = {"levels": _levels("levels", levels), "step": step, "interval": interval, "several": True}
+    return QuantileRequest.of(data, column, epsilon, delta, declared, bits, by, weights, **asked)
 
 
+@statistic
 def quantile(
     data: Any,
     q: float,
@@ -155,7 +217,7 @@ def quantile(
     interval: float | None = 0.95,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Quantile:
+) -> Request[Quantile]:
     """Return the private q-quantile of a column; see ``quantiles`` for the arguments.
 
     Examples
@@ -166,11 +228,24 @@ def quantile(
     >>> abs(statistics.quantile(ages, 0.9, epsilon=1.0, bounds=(0, 120)).value - 90.0) < 3.0
     True
     """
-    asking = Asking.of(data, column, epsilon, delta, declared, by=by, weights=weights, bits=bits)
-    return _quantiles(asking, column, [q], step, interval, single=True)
+    asked: dict[str, Any] = {"levels": _levels("q", [q]), "step": step, "interval": interval, "several": False}
+    return QuantileRequest.of(data, column, epsilon, delta, declared, bits, by, weights, **asked)
 
 
-def median(data: Any, column: Any = None, **arguments: Any) -> Quantile:
+@statistic
+def median(
+    data: Any,
+    column: Any = None,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    by: str | None = None,
+    weights: str | int | None = None,
+    step: float | None = None,
+    interval: float | None = 0.95,
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Request[Quantile]:
     """Return the private median of a column; see ``quantiles`` for the arguments.
 
     Examples
@@ -182,9 +257,11 @@ def median(data: Any, column: Any = None, **arguments: Any) -> Quantile:
     >>> abs(found.value - 50.0) < 3.0, found.interval()[0] <= 51.0
     (True, True)
     """
-    return quantile(data, 0.5, column, **arguments)
+    asked: dict[str, Any] = {"levels": (0.5,), "step": step, "interval": interval, "several": False}
+    return QuantileRequest.of(data, column, epsilon, delta, declared, bits, by, weights, **asked)
 
 
+@statistic
 def interquartile_range(
     data: Any,
     column: Any = None,
@@ -197,7 +274,7 @@ def interquartile_range(
     interval: float | None = 0.95,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Quantile:
+) -> Request[QuantileRange]:
     """Return the private distance between the quartiles of a column; see ``quantiles`` for the arguments.
 
     Of a log column it is that of the logarithms, and the answer names it so; of dates it is in days. Limits come from
@@ -211,85 +288,6 @@ def interquartile_range(
     >>> abs(statistics.interquartile_range(ages, epsilon=1.0, bounds=(0, 120)).value - 50.0) < 5.0
     True
     """
-    asking = Asking.of(data, column, epsilon, delta, declared, by=by, weights=weights, bits=bits)
-    each = None if interval is None else (1.0 + probability("interval", interval)) / 2.0  # of two that both must hold
-    found = _quantiles(asking, column, [0.25, 0.75], step, each, single=False, own_units=False)
-    value = _difference(found.value[..., 1], found.value[..., 0])
-    limits = None
-    if found.limits is not None:
-        lower, upper = found.limits
-        limits = _difference(lower[..., 1], upper[..., 0]), _difference(upper[..., 1], lower[..., 0])
-    names = tuple(scale.label for scale in asking.scales)
-    return QuantileRange(
-        value, found.guarantee, found.unit, found.releases, names, found.groups, True, (0.25, 0.75), limits, interval
+    return QuantileRangeRequest.of(
+        data, column, epsilon, delta, declared, bits, by, weights, levels=(0.25, 0.75), step=step, interval=interval
     )
-
-
-def _difference(upper: Any, lower: Any) -> Any:
-    found = np.maximum(np.asarray(upper) - np.asarray(lower), 0.0)
-    return found if found.ndim else float(found)
-
-
-def _quantiles(
-    asking: Asking,
-    column: Any,
-    levels: Sequence[float],
-    step: float | None,
-    interval: float | None,
-    *,
-    single: bool,
-    own_units: bool = True,
-) -> Quantile:
-    """Check, pay, draw."""
-    if len(asking.places) != 1:
-        raise ValueError(f"column={column!r}: expected one of {', '.join(map(repr, asking.names))}")
-    scale = asking.scales[0]
-    if scale.kind == "log" and step is not None:
-        raise ValueError(
-            f"step={step!r}: expected None for {scale.name!r}, which is on a log scale; round the answer, or declare "
-            "the column without log=True"
-        )
-    if scale.kind == "date" and step is None:
-        step = 1.0
-    given = _levels("q" if single else "levels", levels)
-    wanted = sorted(given)
-    if interval is not None and probability("interval", interval) == 0.0:
-        raise ValueError(f"interval={interval!r}: expected a level in (0, 1), or None for no limits")
-    drawing = Drawing(asking, step, wanted)
-    main = drawing.levels(1.0 if interval is None else 1.0 - LIMITS)
-    ends = None if interval is None else drawing.limits(interval)
-    measure = asking.reserve("quantiles", [*drawing.rehearsed(main), *([] if ends is None else ends.plan)])
-    found, releases = drawing.drawn(measure)
-    limits = None
-    if ends is not None:
-        lower, upper, outer = ends.drawn(measure, found)
-        limits, releases = (lower, upper), [*outer, *releases]  # the value is read from the last one
-    order = [wanted.index(level) for level in given]
-
-    def shown(values: Array) -> Any:
-        values = scale.to_own(values) if own_units else values
-        kept = values[:, order] if not single else values[:, 0]
-        kept = kept if asking.groups is not None else kept[0]
-        return kept if np.ndim(kept) else float(kept)
-
-    bounds = None if limits is None else (shown(limits[0]), shown(limits[1]))
-    facts = {"levels": tuple(given), "limits": bounds, "level": interval}
-    return Quantile.of(
-        shown(found), asking.curator, asking.promise, releases, columns=asking.names, groups=asking.groups, single=True,
-        **facts,
-    )  # fmt: skip
-
-
-def _levels(name: str, levels: Any) -> list[float]:
-    """Return the levels as they came, checked."""
-    one = "one number from 0 to 1; write for example 0.9, or quantiles(…) for several"
-    several = "numbers from 0 to 1, each once; write for example [0.25, 0.5, 0.75], or quantile(…) for one"
-    accepted = f"{name}: expected {one if name == 'q' else several}"
-    numbers: list[Any] = list(levels) if iterable(levels) and not isinstance(levels, str) else []
-    real = [isinstance(number, Real) and not isinstance(number, bool | np.bool_) for number in numbers]
-    if not numbers or not all(real) or not all(0.0 <= number <= 1.0 for number in numbers):
-        raise ValueError(accepted)
-    found = [float(number) for number in numbers]
-    if len(set(found)) != len(found):
-        raise ValueError(accepted)
-    return found

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arguments import axes, choice, integer, positive, probability, shown
+from discreet.arguments import UNSHOWN, ArgumentError, axes, choice, integer, positive, probability, shown
 from discreet.door import Curator
 from discreet.records import Records
 from discreet.records.bounds import read_pair
@@ -144,14 +144,16 @@ def influence(
     True
     """
     if isinstance(rows, Curator | Records | str):
-        raise ValueError(
-            f"rows: expected an array of public rows, got a {type(rows).__name__}; what is computed here is exact and "
-            "not private, so write for example rows=density(...).sample(1000)"
+        raise ArgumentError(
+            "rows",
+            UNSHOWN,
+            f"an array of public rows, got a {type(rows).__name__}; what is computed here is exact and not private, "
+            "so write for example rows=density(...).sample(1000)",
         )
     compute = _named(estimator, options)
     x = np.asarray(rows, dtype=np.float64)
     if x.ndim != 1 or not len(x) or not np.all(np.isfinite(x)):
-        raise ValueError(f"rows: expected at least one finite number in one dimension, got shape {x.shape}")
+        raise ArgumentError("rows", UNSHOWN, f"at least one finite number in one dimension, got shape {x.shape}")
     low, high = _interval(bounds)
     rho = _scale(scale, epsilon, len(x) if n is None else integer("n", n, least=1, most=2**53))
     points = _candidates(candidates, x, low, high)
@@ -193,7 +195,7 @@ def _named(estimator: str | Estimator, options: dict[str, Any]) -> Estimator:
     if options.keys() - {takes}:
         raise ValueError(f"{next(iter(options))}: expected {takes or 'no'} option for estimator={name!r}")
     if "trim" in options and not probability("trim", options["trim"]) < 0.5:
-        raise ValueError(f"trim={options['trim']!r}: expected a share below 0.5")
+        raise ArgumentError("trim", options["trim"], "a share below 0.5")
     if options.get("k") is not None:
         positive("k", options["k"])
     return partial(ESTIMATORS[name], **options) if options else ESTIMATORS[name]
@@ -206,9 +208,7 @@ def _interval(bounds: Any) -> tuple[float, float]:
 
 def _scale(scale: float | None, epsilon: float | None, n: int) -> float:
     if (scale is None) == (epsilon is None):
-        raise ValueError(
-            f"scale={shown(scale)}, epsilon={shown(epsilon)}: expected one of them; write for example epsilon=1.0"
-        )
+        raise ArgumentError(("scale", "epsilon"), (scale, epsilon), "one of them", write="for example epsilon=1.0")
     rho = 1.0 / (positive("epsilon", epsilon) * n) if scale is None else positive("scale", scale)
     if not rho < 1.0:
         given = f"scale={shown(scale)}" if epsilon is None else f"epsilon={shown(epsilon)}, n={n}"
@@ -222,5 +222,5 @@ def _candidates(candidates: ArrayLike | None, rows: Array, low: float, high: flo
         return np.unique(np.concatenate([np.linspace(low, high, GRID), own]))
     points = np.unique(np.asarray(candidates, dtype=np.float64))
     if points.ndim != 1 or not len(points) or not np.all((points >= low) & (points <= high)):
-        raise ValueError("candidates: expected points within the bounds, at least one")
+        raise ArgumentError("candidates", UNSHOWN, "points within the bounds, at least one")
     return points

@@ -22,24 +22,28 @@ entry as it was measured, and stretched to where it was moved.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import choice
-from discreet.door import Declarations, Moments, Release
-from discreet.door.queries import Squares
-from discreet.mechanisms.scatter import Scatter
+from discreet.arguments import ArgumentError, choice
+from discreet.door import Declarations, Release
+from discreet.door.inquiry import Inquiry, Measure
+from discreet.guarantees import Loss
 from discreet.models.adaptive import Adaptive
 from discreet.models.released import clipped_spectrum, noise_of, released_rows
 from discreet.noise import Bits
+from discreet.queries.moments.moments import Moments
+from discreet.queries.moments.scatter import Scatter
+from discreet.queries.moments.squares import Squares
 from discreet.records import Box
-from discreet.statistics.asking import Asking, shaped
-from discreet.statistics.columns import limits_of
-from discreet.statistics.statistic import Statistic, half_width
+from discreet.statistics.request import ColumnRequest, Request, shaped, statistic
+from discreet.statistics.statistic import Statistic
 
 __all__ = ["Covariance", "covariance", "variance"]
 
@@ -89,193 +93,191 @@ class Covariance(Statistic):
         They speak of the noise: not of clipping, nor of how these people were sampled. To first order; those of the
         direct method hold with this probability, or a little more.
         """
-        law, value = self.release.law, np.asarray(self.value)
+        value = np.asarray(self.value)
         rows = self.coefficients.reshape(-1, self.coefficients.shape[-1]).tolist()
-        half = np.array([half_width(law, row, level) for row in rows]).reshape(value.shape)
+        half = np.array([self._law.half_width_of_sum(row, level) for row in rows]).reshape(value.shape)
         lower = np.maximum(np.minimum(self.measured - half, value), self.least)
         upper = np.maximum(self.measured + half, value)
         return (lower, upper) if value.ndim else (float(lower), float(upper))
 
 
-def variance(
-    data: Any,
-    columns: Any = None,
-    *,
-    epsilon: float,
-    delta: float = 0.0,
-    by: str | None = None,
-    weights: str | int | None = None,
-    method: str = "one-shot",
-    bits: Bits | None = None,
-    **declared: Unpack[Declarations],
-) -> Covariance:
-    """Return private variances of columns, with the number of rows as the divisor.
+@dataclass(frozen=True, kw_only=True)
+class SpreadRequest(ColumnRequest[Covariance]):
+    """A request for variances or a covariance matrix: what both have in common.
 
-    Parameters
+    Attributes
     ----------
-    data, columns, epsilon, delta, by, weights, bits
-        As in ``mean``.
-    method : {"one-shot", "adaptive", "direct"}
-        One release of moments in the declared bounds, or some rounds in coordinates that follow the rows. These win by
-        far where bounds are loose. They take Gaussian noise (δ > 0), neither groups nor weights, and rows that are
-        roughly Gaussian: of others they give the covariance of a Gaussian that fits, and limits do not speak of that.
-        Or directly, with noise on the variance itself and limits that hold exactly: neither groups nor weights, and the
-        number of rows must be public (replace-one, bounds for each column, no row that may be dropped).
-    **declared
-        ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
-
-    Returns
-    -------
-    Covariance
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from discreet import statistics
-    >>> ages = np.random.default_rng(0).normal(40.0, 10.0, 20_000)
-    >>> 80.0 < statistics.variance(ages, epsilon=1.0, delta=1e-6, bounds=(0, 120)).value < 120.0
-    True
+    method : str
     """
-    asking = Asking.of(data, columns, epsilon, delta, declared, by=by, weights=weights, bits=bits)
-    rounds = _rounds(asking, method, "diag")
-    if rounds is not None:
-        means, matrix, noise, releases = _in_rounds(asking, rounds, "variance")
-        return _answer(asking, np.diagonal(matrix)[None], np.diagonal(noise)[None, :, None], means[None], releases)
-    if method == "direct":
-        return _direct_variances(asking)
-    ranges = [limits_of(asking.curator.space, place) for place in asking.places]
-    boxes = [Box([low], [high]) for low, high in ranges]
-    counted = asking.rows is None
-    queries = [asking.query(Squares(box, counted), [place]) for box, place in zip(boxes, asking.places, strict=True)]
-    measure = asking.reserve("variance", list(zip(queries, asking.additive(1.0, len(queries)), strict=True)))
-    releases = [measure(query) for query in queries]
-    each = [_from_squares(release, box) for release, box in zip(releases, boxes, strict=True)]
-    means, found, noises = (np.concatenate(part, axis=1) for part in zip(*each, strict=True))
-    return _answer(asking, found, noises, means, releases)
+
+    method: str
+
+    matrix: ClassVar[bool]
+    name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        plain = self.by is None and self.weights is None
+        if choice("method", self.method, METHODS) == "adaptive" and not (self.guarantee.delta and plain):
+            raise ArgumentError("method", "adaptive", "delta above 0, and neither groups nor weights")
+        if self.method != "direct":
+            return
+        if not plain:
+            raise ArgumentError("method", "direct", "neither groups nor weights", write="method='one-shot'")
+        if self.rows is None:
+            raise ArgumentError(
+                "method",
+                "direct",
+                "replace-one, and rows of which each surely counts and stands for itself, since it divides by their "
+                "number, which must be public",
+                write="missing='fill' for columns with gaps, or method='one-shot'",
+            )
+        if not isinstance(self.curator.space, Box):
+            raise ArgumentError("method", "direct", "bounds for each column", write="a Box, or method='one-shot'")
+
+    @property
+    def rounds(self) -> Adaptive:
+        """How to measure in rounds."""
+        shape = "full" if self.matrix else "diag"
+        return Adaptive.for_data(1, self.box, self.guarantee, self.curator.size, shape=shape)
+
+    @cached_property
+    def losses(self) -> tuple[Loss, ...]:
+        """Of each round; else of one matrix, or of each variance."""
+        if self.method == "adaptive":
+            return self.rounds.losses(self.guarantee)
+        return self.additive(1.0, 1 if self.matrix else len(self.places))
+
+    def plan(self) -> Inquiry[Covariance]:
+        """Return what the method asks."""
+        plans = {"one-shot": self.at_once, "adaptive": self.in_rounds, "direct": self.directly}
+        return plans[self.method]()
+
+    @abstractmethod
+    def at_once(self) -> Inquiry[Covariance]:
+        """Return questions for moments in the declared bounds."""
+
+    @abstractmethod
+    def directly(self) -> Inquiry[Covariance]:
+        """Return questions for the scatter itself; see the module."""
+
+    def in_rounds(self) -> Inquiry[Covariance]:
+        """Return as many moments as there are rounds."""
+        rounds, box = self.rounds, self.box
+
+        def answer(measure: Measure) -> Covariance:
+            steps = iter([lambda query: measure(self.query(query))] * len(self.losses))
+            found, releases = rounds.run(box, np.random.default_rng(), steps)
+            moved = found.moved(np.asarray(box.center), np.asarray(box.scale))
+            last, clipping, matrix = releases[-1], rounds.clipping, moved.covariances[0]
+            entry = noise_of(last, "second") * clipping.squared / released_rows(last) / clipping.beta2(1.0)
+            variances = np.diagonal(matrix)
+            deviations = entry * np.sqrt((np.outer(variances, variances) + matrix**2) / 2.0)
+            assert last.law is not None
+            noise = deviations / math.sqrt(last.law.variance)
+            if not self.matrix:
+                matrix, noise = variances, np.diagonal(noise)
+            return self.answer(matrix[None], noise[None, ..., None], moved.means[:1], releases)
+
+        return self.asks([self.query(Moments(box))] * len(self.losses), answer, self.name)
+
+    def answer(
+        self,
+        found: Array,
+        noises: Array,
+        means: Array | None,
+        releases: list[Release],
+        measured: Array | None = None,
+    ) -> Covariance:
+        """Return the answer, from arrays that have an axis of groups first; the last of ``noises`` has coefficients."""
+        grouped, single = self.groups is not None, self.single
+        shown = noises if grouped else noises[0]
+        facts = {
+            "means": means,
+            "method": self.method,
+            "measured": np.asarray(shaped(found if measured is None else measured, grouped=grouped, single=single)),
+            "coefficients": shown[..., 0, :] if single else shown,
+            "least": -math.inf if self.matrix else 0.0,
+        }
+        return Covariance.answered(found, self, releases, **facts)
 
 
-def covariance(
-    data: Any,
-    columns: Any = None,
-    *,
-    epsilon: float,
-    delta: float = 0.0,
-    by: str | None = None,
-    weights: str | int | None = None,
-    method: str = "one-shot",
-    bits: Bits | None = None,
-    **declared: Unpack[Declarations],
-) -> Covariance:
-    """Return the private covariance matrix of columns, with the number of rows as the divisor.
+class VarianceRequest(SpreadRequest):
+    """A request for variances."""
 
-    Parameters
-    ----------
-    data, columns, epsilon, delta, by, weights, bits
-        As in ``mean``.
-    method : {"one-shot", "adaptive", "direct"}
-        As in ``variance``.
-    **declared
-        ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+    matrix: ClassVar[bool] = False
+    name: ClassVar[str] = "variance"
 
-    Returns
-    -------
-    Covariance
+    def at_once(self) -> Inquiry[Covariance]:
+        """Return a question for each column."""
+        boxes = [Box([low], [high]) for low, high in self.limits]
+        counted = self.rows is None
+        queries = [self.query(Squares(box, counted), [place]) for box, place in zip(boxes, self.places, strict=True)]
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from discreet import statistics
-    >>> rows = np.random.default_rng(0).multivariate_normal([0, 0], [[4, 3], [3, 9]], 20_000)
-    >>> found = statistics.covariance(rows, epsilon=1.0, delta=1e-6, bounds=(-20, 20))
-    >>> found.value.shape, bool(2.0 < found.value[0, 1] < 4.0)
-    ((2, 2), True)
-    """
-    asking = Asking.of(data, columns, epsilon, delta, declared, by=by, weights=weights, bits=bits)
-    if asking.single:
-        raise ValueError(f"columns={columns!r}: expected two columns or more; of one, write variance(…)")
-    rounds = _rounds(asking, method, "full")
-    if rounds is not None:
-        means, matrix, noise, releases = _in_rounds(asking, rounds, "covariance")
-        return _answer(asking, matrix[None], noise[None, ..., None], means[None], releases)
-    if method == "direct":
-        return _direct_covariances(asking)
-    query = asking.query(_query(asking, asking.box))
-    release = asking.reserve("covariance", [(query, asking.additive(1.0)[0])])(query)
-    means, matrices, noises = _from_moments(release, asking.box)
-    scale = np.asarray(asking.box.scale)
-    outer = np.outer(scale, scale)
-    found = clipped_spectrum(matrices / outer, 0.0, math.inf) * outer
-    return _answer(asking, found, noises, means, [release])
+        def answer(measure: Measure) -> Covariance:
+            releases = [measure(query) for query in queries]
+            each = [_from_squares(release, box) for release, box in zip(releases, boxes, strict=True)]
+            means, found, noises = (np.concatenate(part, axis=1) for part in zip(*each, strict=True))
+            return self.answer(found, noises, means, releases)
+
+        return self.asks(queries, answer, self.name)
+
+    def directly(self) -> Inquiry[Covariance]:
+        """Return a question for each column."""
+        questions = [Scatter(self.curator.space, (place,)) for place in self.places]
+
+        def answer(measure: Measure) -> Covariance:
+            releases, rows = [measure(question) for question in questions], max(self.rows or 0, 1)
+            squares = (np.asarray(self.box.high) - np.asarray(self.box.low)) ** 2
+            measured = np.concatenate([release["upper"] for release in releases]) / rows * squares
+            value = np.clip(measured, 0.0, squares / 4.0)
+            return self.answer(value[None], (squares / rows)[None, :, None], None, releases, measured[None])
+
+        return self.asks(questions, answer, self.name)
 
 
-def _answer(
-    asking: Asking,
-    found: Array,
-    noises: Array,
-    means: Array | None,
-    releases: list[Release],
-    measured: Array | None = None,
-) -> Covariance:
-    """Return the answer, from arrays that have an axis of groups first; the last of ``noises`` is of coefficients."""
-    shown = noises if asking.groups is not None else noises[0]
-    shown = shown[..., 0, :] if asking.single else shown
-    before = shaped(found if measured is None else measured, grouped=asking.groups is not None, single=asking.single)
-    facts = {
-        "means": means,
-        "method": {"one Gaussian": "adaptive", Scatter.name: "direct"}.get(releases[-1].query, "one-shot"),
-        "measured": np.asarray(before),
-        "coefficients": shown,
-        "least": -math.inf if found.ndim == 3 else 0.0,
-    }
-    return Covariance.answered(found, asking, releases, **facts)
+class CovarianceRequest(SpreadRequest):
+    """A request for a covariance matrix."""
 
+    matrix: ClassVar[bool] = True
+    name: ClassVar[str] = "covariance"
 
-def _direct(asking: Asking, each: Sequence[tuple[int, ...]], name: str) -> tuple[list[Release], list[Array], int]:
-    """Return the scatter of each of some sets of columns, its upper triangle in squares of the bounds, and n."""
-    space, rows = asking.curator.space, asking.rows
-    if asking.by is not None or asking.weights is not None:
-        raise ValueError("method='direct': expected neither groups nor weights; write method='one-shot'")
-    if rows is None:
-        raise ValueError(
-            "method='direct': expected replace-one, and rows of which each surely counts and stands for itself, since "
-            "it divides by their number, which must be public; write missing='fill' for columns with gaps, or "
-            "method='one-shot'"
-        )
-    if not isinstance(space, Box):
-        raise ValueError("method='direct': expected bounds for each column; write a Box, or method='one-shot'")
-    questions = [Scatter(space, places) for places in each]
-    measure = asking.reserve(name, list(zip(questions, asking.additive(1.0, len(questions)), strict=True)))
-    releases = [measure(question) for question in questions]
-    return releases, [release["upper"] for release in releases], max(rows, 1)
+    def __post_init__(self) -> None:
+        if self.single:
+            raise ArgumentError("columns", self.names[0], "two columns or more; of one, write variance(…)")
+        super().__post_init__()
 
+    def at_once(self) -> Inquiry[Covariance]:
+        """Return moments with shares of the budget that suit so many columns; see ``models.one_release``."""
+        box, d = self.box, len(self.places)
+        shares = np.array([0.5 / d if self.rows is None else 0.0, 1.0 / math.sqrt(d), 1.0])
+        a2, b2, c2 = (shares / shares.sum()).tolist()
+        query = self.query(Moments(box, (a2, b2, c2)))
 
-def _direct_variances(asking: Asking) -> Covariance:
-    """Return variances by a release for each column; see the module."""
-    releases, found, rows = _direct(asking, [(place,) for place in asking.places], "variance")
-    squares = (np.asarray(asking.box.high) - np.asarray(asking.box.low)) ** 2
-    measured = np.concatenate(found) / rows * squares
-    value = np.clip(measured, 0.0, squares / 4.0)
-    return _answer(asking, value[None], (squares / rows)[None, :, None], None, releases, measured[None])
+        def answer(measure: Measure) -> Covariance:
+            release = measure(query)
+            means, matrices, noises = _from_moments(release, box)
+            outer = np.outer(box.scale, box.scale)
+            found = clipped_spectrum(matrices / outer, 0.0, math.inf) * outer
+            return self.answer(found, noises, means, [release])
 
+        return self.asks([query], answer, self.name)
 
-def _direct_covariances(asking: Asking) -> Covariance:
-    """Return the covariance matrix by one release; see the module."""
-    releases, (found,), rows = _direct(asking, [asking.places], "covariance")
-    widths = np.asarray(asking.box.high) - np.asarray(asking.box.low)
-    outer = np.outer(widths, widths)
-    i, j = np.triu_indices(len(widths))
-    matrix = np.zeros(outer.shape)
-    matrix[i, j] = matrix[j, i] = found / rows
-    value = clipped_spectrum(matrix[None], 0.0, math.inf)[0] * outer
-    return _answer(asking, value[None], (outer / rows)[None, ..., None], None, releases, (matrix * outer)[None])
+    def directly(self) -> Inquiry[Covariance]:
+        """Return one question."""
+        question = Scatter(self.curator.space, self.places)
 
+        def answer(measure: Measure) -> Covariance:
+            release, rows = measure(question), max(self.rows or 0, 1)
+            widths = np.asarray(self.box.high) - np.asarray(self.box.low)
+            outer = np.outer(widths, widths)
+            i, j = np.triu_indices(len(widths))
+            matrix = np.zeros(outer.shape)
+            matrix[i, j] = matrix[j, i] = release["upper"] / rows
+            value = clipped_spectrum(matrix[None], 0.0, math.inf)[0] * outer
+            noises = (outer / rows)[None, ..., None]
+            return self.answer(value[None], noises, None, [release], (matrix * outer)[None])
 
-def _query(asking: Asking, box: Box) -> Moments:
-    """Return moments with shares of the budget that suit so many columns; see ``models.one_release``."""
-    d, counted = box.dimension, asking.rows is None
-    shares = np.array([0.5 / d if counted else 0.0, 1.0 / math.sqrt(d), 1.0])
-    a2, b2, c2 = (shares / shares.sum()).tolist()
-    return Moments(box, (a2, b2, c2))
+        return self.asks([question], answer, self.name)
 
 
 def _rows(release: Release) -> tuple[Array, float]:
@@ -318,26 +320,84 @@ def _from_moments(release: Release, box: Box) -> tuple[Array, Array, Array]:
     return np.asarray(box.from_unit(m)), (q - mm) * outer, coefficients
 
 
-def _rounds(asking: Asking, method: str, shape: str) -> Adaptive | None:
-    """Return how to measure in rounds, where that is asked for; None for one release."""
-    if choice("method", method, METHODS) != "adaptive":
-        return None
-    if not asking.promise.delta or asking.by is not None or asking.weights is not None:
-        raise ValueError("method='adaptive': expected delta above 0, and neither groups nor weights")
-    return Adaptive.for_data(1, asking.box, asking.promise, asking.curator.size, shape=shape)
+@statistic
+def variance(
+    data: Any,
+    columns: Any = None,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    by: str | None = None,
+    weights: str | int | None = None,
+    method: str = "one-shot",
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Request[Covariance]:
+    """Return private variances of columns, with the number of rows as the divisor.
+
+    Parameters
+    ----------
+    data, columns, epsilon, delta, by, weights, bits
+        As in ``mean``.
+    method : {"one-shot", "adaptive", "direct"}
+        One release of moments in the declared bounds, or some rounds in coordinates that follow the rows. These win by
+        far where bounds are loose. They take Gaussian noise (δ > 0), neither groups nor weights, and rows that are
+        roughly Gaussian: of others they give the covariance of a Gaussian that fits, and limits do not speak of that.
+        Or directly, with noise on the variance itself and limits that hold exactly: neither groups nor weights, and the
+        number of rows must be public (replace-one, bounds for each column, no row that may be dropped).
+    **declared
+        ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+
+    Returns
+    -------
+    Covariance
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import statistics
+    >>> ages = np.random.default_rng(0).normal(40.0, 10.0, 20_000)
+    >>> 80.0 < statistics.variance(ages, epsilon=1.0, delta=1e-6, bounds=(0, 120)).value < 120.0
+    True
+    """
+    return VarianceRequest.of(data, columns, epsilon, delta, declared, bits, by, weights, method=method)
 
 
-def _in_rounds(asking: Asking, rounds: Adaptive, name: str) -> tuple[Array, Array, Array, list[Release]]:
-    """Return the mean, the covariance, the noise of its entries in units of the last release's, and all releases."""
-    box = asking.box
-    losses = rounds.losses(asking.promise)
-    measure = asking.reserve(name, [(asking.query(Moments(box)), loss) for loss in losses])
-    steps = iter([lambda query: measure(asking.query(query))] * len(losses))
-    found, releases = rounds.run(box, np.random.default_rng(), steps)
-    moved = found.moved(np.asarray(box.center), np.asarray(box.scale))
-    last, clipping, matrix = releases[-1], rounds.clipping, moved.covariances[0]
-    entry = noise_of(last, "second") * clipping.squared / released_rows(last) / clipping.beta2(1.0)
-    variances = np.diagonal(matrix)
-    deviations = entry * np.sqrt((np.outer(variances, variances) + matrix**2) / 2.0)
-    assert last.law is not None
-    return moved.means[0], matrix, deviations / math.sqrt(last.law.variance), releases
+@statistic
+def covariance(
+    data: Any,
+    columns: Any = None,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    by: str | None = None,
+    weights: str | int | None = None,
+    method: str = "one-shot",
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Request[Covariance]:
+    """Return the private covariance matrix of columns, with the number of rows as the divisor.
+
+    Parameters
+    ----------
+    data, columns, epsilon, delta, by, weights, bits
+        As in ``mean``.
+    method : {"one-shot", "adaptive", "direct"}
+        As in ``variance``.
+    **declared
+        ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
+
+    Returns
+    -------
+    Covariance
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import statistics
+    >>> rows = np.random.default_rng(0).multivariate_normal([0, 0], [[4, 3], [3, 9]], 20_000)
+    >>> found = statistics.covariance(rows, epsilon=1.0, delta=1e-6, bounds=(-20, 20))
+    >>> found.value.shape, bool(2.0 < found.value[0, 1] < 4.0)
+    ((2, 2), True)
+    """
+    return CovarianceRequest.of(data, columns, epsilon, delta, declared, bits, by, weights, method=method)

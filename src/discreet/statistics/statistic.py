@@ -8,7 +8,6 @@ the scale that it was measured on: of logarithms, which the name of its column t
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,14 +16,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import probability
 from discreet.door import Answer, Release
 from discreet.guarantees import Loss
-from discreet.noise import GaussianNoise, LaplaceNoise, Law
-from discreet.records.own_units import ColumnScale, column_scales
-from discreet.statistics.asking import Asking, shaped
+from discreet.noise import Law
+from discreet.scales import ColumnScale, column_scales
+from discreet.statistics.request import ColumnRequest, shaped
 
-__all__ = ["Statistic", "half_width", "in_own_units", "tail"]
+__all__ = ["Statistic", "in_own_units"]
 
 Array = NDArray[np.float64]
 
@@ -58,17 +56,30 @@ class Statistic(Answer):
 
     _kind: ClassVar[str] = "amount"  # or "location" or "spread": what becomes of the scale of a column
 
+    @property
+    def _law(self) -> Law:
+        """The noise of the release."""
+        assert self.release.law is not None  # additive, where limits speak of noise alone
+        return self.release.law
+
     @classmethod
-    def answered(cls, values: Array, asking: Asking, releases: list[Release], **more: Any) -> Self:
+    def answered(cls, values: Array, request: ColumnRequest[Any], releases: list[Release], **more: Any) -> Self:
         """Return the answer to what was asked, from values of shape (groups, columns)."""
-        names = asking.names
+        names = request.names
         if cls._kind == "location":
-            values = in_own_units(values, asking.scales)
+            values = in_own_units(values, request.scales)
         elif cls._kind == "spread":
-            names = tuple(scale.label for scale in asking.scales)
-        value = shaped(values, grouped=asking.groups is not None, single=asking.single)
-        facts = {"columns": names, "groups": asking.groups, "single": asking.single} | more
-        return cls.of(value, asking.curator, asking.promise, releases, **facts)
+            names = tuple(scale.label for scale in request.scales)
+        value = shaped(values, grouped=request.groups is not None, single=request.single)
+        facts = {"columns": names, "groups": request.groups, "single": request.single} | more
+        return cls.of(value, request.curator, request.guarantee, releases, **facts)
+
+    @classmethod
+    def _described(cls, statistic: str, columns: Sequence[str], logs: Sequence[str]) -> str:
+        """Return a question for it in words, where some of its columns are on a log scale."""
+        spread = cls._kind == "spread"
+        names = [f"log({name})" if spread and name in logs else name for name in columns]
+        return f"{statistic} of {', '.join(names)}" if names else statistic
 
     @property
     def _scales(self) -> tuple[ColumnScale, ...]:
@@ -181,53 +192,3 @@ def _rounded(told: Any) -> Any:
     if isinstance(told, dict):
         return {label: _rounded(one) for label, one in told.items()}
     return float(f"{told:.6g}") if isinstance(told, float) else told
-
-
-def tail(law: Law | None, coefficients: Sequence[float], size: float) -> float:
-    """Return P(|Σ c_i·z_i| > size) for independent z_i of this law, or a little more.
-
-    Gaussian: exactly. Laplace: with scales b_i = |c_i|·scale it is Σ_i A_i e^(−size/b_i), A_i the product over j ≠ i of
-    b_i²/(b_i² − b_j²), by partial fractions of the characteristic functions 1/(1 + b_i²t²). Scales that are equal are
-    taken a little apart, upwards. The grid adds at most half a step each.
-
-    >>> from discreet.noise import LaplaceNoise
-    >>> round(tail(LaplaceNoise(1.0), [2.0], 4.0), 4), round(tail(LaplaceNoise(1.0), [2.0, 1.0], 4.0), 4)
-    (0.1353, 0.1743)
-    """
-    if not isinstance(law, GaussianNoise | LaplaceNoise):
-        raise ValueError(f"law={law!r}: expected Gaussian or Laplace noise")
-    sizes = sorted(abs(float(coefficient)) for coefficient in coefficients)
-    sizes = [one for one in sizes if one > 1e-9 * sizes[-1]]
-    beyond = size - sum(sizes) * law.grid / 2.0
-    if not sizes or beyond <= 0.0:
-        return float(bool(sizes))
-    if isinstance(law, GaussianNoise):
-        return math.erfc(beyond / (law.scale * math.hypot(*sizes) * math.sqrt(2.0)))
-    scales = [sizes[0] * law.scale]
-    for one in sizes[1:]:
-        scales.append(max(one * law.scale, 1.01 * scales[-1]))
-    total = 0.0
-    for one in scales:
-        others = math.prod(one * one / (one * one - other * other) for other in scales if other != one)
-        total += others * math.exp(-beyond / one)
-    return min(max(total, 0.0), 1.0)
-
-
-def half_width(law: Law | None, coefficients: Sequence[float], level: float) -> float:
-    """Return h so that |Σ c_i·z_i| ≤ h with probability ``level``, or a little more, for independent z_i of this law.
-
-    >>> from discreet.noise import GaussianNoise
-    >>> round(half_width(GaussianNoise(2.0), [3.0, 4.0], 0.95), 3)
-    19.6
-    """
-    outside = 1.0 - probability("level", level)
-    if tail(law, coefficients, 0.0) == 0.0:
-        return 0.0
-    high = sum(map(abs, coefficients)) * float(getattr(law, "scale", 1.0))
-    while tail(law, coefficients, high) > outside:
-        high *= 2.0
-    low = 0.0
-    for _ in range(50):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if tail(law, coefficients, middle) > outside else (low, middle)
-    return high

@@ -8,11 +8,13 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arguments import ArgumentError
 from discreet.door import Declarations
-from discreet.door.queries import Total
+from discreet.door.inquiry import Inquiry, Measure
 from discreet.noise import Bits
-from discreet.statistics.asking import Asking
-from discreet.statistics.statistic import Statistic, half_width
+from discreet.queries.moments.total import Total
+from discreet.statistics.request import ColumnRequest, Request, statistic
+from discreet.statistics.statistic import Statistic
 
 __all__ = ["Totals", "sum"]
 
@@ -39,11 +41,47 @@ class Totals(Statistic):
         They speak of the noise, and of the rows that count (``which_rows``): not of those beyond the limit of a unit,
         nor of clipping, nor of how these people were sampled.
         """
-        half = half_width(self.release.law, [1.0], level) * (self.scales[0] if self.single else self.scales)
+        half = self._law.half_width(level) * (self.scales[0] if self.single else self.scales)
         lower, upper = self.value - half, self.value + half
         return (lower, upper) if np.ndim(lower) else (float(lower), float(upper))
 
 
+class TotalsRequest(ColumnRequest[Totals]):
+    """A request for sums."""
+
+    def __post_init__(self) -> None:
+        for scale in self.scales:
+            if scale.kind == "log":
+                raise ArgumentError(
+                    "columns",
+                    scale.name,
+                    "a column of plain numbers, since a sum of logarithms is not the logarithm of a sum; declare it "
+                    f"without log=True, for example Number({scale.own_ends[0]:g}, {scale.own_ends[1]:g}), or ask for "
+                    "the mean",
+                )
+            if scale.kind == "date":
+                raise ArgumentError(
+                    "columns",
+                    scale.name,
+                    "a column of numbers, since there is no sum of dates; ask for the mean, or declare a column of "
+                    "days as a Number",
+                )
+
+    def plan(self) -> Inquiry[Totals]:
+        """Return one sum."""
+        total = Total(self.box)
+        query = self.query(total)
+        scales = np.asarray(total.scale) * (1.0 if self.weights is None else self.weights[1])
+
+        def answer(measure: Measure) -> Totals:
+            release = measure(query)
+            found = release["total"].reshape(-1, len(scales)) * scales
+            return Totals.answered(found, self, [release], scales=scales)
+
+        return self.asks([query], answer, "sum")
+
+
+@statistic
 def sum(  # noqa: A001  # as in NumPy: it is read statistics.sum
     data: Any,
     columns: Any = None,
@@ -54,7 +92,7 @@ def sum(  # noqa: A001  # as in NumPy: it is read statistics.sum
     weights: str | int | None = None,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Totals:
+) -> Request[Totals]:
     """Return private sums of columns, which are neither dates nor on a log scale.
 
     Parameters
@@ -77,23 +115,4 @@ def sum(  # noqa: A001  # as in NumPy: it is read statistics.sum
     >>> round(found.value / 500_000.0, 1), found.interval(0.95)[0] < found.value
     (1.0, True)
     """
-    asking = Asking.of(data, columns, epsilon, delta, declared, by=by, weights=weights, bits=bits)
-    for scale in asking.scales:
-        if scale.kind == "log":
-            raise ValueError(
-                f"columns={scale.name!r}: expected a column of plain numbers, since a sum of logarithms is not the "
-                f"logarithm of a sum; declare it without log=True, for example Number({scale.own_ends[0]:g}, "
-                f"{scale.own_ends[1]:g}), or ask for the mean"
-            )
-        if scale.kind == "date":
-            raise ValueError(
-                f"columns={scale.name!r}: expected a column of numbers, since there is no sum of dates; ask for the "
-                "mean, or declare a column of days as a Number"
-            )
-    total = Total(asking.box)
-    query = asking.query(total)
-    release = asking.reserve("sum", [(query, asking.additive(1.0)[0])])(query)
-    most = 1.0 if asking.weights is None else asking.weights[1]
-    scales = np.asarray(total.scale) * most
-    found = release["total"].reshape(-1, len(scales)) * scales
-    return Totals.answered(found, asking, [release], scales=scales)
+    return TotalsRequest.of(data, columns, epsilon, delta, declared, bits, by, weights)

@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from discreet.audit.subjects.subject import BOTH, LABELLED, LINE, MANY, PERSONS, PLANE, Subject, of_schema
-from discreet.door import Curator, Euclidean, Grid, Histogram, Mode, Moments, NoisyMax, Sum
+from discreet.door import Curator
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, LaplaceLoss, PureLoss
+from discreet.queries.counts.grid import Grid
+from discreet.queries.counts.histogram import Histogram
+from discreet.queries.counts.mode import Mode
+from discreet.queries.mechanism import Euclidean, NoisyMax
+from discreet.queries.moments.moments import Moments, Sum
 
 __all__ = ["passages"]
 
@@ -28,7 +33,7 @@ def _moments(curator: Curator, epsilon: float) -> Any:
 
 
 def _euclidean(curator: Curator, epsilon: float) -> Any:
-    return curator.measure(Sum(curator.space), PureLoss(epsilon, curator.neighbors), passage=Euclidean())
+    return curator.measure(Sum(curator.space), PureLoss(epsilon, curator.neighbors), mechanism=Euclidean())
 
 
 def _grid(curator: Curator, epsilon: float) -> Any:
@@ -45,7 +50,7 @@ def _mode(curator: Curator, epsilon: float) -> Any:
 
 def _noisy_mode(curator: Curator, epsilon: float) -> Any:
     loss = PureLoss(epsilon, curator.neighbors)
-    return curator.measure(Mode(len(curator.categories[0])), loss, passage=NoisyMax())
+    return curator.measure(Mode(len(curator.categories[0])), loss, mechanism=NoisyMax())
 
 
 def passages() -> list[Subject]:

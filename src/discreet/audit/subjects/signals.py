@@ -9,8 +9,8 @@ from typing import Any
 from discreet import signals as si
 from discreet.audit.pairs import Pair
 from discreet.audit.subjects.subject import BOTH, DELTA, Subject, of_schema
-from discreet.door.question import additive_loss
 from discreet.guarantees import Guarantee, Loss
+from discreet.queries.question import additive_loss
 from discreet.records import Number, Schema
 
 __all__ = ["signals"]

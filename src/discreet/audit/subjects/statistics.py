@@ -9,50 +9,69 @@ from typing import Any
 
 import numpy as np
 
-from discreet import statistics as st
 from discreet.audit.pairs import Pair
 from discreet.audit.subjects.subject import BOTH, DELTA, LABELLED, LINE, PERSONS, PLANE, Subject, across, of_schema
 from discreet.database import StatisticalDatabase
 from discreet.guarantees import Guarantee
 from discreet.ledger import Ledger
+from discreet.statistics.request import STATISTICS
 
 __all__ = ["database", "statistics"]
 
 Ask = Callable[[Any, float], Any]
 PAIR = ["x", "y"]
 
+
+def _of(statistic: str, columns: Any = "x", where: str | None = None, **arguments: Any) -> Ask:
+    """Return a function that asks a curator for a statistic of the registry."""
+    registered = STATISTICS[statistic]
+    taken = {one.name for one in registered.parameters} & {"column", "columns"}
+
+    def ask(curator: Any, epsilon: float) -> Any:
+        asked = curator if where is None else curator.where(where)
+        return registered.function(asked, **dict.fromkeys(taken, columns), **arguments, epsilon=epsilon)
+
+    ASKED.add(statistic)
+    return ask
+
+
+ASKED: set[str] = set()
+
 UNDER_BOTH: dict[str, Ask] = {
-    "sum": lambda c, e: st.sum(c, PAIR, epsilon=e),
-    "mean": lambda c, e: st.mean(c, PAIR, epsilon=e, delta=DELTA),
-    "covariance": lambda c, e: st.covariance(c, PAIR, epsilon=e, delta=DELTA),
+    "sum": _of("sum", PAIR),
+    "mean": _of("mean", PAIR, delta=DELTA),
+    "covariance": _of("covariance", PAIR, delta=DELTA),
 }
 ADDITIVE: dict[str, Ask] = {
-    "mean, loose": lambda c, e: st.mean(c, PAIR, loose=True, epsilon=e),
-    "variance": lambda c, e: st.variance(c, PAIR, epsilon=e, delta=DELTA),
-    "variance, adaptive": lambda c, e: st.variance(c, PAIR, method="adaptive", epsilon=e, delta=DELTA),
-    "variance, direct": lambda c, e: st.variance(c, PAIR, method="direct", epsilon=e, delta=DELTA),
-    "covariance, adaptive": lambda c, e: st.covariance(c, PAIR, method="adaptive", epsilon=e, delta=DELTA),
+    "mean, loose": _of("mean", PAIR, loose=True),
+    "variance": _of("variance", PAIR, delta=DELTA),
+    "variance, adaptive": _of("variance", PAIR, method="adaptive", delta=DELTA),
+    "variance, direct": _of("variance", PAIR, method="direct", delta=DELTA),
+    "covariance, adaptive": _of("covariance", PAIR, method="adaptive", delta=DELTA),
 }
 GROUPED: dict[str, Ask] = {
-    "mean by group": lambda c, e: st.mean(c, PAIR, by="g", epsilon=e),
-    "count by group": lambda c, e: st.count(c, by="g", epsilon=e, delta=DELTA),
+    "mean by group": _of("mean", PAIR, by="g"),
+    "count by group": _of("count", by="g", delta=DELTA),
 }
 OF_ONE: dict[str, Ask] = {
-    "count": lambda c, e: st.count(c.where("x > 5"), epsilon=e),
-    "histogram": lambda c, e: st.histogram(c, "x", bins=4, epsilon=e),
-    "density": lambda c, e: st.density(c, "x", epsilon=e, delta=DELTA),
-    "density, histogram": lambda c, e: st.density(c, "x", method="histogram", epsilon=e),
-    "density, functional": lambda c, e: st.density(c, "x", method="functional", epsilon=e, delta=DELTA),
-    "Huber location": lambda c, e: st.huber_location(c, "x", scale=1.0, epsilon=e),
-    "least absolute": lambda c, e: st.m_estimate(c, "x", loss="absolute", epsilon=e),
+    "count": _of("count", where="x > 5"),
+    "histogram": _of("histogram", bins=4),
+    "density": _of("density", delta=DELTA),
+    "density, histogram": _of("density", method="histogram"),
+    "density, functional": _of("density", method="functional", delta=DELTA),
+    "Huber location": _of("huber_location", scale=1.0),
+    "least absolute": _of("m_estimate", loss="absolute"),
 }
 RANKED: dict[str, Ask] = {
-    "median": lambda c, e: st.median(c, "x", epsilon=e, interval=None),
-    "median with limits": lambda c, e: st.median(c, "x", epsilon=e),
-    "quantiles": lambda c, e: st.quantiles(c, [0.1, 0.5, 0.8], "x", step=0.5, epsilon=e, interval=None),
-    "interquartile range": lambda c, e: st.interquartile_range(c, "x", epsilon=e, interval=None),
-    "trimmed mean": lambda c, e: st.trimmed_mean(c, "x", epsilon=e),
+    "median": _of("median", interval=None),
+    "median with limits": _of("median"),
+    "quantile": _of("quantile", q=0.9, interval=None),
+    "quantiles": _of("quantiles", levels=[0.1, 0.5, 0.8], step=0.5, interval=None),
+    "interquartile range": _of("interquartile_range", interval=None),
+    "trimmed mean": _of("trimmed_mean"),
 }
+# Whatever else the registry has, as it is asked by default.
+OTHERS: dict[str, Ask] = {name.replace("_", " "): _of(name) for name in STATISTICS if name not in ASKED}
 
 
 def statistics() -> list[Subject]:
@@ -63,7 +82,8 @@ def statistics() -> list[Subject]:
         *of_schema("statistics", GROUPED, LABELLED),
         *of_schema("statistics", OF_ONE, LINE),
         *of_schema("statistics", RANKED, LINE, BOTH, also=across),
-        *of_schema("statistics", {"mean of persons": lambda c, e: st.mean(c, "x", epsilon=e)}, PERSONS, BOTH),
+        *of_schema("statistics", {"mean of persons": _of("mean")}, PERSONS, BOTH),
+        *of_schema("statistics", OTHERS, PERSONS),
     ]
 
 

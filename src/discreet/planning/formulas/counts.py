@@ -10,10 +10,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.door import Bound
-from discreet.door import Histogram as Query
 from discreet.guarantees import Guarantee
 from discreet.planning.formulas.formula import Formula, noise_deviation
+from discreet.queries.bound import Bound
+from discreet.queries.counts.histogram import Histogram as Query
 
 __all__ = ["Cells", "Count"]
 

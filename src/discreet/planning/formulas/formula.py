@@ -12,9 +12,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.door import Bound
 from discreet.guarantees import Guarantee
 from discreet.guarantees.normal import normal_mu
+from discreet.queries.bound import Bound
 
 __all__ = ["Formula", "noise_deviation"]
 

@@ -34,9 +34,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.door import Bound, Moments
 from discreet.guarantees import Guarantee
 from discreet.planning.formulas.formula import Formula, noise_deviation
+from discreet.queries.bound import Bound
+from discreet.queries.moments.moments import Moments
 from discreet.records import Box
 
 __all__ = ["Bounded", "Mean"]

@@ -45,11 +45,11 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.door import Moments
-from discreet.door.queries import Squares
 from discreet.guarantees import Guarantee
 from discreet.planning.formulas.formula import noise_deviation
 from discreet.planning.formulas.means import Bounded
+from discreet.queries.moments.moments import Moments
+from discreet.queries.moments.squares import Squares
 from discreet.records import Box
 
 __all__ = ["Axes", "Covariance", "Variance"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import discreet as dp
-from discreet.guarantees import dpem_losses
+from discreet.planning import dpem_losses
 from discreet.reproduce.dpem.likelihoods import DELTA, MARGIN, METHODS, above, draw, fitted, gathered, reaching, table
 from discreet.reproduce.experiment import Experiment, Measured, Part, Verdict
 

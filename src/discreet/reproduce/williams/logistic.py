@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import discreet as dp
-from discreet.models.features import Features
-from discreet.models.margin_gradients import MarginGradient
-from discreet.models.margin_losses import Logistic
 from discreet.noise import SeededBits
+from discreet.queries.objectives.features import Features
+from discreet.queries.objectives.gradients import MarginGradient
+from discreet.queries.objectives.losses import Logistic
 from discreet.records import Block
 
 __all__ = [

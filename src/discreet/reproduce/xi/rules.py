@@ -18,9 +18,9 @@ from discreet.datasets.truth import Mixture
 from discreet.door import Curator
 from discreet.guarantees import Guarantee, LaplaceLoss, Loss
 from discreet.models.class_gaussians import ClassGaussians
-from discreet.models.components import Components
 from discreet.models.method import Method
 from discreet.models.xi_classes import XiClasses
+from discreet.queries.moments.components import Components
 
 __all__ = [
     "DELTA",

@@ -1,0 +1,122 @@
+"""An inquiry: what would be asked of a curator, what that costs, and what is made of the releases.
+
+Everything that spends is one of these. A function under ``planned`` says what it would ask and returns an inquiry. To
+call it is to pay and to ask; ``f.plan(…)``, with the same arguments, only says what would be asked and at which losses:
+from public numbers, nothing is spent, no row is read, and whatever would be refused is refused there.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar
+
+from discreet.door.curator import Curator
+from discreet.door.release import Release
+from discreet.door.schedule import Schedule
+from discreet.guarantees import Guarantee, Loss
+from discreet.noise import Bits
+from discreet.queries.question import Question
+
+__all__ = ["Inquiry", "Measure", "PlannedFunction", "planned"]
+
+Result = TypeVar("Result", covariant=True)
+Arguments = ParamSpec("Arguments")
+Measure = Callable[[Question], Release]
+
+
+@dataclass(frozen=True)
+class Inquiry(Generic[Result]):
+    """Questions to a curator, with their losses; to make one is to check that all of them can be drawn.
+
+    Attributes
+    ----------
+    curator : Curator
+    guarantee : Guarantee
+        What all of it costs together.
+    asked : iterable of (Question, Loss)
+        What is asked, in this order. Where a question depends on the releases before it, one that is like it.
+    answer : callable
+        From a way to measure questions, one for each loss and in their order, to the result.
+    name : str or None
+        What the ledger calls the reservation; None for one question, which is recorded as a spend by its own name.
+    bits : Bits or None
+    """
+
+    curator: Curator
+    guarantee: Guarantee
+    asked: Iterable[tuple[Question, Loss]]
+    answer: Callable[[Measure], Result]
+    name: str | None = None
+    bits: Bits | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "asked", tuple(self.asked))
+        distinct = {(id(question), loss): question for question, loss in self.asked}
+        for (_, loss), question in distinct.items():  # what cannot be drawn is refused before anything is spent
+            self.curator.plan(question, loss, bits=self.bits)
+
+    @classmethod
+    def of_one(
+        cls,
+        curator: Curator,
+        guarantee: Guarantee,
+        question: Question,
+        answer: Callable[[Release], Result],
+        *,
+        loss: Loss | None = None,
+        bits: Bits | None = None,
+    ) -> Inquiry[Result]:
+        """Return an inquiry of one question, by default at the loss that spends the guarantee on it."""
+        asked = [(question, question.usual_loss(guarantee) if loss is None else loss)]
+        return cls(curator, guarantee, asked, lambda measure: answer(measure(question)), bits=bits)
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What the ledger would record."""
+        return tuple(loss for _, loss in self.asked)
+
+    def run(self, paid: Schedule | None = None) -> Result:
+        """Pay for all of it at once, ask, and return the result; or take what a schedule has paid for already."""
+        curator = self.curator if paid is None else self.curator.paid_by(paid)
+        if self.name is None:
+            (loss,) = self.losses
+            return self.answer(lambda question: curator.measure(question, loss, bits=self.bits))
+        schedule = curator.reserve(self.losses, query=self.name)
+        return self.answer(lambda question: schedule.measure(question, bits=self.bits))
+
+
+class PlannedFunction(Protocol[Arguments, Result]):
+    """A function that asks; ``plan`` only says what it would ask."""
+
+    __name__: str
+
+    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        """Pay, ask and return the result."""
+
+    def plan(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Inquiry[Result]:
+        """Return what would be asked; nothing is spent."""
+
+
+def planned(plan: Callable[Arguments, Inquiry[Result]]) -> PlannedFunction[Arguments, Result]:
+    """Return a function that runs what ``plan`` returns, with the same signature and documentation.
+
+    >>> from discreet import statistics
+    >>> statistics.mean.plan([20.0, 35.0], epsilon=0.5, bounds=(0, 120)).losses
+    (LaplaceLoss(epsilon=0.5, neighbors=<Neighbors.REPLACE_ONE: 'replace-one'>),)
+    """
+
+    @wraps(plan)
+    def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        return plan(*args, **kwargs).run()
+
+    said: Any = run
+    signature = inspect.signature(plan)
+    result = str(signature.return_annotation).partition("[")[2].removesuffix("]")  # of Inquiry[Mean]
+    said.__annotations__ = plan.__annotations__ | {"return": result}
+    said.__signature__ = signature.replace(return_annotation=result)
+    said.plan = plan
+    found: PlannedFunction[Arguments, Result] = said
+    return found

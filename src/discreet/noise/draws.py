@@ -1,0 +1,233 @@
+"""The kinds of draw that the door makes: noise on numbers, a choice by weights, a direction, or nothing more.
+
+A mechanism says which one, with public numbers; the door hands it what was computed from rows, and random bits. Nothing
+else in the library brings rows and random bits together, but the auxiliary draws of a ``Plan``, which know no row.
+
+A ``Distribution`` is anything that can be sampled: noise on a grid, whole numbers, random words.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.noise.bingham import bingham, gibbs_bingham
+from discreet.noise.bits import Bits
+from discreet.noise.discrete import bernoulli_exp, categorical, uniform_integers
+from discreet.noise.filling import Size, source
+from discreet.noise.laws import Law
+
+__all__ = [
+    "AddNoise",
+    "Choose",
+    "ChooseCell",
+    "ChooseDirection",
+    "ChooseFrame",
+    "ChooseInRuns",
+    "Distribution",
+    "Draw",
+    "NoDraw",
+    "PermuteAndFlip",
+    "RandomBits",
+    "RandomOrder",
+    "Runs",
+    "UniformIntegers",
+]
+
+Array = NDArray[np.float64]
+
+
+class Distribution(Protocol):
+    """What can be sampled. ``exact`` tells whether samples have the distribution exactly, or as nearly as floats do."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether samples are exact."""
+
+    def sample(self, size: Any, bits: Bits | None = None) -> Any:
+        """Return samples."""
+
+
+@dataclass(frozen=True)
+class UniformIntegers:
+    """Uniform over 0, …, high − 1."""
+
+    high: int
+    exact: ClassVar[bool] = True
+
+    def sample(self, size: Size, bits: Bits | None = None) -> Any:
+        """Return whole numbers."""
+        return uniform_integers(self.high, size, bits)
+
+
+@dataclass(frozen=True)
+class RandomBits:
+    """Whole numbers of so many random bits."""
+
+    count: int
+    exact: ClassVar[bool] = True
+
+    def sample(self, size: int, bits: Bits | None = None) -> Any:
+        """Return whole numbers."""
+        words = source(bits).words(size)
+        return (words >> np.uint64(64 - self.count)).astype(np.int64)
+
+
+class RandomOrder:
+    """A uniform order of some rows: by a random word each, all drawn again while two are equal, which favours none."""
+
+    exact: ClassVar[bool] = True
+
+    def sample(self, size: int, bits: Bits | None = None) -> Any:
+        """Return the places of the rows."""
+        bits = source(bits)
+        while True:
+            words = bits.words(size)
+            order = np.argsort(words, kind="stable")
+            if np.all(np.diff(words[order]) != 0):
+                return order
+
+
+class Draw(ABC):
+    """A kind of draw."""
+
+    exact: ClassVar[bool] = True
+
+    @abstractmethod
+    def draw(self, target: Any, bits: Bits | None) -> Any:
+        """Return what is drawn around, or by, what was computed from rows: an array."""
+
+
+@dataclass(frozen=True)
+class AddNoise(Draw):
+    """Numbers, with noise on each."""
+
+    noise: Law
+
+    @property
+    def exact(self) -> bool:  # type: ignore[override]
+        """That of the noise."""
+        return self.noise.exact
+
+    def draw(self, target: Array, bits: Bits | None) -> Array:
+        """Return the numbers with noise, in a row."""
+        return np.asarray(self.noise.add(target, bits)).ravel()
+
+
+class Choose(Draw):
+    """For each row of weights an index, with probability proportional to e^weight."""
+
+    def draw(self, target: Array, bits: Bits | None) -> Array:
+        """Return the indexes."""
+        return np.array([float(categorical(weights, bits)) for weights in np.atleast_2d(target)])
+
+
+@dataclass(frozen=True)
+class ChooseCell(Draw):
+    """As ``Choose``, and a place in the chosen cell: uniform over so many of them, at their middles."""
+
+    places: int
+
+    def draw(self, target: Array, bits: Bits | None) -> Array:
+        """Return index + place, the place between 0 and 1."""
+        chosen = Choose().draw(target, bits)
+        return chosen + (uniform_integers(self.places, len(chosen), bits) + 0.5) / self.places
+
+
+class Runs(NamedTuple):
+    """Whole numbers as candidates, in runs of one weight.
+
+    Attributes
+    ----------
+    starts, counts : arrays of int
+        Where each run begins, and how many numbers it has.
+    weights : array
+        The logarithm of the weight of each number in it.
+    bundles : list of bool
+        Whether the numbers of a run differ in weight: ``weights`` then has the largest of them.
+    weight : callable
+        The logarithm of the weight of a number in a bundle.
+    """
+
+    starts: Any
+    counts: Any
+    weights: Array
+    bundles: Sequence[bool]
+    weight: Callable[[int], float]
+
+
+class ChooseInRuns(Draw):
+    """For each set of runs a candidate, with probability proportional to e^weight.
+
+    A number of a bundle is proposed with the largest weight in it and kept with probability e^(its own − the largest),
+    which makes up for that: the law is exact.
+    """
+
+    def draw(self, target: Sequence[Runs], bits: Bits | None) -> Any:
+        """Return the candidates, as whole numbers: some are beyond 2⁵³."""
+        return np.array([self._one(runs, bits) for runs in target], dtype=np.int64)
+
+    def _one(self, runs: Runs, bits: Bits | None) -> int:
+        while True:
+            index = categorical(runs.weights, bits, runs.counts)
+            number = int(runs.starts[index]) + int(uniform_integers(int(runs.counts[index]), 1, bits)[0])
+            if not runs.bundles[index]:
+                return number
+            if bernoulli_exp(Fraction(float(runs.weights[index])) - Fraction(runs.weight(number)), bits):
+                return number
+
+
+class PermuteAndFlip(Draw):
+    """For each set of runs, without bundles, a candidate by permute-and-flip (McKenna and Sheldon 2020).
+
+    The candidates come in a random order, and each is kept with probability e^(its weight − the largest).
+    """
+
+    def draw(self, target: Sequence[Runs], bits: Bits | None) -> Any:
+        """Return the candidates, as whole numbers: some are beyond 2⁵³."""
+        return np.array([self._one(runs, bits) for runs in target], dtype=np.int64)
+
+    def _one(self, runs: Runs, bits: Bits | None) -> int:
+        each, best = np.repeat(runs.weights, runs.counts), float(runs.weights.max())
+        left = list(range(len(each)))
+        while True:
+            place = left.pop(int(uniform_integers(len(left), 1, bits)[0]))
+            if bernoulli_exp(Fraction(best) - Fraction(float(each[place])), bits):
+                return int(runs.starts[0]) + place
+
+
+class ChooseDirection(Draw):
+    """A direction v with density ∝ exp(vᵀMv)."""
+
+    exact = False
+
+    def draw(self, target: Array, bits: Bits | None) -> Array:
+        """Return the direction."""
+        return bingham(target, bits)
+
+
+@dataclass(frozen=True)
+class ChooseFrame(Draw):
+    """Some orthonormal directions with density near ∝ exp(tr VᵀMV), by a chain that is stopped: nothing is proved."""
+
+    count: int
+    sweeps: int
+    exact = False
+
+    def draw(self, target: Array, bits: Bits | None) -> Array:
+        """Return the frame, in a row."""
+        return np.asarray(gibbs_bingham(target, self.count, self.sweeps, bits).ravel())
+
+
+class NoDraw(Draw):
+    """Nothing more is drawn: the auxiliary draws have made the numbers private."""
+
+    def draw(self, target: Array, bits: Bits | None) -> Array:
+        """Return the numbers."""
+        return np.asarray(target, dtype=np.float64).ravel()

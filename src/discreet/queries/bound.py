@@ -1,0 +1,141 @@
+"""How far one person can move a sum: the norms that a query proves, and the sensitivity that follows.
+
+This is the one place where a sensitivity is derived from a bound, a neighbour relation and the number of rows that a
+unit may have. With c(x) the contribution of a row and m rows a unit at most:
+
+- add-remove: the unit's rows come or go, so the sum moves by at most m·sup ‖c(x)‖;
+- replace-one: the unit's rows are replaced by others, of which there may be fewer or more (up to m), and any of which
+  may be dropped (missing values) and then contributes zero. Pair them up as far as they go: each pair moves the sum
+  by at most D = sup ‖c(x) − c(x')‖, each row that is left over by at most B = sup ‖c(x)‖. There are at most m pairs and
+  left-over rows together, so it is at most m·max(D, B).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from discreet.arguments import UNSHOWN, ArgumentError, integer, positive
+from discreet.guarantees import Neighbors
+
+if TYPE_CHECKING:
+    from discreet.queries.question import Query
+
+__all__ = ["NORMS", "UNIT_ROUNDOFF", "Bound", "Setting"]
+
+NORMS = ("l2", "l1", "replace_l2", "replace_l1")
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Norms of one row's contribution c(x), over every row that there can be.
+
+    Parameters
+    ----------
+    l2 : float
+        At least sup ‖c(x)‖₂.
+    l1 : float or None
+        At least sup ‖c(x)‖₁; None where the query has no use for it (Laplace noise is then refused).
+    replace_l2, replace_l1 : float or None
+        At least sup ‖c(x) − c(x')‖; None for twice the norm, which always holds.
+    center, radius : tuple of float, float
+        A public ball that contributions are held to in L2 (``discreet.queries.hold``): then two are at most twice the
+        radius apart, whatever the query's own proof is worth. ``l2`` must be at least ‖center‖ + radius.
+    attained : mapping of str to float
+        For each of the four names, the share of the bound that some rows are known to attain; 1 where it is not
+        named, which claims that the bound is tight. The worst-neighbour search must find at least 0.99 of it.
+
+    Examples
+    --------
+    >>> Bound(l2=1.0, l1=2.0).sensitivity("l2", "replace-one")
+    2.0
+    >>> Bound(l2=1.0, replace_l2=1.5).sensitivity("l2", "replace-one", max_rows=3)
+    4.5
+    >>> Bound(l2=2.0, center=(1.0, 0.0), radius=1.0).sensitivity("l2", "replace-one")
+    2.0
+    """
+
+    l2: float
+    l1: float | None = None
+    replace_l2: float | None = None
+    replace_l1: float | None = None
+    attained: Mapping[str, float] = field(default_factory=dict)
+    center: tuple[float, ...] | None = None
+    radius: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in NORMS:
+            value = getattr(self, name)
+            if value is not None or name == "l2":
+                object.__setattr__(self, name, positive(name, value))
+        if (self.center is None) is not (self.radius is None):
+            raise ArgumentError("center, radius", UNSHOWN, "both, or neither")
+        if self.center is not None and self.radius is not None:
+            object.__setattr__(self, "center", tuple(map(float, self.center)))
+            most = math.hypot(*self.center) + positive("radius", self.radius)
+            if not self.l2 >= most * (1.0 - 1e-12):
+                raise ArgumentError("l2", self.l2, f"at least ‖center‖ + radius, {most!r}")
+        if not all(name in NORMS and 0.0 <= share <= 1.0 for name, share in self.attained.items()):
+            raise ArgumentError("attained", self.attained, f"shares in [0, 1] of {NORMS}")
+
+    def norm(self, norm: str) -> float:
+        """Return the bound on ‖c(x)‖ in ``norm``, ∞ where none is proved."""
+        value: float | None = getattr(self, norm)
+        return math.inf if value is None else value
+
+    def replace(self, norm: str) -> float:
+        """Return the bound on ‖c(x) − c(x')‖ in ``norm``."""
+        value: float | None = getattr(self, f"replace_{norm}")
+        most = 2.0 * self.norm(norm) if value is None else min(value, 2.0 * self.norm(norm))
+        return most if norm == "l1" or self.radius is None else min(most, 2.0 * self.radius)
+
+    def sensitivity(self, norm: str, neighbors: Neighbors | str, *, max_rows: int = 1) -> float:
+        """Return how far apart, in ``norm`` ("l1" or "l2"), the sums of two neighbouring data sets can be."""
+        rows = integer("max_rows", max_rows, least=1)
+        if Neighbors.of(neighbors) is Neighbors.ADD_REMOVE:
+            return rows * self.norm(norm)
+        return rows * max(self.replace(norm), self.norm(norm))
+
+
+UNIT_ROUNDOFF = 2.0**-53
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Public numbers about the rows.
+
+    Attributes
+    ----------
+    neighbors : Neighbors
+    max_rows : int
+        Rows that a unit may have.
+    rows : int
+        A public bound on the number of rows.
+    accumulation : float
+        The γ of the source's float summation (``discreet.records``).
+    complete : bool
+        Whether each row surely counts and stands for itself, so that under replace-one ``rows`` is their number.
+    """
+
+    neighbors: Neighbors
+    max_rows: int
+    rows: int
+    accumulation: float
+    complete: bool = False
+
+    def sensitivity(self, query: Query, norm: str) -> float:
+        """Return how far apart two neighbours' computed sums can be.
+
+        That is the distance of the ideal sums, and both float errors. Contributions that are held to their bound may
+        exceed it by the roundings of a length and a product, at most ``size`` + 16 of them (``discreet.queries.hold``).
+        """
+        held = 1.0 + (query.size + 16.0) * UNIT_ROUNDOFF
+        bound = held * query.bound.sensitivity(norm, self.neighbors, max_rows=self.max_rows)
+        error = query.float_error(self.rows, self.accumulation)
+        return bound + 2.0 * error * (math.sqrt(query.size) if norm == "l1" else 1.0)
+
+    def largest(self, query: Query) -> float:
+        """Return a bound on the size of every coordinate of the sum."""
+        return self.rows * query.bound.l2 * (1.0 + 1e-6)

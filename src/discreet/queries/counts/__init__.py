@@ -1,0 +1,1 @@
+"""Counts: of rows, categories, cells of a grid, and the margins of a table."""

@@ -1,0 +1,157 @@
+"""A function's results on random blocks of rows, and two private centres of them: mean and median.
+
+*Proof.* Each row goes to one of k blocks, uniformly and independently of all others and of what is in it; rows of a
+block keep their order. Couple two neighbours: rows that both have go to the same blocks. Under add-remove the extra row
+has a block of its own choosing, and the others do not notice; under replace-one the new row goes where the old one
+went. A unit of m rows: the i-th new row goes where the i-th old one went (those without a partner just go), so at
+most min(m, k) blocks differ, under either relation. f is applied to each block, its failures being the middle of the
+box, its results moved into the box: so given the blocks, all results but these are equal, and these lie in the box.
+Equal, that is, if f keeps nothing from one block to the next; that rests on trust.
+
+- *Mean.* In units of the box's widths around its middle the mean moves by at most Δ = min(m, k)/k in each of d
+  coordinates: dΔ in L1, √d·Δ in L2. It is the correctly rounded sum over k, so off by less than 2⁻⁵²; that is charged
+  for both. Noise on a grid as in ``queries.standard.Additive``.
+- *Median.* The box is cut into cells. Of the k results let L lie in cells below a cell and U in cells below it or in it
+  itself; its score is −max(0, k/2 − U, L − k/2), 0 for the cell of the median. A changed result moves L and U by at
+  most 1, all in the same direction, so the score by at most 1 either way; min(m, k) of them in d coordinates, drawn
+  independently, have log-ratios whose ranges add up to η·2·min(m, k)·d. Points in the cells as in ``interval``.
+
+So, given the blocks, the two output laws are within the loss's curve of one another. Hockey-stick divergences, and the
+moments behind Rényi's, are jointly convex: averaging both laws over the same random blocks makes none of them larger.
+(That is what a ``Loss`` promises; the range itself may grow when the median's laws are averaged, its curves do not.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.guarantees import BoundedRangeLoss, Guarantee, Loss
+from discreet.noise.draws import AddNoise, ChooseCell, UniformIntegers
+from discreet.queries.bound import Setting
+from discreet.queries.functions.exponential import rate
+from discreet.queries.functions.interval import PLACES, within
+from discreet.queries.functions.own import Array, Own, OwnMechanism, WholeRows
+from discreet.queries.mechanism import Plan, additive_noise
+from discreet.queries.part import Part
+from discreet.queries.question import additive_loss
+
+__all__ = ["MeanOfBlocks", "MedianOfBlocks", "OfBlocks"]
+
+
+@dataclass(frozen=True, eq=False)
+class OfBlocks(OwnMechanism):
+    """What both centres have in common."""
+
+    own: Own
+    blocks: int
+    least: int
+
+    def changed(self, setting: Setting) -> int:
+        """Return how many blocks one unit can change."""
+        return min(setting.max_rows, self.blocks)
+
+    def results(self, values: Array, places: Any) -> Array:
+        """Return the function's results on the blocks, given each row's block; shape (blocks, size)."""
+        order = np.argsort(places, kind="stable")
+        ends = np.cumsum(np.bincount(places, minlength=self.blocks))[:-1]
+        parts = np.split(values[order], ends)
+        return np.stack([self.own.default if len(part) < self.least else self.own(part.copy()) for part in parts])
+
+    @property
+    def random_blocks(self) -> Any:
+        """A block for each row, uniform."""
+        return ((UniformIntegers(self.blocks), len),)
+
+    def in_units(self, values: Array) -> Array:
+        """Return released numbers in the function's units."""
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class MeanOfBlocks(OfBlocks):
+    """The mean of the results, with noise on a grid; see the module for the proof."""
+
+    kind = "additive"
+
+    def usual_loss(self, guarantee: Guarantee) -> Loss:
+        """Return a Gaussian loss, or a Laplace one at δ = 0."""
+        return additive_loss(guarantee)
+
+    def _scale(self) -> tuple[Array, Array]:
+        low, high = np.asarray(self.own.box.low), np.asarray(self.own.box.high)
+        return np.asarray(self.own.box.center), high - low
+
+    def mean(self, results: Array) -> Array:
+        """Return the mean in units of the widths, around the middle: between −1/2 and 1/2."""
+        center, width = self._scale()
+        scaled = np.clip((results - center) / width, -0.5, 0.5)
+        return np.array([math.fsum(column) / self.blocks for column in scaled.T])
+
+    def in_units(self, values: Array) -> Array:
+        """Return center + width·value."""
+        center, width = self._scale()
+        return center + width * values
+
+    def planned(self, loss: Loss, setting: Setting) -> Plan:
+        """Return the noise on the mean."""
+        d = self.own.box.dimension
+        moved = self.changed(setting) / self.blocks * (1.0 + 2.0**-50) + 2.0**-51
+        law = additive_noise(loss, "a mean", l2=math.sqrt(d) * moved, l1=d * moved, largest=0.5, size=d)
+        return Plan(
+            kind=self.kind,
+            loss=loss,
+            parts={"value": Part((d,))},
+            draw=AddNoise(law),
+            law=law,
+            first=self.random_blocks,
+            target=lambda rows, places: self.mean(self.results(rows, places)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MedianOfBlocks(OfBlocks):
+    """The median of the results, number by number; see the module for the proof."""
+
+    cells: int
+
+    def usual_loss(self, guarantee: Guarantee) -> Loss:
+        """Return the bounded-range loss."""
+        return BoundedRangeLoss(guarantee.epsilon, guarantee.neighbors)
+
+    def scores(self, results: Array) -> Array:
+        """Return the score of each cell for each of the numbers, shape (size, cells)."""
+        low, high = np.asarray(self.own.box.low), np.asarray(self.own.box.high)
+        share = (results - low) / (high - low)
+        cell = np.clip(np.floor(share * self.cells), 0, self.cells - 1).astype(np.int64)
+        inside = np.stack([np.bincount(column, minlength=self.cells) for column in cell.T])
+        upto, half = np.cumsum(inside, axis=1), self.blocks / 2.0
+        return np.asarray(-np.maximum(0.0, np.maximum(half - upto, upto - inside - half)))
+
+    def exponents(self, loss: Loss, setting: Setting) -> Callable[[Array], Array]:
+        """Return the function from results to the logarithms of the cells' weights, for each of the numbers."""
+        d = self.own.box.dimension
+        eta = rate(loss, 2.0 * self.changed(setting) * d, d * self.blocks / 2.0)
+        return lambda results: eta * self.scores(results)
+
+    def planned(self, loss: Loss, setting: Setting) -> Plan:
+        """Return the draw for a ``BoundedRangeLoss``."""
+        exponents = self.exponents(loss, setting)
+        return Plan(
+            loss=loss,
+            parts={"value": Part((self.own.box.dimension,))},
+            draw=ChooseCell(PLACES),
+            first=self.random_blocks,
+            target=lambda rows, places: exponents(self.results(rows, places)),
+            finish=lambda chosen: within(self.own.box, chosen, self.cells),
+        )
+
+
+class Aggregation(WholeRows):
+    """A centre of a function's results on blocks."""
+
+    name = "sample and aggregate"

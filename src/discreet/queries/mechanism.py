@@ -1,0 +1,244 @@
+"""What a mechanism is: from public numbers it says what to charge and what to draw. It draws nothing itself.
+
+A ``Plan`` is made before anything is spent, and every refusal happens there. The door (``discreet.door.exit``) charges
+its loss, collects what the question takes from rows, and then
+
+1. samples the auxiliary distributions ``first``, which depend on no row (noise inside an objective, random blocks);
+2. computes ``target`` from what was collected and these samples, deterministically;
+3. makes the ``draw`` around the target;
+4. finishes what was drawn, by a function that sees nothing else of the rows.
+
+What a mechanism proves, in its docstring, is that the result of 1 to 4 has the loss that it charges.
+
+The standard ones are here: noise on sums, and choices by scores that are sums; each with its proof.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from discreet.arguments import ArgumentError
+from discreet.guarantees import BoundedRangeLoss, LaplaceLoss, Loss, PureLoss
+from discreet.noise import EuclideanNoise, GaussianNoise, LaplaceNoise, Law
+from discreet.noise.draws import AddNoise, Choose, Distribution, Draw
+from discreet.queries.bound import Setting
+from discreet.queries.part import Part
+from discreet.queries.question import Query, Question, Selection
+
+if TYPE_CHECKING:
+    from discreet.queries.question import Question
+
+__all__ = [
+    "Additive",
+    "Euclidean",
+    "Exponential",
+    "Mechanism",
+    "NoisyMax",
+    "Plan",
+    "additive_noise",
+    "as_is",
+    "mechanism_for",
+]
+
+
+def as_is(value: Any) -> Any:
+    """Return what was given."""
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What will be charged and what will be drawn.
+
+    Attributes
+    ----------
+    loss : Loss
+        What is charged.
+    parts : mapping of str to Part
+        The named parts of what comes out.
+    draw : Draw
+    kind : str
+        What the release says of it: ``"additive"``, ``"selection"``, ``"sampled"`` or ``"approximate"``.
+    law : Law or None
+        The noise of each number that comes out, where it is that of the draw.
+    first : tuple of (Distribution, callable)
+        Auxiliary distributions, each with the size of its sample as a function of what was collected.
+    target : callable
+        From what was collected, and the auxiliary samples, to what the draw is made around; private.
+    finish : callable
+        From what was drawn to what comes out.
+    declared : mapping
+        What the user stated and nobody proved, as a sensitivity: the release says so.
+    """
+
+    loss: Loss
+    parts: Mapping[str, Part]
+    draw: Draw
+    kind: str = "sampled"
+    law: Law | None = None
+    first: tuple[tuple[Distribution, Callable[[Any], Any]], ...] = ()
+    target: Callable[..., Any] = as_is
+    finish: Callable[[Any], Any] = as_is
+    declared: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def exact(self) -> bool:
+        """Whether what is drawn has its distribution exactly, or only as nearly as floats do."""
+        return self.draw.exact and all(distribution.exact for distribution, _ in self.first)
+
+
+class Mechanism(ABC):
+    """A way from rows to a release. ``kind`` is what the release says of it."""
+
+    kind: ClassVar[str] = "sampled"
+
+    @abstractmethod
+    def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
+        """Return what to charge and what to draw, from public numbers; raise here or not at all."""
+
+
+def additive_noise(
+    loss: Loss, name: str, *, l2: float, l1: float, largest: float, size: int
+) -> GaussianNoise | LaplaceNoise:
+    """Return noise on a grid for numbers of these sensitivities.
+
+    Gaussian noise in L2 for a Gaussian loss, Laplace noise in L1 for a ``LaplaceLoss``. ``for_query`` adds what the
+    grid does to the sensitivity, and sets the scale so that the loss is the one asked for (``discreet.noise.laws``).
+    """
+    if loss.gaussian is not None:
+        return GaussianNoise.for_query(mu=loss.gaussian, sensitivity=l2, largest=largest, size=size)
+    if not isinstance(loss, LaplaceLoss):
+        raise ArgumentError("loss", loss, f"a GaussianLoss or a LaplaceLoss to measure {name}")
+    if math.isinf(l1):
+        raise ArgumentError("loss", loss, f"a GaussianLoss; {name} has no bound in L1")
+    return LaplaceNoise.for_query(epsilon=loss.epsilon, sensitivity=l1, largest=largest, size=size)
+
+
+class Additive(Mechanism):
+    """Gaussian or Laplace noise on a grid.
+
+    Proof. The computed sums of two neighbours are at most ``setting.sensitivity`` apart, in the norm that
+    ``additive_noise`` covers.
+    """
+
+    kind = "additive"
+
+    def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
+        """Return Gaussian noise in L2 for a Gaussian loss, Laplace noise in L1 for a ``LaplaceLoss``."""
+        query = _as_sum(question)
+        law = additive_noise(
+            loss,
+            query.name,
+            l2=setting.sensitivity(query, "l2"),
+            l1=setting.sensitivity(query, "l1"),
+            largest=setting.largest(query),
+            size=query.size,
+        )
+        return Plan(kind=self.kind, loss=loss, parts=query.parts, draw=AddNoise(law), law=law)
+
+
+class Euclidean(Mechanism):
+    """Noise of density ∝ e^(−ε‖z‖₂/Δ₂): pure privacy from an L2 bound (Sarwate and Chaudhuri 2013, equation 7).
+
+    Proof: ``discreet.noise.euclidean``. A vector is put together with floats, so the release is marked idealised.
+    """
+
+    def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
+        """Return the draw for a ``PureLoss``."""
+        if not isinstance(loss, PureLoss):
+            raise ArgumentError("loss", loss, "a PureLoss")
+        query = _as_sum(question)
+        law = EuclideanNoise.for_query(
+            epsilon=loss.epsilon,
+            sensitivity=setting.sensitivity(query, "l2"),
+            largest=setting.largest(query),
+            size=query.size,
+        )
+        return Plan(loss=loss, parts=query.parts, draw=AddNoise(law))
+
+
+class Exponential(Mechanism):
+    """The exponential mechanism: candidate i with probability ∝ e^(η·score_i), drawn exactly.
+
+    Proof. Between neighbours the scores move by amounts that differ from one another by at most ``spread``, so the
+    log-ratio of the two output laws has a range of at most η·spread: bounded range ε at η = ε/spread. Each exponent is
+    a float product, wrong by at most 2⁻⁵³ of its size, 2⁻⁵³·η·s for scores of size s; both neighbours', over two
+    candidates: the range grows by 4 times that, which is taken off ε first.
+    """
+
+    kind = "selection"
+
+    def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
+        """Return the draw for a ``BoundedRangeLoss``."""
+        query = _as_selection(question)
+        if not isinstance(loss, BoundedRangeLoss):
+            raise ArgumentError(
+                "loss", loss, "a BoundedRangeLoss (exponential mechanism) or a PureLoss (noisy maximum)"
+            )
+        size = query.largest_score(setting)
+        eta = loss.epsilon / (query.spread(setting) + 4.0 * 2.0**-53 * size)
+        if not math.isfinite(eta * size):
+            raise ArgumentError("loss", loss, "a smaller ε; at this one the scores overflow")
+        return Plan(
+            kind=self.kind,
+            loss=loss,
+            parts={"selected": Part((1,))},
+            draw=Choose(),
+            target=lambda values: eta * query.scores(values),
+        )
+
+
+class NoisyMax(Mechanism):
+    """The candidate whose score is largest after Laplace noise on each (the first among equals).
+
+    Proof. Fix the noise of the others. Candidate i wins if its noise is at least some whole number of grid steps, which
+    moves between neighbours by at most ``spread`` and two steps for each of the two scores' rounding. The tail of the
+    rounded Laplace at whole steps is the Laplace tail half a step lower, which changes by at most e^(move/scale). So
+    scale = move/ε is ε-private.
+    """
+
+    kind = "selection"
+
+    def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
+        """Return the draw for a ``PureLoss``."""
+        query = _as_selection(question)
+        if not isinstance(loss, PureLoss):
+            raise ArgumentError("loss", loss, "a PureLoss for a noisy maximum")
+        law = LaplaceNoise.for_query(
+            epsilon=loss.epsilon, sensitivity=query.spread(setting), largest=query.largest_score(setting), size=2
+        )
+        return Plan(
+            kind=self.kind,
+            loss=loss,
+            parts={"selected": Part((1,))},
+            draw=AddNoise(law),
+            target=query.scores,
+            finish=lambda noisy: np.array([float(np.argmax(noisy))]),
+        )
+
+
+def _as_sum(question: Question) -> Query:
+    if not isinstance(question, Query):
+        raise ArgumentError("query", question.name, "a sum over rows; this question has a mechanism of its own")
+    return question
+
+
+def _as_selection(question: Question) -> Selection:
+    if not isinstance(question, Selection):
+        raise ArgumentError("query", question.name, "one that selects, for example Mode")
+    return question
+
+
+def mechanism_for(question: Question, loss: Any) -> Mechanism:
+    """Return the usual mechanism for a question and a loss."""
+    if question.mechanism is not None:
+        return question.mechanism
+    if isinstance(question, Selection):
+        return NoisyMax() if isinstance(loss, PureLoss) else Exponential()
+    return Additive()

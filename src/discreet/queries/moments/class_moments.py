@@ -1,0 +1,210 @@
+"""What a labelled row contributes: clipped moments in the place of its class, with their norm and its proof.
+
+**The statistic.** Row (y, l) has numbers y in the unit ball and one of K declared labels. Each class has coordinates of
+its own, y_k = z·min(1, R/‖z‖)/R with z = L_k⁻¹(y − m_k), from earlier releases; or those of the unit ball. It
+contributes to its own class and to no other:
+
+    c = (1{l = k}·ψ_k)_k,    ψ_k = (a, b·y_k, c·S(y_k)),    a² + b² + c² = 1,
+
+where S is yyᵀ packed with √2 off the diagonal ("full"), (y_j²)_j ("diag"), or yyᵀ in one place for all classes
+("tied"). This is the statistic of ``clipped_moments`` with γ at the corner of the simplex that the label names.
+
+**The norm.** ‖y_k‖ ≤ 1 and ‖S(y)‖ ≤ ‖y‖² ≤ 1, so ‖c‖² = a² + b²‖y_l‖² + c²‖S‖² ≤ 1, whatever K is. A row that comes
+or goes touches one class: add-remove costs 1.
+
+**Replaced rows.** With t the least value of ⟨ψ_k, ψ'_k⟩ (``clipped_moments``: t = a² − b⁴/(4q) where b² ≤ 2q, else
+a² − b² + q, with q = c², or c²/d for diag):
+
+- The label stays: ‖c − c'‖² ≤ 2 − 2t.
+- The label changes, so two classes are touched. Counts and first moments are in different places. So are the second
+  moments, or (tied) they have the product ⟨yyᵀ, y'y'ᵀ⟩ = ⟨y, y'⟩² ≥ 0. So ⟨c, c'⟩ ≥ 0 and ‖c − c'‖² ≤ 2.
+
+Together ‖c − c'‖² ≤ 2 + 2·max(0, −t); with a single class 2 − 2t.
+
+**What is attained.** Where class k *reaches*, that is ‖L_k⁻¹‖_F²/d + ‖L_k⁻¹m_k‖² ≥ R², some row of the space is
+clipped: the left side is the mean of ‖z‖² over the corners of the box (each of norm 1 in the unit ball), and over the
+sphere.
+That row has ‖y_k‖ = 1, and ‖c‖ = 1, or at least √(a² + b² + c²/d) with diag, as Σy_j⁴ ≥ 1/d there. Rows of two such
+classes are √2 times that apart; with tied at least √(2(a² + b²)).
+
+**Floats.** With u = 2⁻⁵³: y − m_k and the product with the float matrix P_k = L_k⁻¹ are off by at most
+e = (d + 3)u·‖P_k‖_F(1 + ‖m_k‖) in norm. Moving into the ball is 1-Lipschitz; dividing by R makes e/R; the root, the
+division and the product add (d/2 + 7)u. Then c is off by 2.3 times that (b + 2c ≤ √5) and (d + 14)u for its own
+products and for weights that sum to 1 within 4u. The label is compared, which is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, device
+from numpy.typing import NDArray
+
+from discreet.arguments import ArgumentError
+from discreet.queries.bound import Bound
+from discreet.queries.moments.components import Components
+from discreet.queries.objectives.labelled import LabelledQuestion
+from discreet.queries.part import Part, packed_scale
+from discreet.queries.question import Query
+from discreet.records import Ball, Block, Box
+from discreet.records.space import UNIT_ROUNDOFF
+
+__all__ = ["SHAPES", "ClassMoments"]
+
+Array = NDArray[np.float64]
+
+SHAPES = ("full", "tied", "diag")
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMoments(LabelledQuestion, Query):
+    """Counts, first and second moments of all classes, as one release.
+
+    Parameters
+    ----------
+    space : Box or Ball
+        Of the curator; rows are clipped to it and mapped into the unit ball.
+    classes : Components
+        A mean and a covariance for each class, in the unit ball: the classes' own coordinates.
+    radius : float or None
+        R of these; None for the coordinates of the unit ball.
+    weights : tuple of three floats
+        a², b², c², positive, summing to 1.
+    shape : str
+        ``"full"``, ``"tied"`` or ``"diag"``.
+    column : int
+        Which of the columns of categories holds the labels, counted from 0.
+    """
+
+    space: Box | Ball
+    classes: Components
+    radius: float | None
+    weights: tuple[float, float, float]
+    shape: str = "full"
+    column: int = 0
+
+    name = "class moments"
+
+    def __post_init__(self) -> None:
+        if abs(math.fsum(self.weights) - 1.0) > 4.0 * UNIT_ROUNDOFF or min(self.weights) <= 0.0:
+            raise ArgumentError("weights", self.weights, "a², b², c² above 0 that sum to 1")
+
+    @property
+    def dimension(self) -> int:
+        """The number of columns."""
+        return self.space.dimension
+
+    @property
+    def labels(self) -> int:
+        """The classes."""
+        return self.classes.count
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
+        """Counts, first and second moments."""
+        k, d = self.classes.count, self.dimension
+        a, b, c = (math.sqrt(weight) for weight in self.weights)
+        second = {
+            "full": Part((k, d, d), c, symmetric=True),
+            "tied": Part((d, d), c, symmetric=True),
+            "diag": Part((k, d), c),
+        }
+        return {"counts": Part((k,), a), "first": Part((k, d), b), "second": second[self.shape]}
+
+    @property
+    def bound(self) -> Bound:
+        """See the module."""
+        a2, b2, c2 = self.weights
+        d, several = self.dimension, self.classes.count > 1
+        q = c2 / d if self.shape == "diag" else c2
+        least = a2 - b2 * b2 / (4.0 * q) if b2 <= 2.0 * q else a2 - b2 + q
+        squared = 2.0 + 2.0 * max(0.0, -least) if several else max(2.0 - 2.0 * least, 1.0)
+        row, pair = self._attained()
+        return Bound(
+            l2=1.0, replace_l2=math.sqrt(squared), attained={"l2": row, "replace_l2": pair / math.sqrt(squared)}
+        )
+
+    def _attained(self) -> tuple[float, float]:
+        """Return the norm of one contribution, and of a difference, that some rows surely have."""
+        a2, b2, c2 = self.weights
+        squares = (self.classes.whitening**2).sum(axis=(1, 2)) / self.dimension
+        squares = squares + (self.classes.offsets**2).sum(axis=1)
+        reach = self.classes.count if self.radius is None else int((squares >= self.radius**2).sum())
+        row = math.sqrt(a2 + b2 + (c2 / self.dimension if self.shape == "diag" else c2))
+        pair = math.sqrt(2.0 * (a2 + b2)) if self.shape == "tied" else math.sqrt(2.0) * row
+        return (row if reach else 0.0), (pair if reach > 1 else 0.0)
+
+    @property
+    def roundoff(self) -> float:
+        """See the module, *Floats*."""
+        u, d = UNIT_ROUNDOFF, self.dimension
+        moved = (d / 2.0 + 7.0) * u
+        if self.radius is not None:
+            norms = np.sqrt((self.classes.whitening**2).sum(axis=(1, 2)))
+            lengths = 1.0 + np.sqrt((self.classes.means**2).sum(axis=1))
+            moved += float((d + 3) * u * (norms * lengths).max()) / self.radius
+        return 2.3 * moved + (d + 14.0) * u
+
+    def _own(self, y: Any, k: int) -> Any:
+        """Return rows of the unit ball in the coordinates of a class, clipped."""
+        if self.radius is None:
+            return y
+        xp = array_namespace(y)
+        mean, whiten = (
+            xp.asarray(part[k], dtype=y.dtype, device=device(y))
+            for part in (self.classes.means, self.classes.whitening)
+        )
+        z = xp.matmul(y - mean[None, :], whiten.T)
+        squared = xp.sum(z * z, axis=1)
+        return z / xp.sqrt(xp.clip(squared, self.radius**2, None))[:, None]
+
+    def _packing(self, y: Any) -> tuple[Any, Any, Any]:
+        xp = array_namespace(y)
+        i, j = np.triu_indices(self.dimension)
+        return tuple(xp.asarray(part, device=device(y)) for part in (i, j, packed_scale(i, j)))
+
+    def contributions(self, block: Block) -> Any:
+        """Return the clipped moments of each row in the place of its class."""
+        y = self.space.to_unit(block.x)
+        xp = array_namespace(y)
+        a, b, c = (math.sqrt(weight) for weight in self.weights)
+        counts, first, second = [], [], []
+        for k in range(self.classes.count):
+            here = xp.astype(block.codes[:, self.column] == k, xp.float64)[:, None]
+            own = self._own(y, k)
+            if self.shape == "diag":
+                square = own * own
+            else:
+                i, j, scale = self._packing(y)
+                square = xp.take(own, i, axis=1) * xp.take(own, j, axis=1) * scale[None, :]
+            counts.append(a * here)
+            first.append(b * here * own)
+            second.append(c * here * square)
+        if self.shape == "tied":
+            second = [sum(second[1:], start=second[0])]
+        return xp.concat([*counts, *first, *second], axis=1)
+
+    def sum(self, block: Block) -> Any:
+        """Return the sums of each class's rows by matrix products."""
+        y = self.space.to_unit(block.x)
+        xp, d = array_namespace(y), self.dimension
+        a, b, c = (math.sqrt(weight) for weight in self.weights)
+        counts, first, second = [], [], []
+        for k in range(self.classes.count):
+            here = xp.nonzero(block.codes[:, self.column] == k)[0]
+            own = self._own(xp.take(y, here, axis=0), k)
+            counts.append(a * xp.sum(xp.ones_like(own[:, :1]), axis=0))
+            first.append(b * xp.sum(own, axis=0))
+            if self.shape == "diag":
+                second.append(c * xp.sum(own * own, axis=0))
+            else:
+                i, j, scale = self._packing(y)
+                gram = xp.reshape(xp.matmul(own.T, own), (-1,))
+                second.append(c * (xp.take(gram, i * d + j, axis=0) * scale))
+        if self.shape == "tied":
+            second = [sum(second[1:], start=second[0])]
+        return xp.concat([*counts, *first, *second], axis=0)

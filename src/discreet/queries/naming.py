@@ -1,0 +1,180 @@
+"""What was asked, as plain values: so that whoever reads a release knows what each row contributed to it.
+
+A question is an immutable value of public numbers, so it can be written down whole: the name of its kind and its
+fields, one inside the other. ``described`` does that for questions of this library; one that a user wrote, or that
+holds a function, is not described, for a file cannot bring it back. ``asked`` reads a description. It makes nothing
+but the kinds of one table, from the fields that stand there, each of which checks what it is given as it does for every
+caller.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from discreet.arguments import UNSHOWN, ArgumentError
+from discreet.queries.question import Question
+
+__all__ = ["asked", "described"]
+
+# Where each kind is now. A file has the name on the left, which stays when a class moves.
+PLACES = {
+    name: module
+    for module, names in {
+        "discreet.guarantees.guarantee": "Neighbors",
+        "discreet.models.adaptive_mixture": "AdaptiveMixture Pool",
+        "discreet.models.clipping": "Clipping",
+        "discreet.models.joint": "JointMixture",
+        "discreet.models.one_gaussian": "OneGaussian",
+        "discreet.models.shapes": "Shape",
+        "discreet.models.table_model": "TableModel TablePool",
+        "discreet.queries.adapted": "Grouped OfColumns Weighted Within",
+        "discreet.queries.counts.bins": "Bins",
+        "discreet.queries.counts.count": "Count",
+        "discreet.queries.counts.grid": "Grid",
+        "discreet.queries.counts.histogram": "Histogram",
+        "discreet.queries.counts.marginals": "Marginals",
+        "discreet.queries.counts.margins": "Margins",
+        "discreet.queries.counts.mode": "Mode",
+        "discreet.queries.counts.projected_grid": "ProjectedGrid",
+        "discreet.queries.functions.admissible": "CauchyNoise StudentNoise",
+        "discreet.queries.functions.admissible_delta": "GaussianSlide LaplaceSlide",
+        "discreet.queries.functions.input_perturbation": "NoisyRows",
+        "discreet.queries.functions.smooth_median": "OneColumn SmoothMedian",
+        "discreet.queries.models.guarded_query": "GuardedQuery",
+        "discreet.queries.models.log_likelihood": "LogLikelihood",
+        "discreet.queries.models.model_query": "ModelQuery",
+        "discreet.queries.moments.class_moments": "ClassMoments",
+        "discreet.queries.moments.class_sums": "ClassSums",
+        "discreet.queries.moments.clipped_moments": "ClippedMoments",
+        "discreet.queries.moments.coded_moments": "CodedMoments",
+        "discreet.queries.moments.components": "Components",
+        "discreet.queries.moments.cosines": "Cosines",
+        "discreet.queries.moments.directions": "Energies Frame directions.Scatter",
+        "discreet.queries.moments.moment_sums": "MomentSums",
+        "discreet.queries.moments.moments": "Moments Sum",
+        "discreet.queries.moments.products": "Products",
+        "discreet.queries.moments.scatter": "Scatter",
+        "discreet.queries.moments.squares": "Squares",
+        "discreet.queries.moments.total": "Total",
+        "discreet.queries.objectives.features": "Features",
+        "discreet.queries.objectives.gradients": "MarginGradient",
+        "discreet.queries.objectives.losses": "HuberHinge Logistic",
+        "discreet.queries.objectives.minimum": "GaussianObjective Minimum NoisyMinimum PureObjective",
+        "discreet.queries.series.column_sums": "ColumnSums",
+        "discreet.queries.series.factorization": "Blocks",
+        "discreet.queries.series.fourier_choice": "Kept",
+        "discreet.queries.series.fourier_operator": "Fourier",
+        "discreet.queries.series.operators": "Identity Picked",
+        "discreet.queries.series.step_sums": "StepSums",
+        "discreet.queries.series.stream": "StreamSums",
+        "discreet.queries.series.toeplitz": "PrefixSums Toeplitz",
+        "discreet.queries.series.tree": "Tree",
+        "discreet.queries.series.wave_sums": "WaveSums",
+        "discreet.records.ball": "Ball",
+        "discreet.records.box": "Box",
+    }.items()
+    for name in names.split()
+}
+NAMES = {(module, name.rpartition(".")[2]): name for name, module in PLACES.items()}
+# Files of earlier versions have "module:Class", of modules that are gone. The class tells, but for this one.
+BEFORE = {"discreet.models.directions:Scatter": "directions.Scatter"}
+NUMBERS = {np.dtype(code).name for code in np.typecodes["AllInteger"] + "?efd"}
+
+
+class _ForeignError(Exception):
+    """Something that cannot be written down."""
+
+
+def described(question: Any) -> dict[str, Any] | None:
+    """Return a question as plain values, for JSON; None where it is not of this library.
+
+    >>> from discreet import Histogram
+    >>> described(Histogram(categories=3))
+    {'kind': 'Histogram', 'categories': 3, 'column': 0}
+    """
+    try:
+        found: dict[str, Any] = _plain(question)
+    except _ForeignError:
+        return None
+    return found
+
+
+def asked(description: Mapping[str, Any]) -> Question:
+    """Return the question that ``described`` wrote down.
+
+    >>> from discreet import Box, Sum
+    >>> asked(described(Sum(Box(0.0, 1.0)))) == Sum(Box(0.0, 1.0))
+    True
+    """
+    try:
+        question = _value(description)
+    except (ArithmeticError, AttributeError, ImportError, LookupError, RecursionError, TypeError) as error:
+        raise ArgumentError("asked", UNSHOWN, f"a question that this version can read ({error})") from error
+    if not isinstance(question, Question):
+        raise ArgumentError("asked", UNSHOWN, f"a question, got a {type(question).__name__}")
+    return question
+
+
+def _name(value: Any) -> str:
+    name = NAMES.get((type(value).__module__, type(value).__qualname__))
+    if name is None:
+        raise _ForeignError
+    return name
+
+
+def _kind(name: str) -> Any:
+    """Return the class of a name; also as files of earlier versions have it."""
+    name = BEFORE.get(name, name.partition(":")[2] or name)
+    if name not in PLACES:
+        raise ArgumentError("kind", name, "one of this library")
+    return getattr(import_module(PLACES[name]), name.rpartition(".")[2])
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"kind": "float", "value": str(value)}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Enum):
+        return {"kind": _name(value), "value": value.value}
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, np.ndarray) and value.dtype.name in NUMBERS:
+        return {
+            "kind": "array",
+            "type": value.dtype.name,
+            "shape": list(value.shape),
+            "values": _plain(value.ravel().tolist()),
+        }
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {"kind": _name(value)} | {
+            field.name: _plain(getattr(value, field.name)) for field in fields(value) if field.init
+        }
+    raise _ForeignError
+
+
+def _value(plain: Any) -> Any:
+    if isinstance(plain, list):
+        return tuple(_value(item) for item in plain)
+    if not isinstance(plain, Mapping):
+        return plain
+    given = {name: value for name, value in plain.items() if name != "kind"}
+    if plain["kind"] == "float":
+        return float(given["value"])
+    if plain["kind"] == "array":
+        if given["type"] not in NUMBERS:
+            raise ArgumentError("type", given["type"], "a type of numbers")
+        return np.array(_value(given["values"]), dtype=given["type"]).reshape(given["shape"])
+    kind = _kind(str(plain["kind"]))
+    if issubclass(kind, Enum):
+        return kind(given["value"])
+    return kind(**{str(key): _value(value) for key, value in given.items()})

@@ -1,0 +1,1 @@
+"""Minima and gradients of regularised losses over labelled rows."""

@@ -1,0 +1,201 @@
+"""What can be asked of rows: something small and public that says what it looks at and how it comes out.
+
+There are two kinds. A ``Query`` is a sum over rows of contributions whose norm it can prove; nearly all is one. A
+``RowQuery`` needs the rows side by side, in order or in parts: order statistics, or a function that a user brings.
+Both stay on the private side until the door draws from them.
+
+What a query is: a sum over rows of contributions whose norm it can prove.
+
+A query is a small immutable value made from public numbers only (a space, categories, parameters of an earlier
+release). It clips by itself, so its bound holds for any row whatever; it keeps nothing of what it has seen.
+
+To write one: subclass ``Query``, give ``name``, ``parts``, ``bound`` and ``contributions``, and give the tests a way to
+make instances (``tests/instances.py``). The worst-neighbour search then runs over it.
+
+Where contributions are formed one by one, each is held to its bound (``hold``), whatever the query's proof is worth.
+What rests on the author of a query: that a row's contribution depends on no other row and on no state; that a faster
+``sum``, where there is one, equals the sum of the contributions; and a bound on differences that is below 2B.
+
+Queries that select a candidate by a score instead of releasing numbers.
+
+The scores are a function of an exact sum over rows, which stays on the private side.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from array_api_compat import array_namespace
+from numpy.typing import NDArray
+
+from discreet.arguments import ArgumentError
+from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
+from discreet.queries.bound import UNIT_ROUNDOFF, Bound, Setting
+from discreet.queries.hold import hold
+from discreet.queries.part import Part
+from discreet.records import Ball, Block, Box, Contributions, Records, Space
+
+if TYPE_CHECKING:
+    from discreet.queries.bound import Setting
+    from discreet.queries.mechanism import Mechanism
+
+__all__ = ["UNIT_ROUNDOFF", "Query", "Question", "RowQuery", "Selection", "additive_loss"]
+
+Array = NDArray[np.float64]
+
+
+def additive_loss(guarantee: Guarantee) -> Loss:
+    """Return the loss of additive noise that spends a guarantee: Gaussian, or Laplace at δ = 0."""
+    if guarantee.delta:
+        return calibrate(guarantee, GaussianLoss(1.0, guarantee.neighbors)).losses[0]
+    return LaplaceLoss(guarantee.epsilon, guarantee.neighbors)
+
+
+class Question(ABC):
+    """Something to ask of rows.
+
+    Attributes
+    ----------
+    name : str
+        For the ledger and the release; public.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    def mechanism(self) -> Mechanism | None:
+        """The mechanism that it is made for; None for the usual one (``standard.mechanism_for``)."""
+        return None
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """How many numeric columns a block must have; 0 where none is looked at."""
+
+    def check(self, space: Space | None, categories: Sequence[Sequence[Any]]) -> None:
+        """Raise a ValueError where the question does not fit rows of these declarations; by public facts only.
+
+        A question that has a space of its own must have the curator's, or the ball around it, which clips nothing more,
+        or the ball that the curator's box is drawn around: two bounds for one thing are one too many.
+        """
+        own: Space | None = getattr(self, "space", None)
+        balls = isinstance(own, Ball) and space is not None and (own == space.around or Box.holding(own) == space)
+        if own not in (None, space) and not balls:
+            raise ArgumentError("query", self.name, f"the space of the curator, {space!r}; got {own!r}")
+
+    def usual_loss(self, guarantee: Guarantee) -> Loss:
+        """Return the loss that spends a guarantee on this question: by default that of additive noise."""
+        return additive_loss(guarantee)
+
+    @abstractmethod
+    def collect(self, records: Records, setting: Setting) -> Any:
+        """Return what the mechanism starts from; private. It must not raise for anything in a row.
+
+        An array, or, for a mechanism that must look at rows again and again once it has drawn noise, a way to sum.
+        """
+
+
+class RowQuery(Question):
+    """A question that needs the rows side by side. Its mechanism has the proof, for any rows whatever."""
+
+    @property
+    @abstractmethod
+    def mechanism(self) -> Mechanism:
+        """The mechanism."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """How many numbers it takes from each row."""
+
+    @abstractmethod
+    def taken(self, block: Block) -> Any:
+        """Return what is taken of each row, shape (n, width); of a row alone, whatever stands beside it."""
+
+    @abstractmethod
+    def usual_loss(self, guarantee: Guarantee) -> Loss:
+        """Return the loss that spends a guarantee on this question."""
+
+    def collect(self, records: Records, setting: Setting) -> Array:
+        """Return what is taken of each row that contributes, shape (rows, width)."""
+        return records.gather(self.taken, self.width)
+
+
+class Query(Question):
+    """A sum of clipped contributions."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> Mapping[str, Part]:
+        """The named parts of the sum, in order."""
+
+    @property
+    @abstractmethod
+    def bound(self) -> Bound:
+        """The proved norms of one row's contribution."""
+
+    @abstractmethod
+    def contributions(self, block: Block) -> Any:
+        """Return one row of contributions for each row of the block, shape (n, size). Array-API generic."""
+
+    def sum(self, block: Block) -> Any:
+        """Return the sum of the block's contributions, each held to its bound; shape (size,).
+
+        Overridden where the sum can be had faster than its terms.
+        """
+        rows = hold(self.contributions(block), self.bound, self.roundoff)
+        return array_namespace(rows).sum(rows, axis=0)
+
+    def collect(self, records: Records, setting: Setting) -> NDArray[np.float64]:
+        """Return the sum over all rows.
+
+        No sum is larger than the setting's bound. If it were (a file that grew), an error would tell; moving it back
+        does not, and a move into a public interval brings no two sums farther apart in any norm.
+        """
+        most = setting.largest(self)
+        each = Contributions(self.contributions, self.bound.l2)
+        return np.clip(records.reduce(self.sum, self.size, each), -most, most)
+
+    @property
+    def size(self) -> int:
+        """How many numbers the sum has."""
+        return sum(part.size for part in self.parts.values())
+
+    @property
+    def roundoff(self) -> float:
+        """A bound on the float error of one row's contribution in L2, relative to ``bound.l2``.
+
+        Mapping a row into the unit ball and multiplying two of its coordinates takes at most 16 roundings a
+        coordinate and a norm of ``dimension`` squares; queries that do more say so.
+        """
+        return (self.dimension + 16.0) * UNIT_ROUNDOFF
+
+    def float_error(self, rows: int, accumulation: float) -> float:
+        """Return a bound on ‖computed sum − sum of ideal contributions‖₂ over at most ``rows`` rows.
+
+        Each row is evaluated to within roundoff·B, and summing adds accumulation·rows·B(1 + roundoff).
+        """
+        return rows * self.bound.l2 * (self.roundoff + accumulation * (1.0 + self.roundoff))
+
+
+class Selection(Query):
+    """A sum over rows, and scores of candidates that follow from it."""
+
+    def usual_loss(self, guarantee: Guarantee) -> Loss:
+        """Return the exponential mechanism's."""
+        return BoundedRangeLoss(guarantee.epsilon, guarantee.neighbors)
+
+    @abstractmethod
+    def scores(self, values: Array) -> Array:
+        """Return a score for each candidate; total: any vector of sums gives finite scores."""
+
+    @abstractmethod
+    def spread(self, setting: Setting) -> float:
+        """Return sup over neighbours of max_i(s_i − s'_i) − min_i(s_i − s'_i), float error included."""
+
+    @abstractmethod
+    def largest_score(self, setting: Setting) -> float:
+        """Return a public bound on the size of every score."""

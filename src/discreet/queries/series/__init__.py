@@ -1,0 +1,1 @@
+"""Sums by steps of time, under a public operator."""

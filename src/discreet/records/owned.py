@@ -1,0 +1,210 @@
+"""Rows that their owner hands over, with bounds as people write them: the one way in.
+
+``open_records`` takes bounds as people write them, and rows as they come. What it does with rows in memory and bounds
+alone is the owner's own path and outside of the guarantee: NaN, infinities and text are an error that names the column,
+so whether it comes depends on the rows. It is meant for a person who may see them anyway; so every row counts. Where a
+schema says what becomes of such values, and for rows that are stored, no such check is made (``as_records``).
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterator, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from array_api_compat import array_namespace, is_array_api_obj
+
+from discreet.records.ball import Ball
+from discreet.records.bounds import filled, read_bounds
+from discreet.records.box import Box
+from discreet.records.columns import Date, Number
+from discreet.records.libraries import as_frame, as_table, is_stored
+from discreet.records.opening import as_records
+from discreet.records.records import Records
+from discreet.records.schema import Schema
+from discreet.records.table_cells import numeric
+from discreet.records.table_source import DAYS, unique_names
+
+__all__ = ["check_finite", "open_records"]
+
+DATES = "dates or times"
+
+
+def open_records(
+    data: Any,
+    *,
+    bounds: Any = None,
+    classes: Any = None,
+    schema: Schema | None = None,
+    complete: bool | None = None,
+    **units: Any,
+) -> Records:
+    """Return rows as records, from declarations as people write them.
+
+    Parameters
+    ----------
+    data : Records, array of one or two dimensions, list, data frame, series, path, Table, or Dask collection
+    bounds : (low, high), list of pairs, Box, Ball, or mapping of str to pairs or columns
+        Where numbers lie: see ``discreet.records.bounds``. Public, never taken from the rows.
+    classes : mapping of str to list or Category, optional
+        Columns of categories beside bounds by name, and which categories there are.
+    schema : Schema, optional
+        In place of both.
+    complete : bool, optional
+        For rows in memory with bounds alone. By default they are checked: a gap is an error. True where whoever calls
+        has checked them; False where they are read as declared, so that a row with a gap is dropped.
+    **units
+        ``unit``, ``max_rows``, ``unit_type``, ``order``, ``block_rows``: as in ``as_records``.
+
+    Examples
+    --------
+    >>> open_records([[30.0, 118.0], [45.0, 131.0]], bounds=[(0, 120), (40, 250)])
+    Records(numpy array, columns=('x0', 'x1'), space=Box(low=(0.0, 40.0), high=(120.0, 250.0)))
+    """
+    declared = {"bounds": bounds, "classes": classes, "schema": schema}
+    given = [name for name, value in (declared | units).items() if value is not None]
+    if isinstance(data, Records):
+        if given:
+            raise ValueError(f"{given[0]}: expected None, since the Records have declarations of their own")
+        return data
+    if schema is not None and not isinstance(schema, Schema):
+        raise ValueError(
+            f"schema of type {type(schema).__name__}: expected a Schema; write Schema({{'age': Number(0, 120), 'ward': "
+            "Category(['a', 'b'])}), or Schema.from_toml(path) for a file"
+        )
+    if (bounds is None and classes is None) == (schema is None):
+        found = "bounds, schema: expected one of them, got " + ("none" if schema is None else "both")
+        raise ValueError(
+            f"{found}. Columns are declared, never taken from the rows: write for example bounds=(0, 120), "
+            "bounds={'age': (0, 120)}, or a Schema where there are categories or gaps"
+        )
+    data = as_table(data)
+    if schema is not None:
+        return as_records(data, schema=schema, **units)
+    space = read_bounds(bounds, classes)
+    owned = complete is not False and not is_stored(data)
+    if owned and complete is None:
+        _check_owned(data, space, units.get("unit"))
+    # Every row is complete, so there is nothing to fill; but thus it is declared that none is dropped.
+    if isinstance(space, Schema):
+        return as_records(data, schema=filled(space) if owned else space, **units)
+    return as_records(data, space=space, missing="fill" if owned else "drop", **units)
+
+
+def _check_owned(data: Any, declared: Box | Ball | Schema, unit: Any) -> None:
+    """Raise where numbers that their owner hands over are none.
+
+    Columns whose gaps are filled are not looked at, nor is the one that says whose row it is.
+    """
+    columns = dict(declared.columns) if isinstance(declared, Schema) else None
+    checked = [name for name, one in (columns or {}).items() if isinstance(one, Number) and one.fill is None]
+    if is_array_api_obj(data) and data.ndim == 2:
+        places = [j for j in range(data.shape[1]) if not (isinstance(unit, Integral) and j == unit)]
+        names = [f"x{j}" for j in places] if columns is None else list(columns)
+        for j, name in zip(places, names, strict=False):  # as_records sees to it that there are as many of both
+            if columns is None or name in checked:
+                check_finite(data[:, j : j + 1], [name])
+        return
+    frame = as_frame(data)
+    if columns is None and frame is not None:
+        checked = [name for name in map(str, frame.columns) if not (isinstance(unit, str) and name == unit)]
+    check_finite(data, checked if columns is not None or frame is not None else None)
+    for name, one in (columns or {}).items():
+        if frame is None or name not in frame.columns or not isinstance(one, Date) or one.fill is not None:
+            continue
+        if not np.isfinite(numeric(frame[name], "date")).all():
+            raise ValueError(
+                f"the column {name!r} holds gaps, or what is no date: expected complete rows. Declare what becomes of "
+                f"others in a schema, as {name!r}: Date('2020-01-01', '2025-12-31', missing='fill', fill='2020-01-01')"
+            )
+
+
+def check_finite(data: Any, columns: Sequence[str] | None = None) -> None:
+    """Raise a ``ValueError`` that names the first column with a NaN, an infinity or text.
+
+    Outside of the guarantee: the error depends on the rows. For data that its owner passes to an estimator directly.
+
+    Parameters
+    ----------
+    data : array or table
+        Rows and columns: an array, or a pandas, Polars or Arrow table.
+    columns : sequence of str or None
+        Names for the columns of an array, or the columns of a table to look at; all if None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_finite(np.array([[1.0, 2.0], [3.0, np.nan]]), columns=["age", "pressure"])
+    Traceback (most recent call last):
+        ...
+    ValueError: the column 'pressure' holds NaN or missing values: expected complete rows of numbers. ...
+    """
+    for name, cells in _columns(data, columns):
+        if found := _trouble(cells):
+            if found is DATES:
+                raise ValueError(f"the column {name!r} holds {found}: expected numbers; {DAYS}")
+            raise ValueError(
+                f"the column {name!r} holds {found}: expected complete rows of numbers. Declare what becomes of others "
+                "in a schema, for Curator(rows, schema=…); how many rows you drop by hand may itself tell of somebody"
+            )
+
+
+def _columns(data: Any, columns: Sequence[str] | None) -> Iterator[tuple[str, Any]]:
+    if is_array_api_obj(data):
+        if data.ndim != 2:
+            raise ValueError(f"data has {data.ndim} dimensions: expected rows and columns; write data.reshape(-1, 1)")
+        names = [f"x{j}" for j in range(data.shape[1])] if columns is None else list(columns)
+        if len(names) != data.shape[1]:
+            raise ValueError(f"columns has {len(names)} names: expected {data.shape[1]}, one for each column of data")
+        yield from ((name, data[:, j]) for j, name in enumerate(names))
+        return
+    try:
+        frame = nw.from_native(data, eager_only=True)
+    except TypeError:
+        raise ValueError(f"data of type {type(data).__name__}: expected rows, as an array or a data frame") from None
+    names = unique_names(frame.columns)
+    for name in names if columns is None else columns:
+        if name not in names:
+            raise ValueError(f"the column {name!r} is not in the data: expected one of " + ", ".join(map(repr, names)))
+        series = list(frame.iter_columns())[names.index(name)]
+        dtype = series.dtype
+        numeric = dtype.is_integer() or dtype.is_float() or isinstance(dtype, nw.Boolean)
+        yield name, series.to_numpy() if numeric and not series.null_count() else series.to_list()
+
+
+def _trouble(cells: Any) -> str | None:
+    """Return what is wrong with a column, in words without a value."""
+    if is_array_api_obj(cells) and not (isinstance(cells, np.ndarray) and cells.dtype.kind not in "biuf"):
+        return _array_trouble(cells)
+    for cell in cells.tolist() if isinstance(cells, np.ndarray) else cells:
+        if isinstance(cell, str | bytes):
+            return "text"
+        if isinstance(cell, bool | np.bool_):
+            continue
+        if not isinstance(cell, Real):
+            if isinstance(cell, datetime.date | datetime.time | datetime.timedelta) and not _is_missing(cell):
+                return DATES
+            return "NaN or missing values" if _is_missing(cell) else "values that are not numbers"
+        if not math.isfinite(cell):
+            return "NaN or missing values" if math.isnan(cell) else "infinity"
+    return None
+
+
+def _array_trouble(cells: Any) -> str | None:
+    xp = array_namespace(cells)
+    if not xp.isdtype(cells.dtype, "real floating"):
+        return None if xp.isdtype(cells.dtype, ("bool", "integral")) else "values that are not real numbers"
+    if bool(xp.any(xp.isnan(cells))):
+        return "NaN or missing values"
+    return "infinity" if bool(xp.any(xp.isinf(cells))) else None
+
+
+def _is_missing(cell: Any) -> bool:
+    try:
+        return cell is None or bool(cell != cell)
+    except (TypeError, ValueError):  # pandas' NA has no truth value
+        return True

@@ -1,0 +1,290 @@
+"""A request: rows behind a door, what is asked about them, and for how much; and the registry of all statistics.
+
+A statistic is a class of requests and a function under ``statistic`` that makes one from a user's arguments. The class
+checks everything against what is declared. Its ``losses`` are arithmetic over a guarantee, so that a price is found
+without asking anything; its ``plan`` has the questions, and what follows from the releases. The function is then what
+a user calls, and ``STATISTICS`` has it for the database, its drafts, the command line and the audit.
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, wraps
+from typing import Any, ClassVar, Generic, ParamSpec, Self, TypeVar, get_args, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arguments import UNSHOWN, ArgumentError, iterable, positive, probability, shown
+from discreet.door import Curator, open_rows
+from discreet.door.inquiry import Inquiry, Measure, PlannedFunction, planned
+from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
+from discreet.noise import Bits
+from discreet.queries.adapted import Grouped, OfColumns, Weighted
+from discreet.queries.columns import limits_of
+from discreet.queries.question import Query, Question, additive_loss
+from discreet.records import Box, Records
+from discreet.records.bounds import is_pair
+from discreet.records.libraries import is_array
+from discreet.scales import ColumnScale, column_scales
+from discreet.statistics.columns import check_limits, place_of
+
+__all__ = ["STATISTICS", "ColumnRequest", "Registered", "Request", "shaped", "statistic"]
+
+Array = NDArray[np.float64]
+Result = TypeVar("Result", covariant=True)
+Arguments = ParamSpec("Arguments")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request(ABC, Generic[Result]):
+    """A checked request for a statistic, at a guarantee.
+
+    Attributes
+    ----------
+    curator : Curator
+        Of the columns that are needed.
+    guarantee : Guarantee
+        What all of it costs together.
+    bits : Bits or None
+    """
+
+    curator: Curator
+    guarantee: Guarantee
+    bits: Bits | None
+
+    def __post_init__(self) -> None:
+        """Raise where what is asked does not fit the columns."""
+
+    pure: ClassVar[bool] = False  # drawn by exponential mechanisms, which have a pure ε and no use for a δ
+
+    @staticmethod
+    def opened(
+        data: Any, names: Sequence[Any], epsilon: float, delta: float, declared: Mapping[str, Any]
+    ) -> tuple[Curator, Guarantee]:
+        """Return rows behind a door, and what is promised for them.
+
+        A pair of bounds beside names of a table's columns is for those columns alone.
+        """
+        budget, failure = positive("epsilon", epsilon), probability("delta", delta)
+        table = not (isinstance(data, Curator | Records | list | tuple) or is_array(data))
+        if table and names and all(isinstance(name, str) for name in names) and is_pair(declared.get("bounds")):
+            declared = {**declared, "bounds": dict.fromkeys(names, declared["bounds"])}
+        curator = open_rows(data, **declared)
+        return curator, Guarantee(budget, failure, curator.neighbors)
+
+    def at(self, guarantee: Guarantee) -> Self:
+        """Return the same request at another guarantee."""
+        return replace(self, guarantee=guarantee)
+
+    @cached_property
+    def losses(self) -> tuple[Loss, ...]:
+        """The loss of each release, from the guarantee alone; by default of one with additive noise."""
+        return (additive_loss(self.guarantee),)
+
+    @abstractmethod
+    def plan(self) -> Inquiry[Result]:
+        """Return what would be asked; nothing is spent."""
+
+    def asks(
+        self, questions: Iterable[Question], answer: Callable[[Measure], Result], name: str | None = None
+    ) -> Inquiry[Result]:
+        """Return questions at the losses of the request."""
+        asked = zip(questions, self.losses, strict=True)
+        return Inquiry(self.curator, self.guarantee, asked, answer, name, self.bits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnRequest(Request[Result]):
+    """A request about columns of numbers.
+
+    Attributes
+    ----------
+    places : tuple of int
+        The numeric columns.
+    single : bool
+        Whether one column was named, or there is only one: the answer is a number.
+    by : int or None
+        The column of categories that groups are of.
+    weights : (int, float) or None
+        The column of weights, and the largest of them.
+    """
+
+    places: tuple[int, ...]
+    single: bool
+    by: int | None
+    weights: tuple[int, float] | None
+
+    argument: ClassVar[str] = "columns"  # "column" where it has to be said which of several
+    one: ClassVar[bool] = False  # whether it is about one column
+
+    @classmethod
+    def of(
+        cls,
+        data: Any,
+        columns: Any,
+        epsilon: float,
+        delta: float,
+        declared: Mapping[str, Any],
+        bits: Bits | None,
+        by: str | None = None,
+        weights: str | int | None = None,
+        **more: Any,
+    ) -> Self:
+        """Check the arguments of a statistic against each other."""
+        given = [columns] if isinstance(columns, str) else list(columns) if isinstance(columns, list | tuple) else []
+        curator, guarantee = cls.opened(data, given, epsilon, delta, declared)
+        if curator.space is None:
+            raise ArgumentError("columns", UNSHOWN, "at least one column of numbers; the schema declares none")
+        weighed = None if weights is None else curator.columns[place_of("weights", weights, curator.columns)]
+        if columns is None:
+            named = [name for name in curator.columns if name != weighed]
+            single = len(named) == 1
+        else:
+            single = isinstance(columns, str) or not iterable(columns)
+            several = [columns] if single else list(columns)
+            for name in several:
+                if isinstance(name, str) and name in curator.category_columns:
+                    raise ValueError(
+                        f"{cls.argument}={name!r}: expected a column of numbers, and this one has categories; write "
+                        f"histogram to count them, by={name!r} for groups, or declare it as a Number"
+                    )
+            named = [curator.columns[place_of(cls.argument, name, curator.columns)] for name in several]
+        if not named or len(set(named)) != len(named):
+            raise ValueError(f"{cls.argument}={columns!r}: expected at least one column, each once")
+        if len(named) > 1 and (cls.one or (columns is None and cls.argument == "column")):
+            raise ValueError(f"{cls.argument}={shown(columns)}: expected one of {', '.join(map(repr, named))}")
+        group = None if by is None else curator.category_columns[place_of("by", by, curator.category_columns)]
+        curator = curator.only([name for name in (*named, weighed, group) if name is not None])
+        places = tuple(curator.columns.index(name) for name in named)
+        for place in places:
+            check_limits(curator, place)
+        return cls(
+            curator=curator,
+            guarantee=guarantee,
+            bits=bits,
+            places=places,
+            single=single,
+            by=None if group is None else curator.category_columns.index(group),
+            weights=None if weighed is None else _weights(curator, weighed),
+            **more,
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names."""
+        return tuple(self.curator.columns[place] for place in self.places)
+
+    @property
+    def scales(self) -> tuple[ColumnScale, ...]:
+        """How the values of the columns are to be read."""
+        known = column_scales(self.curator.declared)
+        return tuple(known[name] for name in self.names)
+
+    @property
+    def groups(self) -> tuple[Any, ...] | None:
+        """The labels of the groups; None where there are none."""
+        return None if self.by is None else self.curator.categories[self.by]
+
+    @property
+    def limits(self) -> tuple[tuple[float, float], ...]:
+        """Where each column can lie."""
+        return tuple(limits_of(self.curator.space, place) for place in self.places)
+
+    @property
+    def box(self) -> Box:
+        """The declared bounds of the columns."""
+        return Box(*zip(*self.limits, strict=True))
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows count, where that is public and the rows have neither weights nor groups."""
+        return self.curator.size.rows if self.by is None and self.weights is None else None
+
+    def query(self, query: Query, places: Sequence[int] | None = None) -> Query:
+        """Return a query over the columns as one over the rows, with weights and groups."""
+        asked: Query = OfColumns(query, self.curator.space, tuple(self.places if places is None else places))
+        if self.weights is not None:
+            asked = Weighted(asked, *self.weights)
+        return asked if self.groups is None or self.by is None else Grouped(asked, len(self.groups), self.by)
+
+    def additive(self, share: float, number: int = 1) -> tuple[Loss, ...]:
+        """Return equal losses for sums, together at a share of ε and all of δ: Laplace at δ = 0, else Gaussian."""
+        epsilon, delta, relation = share * self.guarantee.epsilon, self.guarantee.delta, self.guarantee.neighbors
+        if not delta:
+            return (LaplaceLoss(epsilon / number, relation),) * number
+        return calibrate(Guarantee(epsilon, delta, relation), [GaussianLoss(1.0, relation)] * number).losses
+
+    def drawn(self, share: float, number: int = 1) -> tuple[BoundedRangeLoss, ...]:
+        """Return equal losses for exponential mechanisms, together at a share of ε."""
+        return (BoundedRangeLoss(share * self.guarantee.epsilon / number, self.guarantee.neighbors),) * number
+
+
+def _weights(curator: Curator, name: str) -> tuple[int, float]:
+    """Return the place of a column of weights, and the largest weight."""
+    place = curator.columns.index(name)
+    if curator.scales[place] != "linear":
+        raise ArgumentError(
+            "weights",
+            name,
+            "a column of plain numbers, and this one has "
+            f"{'dates' if curator.scales[place] == 'date' else 'a log scale'}; declare it as Number(0, most)",
+        )
+    low, high = limits_of(curator.space, place)
+    if low < 0.0 or high <= 0.0:
+        raise ArgumentError("weights", name, "a column declared from 0, or more, to a largest weight")
+    return place, high
+
+
+def shaped(values: Array, *, grouped: bool, single: bool) -> Any:
+    """Return values of shape (groups, columns) in the shape of an answer."""
+    shown = values if grouped else values[0]
+    shown = shown[..., 0] if single else shown
+    return float(shown) if shown.ndim == 0 else shown
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A statistic of the registry.
+
+    Attributes
+    ----------
+    function : callable
+        What a user calls.
+    request : callable
+        From the same arguments to a ``Request``.
+    """
+
+    function: Any
+    request: Callable[..., Request[Any]]
+
+    @property
+    def result(self) -> type:
+        """The class of its answers."""
+        found: type = get_args(get_type_hints(self.request)["return"])[0]
+        return found
+
+    @property
+    def parameters(self) -> tuple[inspect.Parameter, ...]:
+        """What it takes beside the rows and what it costs: its columns first."""
+        given = inspect.signature(self.request).parameters.values()
+        own = [one for one in given if one.name not in ("data", "epsilon", "delta", "bits", "declared")]
+        return tuple(sorted(own, key=lambda one: (one.kind, one.name not in ("column", "columns"))))
+
+
+STATISTICS: dict[str, Registered] = {}
+
+
+def statistic(request: Callable[Arguments, Request[Result]]) -> PlannedFunction[Arguments, Result]:
+    """Register a statistic by the name of the function that makes its requests, and return what a user calls."""
+
+    @wraps(request)
+    def plan(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Inquiry[Result]:
+        return request(*args, **kwargs).plan()
+
+    function = planned(plan)
+    STATISTICS[function.__name__] = Registered(function, request)
+    return function

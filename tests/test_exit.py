@@ -1,0 +1,297 @@
+"""One way out: no question and no mechanism stands outside of its room, only the door draws, and the order is kept."""
+
+from __future__ import annotations
+
+import ast
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
+
+import numpy as np
+import pytest
+
+import discreet as dp
+from discreet import mechanisms
+from discreet.door import exit as door_exit
+from discreet.door.schedule import StreamMechanism
+from discreet.ledger import Ledger
+from discreet.noise.draws import AddNoise
+from discreet.queries import Bound, Mechanism, Part, Query, Question, RowQuery
+from discreet.queries.hold import hold
+from discreet.queries.naming import NAMES, PLACES, described
+from discreet.queries.series.stream import StreamSums
+
+SOURCE = Path(dp.__file__).parent
+ROWS = np.random.default_rng(0).uniform(0.0, 10.0, (200, 2))
+
+
+def every_subclass(kind):
+    for one in kind.__subclasses__():
+        yield one
+        yield from every_subclass(one)
+
+
+def library():
+    for module in walk_packages(dp.__path__, "discreet."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    found = {*every_subclass(Question), *every_subclass(Mechanism)}
+    return [one for one in found if one.__module__.startswith("discreet.")]
+
+
+def test_no_question_and_no_mechanism_stands_outside_of_its_room():
+    everything = library()
+    assert len(everything) > 70
+    assert {one.__module__.split(".")[1] for one in everything} == {"queries"}
+
+
+def test_every_name_in_files_is_one_class_and_is_there():
+    assert len(NAMES) == len(PLACES)
+    for (module, name), kind in NAMES.items():
+        assert getattr(import_module(module), name).__module__ == module, kind
+
+
+def calls(path: Path) -> set[tuple[str, int]]:
+    """Return the calls of a module that need random bits: samples, draws, noise on numbers."""
+    drawing = {
+        "words",
+        "sample",
+        "draw",
+        "categorical",
+        "bernoulli_exp",
+        "uniform_integers",
+        "bingham",
+        "gibbs_bingham",
+    }
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if name in drawing:
+                found.add((name, node.lineno))
+    return found
+
+
+def distributions(path: Path) -> set[int]:
+    """Return the lines of methods that sample a distribution: they are given bits by the door, and no rows."""
+    lines: set[int] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef) and node.name == "sample":
+            lines |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return lines
+
+
+def test_questions_and_mechanisms_draw_nothing():
+    for path in sorted((SOURCE / "queries").rglob("*.py")):
+        public = {"log_likelihood.py"}  # it draws rows of a public model, for the ends of an interval
+        if path.name not in public:
+            assert {line for _, line in calls(path)} <= distributions(path), path
+        text = ast.parse(path.read_text(encoding="utf-8"))
+        taking = {
+            node.name
+            for node in ast.walk(text)
+            if isinstance(node, ast.FunctionDef) and "bits" in {argument.arg for argument in node.args.args}
+        }
+        assert taking <= {"sample"}, path
+
+
+def test_only_the_exit_makes_measured_releases():
+    importers = {
+        path.relative_to(SOURCE).as_posix()
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        and node.module == "discreet.door.release"
+        and "measured" in {alias.name for alias in node.names}
+    }
+    assert importers == {"door/exit.py"}
+    assert not hasattr(dp.door, "measured")
+
+
+class Loud(Query):
+    """A count that writes down when it is asked for what."""
+
+    name = "loud"
+
+    def __init__(self, heard: list[str]) -> None:
+        self.heard = heard
+
+    @property
+    def dimension(self):
+        return 0
+
+    @property
+    def parts(self):
+        return {"count": Part((1,))}
+
+    @property
+    def bound(self):
+        return Bound(l2=1.0, l1=1.0)
+
+    def contributions(self, block):
+        self.heard.append("collect")
+        return np.ones((len(block.x), 1))
+
+
+class Order(Ledger):
+    """A ledger that writes down when it records."""
+
+    def __init__(self, place: str, heard: list[str]) -> None:
+        super().__init__(place)
+        self.heard = heard
+
+    def spend(self, *given, **named):
+        self.heard.append("charge")
+        return super().spend(*given, **named)
+
+    def reserve(self, *given, **named):
+        self.heard.append("charge")
+        return super().reserve(*given, **named)
+
+
+@pytest.mark.parametrize("way", ["measure", "schedule", "paid"])
+def test_a_number_is_charged_before_a_row_is_read_and_drawn_after(way, tmp_path, monkeypatch):
+    heard: list[str] = []
+    draw = AddNoise.draw
+    monkeypatch.setattr(AddNoise, "draw", lambda *given: heard.append("draw") or draw(*given))
+    curator = dp.Curator(ROWS, space=dp.Box(0, 10), name="a", ledger=Order(str(tmp_path / "a.db"), heard))
+    loss, query = dp.GaussianLoss(0.5), Loud(heard)
+    if way == "measure":
+        release = curator.measure(query, loss)
+    elif way == "schedule":
+        release = curator.reserve([loss], query="loud").measure(query)
+    else:
+        release = curator.paid_by(curator.reserve([loss], query="loud")).measure(query, loss)
+    assert list(dict.fromkeys(heard)) == ["charge", "collect", "draw"]
+    assert heard.count("charge") == heard.count("draw") == 1
+    assert release.recorded
+
+
+def test_what_is_refused_is_refused_before_the_charge(tmp_path):
+    heard: list[str] = []
+    ledger = Order(str(tmp_path / "a.db"), heard)
+    curator = dp.Curator(ROWS, space=dp.Box(0, 10), name="a", ledger=ledger, budget=dp.Guarantee(0.1, 1e-9))
+    schedule = curator.reserve([dp.GaussianLoss(0.01)], query="one")
+    heard.clear()
+    for ask in (
+        lambda: curator.measure(dp.Sum(dp.Box([0, 0], [1, 1])), dp.GaussianLoss(0.01)),
+        lambda: curator.measure(dp.Sum(curator.space), dp.PureLoss(0.01)),
+        lambda: curator.measure("sum", dp.GaussianLoss(0.01)),
+        lambda: schedule.measure(dp.Mode(categories=3)),
+        lambda: curator.measure(dp.Sum(curator.space), dp.GaussianLoss(0.01), mechanism="noise"),
+    ):
+        with pytest.raises(ValueError, match="expected"):
+            ask()
+    with pytest.raises(dp.BudgetExceeded):
+        curator.measure(Loud(heard), dp.GaussianLoss(5.0))
+    assert heard == ["charge"]  # the last one, which the ledger refused; no row was read
+    assert len(schedule.left) == 1
+
+
+def test_every_way_goes_through_the_exit(monkeypatch):
+    seen: list[str] = []
+    leave = door_exit.draw_plan
+    monkeypatch.setattr(door_exit, "draw_plan", lambda plan, *rest: seen.append(plan.kind) or leave(plan, *rest))
+    curator = dp.Curator(ROWS, space=dp.Box(0, 10))
+    bounds = {"bounds": [(0, 10)] * 2}
+    stream = dp.signals.Stream(bounds=(0, 10), horizon=8, epsilon=1.0)
+    ways = [
+        lambda: curator.measure(dp.Sum(curator.space), dp.GaussianLoss(0.5)),
+        lambda: curator.reserve([dp.GaussianLoss(0.5)], query="sum").measure(dp.Sum(curator.space)),
+        lambda: dp.statistics.median(ROWS[:, 0], epsilon=1.0, bounds=(0, 10)),
+        lambda: stream.add([1.0, 2.0]),
+        lambda: mechanisms.output_perturbation(np.mean, ROWS, sensitivity=0.05, output=(0, 10), epsilon=1.0, **bounds),
+        lambda: dp.GaussianMixture(2, epsilon=1.0, delta=1e-6, **bounds).fit(ROWS),
+    ]
+    for way in ways:
+        seen.clear()
+        way()
+        assert seen
+
+
+class TestHeld:
+    """A row's contribution, where it is formed by itself, is no longer than its bound, whatever the query's proof."""
+
+    @pytest.mark.parametrize("norm", ["l2", "l1"])
+    def test_worst_rows_are_shortened(self, norm):
+        rng = np.random.default_rng(1)
+        rows = rng.standard_normal((500, 7)) * 10.0 ** rng.uniform(-300, 150, (500, 1))
+        rows[::7] = np.nan
+        rows[1::7, 3] = np.inf
+        rows[2::7, 4] = 1e300  # whose square is not finite
+        bound = Bound(l2=0.5, l1=0.7 if norm == "l1" else None)
+        held = hold(rows, bound)
+        order = 1 if norm == "l1" else 2
+        assert np.linalg.norm(held, ord=order, axis=1).max() <= bound.norm(norm) * (1.0 + 23 * 2.0**-53)
+        assert np.isfinite(held).all()
+        rows = np.where(np.abs(rows) < 1e150, rows, np.nan)
+        short = np.linalg.norm(np.nan_to_num(rows), ord=order, axis=1) <= bound.norm(norm)
+        short &= np.isfinite(rows).all(axis=1) & (np.linalg.norm(np.nan_to_num(rows, posinf=1e150), axis=1) <= 0.5)
+        assert short.any()
+        np.testing.assert_array_equal(held[short], rows[short])
+
+    def test_a_ball_holds_two_rows_together(self):
+        rng = np.random.default_rng(2)
+        rows = rng.standard_normal((400, 3)) * 10.0 ** rng.uniform(-3, 3, (400, 1))
+        bound = Bound(l2=1.5, center=(1.0, 0.0, 0.0), radius=0.5)
+        held = hold(rows, bound)
+        apart = np.linalg.norm(held[:, None] - held[None], axis=-1).max()
+        assert 0.9 <= apart <= 1.0 + 1e-12
+        assert bound.sensitivity("l2", "replace-one") == 1.5  # a row may also be dropped, and then contributes 0
+        assert bound.replace("l2") == 1.0
+        with pytest.raises(ValueError, match="at least"):
+            Bound(l2=1.2, center=(1.0, 0.0), radius=0.5)
+
+    def test_a_wrong_bound_moves_the_sum_no_farther(self):
+        class Wrong(Loud):
+            def contributions(self, block):
+                return 1000.0 * np.ones((len(block.x), 1))
+
+        curator = dp.Curator(ROWS, space=dp.Box(0, 10))
+        held = Wrong([]).collect(curator._records, curator.setting)
+        assert held[0] == pytest.approx(len(ROWS))  # not 1000 times as much
+
+    @pytest.mark.parametrize("library", ["torch", "array_api_strict"])
+    def test_other_libraries_are_held_too(self, library):
+        xp = pytest.importorskip(library)
+        rows = xp.asarray([[3.0, 4.0], [0.1, 0.2], [float("nan"), 1.0]], dtype=xp.float64)
+        for one in (1.0, np.float64(1.0)):
+            held = hold(rows, Bound(l2=one), one * 2.0**-50)
+            np.testing.assert_allclose(np.asarray(held), [[0.6, 0.8], [0.1, 0.2], [0.0, 0.0]])
+        around = hold(rows, Bound(l2=9.0, center=np.array([3.0, 3.0]), radius=np.float64(0.5)))
+        np.testing.assert_allclose(np.asarray(around)[0], [3.0, 3.5])
+
+
+class TestStated:
+    """What a user states and nobody proves is written on the release."""
+
+    def test_a_stated_sensitivity_is_recorded_and_said(self):
+        found = mechanisms.output_perturbation(
+            lambda rows: rows.mean(), ROWS, bounds=(0, 10), sensitivity=0.05, output=(0, 10), epsilon=1.0
+        )
+        assert found.release.declared["stated"] == {"sensitivity": 0.05, "norm": "l2"}
+        assert "sensitivity=0.05" in found.release.caveat
+        again = dp.Release.from_json(found.release.to_json())
+        assert again.caveat == found.release.caveat
+
+    def test_what_is_proved_states_nothing(self):
+        curator = dp.Curator(ROWS, space=dp.Box(0, 10))
+        release = curator.measure(dp.Sum(curator.space), dp.GaussianLoss(0.5))
+        assert "stated" not in release.declared
+        assert release.caveat is None
+        assert described(dp.Sum(curator.space))["kind"] == "Sum"
+
+
+def test_a_stream_pays_once_for_all_of_its_numbers(tmp_path):
+    ledger = Ledger(str(tmp_path / "a.db"))
+    curator = dp.Curator(np.empty((0, 1)), space=dp.Box(0, 1), name="s", ledger=ledger)
+    stream = StreamMechanism(curator, StreamSums(0.0, 1.0, 1.0, 4, 2, 100), dp.GaussianLoss(0.5))
+    releases = [stream.draw(1.0), stream.draw(2.0)]
+    assert [release.loss for release in releases] == [dp.GaussianLoss(0.5)] * 2
+    assert len(ledger.history("s")) == 1
+    with pytest.raises(ValueError, match="all numbers"):
+        stream.draw(3.0)
+
+
+def test_a_row_query_has_a_mechanism_of_its_own():
+    assert all(one.mechanism is not RowQuery.mechanism for one in every_subclass(RowQuery))

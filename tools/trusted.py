@@ -1,0 +1,524 @@
+"""What the promise rests on: real calls, traced, and the files and functions that they pass through, on a page.
+
+``make trusted`` runs each call below in a process of its own under a profiler, and writes what was called into
+docs/trusted.md, below the line that ends the page's own words. Nothing is listed by hand: files, functions, counts and
+what each file is for come from the trace and from the code. ``tests/test_trusted.py`` traces again and compares.
+
+A trace is the same every time: compiled loops run as Python (``NUMBA_DISABLE_JIT``), random bytes come from a counter
+and hashes have a fixed seed, in these processes only. Modules that are imported on the way are not on the path, what
+they call while they are imported neither. What other threads call comes last, sorted.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import io
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from functools import cache
+from itertools import count, groupby, pairwise
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import discreet as dp
+
+ROOT = Path(__file__).parents[1]
+SOURCE = Path(dp.__file__).parent
+PAGE = ROOT / "docs" / "trusted.md"
+MARK = "<!-- What follows is written by `make trusted`. -->\n"
+
+ROOMS = ("door", "noise", "ledger", "guarantees", "records")  # that every release needs
+MOST_IN_ROOMS = 6000  # lines of code in them
+
+Run = Callable[[Path], Iterator[None]]
+
+
+# The calls. What stands before ``yield`` prepares, what stands after it is traced.
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call that is traced: under which heading, how many lines are meant to be enough, what it was before."""
+
+    title: str
+    run: Run
+    most: int | None = None
+    before: tuple[int, int, int] | None = None
+
+    @property
+    def about(self) -> str:
+        """What it reads, in a sentence."""
+        return inspect.getdoc(self.run) or ""
+
+    @property
+    def source(self) -> str:
+        """What is traced, as it stands below."""
+        return textwrap.dedent(inspect.getsource(self.run).partition("    yield\n")[2]).strip()
+
+
+PATHS: dict[str, Call] = {}  # with all their files and functions on the page
+FIGURES: dict[str, Call] = {}  # of which the page has the figures only
+
+
+def _path(title: str, most: int | None = None) -> Callable[[Run], Run]:
+    def register(run: Run) -> Run:
+        PATHS[run.__name__] = Call(title, run, most)
+        return run
+
+    return register
+
+
+def _figure(title: str, before: tuple[int, int, int]) -> Callable[[Run], Run]:
+    """Register a call with the functions, files and changes of room that it had at commit 85db45e."""
+
+    def register(run: Run) -> Run:
+        FIGURES[run.__name__] = Call(title, run, before=before)
+        return run
+
+    return register
+
+
+def _people() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    age, stay = rng.normal(50.0, 10.0, 1000), rng.normal(30.0, 8.0, 1000)
+    ward = np.where(age > 50.0, "medicine", "surgery")
+    return pd.DataFrame({"patient": np.arange(1000) // 4, "age": age, "stay": stay, "ward": ward})
+
+
+@_path("One sum from an array", most=1000)
+def array(folder: Path) -> Iterator[None]:
+    """Sum two columns of numbers in memory."""
+    rows = _people()[["age", "stay"]].to_numpy()
+    ledger = f"{folder}/budget.db"
+    yield
+    curator = dp.Curator(
+        rows, space=dp.Box([0, 0], [100, 100]), name="stays", ledger=ledger, budget=dp.Guarantee(1.0, 1e-6)
+    )
+    curator.measure(dp.Sum(curator.space), dp.GaussianLoss(0.1))
+
+
+@_path("Persons of several rows, from Parquet", most=1400)
+def persons(folder: Path) -> Iterator[None]:
+    """Sum a file with four rows of each patient, of which two count."""
+    _people().to_parquet(folder / "stays.parquet")
+    ledger, path = f"{folder}/budget.db", folder / "stays.parquet"
+    yield
+    columns = {"age": dp.Number(0, 100), "stay": dp.Number(0, 100)}
+    schema = dp.Schema(columns, unit="patient", unit_type="integer", max_rows=2)
+    curator = dp.Curator(path, schema=schema, name="stays", ledger=ledger, budget=dp.Guarantee(1.0, 1e-6))
+    curator.measure(dp.Sum(curator.space), dp.GaussianLoss(0.1))
+
+
+@_path("A file of text")
+def file(folder: Path) -> Iterator[None]:
+    """Sum a CSV file, in which each row stands for itself."""
+    _people().to_csv(folder / "stays.csv", index=False)
+    ledger, path = f"{folder}/budget.db", folder / "stays.csv"
+    yield
+    schema = dp.Schema({"age": dp.Number(0, 100), "stay": dp.Number(0, 100)})
+    curator = dp.Curator(path, schema=schema, name="stays", ledger=ledger, budget=dp.Guarantee(1.0, 1e-6))
+    curator.measure(dp.Sum(curator.space), dp.GaussianLoss(0.1))
+
+
+@_path("A database")
+def database(folder: Path) -> Iterator[None]:
+    """Sum a table of DuckDB, in which each row stands for itself."""
+    import duckdb
+
+    people = _people()  # which DuckDB finds by its name
+    with duckdb.connect(folder / "clinic.duckdb") as connection:
+        connection.execute("CREATE TABLE stays AS SELECT * FROM people")
+    del people
+    ledger, path = f"{folder}/budget.db", folder / "clinic.duckdb"
+    yield
+    schema = dp.Schema({"age": dp.Number(0, 100), "stay": dp.Number(0, 100)})
+    curator = dp.Curator(
+        dp.Table(path, "stays"), schema=schema, name="stays", ledger=ledger, budget=dp.Guarantee(1.0, 1e-6)
+    )
+    curator.measure(dp.Sum(curator.space), dp.GaussianLoss(0.1))
+
+
+@_path("A mixture of Gaussians")
+def mixture(folder: Path) -> Iterator[None]:
+    """Fit a model to an array, by several releases that are paid for at once."""
+    rows = _people()[["age", "stay"]].to_numpy()
+    ledger = f"{folder}/budget.db"
+    yield
+    curator = dp.Curator(
+        rows, space=dp.Box([0, 0], [100, 100]), name="stays", ledger=ledger, budget=dp.Guarantee(1.0, 1e-6)
+    )
+    dp.GaussianMixture(3, epsilon=0.5, delta=1e-6).fit(curator)
+
+
+@_path("A stream")
+def stream(folder: Path) -> Iterator[None]:
+    """Release running sums of rows that come day by day."""
+    ledger = f"{folder}/budget.db"
+    yield
+    days = dp.signals.Stream(
+        bounds=(0, 10), horizon=30, epsilon=0.5, name="stays", ledger=ledger, budget=dp.Guarantee(1.0, 1e-6)
+    )
+    for rows in ([1.0, 2.5], [], [3.0]):
+        days.add(rows)
+
+
+@_figure("`GaussianMixture.fit(array)`", before=(294, 61, 83))
+def fit(folder: Path) -> Iterator[None]:
+    """Fit a model without a ledger."""
+    rows = _people()[["age", "stay"]].to_numpy()
+    yield
+    dp.GaussianMixture(3, epsilon=1.0, delta=1e-6, bounds=dp.Box([0, 0], [100, 100])).fit(rows)
+
+
+@_figure("`db.mean(by, where)`", before=(375, 69, 103))
+def mean(folder: Path) -> Iterator[None]:
+    """Open a table for analysts, and answer one."""
+    people, ledger = _people()[["age", "stay", "ward"]], f"{folder}/budget.db"
+    columns: dict[str, Any] = {"age": dp.Number(0, 100), "stay": dp.Number(0, 100)}
+    schema = dp.Schema(columns | {"ward": dp.Category(["medicine", "surgery"])})
+    yield
+    db = dp.StatisticalDatabase(people, schema=schema, name="stays", ledger=ledger, budget=dp.Guarantee(1.0, 1e-6))
+    db.mean("age", by="ward", where="stay > 20")
+
+
+@_figure("`statistics.median`", before=(193, 44, 67))
+def median(folder: Path) -> Iterator[None]:
+    """Draw by the exponential mechanism, without a ledger."""
+    ages = _people()["age"].to_numpy()
+    yield
+    dp.statistics.median(ages, epsilon=1.0, bounds=(0, 100))
+
+
+@_figure("`discreet fit mixture`", before=(485, 95, 135))
+def command(folder: Path) -> Iterator[None]:
+    """Run a command that reads a CSV file and keeps a budget."""
+    from discreet.cli import main
+
+    _people().to_csv(folder / "stays.csv", index=False)
+    arguments = f"fit mixture {folder}/stays.csv --bounds age=0:100 --bounds stay=0:100 --components 3 --epsilon 0.5"
+    sys.argv = ["discreet", *arguments.split(), f"--out={folder}/model.json", f"--ledger={folder}/budget.db"]
+    sys.argv += ["--limit", "1:1e-6"]
+    yield
+    try:
+        main()
+    except SystemExit as ended:
+        if ended.code:
+            raise
+
+
+# The trace.
+
+Called = tuple[str, int, str]  # a file of the library, the first line of a function and its name
+
+
+class Profiler:
+    """Notes which functions of the library are called, in the order in which they first are."""
+
+    def __init__(self) -> None:
+        self._calls: dict[int, dict[Called, None]] = {}
+        self._importing: dict[int, int] = {}
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> None:
+        """Take in an event of ``sys.setprofile``."""
+        if event not in ("call", "return"):
+            return
+        code, thread = frame.f_code, threading.get_ident()
+        if code.co_name == "<module>":
+            self._importing[thread] = self._importing.get(thread, 0) + (1 if event == "call" else -1)
+        elif event == "call" and not self._importing.get(thread) and code.co_filename.startswith(f"{SOURCE}{os.sep}"):
+            name = str(Path(code.co_filename).relative_to(SOURCE))
+            self._calls.setdefault(thread, {})[name, code.co_firstlineno, code.co_name] = None
+
+    def run(self, call: Callable[[], Any]) -> list[Called]:
+        """Return what a call calls: first by this thread, then by others."""
+        self._calls = {threading.get_ident(): {}}
+        threading.setprofile(self)
+        sys.setprofile(self)
+        try:
+            call()
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
+        own = self._calls.pop(threading.get_ident())
+        others = sorted({called for calls in self._calls.values() for called in calls})
+        return list(own | dict.fromkeys(others))
+
+
+def _count_up() -> Callable[[int], bytes]:
+    numbers = count()
+    return lambda size: hashlib.shake_256(str(next(numbers)).encode()).digest(size)
+
+
+def _trace_here(key: str) -> list[Called]:
+    """Trace a call in this process, whose randomness is gone afterwards."""
+    os.urandom = random._urandom = _count_up()  # type: ignore[attr-defined]
+    with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        run = (PATHS | FIGURES)[key].run(Path(folder))
+        next(run)
+        return Profiler().run(lambda: next(run, None))
+
+
+@cache
+def trace(key: str) -> Trace:
+    """Return what a call passes through, traced in a process of its own."""
+    fixed = {"NUMBA_DISABLE_JIT": "1", "PYTHONHASHSEED": "0", "PYTHONPATH": str(SOURCE.parent)}
+    script = [sys.executable, "-W", "ignore", __file__, key]
+    done = subprocess.run(script, env=os.environ | fixed, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{key}: {done.stderr}")
+    return Trace.of([(file, line, name) for file, line, name in json.loads(done.stdout)])
+
+
+# What was called, in the code.
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of a file: its name there, and the numbers of its lines of code."""
+
+    name: str
+    first: int
+    last: int
+    lines: frozenset[int]
+
+
+class Code:
+    """A file of the library: its lines of code, its functions and what it is for."""
+
+    def __init__(self, path: Path) -> None:
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        self.lines = _lines_of_code(text, tree)
+        self.purpose = _first_sentence(ast.get_docstring(tree) or "")
+        self.functions: dict[tuple[int, str], Function] = {}
+        self._find(tree, "")
+
+    def _find(self, node: ast.AST, inside: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            named = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            name = f"{inside}{child.name}" if named else f"{inside}lambda"  # type: ignore[attr-defined]
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                first = min([child.lineno, *(one.lineno for one in getattr(child, "decorator_list", []))])
+                last = child.end_lineno or first
+                lines = frozenset(line for line in self.lines if first <= line <= last)
+                self.functions[first, getattr(child, "name", "<lambda>")] = Function(name, first, last, lines)
+            self._find(child, f"{name}." if named else inside)
+
+
+def _lines_of_code(text: str, tree: ast.Module) -> frozenset[int]:
+    """Return the numbers of the lines that are no docstring, comment, import or blank."""
+    left_out: set[int] = set()
+    for node in ast.walk(tree):
+        given = getattr(node, "body", None)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and given:
+            first = node.body[0]
+            if (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            ):
+                left_out.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            left_out.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    lines = enumerate(text.splitlines(), 1)
+    return frozenset(n for n, line in lines if n not in left_out and line.strip() and not line.strip().startswith("#"))
+
+
+def _first_sentence(docstring: str) -> str:
+    words = " ".join(docstring.partition("\n\n")[0].split()).replace("``", "`")
+    return words.partition(". ")[0].rstrip(".:") + "." if words else ""
+
+
+@cache
+def code(file: str) -> Code:
+    """Return a file of the library."""
+    return Code(SOURCE / file)
+
+
+def room(file: str) -> str:
+    """Return the room that a file stands in: its folder, or itself."""
+    return Path(file).with_suffix("").parts[0]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What a call passes through.
+
+    Attributes
+    ----------
+    files : dict of str to tuple of Function
+        Files in the order in which they are first entered; in each the functions that are called, as they stand there.
+        One that stands inside another one that is called is a part of it.
+    functions : int
+        How many functions are called, those inside of others and lambdas among them; comprehensions are no functions.
+    changes : int
+        How often, from one function to the next in the order of their first calls, the room changes.
+    """
+
+    files: dict[str, tuple[Function, ...]]
+    functions: int
+    changes: int
+
+    @classmethod
+    def of(cls, calls: list[Called]) -> Trace:
+        """Return the trace of what a profiler saw."""
+        known = [
+            (file, code(file).functions[line, name])
+            for file, line, name in calls
+            if (line, name) in code(file).functions
+        ]
+        found: dict[str, set[Function]] = {}
+        for file, function in known:
+            found.setdefault(file, set()).add(function)
+        files = {file: _outermost(functions) for file, functions in found.items()}
+        changes = sum(room(one) != room(other) for (one, _), (other, _) in pairwise(known))
+        return cls(files, sum(map(len, found.values())), changes)
+
+    def lines(self, file: str) -> int:
+        """Return how many lines of code of a file are on the path."""
+        return _together(self.files[file])
+
+    @property
+    def total(self) -> int:
+        """How many lines of code are on the path."""
+        return sum(map(self.lines, self.files))
+
+    @property
+    def rooms(self) -> dict[str, tuple[int, int]]:
+        """The files and lines of each room, in the order of the rooms' first calls."""
+        found: dict[str, tuple[int, int]] = {}
+        for file in self.files:
+            files, lines = found.get(room(file), (0, 0))
+            found[room(file)] = files + 1, lines + self.lines(file)
+        return found
+
+
+def _outermost(functions: set[Function]) -> tuple[Function, ...]:
+    kept: list[Function] = []
+    for one in sorted(functions, key=lambda function: (function.first, -function.last, function.name)):
+        if not kept or one.last > kept[-1].last:
+            kept.append(one)
+    return tuple(kept)
+
+
+def _together(functions: tuple[Function, ...]) -> int:
+    return len(frozenset().union(*(one.lines for one in functions)))
+
+
+def lines_in(name: str) -> int:
+    """Return the lines of code of a whole room."""
+    files = [*SOURCE.glob(f"{name}.py"), *(SOURCE / name).rglob("*.py")]
+    return sum(len(code(str(file.relative_to(SOURCE))).lines) for file in files)
+
+
+# The page.
+
+
+def _heads(*names: str) -> str:
+    return f"| {' | '.join(names)} |\n|{' --- |' * len(names)}\n"
+
+
+def summary(key: str) -> str:
+    """Return a path's row of the first table."""
+    path, found = PATHS[key], trace(key)
+    link = path.title.lower().replace(",", "").replace(" ", "-")
+    most = "" if path.most is None else f"{path.most:,}"
+    figures = f"{found.functions} | {len(found.files)} | {found.changes}"
+    return f"| [{path.title}](#{link}) | {found.total:,} | {most} | {figures} |\n"
+
+
+def figure(key: str) -> str:
+    """Return a call's row of the table of figures."""
+    call, found = FIGURES[key], trace(key)
+    now, before = (found.functions, len(found.files), found.changes), call.before or (0, 0, 0)
+    return f"| {call.title} | {' / '.join(map(str, now))} | {' / '.join(map(str, before))} | {found.total:,} |\n"
+
+
+def rooms() -> str:
+    """Return the table of the rooms that every release needs."""
+    counted = {name: lines_in(name) for name in ROOMS}
+    rows = "".join(f"| `{name}` | {lines:,} | |\n" for name, lines in counted.items())
+    total = f"| together | {sum(counted.values()):,} | {MOST_IN_ROOMS:,} |\n"
+    return f"{_heads('room', 'lines of code', 'at most')}{rows}{total}"
+
+
+def section(key: str) -> str:
+    """Return the files and functions of a path. Those of the first path are named there only."""
+    path, found, first = PATHS[key], trace(key), next(iter(PATHS))
+    read = {} if key == first else trace(first).files
+    by_room = ", ".join(f"`{name}` {lines:,} in {_files(files)}" for name, (files, lines) in found.rooms.items())
+    listed = "".join(_listed(found, read))
+    beside = ""
+    if key != first:
+        new = sum(_together(_unread(functions, read.get(file, ()))) for file, functions in found.files.items())
+        beside = f" Of these, {new:,} lines are not on the path of an array; only they are named here."
+    return (
+        f"## {path.title}\n\n{path.about}\n\n```text\n{path.source}\n```\n\n"
+        f"{found.total:,} lines of code: {by_room}.{beside}\n\n{listed}\n"
+    )
+
+
+def _listed(found: Trace, read: dict[str, tuple[Function, ...]]) -> Iterator[str]:
+    """Yield an item for each file, and one for files that follow one another and were all read before."""
+    for anew, files in groupby(found.files, lambda file: bool(_unread(found.files[file], read.get(file, ())))):
+        if anew:
+            yield from (_item(file, found, read.get(file, ())) for file in files)
+        else:
+            yield "1. Read above: " + ", ".join(f"`{file}` {found.lines(file)}" for file in files) + "\n"
+
+
+def _item(file: str, found: Trace, read: tuple[Function, ...]) -> str:
+    new = _unread(found.files[file], read)
+    names = ", ".join(f"`{one.name}` {len(one.lines)}" for one in new)
+    again = len(found.files[file]) - len(new)
+    above = f"; {again} more read above" if again else ""
+    head = f"1. **`{file}`**: {found.lines(file)} of {len(code(file).lines)} lines. {code(file).purpose}"
+    return f"{head}<br>\n   {names}{above}\n"
+
+
+def _unread(functions: tuple[Function, ...], read: tuple[Function, ...]) -> tuple[Function, ...]:
+    return tuple(one for one in functions if one not in read)
+
+
+def _files(files: int) -> str:
+    return f"{files} file" if files == 1 else f"{files} files"
+
+
+def written() -> str:
+    """Return the part of the page that is written by a trace."""
+    overview = _heads("path", "lines of code", "at most", "functions", "files", "changes of room")
+    others = _heads("call", "now", "before", "lines of code")
+    return (
+        f"\n## How long the paths are\n\n{overview}{''.join(map(summary, PATHS))}\n"
+        f"All of the rooms that every release needs, whether a call gets there or not:\n\n{rooms()}\n"
+        "Functions, files and changes of room of other calls, and what they were at commit 85db45e:\n\n"
+        f"{others}{''.join(map(figure, FIGURES))}\n{''.join(map(section, PATHS)).rstrip()}\n"
+    )
+
+
+def main() -> None:
+    """Write the page anew, or print the trace of one call."""
+    if len(sys.argv) > 1:
+        print(json.dumps(_trace_here(sys.argv[1])))
+        return
+    words = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
+    PAGE.write_text(f"{words}{MARK}{written()}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
