@@ -23,7 +23,7 @@ from discreet.noise import Bits
 from discreet.queries.bound import Setting
 from discreet.queries.mechanism import Mechanism, Plan
 from discreet.queries.question import Question
-from discreet.records import Ball, Box, Condition, Records, Schema, as_records
+from discreet.records import Ball, Box, Condition, Records, Schema, Unit, as_records
 
 __all__ = ["Curator"]
 
@@ -95,6 +95,18 @@ class Curator:
     50.0
     """
 
+    name: str | None
+    neighbors: Neighbors
+    unit: str
+    ledger: Ledger | None
+    space: Any
+    columns: tuple[str, ...]
+    scales: tuple[str, ...]
+    category_columns: tuple[str, ...]
+    categories: tuple[tuple[Any, ...], ...]
+    _records: Records
+    _at_most: int
+    _who: str | None
     _words: str | None = None
     _paid: Schedule | None = None
 
@@ -116,30 +128,31 @@ class Curator:
         at_most: int = AT_MOST,
         who: str | None = None,
     ) -> None:
-        self._neighbors = Neighbors.of(neighbors)
-        self._name = None if name is None else text("name", name)
-        self._who = None if who is None else text("who", who)
-        self._at_most = integer("at_most", at_most, least=1, most=2**50)
+        relation, most = Neighbors.of(neighbors), integer("at_most", at_most, least=1, most=2**50)
         if ledger is not None and not name:
             raise ArgumentError("name", name, "the data set's name, under which the ledger records what is spent")
         if budget is not None and ledger is None:
             raise ArgumentError("ledger", None, "a ledger (a path is enough) that keeps the budget across sessions")
         if not isinstance(budget, Guarantee | None):
             raise ArgumentError("budget", budget, "a Guarantee, for example Guarantee(1.0, 1e-6)")
-        if budget is not None and budget.neighbors is not self.neighbors:
-            raise ValueError(f"budget={budget}: expected one under {self.neighbors}, as the curator")
-        declared = {
-            "space": space, "schema": schema, "unit": unit, "max_rows": max_rows, "unit_type": unit_type, "order": order
-        }  # fmt: skip
-        if isinstance(records, Records) and any(given is not None for given in declared.values()):
-            raise ArgumentError(", ".join(declared), UNSHOWN, "none of them, since the Records have their own")
-        self._records = records if isinstance(records, Records) else as_records(records, **declared)
-        if not self._size_is_public and self._records.rows > self._at_most:
+        if budget is not None and budget.neighbors is not relation:
+            raise ValueError(f"budget={budget}: expected one under {relation}, as the curator")
+        held = as_records(
+            records, space=space, schema=schema, unit=unit, max_rows=max_rows, unit_type=unit_type, order=order
+        )
+        vars(self).update(
+            name=None if name is None else text("name", name),
+            neighbors=relation,
+            unit=_unit_in_words(held.unit, unit_name, ledger is not None),
+            ledger=ledger if isinstance(ledger, Ledger | None) else Ledger(ledger),
+            _who=None if who is None else text("who", who),
+            _at_most=most,
+        )
+        self._hold(held)
+        if not self._size_is_public and held.rows > most:
             raise ArgumentError("at_most", at_most, "a public bound that the number of rows does not exceed")
-        self._unit = self._unit_in_the_ledger(unit_name, ledger is not None)
-        self._ledger = ledger if isinstance(ledger, Ledger | None) else Ledger(ledger)
-        if self._ledger is not None:
-            self._agree(self._ledger, budget)
+        if self.ledger is not None:
+            self._agree(self.ledger, budget)
 
     def _agree(self, ledger: Ledger, budget: Guarantee | None) -> None:
         """See that unit and budget are the ledger's, before any spend; set the first limit of this name.
@@ -168,46 +181,13 @@ class Curator:
                 "leave the budget out, or change it with ledger.set_limit or ledger.raise_limit"
             )
 
-    def _unit_in_the_ledger(self, unit_name: str | None, needed: bool) -> str:
-        """Return what the unit is called in the ledger, which must tell different units apart."""
-        if self._records.unit is None:
-            if unit_name is not None:
-                raise ArgumentError("unit_name", unit_name, "None where each row stands for itself")
-            return "row"
-        if not isinstance(unit_name, str | None):
-            raise ArgumentError("unit_name", unit_name, "what the unit is, for example 'patient'")
-        if unit_name is None and needed and NAMELESS.fullmatch(self._records.unit.column):
-            expected = (
-                "what the unit is, for example 'patient', since its column has no name of its own; the ledger tells by "
-                "it whether two curators protect the same units"
-            )
-            raise ArgumentError("unit_name", None, expected)
-        return text("unit_name", f"each {unit_name or self._records.unit.column}")
+    def _hold(self, records: Records) -> None:
+        """Take what was declared of the rows: a view has its own."""
+        held = ("space", "columns", "scales", "category_columns", "categories")
+        vars(self).update({name: getattr(records, name) for name in held}, _records=records)
 
-    @property
-    def space(self) -> Any:
-        """The declared space of the numeric columns, one bound a column."""
-        return self._records.space
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the numeric columns."""
-        return self._records.columns
-
-    @property
-    def scales(self) -> tuple[str, ...]:
-        """For each numeric column "linear", "log" or "date": what queries see (``records.columns``)."""
-        return self._records.scales
-
-    @property
-    def category_columns(self) -> tuple[str, ...]:
-        """The names of the columns of categories."""
-        return self._records.category_columns
-
-    @property
-    def categories(self) -> tuple[tuple[Any, ...], ...]:
-        """The declared values of each column of categories."""
-        return self._records.categories
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{name}: a curator does not change; make another, or take a view with only or where")
 
     @property
     def declared(self) -> dict[str, Any]:
@@ -216,29 +196,9 @@ class Curator:
         return self._records.declared | {"unit_name": None if unit is None else self.unit.removeprefix("each ")}
 
     @property
-    def name(self) -> str | None:
-        """The data set's name in the ledger."""
-        return self._name
-
-    @property
     def _place(self) -> str:
-        assert self._name is not None  # where there is a ledger there is a name
-        return self._name
-
-    @property
-    def neighbors(self) -> Neighbors:
-        """The neighbour relation."""
-        return self._neighbors
-
-    @property
-    def ledger(self) -> Ledger | None:
-        """Where spends are recorded."""
-        return self._ledger
-
-    @property
-    def unit(self) -> str:
-        """Whose privacy is protected: ``"row"``, or ``"each patient"``, say."""
-        return self._unit
+        assert self.name is not None  # where there is a ledger there is a name
+        return self.name
 
     @property
     def _size_is_public(self) -> bool:
@@ -303,7 +263,7 @@ class Curator:
 
     def noting(self, words: str) -> Curator:
         """Return a curator of the same rows whose questions the ledger notes in these words."""
-        return self._with(_words=words)
+        return self._view(self._records, _words=words)
 
     def paid_by(self, schedule: Schedule) -> Curator:
         """Return a curator of the same rows whose measurements a schedule has paid for, in its order.
@@ -319,14 +279,13 @@ class Curator:
             raise ArgumentError(
                 "schedule", UNSHOWN, "one that a curator of these rows has reserved; reserve another one"
             )
-        return self._with(_paid=schedule)
+        return self._view(self._records, _paid=schedule)
 
-    def _view(self, records: Records) -> Curator:
-        return self if records is self._records else self._with(_records=records)
-
-    def _with(self, **changed: Any) -> Curator:
+    def _view(self, records: Records, **changed: Any) -> Curator:
+        """Return a curator that differs in what is named."""
         view = object.__new__(Curator)
-        view.__dict__.update(self.__dict__ | changed)
+        vars(view).update(vars(self) | changed)
+        view._hold(records)
         return view
 
     def plan(
@@ -377,13 +336,12 @@ class Curator:
 
     def _charge(self, kind: str, losses: Sequence[Loss], query: str) -> bool:
         """Have losses recorded, as a ``"spend"`` or as one to ``"reserve"``; return whether a ledger has them."""
-        query = text("query", query)
         self._check_units()
         if self._paid is not None:
             return self._paid.take(losses)
-        if self._ledger is None:
+        if self.ledger is None:
             return False
-        record = self._ledger.spend if kind == "spend" else self._ledger.reserve
+        record = self.ledger.spend if kind == "spend" else self.ledger.reserve
         record(self._place, losses, query=self._noted(query), unit=self.unit, who=self._who)
         return True
 
@@ -413,3 +371,20 @@ class Curator:
     def __repr__(self) -> str:
         where = "no ledger: nothing is recorded" if self.ledger is None else repr(self.ledger)
         return f"<Curator of {self.name or 'unnamed data'}, {self.neighbors}, {self._records!r}, {where}>"
+
+
+def _unit_in_words(unit: Unit | None, name: str | None, needed: bool) -> str:
+    """Return what the unit is called in the ledger, where it is needed to tell different units apart."""
+    if unit is None:
+        if name is not None:
+            raise ArgumentError("unit_name", name, "None where each row stands for itself")
+        return "row"
+    if not isinstance(name, str | None):
+        raise ArgumentError("unit_name", name, "what the unit is, for example 'patient'")
+    if name is None and needed and NAMELESS.fullmatch(unit.column):
+        expected = (
+            "what the unit is, for example 'patient', since its column has no name of its own; the ledger tells by "
+            "it whether two curators protect the same units"
+        )
+        raise ArgumentError("unit_name", None, expected)
+    return text("unit_name", f"each {name or unit.column}")
