@@ -250,7 +250,7 @@ class Budget(Model):
 
         def forked():
             for schedule, _ in self.held:
-                with pytest.raises(RuntimeError, match="belongs to the process that reserved it; reserve one"):
+                with pytest.raises(RuntimeError, match="belongs to the process that paid for it; pay for one"):
                     schedule.measure(dp.Sum(BOX))
             done = 0
             for _ in range(2):

@@ -120,7 +120,7 @@ def test_a_damaged_file_fails_without_its_parsers_words(folder):
     Path("people.parquet").write_bytes(raw)
     line = "fit kmeans people.parquet --bounds age=1:2 --clusters 1 --epsilon 1 --ledger l.ledger --limit 1:1e-6"
     assert quiet(line) == 1
-    assert "rerun with --traceback on data you may show" in discreet(line + " --name other").err
+    assert "Its own error is left out, since it may show rows" in discreet(line + " --name other").err
     shown = discreet(line + " --name third --traceback")
     assert (shown.code, "Traceback (most recent call last)" in shown.err) == (1, True)
     assert not Path("model.json").exists()

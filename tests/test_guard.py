@@ -285,17 +285,19 @@ class TestInterruption:
         bare(caught.value, "stops")
 
     def test_the_program_is_told_by_its_own_handler(self):
+        def stops(rows):
+            return 0.0 if len(rows) == 100 else signal.raise_signal(signal.SIGINT)
+
         told = []
         before = signal.signal(signal.SIGINT, lambda number, frame: told.append((number, frame)))
         try:
             with pytest.raises(KeyboardInterrupt) as caught:
                 dm.output_perturbation(
-                    lambda rows: 0.0 if len(rows) == 100 else signal.raise_signal(signal.SIGINT),
-                    as_rows([0.5]), bounds=(0, 1), sensitivity=1.0, output=(0, 1), epsilon=1.0,
-                )  # fmt: skip
+                    stops, as_rows([0.5]), bounds=(0, 1), sensitivity=1.0, output=(0, 1), epsilon=1.0
+                )
         finally:
             signal.signal(signal.SIGINT, before)
-        bare(caught.value, "<lambda>")
+        bare(caught.value, "stops")
         assert told == [(signal.SIGINT, None)]
 
     def test_reaches_the_outer_of_two(self):
