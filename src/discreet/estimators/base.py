@@ -32,7 +32,8 @@ from discreet.door import Curator
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.door.words import promise_in_words
 from discreet.em import Step
-from discreet.estimators.frames import select_columns
+from discreet.estimators.frames import select_columns, with_days
+from discreet.estimators.own_rows import scales_of, values_of_rows
 from discreet.estimators.persistence import Persistent
 from discreet.estimators.shown import Shown
 from discreet.guarantees import Guarantee, Neighbors
@@ -118,16 +119,23 @@ class PrivateEstimator(Shown, Persistent, BaseEstimator):  # type: ignore[misc]
     def _enclosed(self, X: Any, neighbors: Neighbors) -> Curator:
         if isinstance(X, Records):
             return Curator(X, neighbors=neighbors)
-        space = self._declared()
+        space, bounds = self._declared(), self.bounds
         if is_stored(X):
-            return Curator(open_records(X, bounds=self.bounds), neighbors=neighbors)
+            return Curator(open_records(X, bounds=bounds), neighbors=neighbors)
         rows = self._owned_rows(X)
-        records = open_records(rows, bounds=space.for_columns(rows.shape[1]), complete=True)
-        return Curator(records, neighbors=neighbors)
+        if {*self._declared_scales.values()} <= {"linear"}:
+            bounds = space.for_columns(rows.shape[1])
+        return Curator(open_records(rows, bounds=bounds, complete=True), neighbors=neighbors)
+
+    @property
+    def _declared_scales(self) -> dict[str, str]:
+        """The scales of bounds that are declared by name: of log columns and dates, rows come in their own units."""
+        columns = self.bounds if isinstance(self.bounds, Mapping) else {}
+        return {str(name): getattr(column, "scale", "linear") for name, column in columns.items()}
 
     def _owned_rows(self, X: Any) -> Any:
-        """Return the owner's rows as an array of numbers, checked, and note their columns as scikit-learn does."""
-        X = self._selected(X)
+        """Return the owner's rows as an array of numbers, of dates as days, checked; note their columns."""
+        X = self._selected(with_days(X, [name for name, scale in self._declared_scales.items() if scale == "date"]))
         if is_array(X) and not is_numpy(X):
             check_finite(X)
             return X
@@ -235,12 +243,13 @@ class PrivateEstimator(Shown, Persistent, BaseEstimator):  # type: ignore[misc]
         return f"{shown} fitted {promise_in_words(self.guarantee_, self.unit_, self.releases_)}"
 
     def _rows(self, X: Any) -> NDArray[np.float64]:
-        """Return rows to predict or to score, checked as scikit-learn does."""
+        """Return rows to predict or to score as values, checked as scikit-learn does."""
         check_is_fitted(self)
+        scales = scales_of(self)
+        X = with_days(X, [scale.name for scale in scales if scale.kind == "date"])
         if hasattr(X, "columns"):
             X = self._selected(X)  # as in fit
-        rows: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
-        return rows
+        return values_of_rows(validate_data(self, X, dtype=np.float64, reset=False), scales)
 
     def _randomness(self) -> tuple[Bits | None, np.random.Generator]:
         """Return where noise and public choices (a start) come from: the system, or a seed, with a warning."""

@@ -14,7 +14,7 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import PrivateEstimator, RowTransformer
-from discreet.estimators.own_rows import OwnRows, rows_of_values, scales_of
+from discreet.estimators.own_rows import rows_of_values, scales_of
 from discreet.guarantees import Neighbors
 from discreet.models.adaptive import Adaptive
 from discreet.models.factors import Factors
@@ -35,7 +35,6 @@ class FactorAnalysis(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     RowTransformer,
     DensityMixin,  # type: ignore[misc]
-    OwnRows,
     PrivateEstimator,
 ):
     """Factor analysis under differential privacy: x = mean + components·z + noise of each column's own.

@@ -18,7 +18,7 @@ from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.gaussian_mixture import full_covariances, shaped_covariances
 from discreet.estimators.labelled import LabelledEstimator, sorted_places
-from discreet.estimators.own_rows import OwnRows, rows_of_values, scales_of
+from discreet.estimators.own_rows import rows_of_values, scales_of
 from discreet.guarantees import Guarantee, LaplaceLoss, Neighbors
 from discreet.models.adaptive_classes import AdaptiveClasses
 from discreet.models.bayes_error import BayesErrorBound, ParameterNoise, bayes_error_bound
@@ -40,7 +40,7 @@ METHODS = ("adaptive", "joint", "xi2011")
 MOST_CLASSES = 1000
 
 
-class GaussianClassifier(ClassifierMixin, OwnRows, LabelledEstimator):  # type: ignore[misc]
+class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc]
     """A Gaussian for each class, and Bayes' rule, fitted under differential privacy.
 
     With full covariances this is quadratic discriminant analysis, with a tied one linear discriminant analysis, with

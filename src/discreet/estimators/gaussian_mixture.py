@@ -15,7 +15,7 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import PrivateEstimator
-from discreet.estimators.own_rows import OwnRows, rows_of_values, scales_of
+from discreet.estimators.own_rows import rows_of_values, scales_of
 from discreet.guarantees import Neighbors
 from discreet.guarantees.calibration import METHODS as COMPOSITIONS
 from discreet.models.adaptive import Adaptive
@@ -36,7 +36,7 @@ METHODS = ("adaptive", "joint", "paper")
 PUBLISHED_STEPS = 10
 
 
-class GaussianMixture(DensityMixin, OwnRows, PrivateEstimator):  # type: ignore[misc]
+class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
     """A mixture of Gaussians, fitted under differential privacy.
 
     The promise (``epsilon``, ``delta``) is for the whole fit. Everything that can be read off the fitted object follows

@@ -14,7 +14,6 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import PrivateEstimator, RowTransformer
-from discreet.estimators.own_rows import OwnRows
 from discreet.guarantees import Neighbors
 from discreet.models.kmeans import adaptive_kmeans
 from discreet.models.lloyd import DPLloyd, lloyd_steps, lloyd_weights
@@ -31,7 +30,7 @@ JOINT_STEPS = 5
 JOINT_WEIGHTS = (0.5, 0.5, 0.0)
 
 
-class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, OwnRows, PrivateEstimator):  # type: ignore[misc]
+class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  # type: ignore[misc]
     """k-means under differential privacy.
 
     The promise (``epsilon``, ``delta``) is for the whole fit. What can be read off the fitted object follows from its

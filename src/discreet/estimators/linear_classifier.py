@@ -15,7 +15,6 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, positive
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.labelled import LabelledEstimator, sorted_places
-from discreet.estimators.own_rows import OwnRows
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.models.method import Method
 from discreet.models.private_minimum import WAYS, PrivateMinimum
@@ -31,7 +30,7 @@ COORDINATES = {"auto": None, "declared": False, "private": True}
 MOST_CLASSES = 100
 
 
-class LinearClassifier(ClassifierMixin, OwnRows, LabelledEstimator):  # type: ignore[misc]
+class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc]
     """Linear scores, one for two classes and else one for each of them."""
 
     method: str

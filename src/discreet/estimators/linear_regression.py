@@ -17,7 +17,6 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, listed
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import behind_a_door
-from discreet.estimators.own_rows import OwnRows
 from discreet.estimators.portrait_columns import columns_of
 from discreet.estimators.targeted import TargetedEstimator, apart
 from discreet.guarantees import Neighbors
@@ -39,7 +38,7 @@ NOTHING = 0.01  # directions: no line
 NARROW, WIDE = 1e-100, 1e100  # of bounds: covariances are their squares
 
 
-class LinearRegression(RegressorMixin, OwnRows, TargetedEstimator):  # type: ignore[misc]
+class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
     """Least squares under differential privacy: y ≈ X·coef + intercept.
 
     Features and target are measured together; the line follows from released moments and costs nothing more. A ridge

@@ -12,48 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.door import Curator
-from discreet.estimators.frames import with_days
 from discreet.estimators.portrait_columns import columns_of
-from discreet.guarantees import Neighbors
-from discreet.records import Records, open_records
-from discreet.records.libraries import is_stored
 from discreet.scales import ColumnScale, as_days, column_scales
 
-__all__ = ["OwnRows", "drawn_columns", "rows_of_values", "scales_of", "values_of_rows"]
+__all__ = ["drawn_columns", "rows_of_values", "scales_of", "values_of_rows"]
 
 Array = NDArray[np.float64]
-
-
-class OwnRows:
-    """An estimator that takes rows in their own units: cells of a log column, and dates."""
-
-    bounds: Any
-
-    @property
-    def _declared_scales(self) -> dict[str, str]:
-        """The scales of bounds that are declared by name."""
-        columns = self.bounds if isinstance(self.bounds, Mapping) else {}
-        return {str(name): getattr(column, "scale", "linear") for name, column in columns.items()}
-
-    def _enclosed(self, X: Any, neighbors: Neighbors) -> Curator:
-        if {*self._declared_scales.values()} <= {"linear"} or isinstance(X, Records) or is_stored(X):
-            curator: Curator = super()._enclosed(X, neighbors)  # type: ignore[misc]
-            return curator
-        return Curator(open_records(self._owned_rows(X), bounds=self.bounds, complete=True), neighbors=neighbors)
-
-    def _owned_rows(self, X: Any) -> Any:
-        """Return the owner's rows as an array of numbers, of dates as days, checked."""
-        dated = [name for name, scale in self._declared_scales.items() if scale == "date"]
-        return super()._owned_rows(with_days(X, dated))  # type: ignore[misc]
-
-    def _rows(self, X: Any) -> Array:
-        """Return rows to predict or to score as values, checked as scikit-learn does."""
-        scales = scales_of(self) if hasattr(self, "releases_") else ()
-        if all(scale.kind == "linear" for scale in scales):
-            rows: Array = super()._rows(X)  # type: ignore[misc]
-            return rows
-        return values_of_rows(super()._rows(with_days(X, [one.name for one in scales if one.kind == "date"])), scales)  # type: ignore[misc]
 
 
 def scales_of(model: Any) -> tuple[ColumnScale, ...]:
@@ -67,6 +31,8 @@ def scales_of(model: Any) -> tuple[ColumnScale, ...]:
 
 def values_of_rows(rows: Array, scales: Sequence[ColumnScale]) -> Array:
     """Return rows in their own units as values; cells of a log column are moved into their bounds, as in a fit."""
+    if all(scale.kind != "log" for scale in scales):
+        return np.asarray(rows, dtype=np.float64)
     columns = [np.asarray(rows[:, j], dtype=np.float64) for j in range(rows.shape[1])]
     for j, scale in enumerate(scales):
         if scale.kind == "log":

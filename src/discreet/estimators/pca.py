@@ -15,7 +15,7 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import PrivateEstimator, RowTransformer
-from discreet.estimators.own_rows import OwnRows, rows_of_values, scales_of
+from discreet.estimators.own_rows import rows_of_values, scales_of
 from discreet.guarantees import Neighbors
 from discreet.models.adaptive import Adaptive
 from discreet.models.directions import Directions
@@ -35,7 +35,7 @@ DRAWN = ("exponential", "gibbs")
 AROUND_CENTER = ("sulq", *DRAWN)
 
 
-class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, OwnRows, PrivateEstimator):  # type: ignore[misc]
+class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  # type: ignore[misc]
     """Principal component analysis under differential privacy, in the data's own units.
 
     Where columns have different units, ``scale_by_bounds=True`` measures each in half-widths of its declared bounds. To
