@@ -1,14 +1,7 @@
 """The exponential mechanism for scores of one's own: one of finitely many public candidates (McSherry and Talwar 2007).
 
-*Proof.* A score that fails counts as −L, all are moved into [−L, L], which brings no two farther apart and keeps the
-way in which they move. (Scores beyond L become equal: a choice between them is blind, but private.) Say that a changed
-row moves every score by at most Δ: then the moves differ from one another by at most 2Δ; by at most Δ where all go the
-same way. Along the m rows of a unit these ranges add up to a spread of 2mΔ
-(mΔ). Candidate i is drawn with probability ∝ e^(η·score_i), exactly, so the log-ratio of the two output laws has a
-range of at most η·spread: bounded range ε at η = ε/spread. Each exponent is a float product, wrong by at most 2⁻⁵³·η·L;
-two neighbours' over two candidates: 4 times that, which is taken off ε first, as are the roundings of η itself.
-
-Equation 9 of Sarwate and Chaudhuri (2013) lacks a sign: here more is better.
+The question and its proof are in ``discreet.queries.functions.exponential``. Equation 9 of Sarwate and Chaudhuri (2013)
+lacks a sign: here more is better.
 """
 
 from __future__ import annotations

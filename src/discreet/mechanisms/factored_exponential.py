@@ -1,25 +1,7 @@
 """The factored exponential mechanism: a candidate by the sum of each row's scores (Williams and McSherry 2010).
 
-Candidate z is drawn with probability ∝ exp(η Σ_i s(z, x_i)), s(z, x) = log φ(z, x) moved into a declared interval
-[low, high] of width w. What a row says is clamped, so that nobody has to understand the score to trust the bound; and
-the law of the draw factors over rows, so that models can be inferred from it (``discreet.inference``).
-
-*Proof.* Take the middle of the interval off each score: it changes no probability. A row that comes or goes moves the
-sums by c(z) ∈ [−w/2, w/2], moves that differ from one another by at most w. A row that is replaced moves them by
-c'(z) − c(z) ∈ [−w, w]: at most 2w. The rows of a unit add up: m times that. So the log-ratio of two neighbours' output
-laws has a range of at most η·spread, spread = mw or 2mw, and it is bounded range ε at η = ε/spread. (Sums beyond n·w/2
-are moved back, which brings each move nearer to 0 and leaves it in an interval around 0 of that length.) Computed
-sums are off by at most E each, two neighbours' over two candidates: the spread grows by 4E. The rest of the floats
-is ``exponential.rate``'s. Attained: by rows whose scores are low for one candidate and high for another.
-
-A score must look at one row at a time. Where it fails on some rows together, it is called again with fewer, down to one
-row: so what stands for a row does not depend on its neighbours. BLAS may round in another way for other numbers of
-rows: a score is charged as if it could differ by 2⁻⁴⁰w in other company. Made-up rows, alone and together, show before
-anything is spent whether that holds for them. It is no theorem for a score with jumps: there a rounding moves a row by
-all of w, so such a score must be computed without matrix products.
-
-Section 2 of the paper counts φ in [1/e, e] as 2ε; by its range that is ε·w = 2ε under add-remove and 4ε for a row that
-is replaced.
+The question and its proof are in ``discreet.queries.functions.factored_exponential``. Here is what a user calls: it
+tries the score on made-up rows, alone and together, before anything is spent.
 """
 
 from __future__ import annotations

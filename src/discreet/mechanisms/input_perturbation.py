@@ -1,18 +1,6 @@
 """Noisy rows: every row gets noise of its own, and all of them are released (Sarwate and Chaudhuri 2013, (3) and (4)).
 
-*Proof.* ``to_unit`` maps every row into the unit ball, in floats too, whatever rows stand beside it. Two neighbours
-under replace-one have the same rows but for one, whose images are at most 2 apart. The noise of a row is independent of
-the others', so the output laws differ in that row alone:
-
-- density ∝ e^(−(ε/2)‖z‖): the log-ratio at any point is at most (ε/2)·2 = ε;
-- Gaussian noise on a grid: a shift of at most 2 in L2, and 2·grid·√d for the rounding of both: μ, by ``for_query``.
-
-The rows come out in a random order, uniform over all orders. That is post-processing, and it makes the law a function
-of the rows as a set: so the promise holds too where a changed value would have put a row in another place of the file,
-as in one that is sorted. (Which noisy row is whose is then open; what is known of a person's place tells nothing.)
-
-There is no version under add-remove: n noisy rows reveal n. So nothing here where rows may be dropped, or where a
-person has several.
+The question and its proof are in ``discreet.queries.functions.input_perturbation``.
 """
 
 from __future__ import annotations

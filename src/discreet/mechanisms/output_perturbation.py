@@ -1,13 +1,6 @@
 """Noise on a statistic of one's own, whose global sensitivity is stated (Sarwate and Chaudhuri 2013, (5) to (7)).
 
-*Proof.* Let f be the function with its default in place of failures, moved into a declared box: a move into a box
-brings no two vectors farther apart, in L1 or L2. Say that f moves by at most Δ when one row changes; m rows of a unit
-are m steps, so two neighbours are at most mΔ apart by the triangle inequality. Then
-
-- Gaussian noise on a grid: μ, the rounding of both to the grid charged (``GaussianNoise.for_query``); as ‖v‖₂ ≤ ‖v‖₁, a
-  bound in L1 will do;
-- Laplace noise on a grid for a bound in L1, or one number: ε in the same way;
-- density ∝ e^(−ε‖z‖₂/(mΔ)) (7): the log-ratio at any point is at most ε. In ideal arithmetic.
+The question and its proof are in ``discreet.queries.functions.output_perturbation``.
 """
 
 from __future__ import annotations

@@ -1,22 +1,8 @@
 """Propose, test, release: a proposed bound on the local sensitivity is tested privately before it is used.
 
-Dwork and Lei (2009). b is the proposal. γ(D) = ``distance`` is a whole number ≥ 0, at most the number of rows that must
-change until some data set's local sensitivity exceeds b, and differs by at most 1 between neighbours. (A real number is
-cut down to a whole one: if two differ by at most 1, so do their floors.)
-
-*The test.* γ(D) + G ≥ T, G two-sided geometric, P(G = g) ∝ q^|g| with q = e^(−r), r ≤ ε₁; T ≥ 1 is the least whole
-number with P(G ≥ T) = q^T/(1 + q) ≤ δ. If it fails, that is all that is said. *The release.* Otherwise f(D) with
-Laplace noise for a sensitivity of b and ε₂. *Proof* of (ε₁ + ε₂, δ), for two neighbours:
-
-- The local sensitivity of one of them is at most b. Then |f(D) − f(D')| ≤ b, and since γ differs by at most 1, the
-  test is ε₁-private and the noisy value ε₂-private: together ε₁ + ε₂, and what is made of both is post-processing.
-- It is above b for both. Then γ is 0 for both, so they fail the test with the same probability, and pass it with
-  probability at most δ: P(A) ≤ P(A and failed) + δ ≤ P'(A) + δ.
-
-f is moved into a declared interval first, which makes no local sensitivity larger. All noise is exact.
-
-A distance is proved for one function. Where it says for which (``distance.statistic``), that very function is what is
-released: an f that is given as well must agree with it on made-up rows, and is not used beyond that.
+The question and its proof are in ``discreet.queries.functions.propose_test_release``. A distance is proved for one
+function. Where it says for which (``distance.statistic``), that very function is what is released: an f that is given
+as well must agree with it on made-up rows, and is not used beyond that.
 """
 
 from __future__ import annotations

@@ -1,21 +1,7 @@
 """Principal directions by the exponential mechanism: rows choose a direction, with the energy along it as its score.
 
-**One direction.** With A = Σ wwᵀ over the rows, w = Bᵀy in a public basis B of the directions that are still open, the
-score of a unit vector v is vᵀAv, and v is drawn with density ∝ e^(η·vᵀAv) (Chaudhuri, Sarwate, Sinha 2013): a Bingham
-distribution, drawn exactly in ideal arithmetic (``noise.bingham``). *Proof.* ‖w‖ ≤ s = ‖B‖₂, so a row that comes or
-goes moves every score by some (vᵀw)² in [0, s²], and a replaced one by a difference of two such numbers, in [−s², s²].
-The log-ratio of the two densities has a range of at most η times that of the move, so η = ε/range is bounded range
-ε. The computed sums are each off by at most E in Frobenius norm, and so in every score: the range grows by 4E.
-
-**Several directions.** The next one is drawn in the complement of those before it, from rows that are measured again in
-a basis of it. Each draw is a mechanism of its own at public parameters, and they compose. A frame as a whole by the
-matrix Bingham distribution would cost ε once, but nobody can draw it exactly; ``Frame`` has Hoff's Gibbs sampler, and
-what comes out of it says that it is approximate.
-
-**How much lies along them** (``Energies``). With orthonormal v_j a row has ((v_jᵀy)²)_j and the rest ‖y‖² − Σ(v_jᵀy)²,
-all of them ≥ 0 with sum ‖y‖² ≤ 1. A vector of such numbers has norm at most 1 in L1 and so in L2, and two of them are
-at most 2 and √2 apart. With a count of weight a² and the energies at b² = 1 − a²: ‖c‖² ≤ a² + b² = 1, and the count
-cancels where a row is replaced: √2·b, but never below the norm of a row that may go missing.
+The scores, the energies and their proofs are in ``discreet.queries.moments.directions``. The next direction is drawn in
+the complement of those before it, from rows that are measured again in a basis of it.
 """
 
 from __future__ import annotations

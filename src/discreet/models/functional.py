@@ -1,28 +1,12 @@
 """Logistic regression from moments: its loss to second order, as Zhang et al. (2012) have it, from one release.
 
-To second order in a margin m = y·⟨θ, u⟩ the logistic loss is ln 2 − m/2 + m²/8. So all that is needed of the rows are
-Σ y·u and Σ uuᵀ, and for K > 2 classes, each against the rest, Σ u over the rows of each class. All of it is one
-release, of which minima are free:
-
-    ψ = (b·code_l ⊗ u, c·uuᵀ),    b² + c² = 1,
-
-the matrix packed with √2 off the diagonal. The code of a label l is ±1 for two classes, the unit vector e_l for more.
-
-**The norm.** ‖code‖ = 1 and ‖u‖ ≤ 1, so ‖ψ‖² = b²‖u‖² + c²‖u‖⁴ ≤ 1, whatever K is.
-
-**Replaced rows.** ‖ψ − ψ'‖² ≤ 2 − 2⟨ψ, ψ'⟩, and ⟨ψ, ψ'⟩ = s·b²·r + c²r² with r = ⟨u, u'⟩ and s = ⟨code, code'⟩. With a
-constant κ among the features r is in [2κ² − 1, 1]; s is 1 where the label stays, and −1 (two classes) or 0 (more) where
-it changes. In r it is convex, so least at r = −s·b²/(2c²), moved into that interval. The least of both labels is
-charged. It is attained where two rows of norm 1 can have this r: in a ball of two or more dimensions; in a box of d
-columns, and on the line, r is (1 − κ²)(1 − 2k/d) + κ² for corners that differ in k columns.
+The moments and their bound are in ``discreet.queries.moments.coded_moments``. Minima are free.
 
 **Weights.** θ = 2M⁻¹A has the noise 2M⁻¹(δA − δM·θ/2): of variance σ²/b² in each coordinate of A, and
 σ²‖θ‖²/(8c²) for M. So b² : c² = 1 : ‖θ‖/√8, for the ‖θ‖ that explains ``EXPLAINED`` of the labels' variance.
 
 **What to believe** is as in ``regression_line``: variances as ``spectrum`` has them, none below what noise could hide,
 and a ridge λ so that every direction explains about as much as all do on average, less what noise explains.
-
-**Floats.** u is off by e (``features``): ψ by (b + 2c)e ≤ 2.3e, and its products by (D + 14)·2⁻⁵³.
 """
 
 from __future__ import annotations

@@ -14,9 +14,6 @@ Laplace noise for a sensitivity of b and ε₂. *Proof* of (ε₁ + ε₂, δ), 
   probability at most δ: P(A) ≤ P(A and failed) + δ ≤ P'(A) + δ.
 
 f is moved into a declared interval first, which makes no local sensitivity larger. All noise is exact.
-
-A distance is proved for one function. Where it says for which (``distance.statistic``), that very function is what is
-released: an f that is given as well must agree with it on made-up rows, and is not used beyond that.
 """
 
 from __future__ import annotations

@@ -16,12 +16,6 @@ it changes. In r it is convex, so least at r = −s·b²/(2c²), moved into that
 charged. It is attained where two rows of norm 1 can have this r: in a ball of two or more dimensions; in a box of d
 columns, and on the line, r is (1 − κ²)(1 − 2k/d) + κ² for corners that differ in k columns.
 
-**Weights.** θ = 2M⁻¹A has the noise 2M⁻¹(δA − δM·θ/2): of variance σ²/b² in each coordinate of A, and
-σ²‖θ‖²/(8c²) for M. So b² : c² = 1 : ‖θ‖/√8, for the ‖θ‖ that explains ``EXPLAINED`` of the labels' variance.
-
-**What to believe** is as in ``regression_line``: variances as ``spectrum`` has them, none below what noise could hide,
-and a ridge λ so that every direction explains about as much as all do on average, less what noise explains.
-
 **Floats.** u is off by e (``features``): ψ by (b + 2c)e ≤ 2.3e, and its products by (D + 14)·2⁻⁵³.
 """
 
