@@ -19,7 +19,7 @@ from discreet.door import Curator
 from discreet.models.released import noise_of
 from discreet.queries.bound import Bound
 from discreet.queries.moments.ball import inside_ball
-from discreet.queries.part import Part
+from discreet.queries.question import Part
 
 __all__ = [
     "COLUMNS", "DATABASE", "ESTIMATORS", "EVERYTHING", "FILLED", "MECHANISMS", "OF_ALL_ROWS", "OPEN_ENDED", "SCHEMA",

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from discreet.em import Model
 from discreet.queries.bound import Bound
 from discreet.queries.moments.clipped_moments import ClippedMoments
-from discreet.queries.part import Part
+from discreet.queries.question import Part
 from discreet.records import Block
 
 __all__ = ["MomentModel"]

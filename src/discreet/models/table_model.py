@@ -29,7 +29,7 @@ from discreet.models.shrinkage import kept
 from discreet.queries.bound import Bound
 from discreet.queries.moments.components import Components
 from discreet.queries.moments.mixed_moments import LEAST, MixedMoments
-from discreet.queries.part import Part
+from discreet.queries.question import Part
 from discreet.records import Block
 
 __all__ = ["TableModel", "TablePool"]

@@ -27,8 +27,7 @@ from discreet.noise.draws import AddNoise, RandomOrder
 from discreet.queries.bound import Setting
 from discreet.queries.functions.own import refuse_gaps
 from discreet.queries.mechanism import Mechanism, Plan
-from discreet.queries.part import Part
-from discreet.queries.question import Question, RowQuery, additive_loss
+from discreet.queries.question import Part, Question, RowQuery, additive_loss
 from discreet.records import Ball, Block, Box
 
 __all__ = ["APART", "EachRow", "NoisyRows"]

@@ -21,8 +21,7 @@ from discreet.noise.draws import AddNoise
 from discreet.queries.bound import Setting
 from discreet.queries.functions.own import Own, OwnMechanism, WholeRows
 from discreet.queries.mechanism import Plan
-from discreet.queries.part import Part
-from discreet.queries.question import additive_loss
+from discreet.queries.question import Part, additive_loss
 
 __all__ = ["Perturbation", "Perturbed"]
 

@@ -59,7 +59,7 @@ from numpy.typing import NDArray
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.queries.bound import Bound
 from discreet.queries.moments.components import Components
-from discreet.queries.part import Part, packed_scale
+from discreet.queries.question import Part, packed_scale
 from discreet.records.space import UNIT_ROUNDOFF
 
 __all__ = ["SHAPES", "ClippedMoments"]

@@ -53,8 +53,7 @@ from discreet.guarantees import Loss, Neighbors
 from discreet.noise.draws import AddNoise
 from discreet.queries.bound import Setting
 from discreet.queries.mechanism import Mechanism, Plan, additive_noise
-from discreet.queries.part import Part
-from discreet.queries.question import Question
+from discreet.queries.question import Part, Question
 from discreet.records import Block, Box, Records, Space
 
 __all__ = ["Scatter", "ScatterNoise"]

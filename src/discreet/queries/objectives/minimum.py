@@ -43,8 +43,7 @@ from discreet.queries.objectives.features import Features
 from discreet.queries.objectives.labelled import FeatureQuestion
 from discreet.queries.objectives.losses import MarginLoss
 from discreet.queries.objectives.solver import MarginProblem, Sums, longest, tolerance
-from discreet.queries.part import Part
-from discreet.queries.question import Question
+from discreet.queries.question import Part, Question
 from discreet.records import Records
 
 __all__ = ["GaussianObjective", "Minimum", "MinimumMechanism", "NoisyMinimum", "PureObjective", "pushes_of"]

@@ -40,8 +40,7 @@ from discreet.noise import GaussianNoise
 from discreet.noise.draws import AddNoise
 from discreet.queries.bound import UNIT_ROUNDOFF, Bound, Setting
 from discreet.queries.mechanism import Mechanism, Plan
-from discreet.queries.part import Part
-from discreet.queries.question import Question
+from discreet.queries.question import Part, Question
 from discreet.queries.series.step_sums import events_apart
 
 __all__ = ["StreamNoise", "StreamSums"]
