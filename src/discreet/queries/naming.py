@@ -30,10 +30,9 @@ PLACES = {
     for module, names in {
         "discreet.guarantees.guarantee": "Neighbors",
         "discreet.models.adaptive_mixture": "AdaptiveMixture Pool",
-        "discreet.models.clipping": "Clipping",
         "discreet.models.joint": "JointMixture",
         "discreet.models.one_gaussian": "OneGaussian",
-        "discreet.models.shapes": "Shape",
+        "discreet.models.own_coordinates": "Clipping Shape",
         "discreet.models.table_model": "TableModel TablePool",
         "discreet.queries.adapted": "Grouped OfColumns Weighted Within",
         "discreet.queries.counts.bins": "Bins",
