@@ -15,7 +15,7 @@ from discreet import mechanisms
 from discreet.door import exit as door_exit
 from discreet.door.schedule import StreamMechanism
 from discreet.ledger import Ledger
-from discreet.noise.draws import AddNoise
+from discreet.noise import Law
 from discreet.queries import Bound, Mechanism, Part, Query, Question, RowQuery
 from discreet.queries.naming import NAMES, PLACES, described
 from discreet.queries.series.stream import StreamSums
@@ -151,8 +151,8 @@ class Order(Ledger):
 @pytest.mark.parametrize("way", ["measure", "schedule", "paid"])
 def test_a_number_is_charged_before_a_row_is_read_and_drawn_after(way, tmp_path, monkeypatch):
     heard: list[str] = []
-    draw = AddNoise.draw
-    monkeypatch.setattr(AddNoise, "draw", lambda *given: heard.append("draw") or draw(*given))
+    draw = Law.draw
+    monkeypatch.setattr(Law, "draw", lambda *given: heard.append("draw") or draw(*given))
     curator = dp.Curator(ROWS, space=dp.Box(0, 10), name="a", ledger=Order(str(tmp_path / "a.db"), heard))
     loss, query = dp.GaussianLoss(0.5), Loud(heard)
     if way == "measure":

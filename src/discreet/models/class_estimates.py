@@ -6,9 +6,9 @@ function of releases.
 Noise. A release has white noise in each class's own coordinates, L⁻¹(y − m). So an estimate carries the variance of a
 coordinate of its mean and v of ``own_coordinates`` for its covariance, both in the coordinates of a *frame* LLᵀ. With
 noise of deviation q, s and r on the count, a coordinate f of the first moment and a number of the second one, relative
-to the rows, the mean has the variance s² + q²f², and v is r²/2, s⁴ + 2s²f² for the noisy mean that is taken off it, and what
-the noisy count scales it by, all to second order and averaged over the coordinates. A class whose count is no larger
-than its noise so has as much noise as it has of anything.
+to the rows, the mean has the variance s² + q²f², and v is r²/2, s⁴ + 2s²f² for the noisy mean that is taken off it,
+and what the noisy count scales it by, all to second order and averaged over the coordinates. A class whose count is no
+larger than its noise is dominated by noise.
 """
 
 from __future__ import annotations

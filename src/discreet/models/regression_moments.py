@@ -2,9 +2,9 @@
 
 Noise. A release has white noise in coordinates L⁻¹(y − m), and an average of releases that of each, by its weight. So
 the covariance carries for each round v of ``own_coordinates``, the variance of an entry off the diagonal, in the
-coordinates of that round's *frame* LLᵀ. An earlier round looked less closely at directions in which rows hardly vary, and most of the
-noise along these is its own. The mean carries the variance of a coordinate in those of the last frame. Nothing here is
-shrunk or floored but what is divided by: ``regression_line`` says what of it to believe.
+coordinates of that round's *frame* LLᵀ. An earlier round looked less closely at directions in which rows hardly vary,
+and most of the noise along these is its own. The mean carries the variance of a coordinate in those of the last frame.
+Nothing here is shrunk or floored but what is divided by: ``regression_line`` says what of it to believe.
 """
 
 from __future__ import annotations

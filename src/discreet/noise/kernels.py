@@ -1,4 +1,4 @@
-"""Compiled loops that turn random words into exact integer noise. ``filling`` calls them.
+"""Compiled loops that turn random words into exact integer noise. ``laws.draw_integers`` calls them.
 
 Every sampler is a function ``draw(words, i, …) -> (value, next i)`` of a stream of uniform 64-bit words from place i
 on, and uses integers only (the one float, in the discrete Gaussian, is a filter; see there). A place below 0 says that
@@ -120,11 +120,10 @@ def _thinned(words, i, k, x):
         f, i = _first_below(words, i, 2 * k + 2)
         if f == 2 * k:
             _, below, i = _under(words, i, x)
-        else:
-            below = f < 2 * k
-        if below:
-            even = not even
-            word, below, i = _under(words, i, word)
+        if f > 2 * k or not below:
+            break
+        even = not even
+        word, below, i = _under(words, i, word)
     return even, i
 
 
@@ -143,38 +142,33 @@ def _draw_normal(words, i, fineness):
     """round(2^m Z) for Z standard normal and m = ``fineness`` (Karney 2016, algorithm N)."""
     while i >= 0:
         # N1: k with probability proportional to e^(−k/2).
-        k = 0
-        success, i = _exp_minus_half(words, i)
+        k, success = -1, True
         while success:
             k += 1
             success, i = _exp_minus_half(words, i)
         # N2: keep it with probability e^(−k(k−1)/2).
-        keep = True
         for _ in range(k * (k - 1)):
             keep, i = _exp_minus_half(words, i)
             if not keep:
                 break
-        if not keep:
-            continue
-        # N3: a fraction x.
-        x, i = _word(words, i)
-        # N4: keep it if k + 1 times Bernoulli(e^(−x(2k+x)/(2k+2))) succeeds.
-        for _ in range(k + 1):
-            keep, i = _thinned(words, i, k, x)
-            if not keep:
-                break
-        # N5: a sign, and the rounding.
-        if keep:
-            return _rounded(words, i, k, x, fineness)
+        else:
+            # N3: a fraction x.
+            x, i = _word(words, i)
+            # N4: keep it if k + 1 times Bernoulli(e^(−x(2k+x)/(2k+2))) succeeds.
+            for _ in range(k + 1):
+                keep, i = _thinned(words, i, k, x)
+                if not keep:
+                    break
+            else:
+                # N5: a sign, and the rounding.
+                return _rounded(words, i, k, x, fineness)
     return 0, i
 
 
 @inlined
 def _draw_laplace(words, i, fineness):
     """round(2^m L) for L standard Laplace and m = ``fineness`` (von Neumann 1951)."""
-    k = 0
-    x, i = _word(words, i)
-    again, i = _odd_run(words, i, x)
+    k, again = -1, True
     while again:
         k += 1
         x, i = _word(words, i)

@@ -26,7 +26,8 @@ import numpy as np
 from discreet.arguments import ArgumentError
 from discreet.guarantees import BoundedRangeLoss, LaplaceLoss, Loss, PureLoss
 from discreet.noise import EuclideanNoise, GaussianNoise, LaplaceNoise, Law
-from discreet.noise.draws import AddNoise, Choose, Distribution, Draw
+from discreet.noise.draws import Choose, Distribution
+from discreet.noise.laws import Draw
 from discreet.queries.bound import Setting
 from discreet.queries.question import Part, Query, Question, Selection
 
@@ -130,7 +131,7 @@ class Additive(Mechanism):
         query = _as_sum(question)
         l2, l1 = setting.sensitivity(query, "l2"), setting.sensitivity(query, "l1")
         law = additive_noise(loss, query.name, l2=l2, l1=l1, largest=setting.largest(query), size=query.size)
-        return Plan(kind=self.kind, loss=loss, parts=query.parts, draw=AddNoise(law), law=law)
+        return Plan(kind=self.kind, loss=loss, parts=query.parts, draw=law, law=law)
 
 
 class Euclidean(Mechanism):
@@ -150,7 +151,7 @@ class Euclidean(Mechanism):
             largest=setting.largest(query),
             size=query.size,
         )
-        return Plan(loss=loss, parts=query.parts, draw=AddNoise(law))
+        return Plan(loss=loss, parts=query.parts, draw=law)
 
 
 class Exponential(Mechanism):
@@ -207,7 +208,7 @@ class NoisyMax(Mechanism):
             kind=self.kind,
             loss=loss,
             parts={"selected": Part((1,))},
-            draw=AddNoise(law),
+            draw=law,
             target=query.scores,
             finish=lambda noisy: np.array([float(np.argmax(noisy))]),
         )

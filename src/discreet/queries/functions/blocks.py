@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from discreet.guarantees import BoundedRangeLoss, Guarantee, Loss
-from discreet.noise.draws import AddNoise, ChooseCell, UniformIntegers
+from discreet.noise.draws import ChooseCell, UniformIntegers
 from discreet.queries.bound import Setting
 from discreet.queries.functions.exponential import rate
 from discreet.queries.functions.interval import PLACES, within
@@ -105,7 +105,7 @@ class MeanOfBlocks(OfBlocks):
             kind=self.kind,
             loss=loss,
             parts={"value": Part((d,))},
-            draw=AddNoise(law),
+            draw=law,
             law=law,
             first=self.random_blocks,
             target=lambda rows, places: self.mean(self.results(rows, places)),

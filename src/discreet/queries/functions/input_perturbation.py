@@ -23,7 +23,7 @@ from typing import Any
 from discreet.arguments import ArgumentError
 from discreet.guarantees import Guarantee, LaplaceLoss, Loss, PureLoss
 from discreet.noise import EuclideanNoise, GaussianNoise, LaplaceNoise
-from discreet.noise.draws import AddNoise, RandomOrder
+from discreet.noise.draws import RandomOrder
 from discreet.queries.bound import Setting
 from discreet.queries.functions.own import refuse_gaps
 from discreet.queries.mechanism import Mechanism, Plan
@@ -54,7 +54,7 @@ class EachRow(Mechanism):
             kind="additive" if law.exact else "sampled",
             loss=loss,
             parts={"rows": Part(shape)},
-            draw=AddNoise(law),
+            draw=law,
             law=law if law.exact else None,
             first=((RandomOrder(), len),),
             target=lambda rows, order: rows[order],

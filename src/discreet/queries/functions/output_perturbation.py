@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from discreet.arguments import ArgumentError
 from discreet.guarantees import Guarantee, LaplaceLoss, Loss, PureLoss
 from discreet.noise import EuclideanNoise, GaussianNoise, LaplaceNoise
-from discreet.noise.draws import AddNoise
 from discreet.queries.bound import Setting
 from discreet.queries.functions.own import Own, OwnMechanism, WholeRows
 from discreet.queries.mechanism import Plan
@@ -65,7 +64,7 @@ class Perturbed(OwnMechanism):
             kind="additive" if law.exact else "sampled",
             loss=loss,
             parts={"value": Part((self.own.box.dimension,))},
-            draw=AddNoise(law),
+            draw=law,
             law=law if law.exact else None,
             target=self.own,
             declared={"sensitivity": self.sensitivity, "norm": self.norm},
