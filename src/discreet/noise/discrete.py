@@ -28,7 +28,7 @@ def uniform_integers(high: int, size: Size, bits: Bits | None = None) -> Integer
     >>> bool((uniform_integers(6, 1000) < 6).all())
     True
     """
-    return draw_integers(size, bits, "UNIFORM", n=integer("high", high, least=1, most=2**62))
+    return draw_integers(size, bits, "UNIFORM", integer("high", high, least=1, most=2**62))
 
 
 def bernoulli_exp(x: float | Fraction, bits: Bits | None = None) -> bool:
@@ -60,7 +60,7 @@ def geometric(scale: float, size: Size, bits: Bits | None = None) -> Integers:
     if not 2.0**-8 <= ratio <= 2.0**48:
         raise ArgumentError("scale", scale, "from 2**-8 to 2**48")
     n, denominator = ratio.as_integer_ratio()
-    return draw_integers(size, bits, "ONE_SIDED_GEOMETRIC", n=n, shift=denominator.bit_length() - 1)
+    return draw_integers(size, bits, "ONE_SIDED_GEOMETRIC", n, denominator.bit_length() - 1)
 
 
 def categorical(scores: ArrayLike, bits: Bits | None = None, counts: ArrayLike | None = None) -> int:

@@ -75,7 +75,7 @@ class GaussianNoise(RoundedNoise):
 
     def sample(self, size: Size, bits: Bits | None = None) -> Integers:
         """Return draws of round(2^m Z)."""
-        return draw_integers(size, bits, "NORMAL", n=self.fineness)
+        return draw_integers(size, bits, "NORMAL", self.fineness)
 
     def least_scale(self, loss: Loss, sensitivity: float) -> float:
         """Return Δ/μ."""
@@ -120,7 +120,7 @@ class DiscreteGaussianNoise(StepNoise):
 
     def sample(self, size: Size, bits: Bits | None = None) -> Integers:
         """Return draws of the discrete Gaussian."""
-        return draw_integers(size, bits, "DISCRETE_GAUSSIAN", sigma=self.ratio)
+        return draw_integers(size, bits, "DISCRETE_GAUSSIAN", self.ratio)
 
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> ZcdpLoss:
         """Return what a statistic costs whose L2 sensitivity, once on the grid, is this much: Δ²/(2σ²), rounded up."""

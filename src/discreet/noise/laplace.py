@@ -59,7 +59,7 @@ class LaplaceNoise(RoundedNoise):
 
     def sample(self, size: Size, bits: Bits | None = None) -> Integers:
         """Return draws of round(2^m L)."""
-        return draw_integers(size, bits, "LAPLACE", n=self.fineness)
+        return draw_integers(size, bits, "LAPLACE", self.fineness)
 
     def least_scale(self, loss: Loss, sensitivity: float) -> float:
         """Return Δ/ε."""
@@ -117,7 +117,7 @@ class GeometricNoise(StepNoise):
     def sample(self, size: Size, bits: Bits | None = None) -> Integers:
         """Return draws of the two-sided geometric."""
         n, denominator = self.ratio.as_integer_ratio()
-        return draw_integers(size, bits, "TWO_SIDED_GEOMETRIC", n=n, shift=denominator.bit_length() - 1)
+        return draw_integers(size, bits, "TWO_SIDED_GEOMETRIC", n, denominator.bit_length() - 1)
 
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> GeometricLoss:
         """Return what a statistic costs whose L1 sensitivity, once it is on the grid, is this much.

@@ -304,9 +304,7 @@ def source(bits: Bits | None) -> Bits:
     return bits
 
 
-def draw_integers(
-    size: Size, bits: Bits | None, law: str, *, n: int = 1, shift: int = 0, sigma: float = 1.0
-) -> Integers:
+def draw_integers(size: Size, bits: Bits | None, law: str, *given: float) -> Integers:
     """Return an array of draws of a compiled sampler, with all bits of the uniforms for what it cannot decide.
 
     The words that a draw did not finish with stay in front of the fresh ones: a draw is never dropped because it needs
@@ -318,26 +316,26 @@ def draw_integers(
     bits : Bits or None
         ``None`` for secure ones.
     law : str
-        The name of a law in ``kernels``.
-    n, shift, sigma
-        Its parameters; see ``kernels.fill``.
+        The name of a sampler in ``kernels``.
+    given : numbers
+        What it is given; see there.
     """
     from discreet.noise import kernels
 
     bits = source(bits)
-    code = getattr(kernels, law)
+    sampler = getattr(kernels, law)
     shape = tuple(integer("size", side, least=0) for side in (size if iterable(size) else (size,)))
     out = np.empty(math.prod(shape), dtype=np.int64)  # one dimension: the compiled loop writes place by place
     words = np.empty(0, dtype=np.uint64)
     done = 0
     while done < out.size:
-        done, used, status = kernels.fill(words, out, done, code, n, shift, sigma)
+        done, used, status = sampler.fill(words, out, done, *given)
         words = words[used:]
         if status == kernels.SHORT:
             words = np.concatenate([words, bits.words(min(_PIECE, 32 * (out.size - done) + 64))])
         elif status == kernels.TIE:
             lazy = LazyWords(bits, words)
-            out[done], used = kernels.settle(lazy, code, n, shift, sigma)  # type: ignore[no-untyped-call]
+            out[done], used = sampler.settle(lazy, 0, *given)
             words, done = lazy.words[used:], done + 1
         elif status == kernels.OVERFLOW:
             raise OverflowError("a draw did not fit 64 bits; nothing was released")
