@@ -101,8 +101,7 @@ class Bound:
 
     def replace(self, norm: str) -> float:
         """Return the bound on ‖c(x) − c(x')‖ in ``norm``."""
-        value: float | None = getattr(self, f"replace_{norm}")
-        most = 2.0 * self.norm(norm) if value is None else min(value, 2.0 * self.norm(norm))
+        most = min(self.norm(f"replace_{norm}"), 2.0 * self.norm(norm))
         return most if norm == "l1" or self.radius is None else min(most, 2.0 * self.radius)
 
     def sensitivity(self, norm: str, neighbors: Neighbors | str, *, max_rows: int = 1) -> float:
