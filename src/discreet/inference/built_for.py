@@ -204,9 +204,7 @@ def _gaussian_seen(measured: Measurements) -> tuple[Array, Array]:
         seen = asked.features.gaussian if isinstance(asked, MarginGradient) else None
         if isinstance(asked, MomentSums):
             seen = asked.moments.components
-        if isinstance(asked, ModelQuery) and isinstance(
-            asked.params, Components
-        ):  # as files of earlier versions have it
+        if isinstance(asked, ModelQuery) and isinstance(asked.params, Components):  # of earlier files
             seen = asked.params
         if seen is not None and seen.count == 1:
             space: Space = asked.features.space if isinstance(asked, MarginGradient) else asked.space
