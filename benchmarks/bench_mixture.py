@@ -24,8 +24,7 @@ from sklearn.mixture import GaussianMixture as Exact
 
 import discreet as dp
 from discreet.models.adaptive_mixture import AdaptiveMixture, Pool
-from discreet.models.clipping import Clipping
-from discreet.models.shapes import Shape
+from discreet.models.own_coordinates import Clipping, Shape
 from discreet.queries.models.model_query import ModelQuery
 from discreet.queries.moments.components import Components
 

@@ -18,9 +18,8 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 import discreet as dp
-from discreet.models.released import noise_of
+from discreet.models.released import inside_ball, noise_of
 from discreet.queries import Bound, Part
-from discreet.queries.moments.ball import inside_ball
 from discreet.records import Block
 
 A = B = math.sqrt(0.5)

@@ -16,10 +16,9 @@ from array_api_compat import array_namespace, device
 import discreet as dp
 from discreet import mechanisms, signals, statistics
 from discreet.door import Curator
-from discreet.models.released import noise_of
+from discreet.models.released import inside_ball, noise_of
 from discreet.queries.bound import Bound
-from discreet.queries.moments.ball import inside_ball
-from discreet.queries.part import Part
+from discreet.queries.question import Part
 
 __all__ = [
     "COLUMNS", "DATABASE", "ESTIMATORS", "EVERYTHING", "FILLED", "MECHANISMS", "OF_ALL_ROWS", "OPEN_ENDED", "SCHEMA",

@@ -15,13 +15,13 @@ import numpy as np
 from discreet.guarantees import Neighbors
 from discreet.mechanisms.factored_exponential import FactoredExponential
 from discreet.models.adaptive_mixture import AdaptiveMixture, Pool
-from discreet.models.clipping import Clipping
 from discreet.models.cluster_metric import clusters
 from discreet.models.joint import JointMixture, spread_components
 from discreet.models.lloyd import lloyd_weights, packed_start
 from discreet.models.marginals import on_simplex
 from discreet.models.one_gaussian import OneGaussian
-from discreet.models.shapes import Shape
+from discreet.models.own_coordinates import Clipping, Shape
+from discreet.models.released import inside_ball
 from discreet.models.table_model import TableModel, TablePool
 from discreet.queries.adapted import Grouped, OfColumns, Weighted, Within
 from discreet.queries.counts.bins import Bins
@@ -37,7 +37,6 @@ from discreet.queries.functions.own import Array
 from discreet.queries.models.guarded_query import GuardedQuery
 from discreet.queries.models.log_likelihood import LogLikelihood
 from discreet.queries.models.model_query import ModelQuery
-from discreet.queries.moments.ball import inside_ball
 from discreet.queries.moments.class_moments import ClassMoments
 from discreet.queries.moments.class_sums import ClassSums
 from discreet.queries.moments.clipped_moments import SHAPES, ClippedMoments
@@ -247,7 +246,9 @@ def _moment_sums_instances(rng: np.random.Generator, d: int, radius: float) -> l
     narrow = Box(np.full(d, -radius), np.where(np.arange(d) == 0, 1e-3 * radius, radius))
     components = clusters(narrow, np.ones(4), packed_start(4, narrow, rng), np.ones(4))
     moments = ClippedMoments(components, None, lloyd_weights(d), "spherical", hard=True)
-    return [*found, MomentSums(moments, narrow, "clusters")]
+    found.append(MomentSums(moments, narrow, "clusters"))
+    models = (_adaptive_mixture_instances, _joint_instances, _one_gaussian_instances)
+    return [*found, *(one.model.query(one.params, one.space) for make in models for one in make(rng, d, radius)[::3])]
 
 
 def _moments_spaces(rng: np.random.Generator, d: int, radius: float) -> list[Box | Ball]:

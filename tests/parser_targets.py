@@ -187,7 +187,7 @@ def samples() -> dict[str, list[str]]:
         "schema": [schema.to_toml(), "[columns.a]\nlow = 0\nhigh = 1\nmissing = 'fill'\nfill = 0.5\n"],
         "release": [release.to_json()],
         "loss": [json.dumps(loss.to_dict()) for loss in losses],
-        "asked": [json.dumps(dict(release.asked)), json.dumps(dict(models[0].releases_[-1].asked))],
+        "asked": [json.dumps(one.to_dict()["asked"]) for one in (release, models[0].releases_[-1])],
         "model": [model.to_json() for model in models],
         "ledger": ["people.ledger", "postgresql+psycopg://ann:secret@localhost/budgets?sslmode=require"],
         "words": ["gaussian:mu=1x10", "approximate:epsilon=1,delta=1e-6", "age=17:90", "income=a,b", "2:1e-6", "1,2,3"],

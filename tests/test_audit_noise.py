@@ -26,7 +26,6 @@ from discreet.door import Curator
 from discreet.door import exit as door
 from discreet.door.schedule import StreamMechanism
 from discreet.noise import EuclideanNoise, GaussianNoise, LaplaceNoise, Law
-from discreet.noise.draws import AddNoise
 from discreet.queries.functions.interval import PLACES
 from discreet.queries.mechanism import Euclidean
 from discreet.queries.series.stream import StreamSums
@@ -222,7 +221,7 @@ def captured(call, rows):
 
 def grids(plan):
     """Return the laws on a grid that a plan draws with, the one that comes last first."""
-    laws = [plan.draw.noise] if isinstance(plan.draw, AddNoise) else []
+    laws = [plan.draw] if isinstance(plan.draw, Law) else []
     return laws + [distribution for distribution, _ in plan.first if isinstance(distribution, Law)]
 
 

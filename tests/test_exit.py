@@ -15,9 +15,8 @@ from discreet import mechanisms
 from discreet.door import exit as door_exit
 from discreet.door.schedule import StreamMechanism
 from discreet.ledger import Ledger
-from discreet.noise.draws import AddNoise
+from discreet.noise import Law
 from discreet.queries import Bound, Mechanism, Part, Query, Question, RowQuery
-from discreet.queries.hold import hold
 from discreet.queries.naming import NAMES, PLACES, described
 from discreet.queries.series.stream import StreamSums
 
@@ -152,8 +151,8 @@ class Order(Ledger):
 @pytest.mark.parametrize("way", ["measure", "schedule", "paid"])
 def test_a_number_is_charged_before_a_row_is_read_and_drawn_after(way, tmp_path, monkeypatch):
     heard: list[str] = []
-    draw = AddNoise.draw
-    monkeypatch.setattr(AddNoise, "draw", lambda *given: heard.append("draw") or draw(*given))
+    draw = Law.draw
+    monkeypatch.setattr(Law, "draw", lambda *given: heard.append("draw") or draw(*given))
     curator = dp.Curator(ROWS, space=dp.Box(0, 10), name="a", ledger=Order(str(tmp_path / "a.db"), heard))
     loss, query = dp.GaussianLoss(0.5), Loud(heard)
     if way == "measure":
@@ -220,7 +219,7 @@ class TestHeld:
         rows[1::7, 3] = np.inf
         rows[2::7, 4] = 1e300  # whose square is not finite
         bound = Bound(l2=0.5, l1=0.7 if norm == "l1" else None)
-        held = hold(rows, bound)
+        held = bound.hold(rows)
         order = 1 if norm == "l1" else 2
         assert np.linalg.norm(held, ord=order, axis=1).max() <= bound.norm(norm) * (1.0 + 23 * 2.0**-53)
         assert np.isfinite(held).all()
@@ -234,7 +233,7 @@ class TestHeld:
         rng = np.random.default_rng(2)
         rows = rng.standard_normal((400, 3)) * 10.0 ** rng.uniform(-3, 3, (400, 1))
         bound = Bound(l2=1.5, center=(1.0, 0.0, 0.0), radius=0.5)
-        held = hold(rows, bound)
+        held = bound.hold(rows)
         apart = np.linalg.norm(held[:, None] - held[None], axis=-1).max()
         assert 0.9 <= apart <= 1.0 + 1e-12
         assert bound.sensitivity("l2", "replace-one") == 1.5  # a row may also be dropped, and then contributes 0
@@ -256,9 +255,9 @@ class TestHeld:
         xp = pytest.importorskip(library)
         rows = xp.asarray([[3.0, 4.0], [0.1, 0.2], [float("nan"), 1.0]], dtype=xp.float64)
         for one in (1.0, np.float64(1.0)):
-            held = hold(rows, Bound(l2=one), one * 2.0**-50)
+            held = Bound(l2=one).hold(rows, one * 2.0**-50)
             np.testing.assert_allclose(np.asarray(held), [[0.6, 0.8], [0.1, 0.2], [0.0, 0.0]])
-        around = hold(rows, Bound(l2=9.0, center=np.array([3.0, 3.0]), radius=np.float64(0.5)))
+        around = Bound(l2=9.0, center=np.array([3.0, 3.0]), radius=np.float64(0.5)).hold(rows)
         np.testing.assert_allclose(np.asarray(around)[0], [3.0, 3.5])
 
 

@@ -20,7 +20,7 @@ import pytest
 
 import discreet as dp
 from discreet.estimators.loading import KINDS
-from discreet.queries.naming import asked, described
+from discreet.queries.naming import asked, described, written
 from discreet.queries.question import Question
 from discreet.records import Block
 
@@ -56,10 +56,10 @@ def test_a_release_is_read_with_its_question(one):
     assert isinstance(question, Question)
     assert type(question).__name__ == one["question"]
     assert question.name == release.query
-    description = json.loads(json.dumps(described(question), allow_nan=False))
+    description = json.loads(json.dumps(written(described(question)), allow_nan=False))
     again = asked(description)
     assert type(again) is type(question)
-    assert described(again) == description
+    assert written(described(again)) == description
     if one["contributes"] is not None:
         np.testing.assert_allclose(of_four_rows(question), one["contributes"], rtol=1e-8, atol=1e-12)
         np.testing.assert_array_equal(of_four_rows(question), of_four_rows(again))

@@ -25,12 +25,11 @@ from discreet.door import PublicSize, Release
 from discreet.models.class_beliefs import believed
 from discreet.models.class_estimates import ClassEstimates, positive_part
 from discreet.models.class_overlap import bhattacharyya_bound
-from discreet.models.clipping import Clipping
-from discreet.models.shapes import Shape
+from discreet.models.own_coordinates import Clipping, Shape
+from discreet.models.released import inside_ball
 from discreet.models.xi_classes import repaired
 from discreet.noise import GaussianNoise, NotPrivateWarning
 from discreet.queries.bound import Bound
-from discreet.queries.moments.ball import inside_ball
 from discreet.queries.moments.class_moments import SHAPES, ClassMoments
 from discreet.queries.moments.components import Components
 from discreet.queries.search import worst_neighbours

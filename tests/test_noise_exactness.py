@@ -46,22 +46,22 @@ def outcome(slow, words):
 
 
 TWINS = {
-    "normal 40": (kernels.NORMAL, (40, 0, 1.0), lambda word, more: reference.normal(word, more, 40)),
-    "normal 3": (kernels.NORMAL, (3, 0, 1.0), lambda word, more: reference.normal(word, more, 3)),
-    "laplace 40": (kernels.LAPLACE, (40, 0, 1.0), lambda word, more: reference.laplace(word, more, 40)),
+    "normal 40": (kernels.NORMAL, (40,), lambda word, more: reference.normal(word, more, 40)),
+    "normal 3": (kernels.NORMAL, (3,), lambda word, more: reference.normal(word, more, 3)),
+    "laplace 40": (kernels.LAPLACE, (40,), lambda word, more: reference.laplace(word, more, 40)),
     "geometric": (
         kernels.TWO_SIDED_GEOMETRIC,
-        (5, 3, 1.0),
+        (5, 3),
         lambda word, more: reference.two_sided_geometric(word, 5, 3),
     ),
     "geometric 2^53": (
         kernels.TWO_SIDED_GEOMETRIC,
-        (2**53 - 1, 60, 1.0),
+        (2**53 - 1, 60),
         lambda word, more: reference.two_sided_geometric(word, 2**53 - 1, 60),
     ),
     "discrete": (
         kernels.DISCRETE_GAUSSIAN,
-        (1, 0, 3.7),
+        (3.7,),
         lambda word, more: reference.discrete_gaussian(word, more, 3.7),
     ),
 }
@@ -72,7 +72,7 @@ def test_compiled_and_slow_form_agree_word_for_word(name, seeded):
     law, parameters, slow = TWINS[name]
     words = seeded(20).words(60_000)
     out = np.empty(3000, dtype=np.int64)
-    done, _, status = kernels.fill(words, out, 0, law, *parameters)
+    done, _, status = law.fill(words, out, 0, *parameters)
     assert (done, status) == (3000, kernels.DONE)
     word = stream_of(words)
     assert [slow(word, no_more) for _ in range(3000)] == out.tolist()
@@ -87,7 +87,7 @@ def test_the_compiled_form_stops_exactly_where_first_words_do_not_decide(name, a
     seen = set()
     for words in letters[seeded(22).words(40 * 2000) % np.uint64(alphabet)].reshape(2000, 40):
         out = np.empty(1, dtype=np.int64)
-        _, _, status = kernels.fill(words, out, 0, law, *parameters)
+        _, _, status = law.fill(words, out, 0, *parameters)
         slowly = outcome(slow, words)
         assert (status, out[0]) == slowly if status == kernels.DONE else status == slowly[0]
         seen.add(status)
@@ -102,11 +102,11 @@ def test_what_first_words_do_not_decide_is_settled_as_by_the_slow_form(name, alp
     letters = seeded(31).words(alphabet)
     statuses = []
     for seed, words in enumerate(letters[seeded(32).words(40 * 2000) % np.uint64(alphabet)].reshape(2000, 40)):
-        statuses.append(kernels.fill(words, np.empty(1, dtype=np.int64), 0, law, *parameters)[2])
+        statuses.append(law.fill(words, np.empty(1, dtype=np.int64), 0, *parameters)[2])
         if statuses[-1] == kernels.SHORT:
             continue
         lazy = LazyWords(seeded(seed), words)
-        value, used = kernels.settle(lazy, law, *parameters)
+        value, used = law.settle(lazy, 0, *parameters)
         if used <= len(words):  # else the two streams were drawn from in turn
             first, more = stream_of(words), stream_of(seeded(seed).words(64 * 64))
             assert value == slow(first, more)
@@ -154,9 +154,7 @@ def test_a_tie_in_the_compiled_loop_is_handed_to_the_slow_form(seeded):
     low = 1 << 62
     ties = [low, low]  # the first coin: ½ > u₁ = u₂
     out = GaussianNoise(1.0).sample(1000, Prepared(ties, seeded(25)))
-    status = kernels.fill(np.array(ties, dtype=np.uint64), np.empty(1, dtype=np.int64), 0, kernels.NORMAL, 40, 0, 1.0)[
-        2
-    ]
+    status = kernels.NORMAL.fill(np.array(ties, dtype=np.uint64), np.empty(1, dtype=np.int64), 0, 40)[2]
     assert status == kernels.TIE
     assert len(np.unique(out)) == 1000
     assert np.abs(out * 2.0**-40).max() < 6.0
@@ -168,9 +166,7 @@ def test_the_float_filter_of_the_discrete_gaussian_leaves_what_is_close_to_exact
     with mpmath.workdps(40):
         threshold = int(mpmath.exp(mpmath.mpf(-1) / 8) * 2**64)
     words = [1 << 63, 0, threshold + offset]
-    status = kernels.fill(
-        np.array(words, dtype=np.uint64), np.empty(1, dtype=np.int64), 0, kernels.DISCRETE_GAUSSIAN, 1, 0, 0.5
-    )[2]
+    status = kernels.DISCRETE_GAUSSIAN.fill(np.array(words, dtype=np.uint64), np.empty(1, dtype=np.int64), 0, 0.5)[2]
     if abs(offset) <= 2000:
         assert status == kernels.TIE
     else:
@@ -188,7 +184,7 @@ def test_the_float_filter_of_the_discrete_gaussian_leaves_what_is_close_to_exact
 def test_it_does_not_matter_in_what_pieces_the_words_arrive(law, seeded, monkeypatch):
     """A draw that runs out of words is finished with the next ones, not dropped: dropping would be a bias."""
     whole = law.sample(2000, seeded(27))
-    monkeypatch.setattr("discreet.noise.filling._PIECE", 7)
+    monkeypatch.setattr("discreet.noise.laws._PIECE", 7)
     np.testing.assert_array_equal(law.sample(2000, seeded(27)), whole)
 
 
@@ -196,9 +192,9 @@ def test_overflow_is_refused_and_not_wrapped(seeded):
     """Words that make k = 1 where only k = 0 fits, and words that make the coins of a geometric succeed for ever."""
     out = np.empty(1, dtype=np.int64)
     one_and_a_bit = np.array([2**64 - 1, 1, 2, 0, 5, 5, 0], dtype=np.uint64)
-    assert kernels.fill(one_and_a_bit, out, 0, kernels.NORMAL, 61, 0, 1.0)[2] == kernels.DONE
+    assert kernels.NORMAL.fill(one_and_a_bit, out, 0, 61)[2] == kernels.DONE
     assert out[0] == 2**61
-    assert kernels.fill(one_and_a_bit, out, 0, kernels.NORMAL, 62, 0, 1.0)[2] == kernels.OVERFLOW
+    assert kernels.NORMAL.fill(one_and_a_bit, out, 0, 62)[2] == kernels.OVERFLOW
     endless = [0, 0] + [0, 1 << 62] * 20_000
     with pytest.raises(OverflowError, match="nothing was released"):
         GeometricNoise(2.0**48).sample(1, Prepared(endless, seeded(28)))

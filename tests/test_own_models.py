@@ -22,7 +22,7 @@ from discreet.noise import GaussianNoise, NotPrivateWarning
 from discreet.queries.bound import Bound
 from discreet.queries.models.guarded_query import GuardedQuery
 from discreet.queries.models.model_query import ModelQuery
-from discreet.queries.part import Part
+from discreet.queries.question import Part
 from discreet.queries.search import worst_neighbours
 from discreet.records import Block, as_records
 from instances import MODELS

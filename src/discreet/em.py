@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet.door import Release
 from discreet.queries.models.model_query import Contributing, ModelQuery
-from discreet.queries.question import Question
+from discreet.queries.question import Query, Question
 from discreet.records import Ball, Box
 
 __all__ = ["Model", "Step", "expectation_maximization"]
@@ -82,6 +82,14 @@ class Model(Contributing[Params]):
     def maximize(self, params: Params, release: Release) -> Params:
         """Return the next parameters, from those at which the release was measured. Total."""
 
+    def query(self, params: Params, space: Box | Ball) -> Query:
+        """Return what is asked of the rows at these parameters: the sum of their contributions.
+
+        Overridden by models of the library whose statistic is a query already. ``discreet.fit_model`` does not ask
+        this: it adds up the contributions itself.
+        """
+        return ModelQuery(self, params, space)
+
 
 def expectation_maximization(
     model: Model[Params], params: Params, space: Box | Ball, steps: Iterable[Step]
@@ -104,7 +112,7 @@ def expectation_maximization(
     """
     releases = []
     for measure in steps:
-        release = measure(ModelQuery(model, params, space))
+        release = measure(model.query(params, space))
         params = model.maximize(params, release)
         releases.append(release)
     return params, releases

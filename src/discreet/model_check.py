@@ -25,7 +25,7 @@ from discreet.guarantees import GaussianLoss
 from discreet.noise import GaussianNoise
 from discreet.queries.bound import NORMS, Bound
 from discreet.queries.models.model_query import ModelQuery
-from discreet.queries.part import Part
+from discreet.queries.question import Part
 from discreet.queries.search import worst_neighbours
 from discreet.records import Ball, Block, Box
 

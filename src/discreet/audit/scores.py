@@ -30,6 +30,7 @@ from discreet.audit.output import Output
 from discreet.audit.pairs import Pair
 from discreet.door import Curator, Release
 from discreet.estimators.base import behind_a_door
+from discreet.queries.naming import written
 from discreet.queries.question import Query
 
 __all__ = ["Observed", "Score", "Sums", "best_score", "difference", "separation"]
@@ -104,7 +105,7 @@ class Sums:
         one, other = behind_a_door(self.pair.one), behind_a_door(self.pair.other)
         if release.asked is None or not (isinstance(one, Curator) and isinstance(other, Curator)):
             return None
-        key = json.dumps([dict(release.asked), dict(release.declared)])
+        key = json.dumps([written(release.asked), dict(release.declared)])
         if key not in self._found:
             if len(self._found) >= KEPT:
                 self._found.clear()

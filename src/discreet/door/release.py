@@ -22,9 +22,8 @@ from discreet.door.words import rows_in_words
 from discreet.guarantees import Loss, Neighbors
 from discreet.noise import Law
 from discreet.plain import read_json
-from discreet.queries.naming import asked
-from discreet.queries.part import Part
-from discreet.queries.question import Question
+from discreet.queries.naming import asked, written
+from discreet.queries.question import Part, Question
 
 __all__ = ["FORMAT", "PublicSize", "Release", "measured", "simulate"]
 
@@ -94,7 +93,7 @@ class Release:
         What was declared of the rows: space, columns, categories, the unit and its rows, and in which columns a gap
         drops a row (``required``). Enough to read the numbers.
     asked : mapping or None
-        The question, as plain values, from which ``question`` makes it again; None for one that a user wrote.
+        The question, in plain values and arrays, from which ``question`` makes it again; None for a user's own.
     provenance : str
     """
 
@@ -207,7 +206,7 @@ class Release:
             "value": self.value.tolist(),
             "parts": {name: part.to_dict() for name, part in self.parts.items()},
             "declared": _copied(self.declared),
-            "asked": None if self.asked is None else _copied(self.asked),
+            "asked": None if self.asked is None else written(self.asked),
             "passage": self.passage,
             "law": None if self.law is None else self.law.to_dict(),
             "exact": self.exact,

@@ -25,7 +25,7 @@ from discreet.models.bayes_error import BayesErrorBound, ParameterNoise, bayes_e
 from discreet.models.class_gaussians import ClassGaussians
 from discreet.models.joint_classes import JointClasses
 from discreet.models.method import Method
-from discreet.models.shapes import Shape
+from discreet.models.own_coordinates import Shape
 from discreet.models.xi_classes import XiClasses
 from discreet.queries.moments.class_moments import SHAPES
 from discreet.queries.moments.components import Components

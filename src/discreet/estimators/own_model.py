@@ -20,7 +20,7 @@ from discreet.arguments import ArgumentError, integer, positive
 from discreet.door import Release
 from discreet.door.inquiry import Inquiry
 from discreet.door.words import promise_in_words, rows_of
-from discreet.em import Model, Step, expectation_maximization
+from discreet.em import Model, Step
 from discreet.estimators.base import PrivateEstimator
 from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.model_check import attack, check_model
@@ -236,17 +236,10 @@ class Steps(Method[Found[Any]]):
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
     ) -> tuple[Found[Any], list[Release]]:
-        """Run the loop from the start that was attacked before the budget was spent."""
-        params, releases = expectation_maximization(self.model, self.start, space, map(_guarded, measures))
+        """Run the loop from the start: at each step the bound is attacked first, and the rows are guarded."""
+        params, releases = self.start, list[Release]()
+        for measure in measures:
+            attack(ModelQuery(self.model, params, space), np.random.default_rng())  # raises before a row is read
+            releases.append(measure(GuardedQuery(self.model, params, space)))
+            params = self.model.maximize(params, releases[-1])
         return Found(params), releases
-
-
-def _guarded(measure: Step) -> Step:
-    """Return a way to measure that attacks first, a wrong bound raising before a row is read, and then guards."""
-
-    def measured(query: Question) -> Release:
-        assert isinstance(query, ModelQuery)
-        attack(query, np.random.default_rng())
-        return measure(GuardedQuery(query.model, query.params, query.space))
-
-    return measured

@@ -30,6 +30,7 @@ from discreet.inference.moment_rows import of_groups, of_rows
 from discreet.inference.regression_rows import regression
 from discreet.queries.models.model_query import ModelQuery
 from discreet.queries.moments.components import Components
+from discreet.queries.moments.moment_sums import MomentSums
 from discreet.queries.objectives.gradients import MarginGradient
 from discreet.records import Category, Space
 from discreet.scales import column_scales
@@ -201,7 +202,9 @@ def _gaussian_seen(measured: Measurements) -> tuple[Array, Array]:
     for one in reversed(measured.each):
         asked: Any = one.question
         seen = asked.features.gaussian if isinstance(asked, MarginGradient) else None
-        if isinstance(asked, ModelQuery) and isinstance(asked.params, Components):
+        if isinstance(asked, MomentSums):
+            seen = asked.moments.components
+        if isinstance(asked, ModelQuery) and isinstance(asked.params, Components):  # of earlier files
             seen = asked.params
         if seen is not None and seen.count == 1:
             space: Space = asked.features.space if isinstance(asked, MarginGradient) else asked.space

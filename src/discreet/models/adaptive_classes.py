@@ -28,12 +28,10 @@ from discreet.models.adaptive import GUESS
 from discreet.models.class_beliefs import believed
 from discreet.models.class_estimates import ClassEstimates
 from discreet.models.class_gaussians import ClassGaussians
-from discreet.models.clipping import Clipping
 from discreet.models.method import Method
-from discreet.models.moment_weights import mixture_weights
 from discreet.models.one_gaussian import OneGaussian
+from discreet.models.own_coordinates import Clipping, Shape, mixture_weights
 from discreet.models.released import released_rows
-from discreet.models.shapes import Shape
 from discreet.queries.moments.class_moments import ClassMoments
 from discreet.queries.moments.components import Components
 from discreet.records import Ball, Box

@@ -1,36 +1,34 @@
 """Adaptive DP-EM: each component is measured in its own coordinates of the step before.
 
-1. A few releases find one Gaussian (``one_gaussian``), and K components start spread over it (``start``). Where the
+1. A few releases find one Gaussian (``one_gaussian``), and K components start spread over it. Where the
    budget could not tell the components' means from noise, it all goes here and they are all this one Gaussian.
 2. In each step all components' clipped moments are one release (``clipped_moments``). Clipping is undone
-   (``clipping``), and what comes out is mapped back and pooled with the steps before: a new estimate weighs t^(−0.6),
-   or more where it differs from the pool by more than noise can explain, or less where its noise is much the larger.
-3. From the pool to the next step's parameters what noise alone could have done is not believed (``shrinkage``): means
-   are drawn to their common centre, a shared covariance to that of phase 1 less the scatter of the means, and each
-   covariance to the shared one, its size and its shape apart. Eigenvalues stay above what their noise could hide.
+   (``own_coordinates``), and what comes out is mapped back and pooled with the steps before: a new estimate weighs
+   t^(−0.6), or more where it differs from the pool by more than noise can explain, or less where its noise is much the
+   larger.
+3. From the pool to the next step's parameters what noise alone could have done is not believed (``released.kept``):
+   means are drawn to their common centre, a shared covariance to that of phase 1 less the scatter of the means, and
+   each covariance to the shared one, its size and its shape apart. Eigenvalues stay above what their noise could hide.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.cluster.vq import kmeans2
 
 from discreet.door import Release
-from discreet.models.clipping import Clipping
 from discreet.models.moment_model import MomentModel
-from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum, noise_of, released_rows
-from discreet.models.shapes import Shape
-from discreet.models.shrinkage import kept
-from discreet.models.start import spread_over
-from discreet.queries.moments.ball import inside_ball
+from discreet.models.own_coordinates import Clipping, Shape
+from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum, inside_ball, kept, noise_of, released_rows
 from discreet.queries.moments.clipped_moments import ClippedMoments
 from discreet.queries.moments.components import Components
 
-__all__ = ["AdaptiveMixture", "Pool"]
+__all__ = ["AdaptiveMixture", "Pool", "spread_over"]
 
 Array = NDArray[np.float64]
 
@@ -39,6 +37,9 @@ LEAST_SHARE = 0.05  # of an equal share of the rows: no component has fewer
 LEAST_RATIO, MOST_RATIO = 0.03, 30.0  # what a covariance may do in one step, relative to the step before
 POOLING_CAUTION, MEAN_CAUTION, SHAPE_CAUTION = 1.5, 1.5, 1.0
 WORTH = 0.1  # nats a dimension that a covariance of its own may bring
+ANISOTROPY = 0.5  # of where centres start; 0: whitened coordinates, 1: the Gaussian's own
+TRIES = 3
+FEW = 50  # components for which it pays to look for a good spread; many cover the Gaussian anyway
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,8 @@ class Pool:
     count_noise : float
         The variance of each pooled count.
     mean_noise, covariance_noise : array of shape (K,)
-        Variances of the noise in the coordinates of ``frames``: of a coordinate of the mean, and v of ``shapes``.
+        Variances of the noise in the coordinates of ``frames``: of a coordinate of the mean, and of the covariance, v
+        of ``own_coordinates``.
     frames : array of shape (K, d, d)
         LLᵀ of the coordinates that the noise is white in.
     """
@@ -130,22 +132,25 @@ class AdaptiveMixture(MomentModel[Pool]):
 
     def maximize(self, params: Pool, release: Release) -> Pool:
         """Return the pool with one more release, and what follows from it."""
-        counts, count_noise = self._pooled_counts(params, release)
-        rows = self._floored(counts, count_noise, release)
-        each = [self._pooled(params, k, estimate) for k, estimate in enumerate(self._estimates(params, release, rows))]
-        means, mean_noise, covariances, covariance_noise, frames = (
-            np.array(values) for values in zip(*each, strict=True)
-        )
+        gain = float((params.step + 1.0) ** -FORGETTING)
+        counts, count_noise = self._pooled_counts(params, release, gain)
+        # Rows that can be divided by: above their noise, and above a twentieth of an equal share
+        share = LEAST_SHARE * released_rows(release) / len(counts)
+        rows = np.asarray(np.maximum(counts, max(share, 2.0 * math.sqrt(count_noise))))
+        estimates = enumerate(self._estimates(params, release, rows))
+        each = [self._pooled(params, k, estimate, gain) for k, estimate in estimates]
+        means, mean_noise, covariances, covariance_noise, frames = map(np.array, zip(*each, strict=True))
         pool = Pool(
             params.step + 1, params.components, counts, count_noise, means, mean_noise, covariances, covariance_noise,
             frames,
         )  # fmt: skip
-        return self._shrunk(pool, rows / rows.sum())
+        weights = rows / rows.sum()
+        centres, between = self._believed_means(pool, weights)
+        shared = self._shared_factor(pool, weights, between)
+        believed = np.array([self._believed_covariance(pool, k, shared) for k in range(len(weights))])
+        return replace(pool, components=Components(weights, inside_ball(centres), believed))
 
-    def _gain(self, params: Pool) -> float:
-        return float((params.step + 1.0) ** -FORGETTING)
-
-    def _pooled_counts(self, params: Pool, release: Release) -> tuple[Array, float]:
+    def _pooled_counts(self, params: Pool, release: Release, gain: float) -> tuple[Array, float]:
         """Return the pooled counts and their variance; where the number of rows is public, they sum to it."""
         found, k = release["counts"], params.components.count
         if release.size.rows is not None:
@@ -154,13 +159,8 @@ class AdaptiveMixture(MomentModel[Pool]):
         if params.step == 0:
             return found, noise
         moved = float(((found - params.counts) ** 2).sum())
-        gain = max(self._gain(params), kept(noise * k, moved, k, 0.0))
+        gain = max(gain, kept(noise * k, moved, k, 0.0))
         return params.counts + gain * (found - params.counts), (1.0 - gain) ** 2 * params.count_noise + gain**2 * noise
-
-    def _floored(self, counts: Array, count_noise: float, release: Release) -> Array:
-        """Return counts that can be divided by: above their noise, and above a twentieth of an equal share."""
-        share = LEAST_SHARE * released_rows(release) / len(counts)
-        return np.asarray(np.maximum(counts, max(share, 2.0 * math.sqrt(count_noise))))
 
     def _estimates(self, params: Pool, release: Release, rows: Array) -> Iterator[_Estimate]:
         """Yield what the release says of each component, clipping undone."""
@@ -175,22 +175,24 @@ class AdaptiveMixture(MomentModel[Pool]):
         first_noise, second_noise = noise_of(release, "first"), noise_of(release, "second")
         for k, factor in enumerate(components.factors):
             shift, own, size = clipping.undone(firsts[k], shape.held(seconds[k] - outers[k]))
-            shift, beyond = _within(shift, firsts[k], clipping.radius)
-            own = shape.held(own + np.outer(beyond, beyond))
-            mean_noise = (first_noise * clipping.radius / rows[k] / clipping.beta1(size)) ** 2
-            entry = second_noise * clipping.squared / (rows.sum() if tied else rows[k]) / clipping.beta2(size)
+            # Near the border of the ball the clipped mean says less and less about the shift: undone as for a point.
+            shift = shift / math.sqrt(1.0 - min(float(np.linalg.norm(firsts[k])), 0.98) ** 2)
+            inside = shift * min(1.0, clipping.radius / max(float(np.linalg.norm(shift)), 1e-300))
+            own, shift = shape.held(own + np.outer(shift - inside, shift - inside)), inside
+            response = clipping.response(size)
+            mean_noise = (first_noise * clipping.radius / rows[k] / response.beta1) ** 2
+            entry = second_noise * clipping.squared / (rows.sum() if tied else rows[k]) / response.beta2
             yield _Estimate(
                 components.means[k] + factor @ shift, factor @ own @ factor.T, mean_noise, 0.5 * entry * entry
             )
 
-    def _pooled(self, params: Pool, k: int, new: _Estimate) -> tuple[Array, float, Array, float, Array]:
+    def _pooled(self, params: Pool, k: int, new: _Estimate, gain: float) -> tuple[Array, float, Array, float, Array]:
         """Return mean, its noise, covariance, its noise, and the frame of both, with one more estimate."""
         frame = params.components.covariances[k]
         if params.step == 0:
             return new.mean, new.mean_noise, new.covariance, new.covariance_noise, frame
         shape, whiten = self.shape, params.components.whitening[k]
         old_noise = float(params.covariance_noise[k])
-        gain = self._gain(params)
         if new.covariance_noise > 4.0 * old_noise:  # by inverse variance
             gain = min(gain, max(old_noise / (old_noise + new.covariance_noise), 0.02))
         moved = whiten @ (new.mean - params.means[k])
@@ -209,14 +211,6 @@ class AdaptiveMixture(MomentModel[Pool]):
             noise,
             (old_part * params.frames[k] + new_part * frame) / noise,
         )
-
-    def _shrunk(self, pool: Pool, weights: Array) -> Pool:
-        """Return the pool with the parameters that are believed."""
-        means, between = self._believed_means(pool, weights)
-        shared = self._shared_factor(pool, weights, between)
-        covariances = [self._believed_covariance(pool, k, shared) for k in range(len(weights))]
-        components = Components(weights, inside_ball(means), np.array(covariances))
-        return Pool(**(vars(pool) | {"components": components}))
 
     def _believed_means(self, pool: Pool, weights: Array) -> tuple[Array, Array]:
         """Return means drawn to their common centre, and their scatter in the coordinates of the base."""
@@ -256,14 +250,14 @@ class AdaptiveMixture(MomentModel[Pool]):
         excess = whiten @ pool.covariances[k] @ whiten.T - eye
         size = float(np.trace(excess)) / d
         own_shape = excess - size * eye
-        ratio = self.clipping.beta2() / self.clipping.trace_response()
+        response = self.clipping.response()
         size_noise = noise * shape.size_energy(frame)
         share = 0.0
-        if shape.traceless:
+        if shape.numbers > 1:
             rest = noise * shape.energy(frame) - d * size_noise
             share = kept(rest, float((own_shape**2).sum()), shape.numbers, SHAPE_CAUTION)
         # The size is one number, known better than the shape: it is never shrunk more
-        size_noise *= ratio**2
+        size_noise *= (response.beta2 / response.trace) ** 2
         wide = max(1.0, float(np.trace(frame)) / d)
         size *= max(share, kept(size_noise, size * size, 1, 0.0) / (1.0 + size_noise / wide**2))
         believed = shared @ ((1.0 + max(size, -0.9)) * eye + share * own_shape) @ shared.T
@@ -276,12 +270,26 @@ class AdaptiveMixture(MomentModel[Pool]):
         return found if shape.name == "full" else np.asarray(np.diag(np.diag(found)))
 
 
-def _within(shift: Array, first: Array, radius: float) -> tuple[Array, Array]:
-    """Return a shift of at most R, and what lies beyond it.
+def spread_over(gaussian: Components, count: int, rng: np.random.Generator) -> Components:
+    """Return ``count`` equal components spread over a Gaussian, to start from without a further look at the rows.
 
-    Near the border of the ball the clipped mean says less and less about the shift; this undoes it as for a point.
+    The centres are those of k-means on draws from that Gaussian, computed in coordinates between its own and whitened
+    ones: wide directions get more centres than narrow ones, but not all of them.
+
+    >>> one = Components(np.ones(1), np.zeros((1, 2)), np.diag([1.0, 0.01])[None])
+    >>> two = spread_over(one, 2, np.random.default_rng(0))
+    >>> bool(abs(two.means[0, 0] - two.means[1, 0]) > 1.0), two.covariances.shape
+    (True, (2, 2, 2))
     """
-    shift = shift / math.sqrt(1.0 - min(float(np.linalg.norm(first)), 0.98) ** 2)
-    length = float(np.linalg.norm(shift))
-    inside = shift * min(1.0, radius / length) if length > 0.0 else shift
-    return inside, shift - inside
+    values, vectors = np.linalg.eigh(gaussian.covariances[0])
+    stretch = (values / values[-1]) ** (ANISOTROPY / 2.0)
+    draws = rng.standard_normal((max(2000, min(50, 20_000 // count + 5) * count), len(values))) * stretch
+    few = count <= FEW
+    tries = [
+        kmeans2(draws, count, iter=30 if few else 5, minit="++" if few else "points", missing="warn", rng=rng)
+        for _ in range(TRIES if few else 1)
+    ]
+    centres, _ = min(tries, key=lambda found: float(((draws - found[0][found[1]]) ** 2).sum()))
+    narrower = max(0.6, 1.0 - 4.0 / len(values))  # the means take up less of the spread where there is more of it
+    means = gaussian.means[0] + (centres / stretch * np.sqrt(values)) @ vectors.T
+    return Components(np.full(count, 1.0 / count), means, np.repeat(narrower * gaussian.covariances, count, axis=0))

@@ -4,7 +4,7 @@ Every choice is a function of public numbers: ε, δ, the number of columns, of 
 number of rows where it is public.
 
 **How a release is shared.** In nats a row, noise of variance x on all numbers of a release costs a table of C
-categories about x·C²/(2e_j²), and the moments x·G²/(1 − e²), with G = √A + √B + √C of ``moment_weights``. So e_j² ∝
+categories about x·C²/(2e_j²), and the moments x·G²/(1 − e²), with G = √A + √B + √C of ``own_coordinates``. So e_j² ∝
 C_j, and e² : 1 − e² = ΣC_j/√2 : G. What is believed of a noisy table costs less than that, so twice G is taken.
 
 **Steps.** Twice as many as for Gaussians alone: tables take longer to settle, and pooling gives back what that costs.
@@ -25,13 +25,11 @@ from discreet.door import PublicSize, Release
 from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee
 from discreet.models.adaptive import ROUNDS, Adaptive
-from discreet.models.clipping import Clipping
 from discreet.models.column_maps import corrected
 from discreet.models.marginals import probabilities
 from discreet.models.method import Method
-from discreet.models.moment_weights import costs
+from discreet.models.own_coordinates import Clipping, Shape, costs
 from discreet.models.released import released_rows
-from discreet.models.shapes import Shape
 from discreet.models.table_model import TableModel
 from discreet.queries.counts.marginals import Marginals
 from discreet.queries.moments.components import Components

@@ -2,7 +2,7 @@
 
 1. The shared covariance W = Σ w_k C_k. In coordinates in which its noise is white, eigenvalues are those that
    ``spectrum`` believes, and none is below what its noise could hide.
-2. Means are drawn to their common centre by the share of noise in their deviations from it (``shrinkage``), in the
+2. Means are drawn to their common centre by the share of noise in their deviations from it (``released``), in the
    coordinates of W.
 3. A class's covariance is W and what of C_k − W is not noise, in coordinates in which its noise is white. The mean
    eigenvalue of the difference is one number and drawn back by itself. Of its shape nothing is believed where noise
@@ -22,11 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.models.class_estimates import ClassEstimates
-from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum
-from discreet.models.shapes import Shape
-from discreet.models.shrinkage import kept
+from discreet.models.own_coordinates import Shape
+from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum, inside_ball, kept
 from discreet.models.spectrum import Spectrum
-from discreet.queries.moments.ball import inside_ball
 from discreet.queries.moments.components import Components
 
 __all__ = ["believed"]

@@ -4,11 +4,11 @@ Nothing here is shrunk or floored but what is divided by; ``class_beliefs`` says
 function of releases.
 
 Noise. A release has white noise in each class's own coordinates, L⁻¹(y − m). So an estimate carries the variance of a
-coordinate of its mean and v of ``shapes`` for its covariance, both in the coordinates of a *frame* LLᵀ. With noise of
-deviation q, s and r on the count, a coordinate f of the first moment and a number of the second one, relative to the
-rows, the mean has the variance s² + q²f², and v is r²/2, s⁴ + 2s²f² for the noisy mean that is taken off it, and what
-the noisy count scales it by, all to second order and averaged over the coordinates. A class whose count is no larger
-than its noise so has as much noise as it has of anything.
+coordinate of its mean and v of ``own_coordinates`` for its covariance, both in the coordinates of a *frame* LLᵀ. With
+noise of deviation q, s and r on the count, a coordinate f of the first moment and a number of the second one, relative
+to the rows, the mean has the variance s² + q²f², and v is r²/2, s⁴ + 2s²f² for the noisy mean that is taken off it,
+and what the noisy count scales it by, all to second order and averaged over the coordinates. A class whose count is no
+larger than its noise is dominated by noise.
 """
 
 from __future__ import annotations
@@ -21,10 +21,8 @@ from numpy.typing import NDArray
 from scipy.special import erfcx
 
 from discreet.door import Release
-from discreet.models.clipping import Clipping
-from discreet.models.released import noise_of
-from discreet.models.shapes import Shape
-from discreet.models.shrinkage import kept
+from discreet.models.own_coordinates import Clipping, Shape
+from discreet.models.released import kept, noise_of
 from discreet.queries.moments.components import Components
 
 __all__ = ["ClassEstimates", "positive_part"]
@@ -64,7 +62,7 @@ class ClassEstimates:
         The variance of a coordinate, in the coordinates of the frame.
     covariances : array of shape (K, d, d)
     covariance_noise : array of shape (K,)
-        v of ``shapes``, in the coordinates of the frame.
+        v of ``own_coordinates``, in the coordinates of the frame.
     frames : array of shape (K, d, d)
     """
 
@@ -118,8 +116,8 @@ class ClassEstimates:
             factor = classes.factors[each]
             means[each] = classes.means[each] + factor @ shift
             covariances[each] = factor @ own @ factor.T
-            mean_noise[each] *= clipping.squared / clipping.beta1(size) ** 2
-            covariance_noise[each] *= (clipping.squared / clipping.beta2(size)) ** 2
+            mean_noise[each] *= clipping.squared / clipping.response(size).beta1 ** 2
+            covariance_noise[each] *= (clipping.squared / clipping.response(size).beta2) ** 2
         return cls(counts, count_noise**2, means, mean_noise, covariances, covariance_noise, frames)
 
     @property

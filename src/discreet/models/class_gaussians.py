@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.models.class_estimates import ClassEstimates
-from discreet.models.shapes import Shape
+from discreet.models.own_coordinates import Shape
 from discreet.queries.moments.components import Components
 
 __all__ = ["ClassGaussians"]

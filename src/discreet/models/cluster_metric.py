@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.queries.moments.ball import inside_ball
+from discreet.models.released import inside_ball
 from discreet.queries.moments.components import Components
 from discreet.records import Ball, Box
 

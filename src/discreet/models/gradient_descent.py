@@ -23,10 +23,8 @@ from numpy.typing import NDArray
 from discreet.door import Release
 from discreet.em import Step
 from discreet.models.method import Method
-from discreet.models.released import noise_of
+from discreet.models.released import inside_ball, kept, noise_of
 from discreet.models.row_coordinates import Coordinates, Seen
-from discreet.models.shrinkage import kept
-from discreet.queries.moments.ball import inside_ball
 from discreet.queries.objectives.features import Features
 from discreet.queries.objectives.gradients import MarginGradient
 from discreet.queries.objectives.linear_scores import LinearScores

@@ -13,10 +13,9 @@ from discreet.door import Release
 from discreet.em import Step, expectation_maximization
 from discreet.models.method import Method
 from discreet.models.moment_model import MomentModel
+from discreet.models.own_coordinates import Shape
 from discreet.models.prior import Prior
-from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum, noise_of, positive_counts
-from discreet.models.shapes import Shape
-from discreet.queries.moments.ball import inside_ball
+from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum, inside_ball, noise_of, positive_counts
 from discreet.queries.moments.clipped_moments import ClippedMoments
 from discreet.queries.moments.components import Components
 from discreet.records import Ball, Box

@@ -23,7 +23,7 @@ from discreet.models.class_beliefs import believed
 from discreet.models.class_estimates import ClassEstimates
 from discreet.models.class_gaussians import ClassGaussians
 from discreet.models.method import Method
-from discreet.models.shapes import Shape
+from discreet.models.own_coordinates import Shape
 from discreet.queries.moments.class_moments import ClassMoments
 from discreet.queries.moments.components import Components
 from discreet.records import Ball, Box

@@ -29,11 +29,9 @@ from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, cali
 from discreet.models.cluster_metric import clusters, column_scales, half_widths, inside_space
 from discreet.models.histogram_clusters import cells_along, found_clusters, grid_size
 from discreet.models.method import Method
-from discreet.models.released import clipped_spectrum, noise_of, positive_counts
-from discreet.models.shrinkage import kept
+from discreet.models.released import clipped_spectrum, inside_ball, kept, noise_of, positive_counts
 from discreet.queries.counts.grid import Grid
 from discreet.queries.counts.projected_grid import ProjectedGrid
-from discreet.queries.moments.ball import inside_ball
 from discreet.queries.moments.clipped_moments import ClippedMoments
 from discreet.queries.moments.components import Components
 from discreet.queries.moments.moment_sums import COUNTS_AND_SUMS, FULL, ROUND, MomentSums

@@ -20,7 +20,6 @@ from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, cali
 from discreet.models.cluster_metric import clusters, column_scales, half_widths, inside_space
 from discreet.models.joint import JointMixture
 from discreet.models.method import Method
-from discreet.queries.models.model_query import ModelQuery
 from discreet.queries.moments.components import Components
 from discreet.records import Ball, Box
 
@@ -108,7 +107,7 @@ class DPLloyd(Method[Components]):
         components = clusters(space, even, packed_start(self.count, space, rng), even)
         releases = []
         for measure in measures:
-            releases.append(measure(ModelQuery(model, components, space)))
+            releases.append(measure(model.query(components, space)))
             found = model.maximize(components, releases[-1])
             components = clusters(space, found.weights, inside_space(space, found.means * g), even)
         return components, releases

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 from discreet.em import Model
 from discreet.queries.bound import Bound
 from discreet.queries.moments.clipped_moments import ClippedMoments
-from discreet.queries.part import Part
-from discreet.records import Block
+from discreet.queries.moments.moment_sums import MomentSums
+from discreet.queries.question import Part
+from discreet.records import Ball, Block, Box
 
 __all__ = ["MomentModel"]
 
@@ -23,6 +24,10 @@ class MomentModel(Model[Params]):
     @abstractmethod
     def moments(self, params: Params) -> ClippedMoments:
         """Return the statistic at these parameters; its bound and proof are its own."""
+
+    def query(self, params: Params, space: Box | Ball) -> MomentSums:
+        """Return the sums of the statistic: the query that it is, which nothing has to be wrapped around."""
+        return MomentSums(self.moments(params), space, self.name)
 
     def parts(self, params: Params) -> Mapping[str, Part]:
         """Return counts, first and second moments, as far as they have a weight."""

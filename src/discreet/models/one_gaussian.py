@@ -1,8 +1,8 @@
-"""One Gaussian, by a few releases that each look through the eyes of the one before.
+"""One Gaussian, by a few releases: each round clips and whitens by the estimate of the one before.
 
 The first release clips to the unit ball and learns roughly where the rows are; each later one clips to an ellipsoid
 around them, so that its noise is relative to the rows' own spread. What noise alone could have done is not believed
-(``shrinkage`` and ``spectrum``).
+(``released.kept`` and ``spectrum``).
 """
 
 from __future__ import annotations
@@ -15,14 +15,10 @@ from numpy.typing import NDArray
 
 from discreet.door import Release
 from discreet.guarantees import Neighbors
-from discreet.models.clipping import Clipping
 from discreet.models.moment_model import MomentModel
-from discreet.models.moment_weights import moment_weights
-from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum, noise_of, released_rows
-from discreet.models.shapes import Shape
-from discreet.models.shrinkage import kept
+from discreet.models.own_coordinates import Clipping, Shape, moment_weights
+from discreet.models.released import LARGEST, SMALLEST, clipped_spectrum, inside_ball, kept, noise_of, released_rows
 from discreet.models.spectrum import Spectrum
-from discreet.queries.moments.ball import inside_ball
 from discreet.queries.moments.clipped_moments import ClippedMoments
 from discreet.queries.moments.components import Components
 
@@ -82,27 +78,30 @@ class OneGaussian(MomentModel[Components]):
         second = shape.matrices(np.atleast_1d(release["second"]) / rows, 1)[0]
         shift, covariance, size = clipping.undone(first, shape.held(second - np.outer(first, first)))
 
-        entry = noise_of(release, "second") * clipping.squared / rows / clipping.beta2(size)
-        noise = 0.5 * entry * entry  # v of ``shapes``
-        ratio = clipping.beta2(size) / max(clipping.trace_response(size), 0.05)
+        response = clipping.response(size)
+        entry = noise_of(release, "second") * clipping.squared / rows / response.beta2
+        noise = 0.5 * entry * entry  # v of ``own_coordinates``
+        ratio = response.beta2 / max(response.trace, 0.05)
         size_noise = math.sqrt(noise * shape.size_energy()) * ratio
         size = min(max(size, LEAST_SIZE, min(1.0, CAUTION * size_noise)), MOST_SIZE)
         own = self._believed(covariance, size, noise)
 
-        moved = noise_of(release, "first") * clipping.radius / rows / clipping.beta1(size)
+        moved = noise_of(release, "first") * clipping.radius / rows / clipping.response(size).beta1
         shift = shift * kept(moved * moved * d, float(shift @ shift), d, 0.0)
         mean = inside_ball(params.means + factor @ shift)
         covariance = clipped_spectrum(factor @ own @ factor.T, SMALLEST, LARGEST)
         if self.spectral:  # rows in a unit ball vary by 1 at most, all directions together
             covariance /= max(1.0, float(np.trace(covariance)))
-        return Components(np.ones(1), mean, self._kept_to_shape(covariance)[None])
+        if shape.name in ("diag", "spherical"):  # without what rounding has put beside the diagonal
+            covariance = np.diag(np.diag(covariance))
+        return Components(np.ones(1), mean, covariance[None])
 
     def _believed(self, covariance: Array, size: float, noise: float) -> Array:
         """Return a covariance of this mean eigenvalue, without what noise of variance v off the diagonal has put in."""
         shape, d = self.shape, self.shape.dimension
         traceless = covariance - np.trace(covariance) / d * np.eye(d)
         energy = noise * (shape.energy() - shape.size_energy() * d)
-        share = kept(energy, float((traceless**2).sum()), shape.numbers, CAUTION) if shape.traceless else 0.0
+        share = kept(energy, float((traceless**2).sum()), shape.numbers, CAUTION) if shape.numbers > 1 else 0.0
         edge = math.sqrt(noise * d) / size  # half of how far noise alone spreads eigenvalues
         if share and self.spectral:
             spectrum = Spectrum.of(covariance, math.sqrt(noise))
@@ -111,9 +110,3 @@ class OneGaussian(MomentModel[Components]):
             return spectrum.matrix(np.clip(values, least * size, MOST_RATIO * size))
         least = max(LEAST_RATIO, min(0.7, 2.0 * share * edge))
         return clipped_spectrum(size * np.eye(d) + share * traceless, least * size, MOST_RATIO * size)
-
-    def _kept_to_shape(self, covariance: Array) -> Array:
-        """Return a covariance without what rounding has put where the shape has nothing."""
-        if self.shape.name in ("diag", "spherical"):
-            return np.asarray(np.diag(np.diag(covariance)))
-        return covariance

@@ -19,10 +19,8 @@ from numpy.typing import NDArray
 from discreet.door import PublicSize, Release
 from discreet.em import Step
 from discreet.models.method import Method
-from discreet.models.released import LARGEST, noise_of, released_rows
-from discreet.models.shrinkage import kept
+from discreet.models.released import LARGEST, inside_ball, kept, noise_of, released_rows
 from discreet.models.spectrum import Spectrum
-from discreet.queries.moments.ball import inside_ball
 from discreet.queries.moments.components import Components
 from discreet.queries.moments.moments import Moments
 from discreet.records import Ball, Box

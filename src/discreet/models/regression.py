@@ -30,14 +30,12 @@ from discreet.guarantees.normal import normal_mu
 from discreet.models.adaptive import GUESS
 from discreet.models.class_beliefs import believed
 from discreet.models.class_estimates import ClassEstimates
-from discreet.models.clipping import Clipping
 from discreet.models.method import Method
 from discreet.models.one_gaussian import OneGaussian
 from discreet.models.one_release import OneRelease
+from discreet.models.own_coordinates import Clipping, Shape
 from discreet.models.regression_moments import RegressionMoments, estimates_of, pooled
 from discreet.models.released import released_rows
-from discreet.models.shapes import Shape
-from discreet.queries.models.model_query import ModelQuery
 from discreet.records import Ball, Box
 
 __all__ = ["AdaptiveMoments", "UnitMoments"]
@@ -117,7 +115,7 @@ class AdaptiveMoments(Method[RegressionMoments]):
         wide = OneGaussian(shape, clipping, self.neighbors, counted)
         found: list[ClassEstimates] = []
         for measure in measures:
-            releases.append(measure(ModelQuery(wide, gaussian, space)))
+            releases.append(measure(wide.query(gaussian, space)))
             found.append(estimates_of(releases[-1], gaussian, clipping))
             gaussian = believed(reduce(pooled, found), shape)
         return RegressionMoments.of(found, space), releases

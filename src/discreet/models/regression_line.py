@@ -31,9 +31,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.models.own_coordinates import Shape
 from discreet.models.regression_moments import RegressionMoments
 from discreet.models.regression_unseen import Completion
-from discreet.models.shapes import Shape
 from discreet.models.spectrum import Spectrum
 
 __all__ = ["Line", "adaptive_ridge", "noise_aware"]

@@ -1,10 +1,10 @@
 """A mean and a covariance of features and target together, as releases tell them, with what noise they have.
 
 Noise. A release has white noise in coordinates L⁻¹(y − m), and an average of releases that of each, by its weight. So
-the covariance carries for each round v of ``shapes``, the variance of an entry off the diagonal, in the coordinates of
-that round's *frame* LLᵀ. An earlier round looked less closely at directions in which rows hardly vary, and most of the
-noise along these is its own. The mean carries the variance of a coordinate in those of the last frame. Nothing here is
-shrunk or floored but what is divided by: ``regression_line`` says what of it to believe.
+the covariance carries for each round v of ``own_coordinates``, the variance of an entry off the diagonal, in the
+coordinates of that round's *frame* LLᵀ. An earlier round looked less closely at directions in which rows hardly vary,
+and most of the noise along these is its own. The mean carries the variance of a coordinate in those of the last frame.
+Nothing here is shrunk or floored but what is divided by: ``regression_line`` says what of it to believe.
 """
 
 from __future__ import annotations
@@ -18,10 +18,8 @@ from numpy.typing import NDArray
 
 from discreet.door import Release
 from discreet.models.class_estimates import ClassEstimates
-from discreet.models.clipping import Clipping
-from discreet.models.released import noise_of, released_rows
-from discreet.models.shapes import Shape
-from discreet.queries.moments.ball import inside_ball
+from discreet.models.own_coordinates import Clipping, Shape
+from discreet.models.released import inside_ball, noise_of, released_rows
 from discreet.queries.moments.components import Components
 from discreet.records import Ball, Box
 
@@ -121,8 +119,8 @@ def estimates_of(release: Release, gaussian: Components | None, clipping: Clippi
         shift, own, size = clipping.undone(first, spread)
         factor, frame = gaussian.factors[0], gaussian.covariances[0]
         mean, covariance = gaussian.means[0] + factor @ shift, factor @ own @ factor.T
-        mean_noise *= clipping.squared / clipping.beta1(size) ** 2
-        covariance_noise *= (clipping.squared / clipping.beta2(size)) ** 2
+        mean_noise *= clipping.squared / clipping.response(size).beta1 ** 2
+        covariance_noise *= (clipping.squared / clipping.response(size).beta2) ** 2
     return ClassEstimates(
         np.array([rows]), max(count_noise, 1.0) ** 2, mean[None], np.array([mean_noise]), covariance[None],
         np.array([covariance_noise]), frame[None],

@@ -2,16 +2,31 @@
 
 Everything here is total: whatever finite numbers a release holds, counts come out positive, means inside the unit
 ball and covariances positive definite.
+
+How much of a noisy deviation to keep, when the noise is known (James and Stein 1961): a vector x + noise with E‖noise‖²
+known is best scaled by 1 − E‖noise‖²/‖x + noise‖², about the true share of x in it. The noise's own length varies, by
+√(2/dof) of it for ``dof`` numbers, so with a caution of t standard deviations what could be noise alone is not kept.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.door import Release
 
-__all__ = ["LARGEST", "SMALLEST", "clipped_spectrum", "noise_of", "positive_counts", "released_rows"]
+__all__ = [
+    "LARGEST",
+    "SMALLEST",
+    "clipped_spectrum",
+    "inside_ball",
+    "kept",
+    "noise_of",
+    "positive_counts",
+    "released_rows",
+]
 
 Array = NDArray[np.float64]
 
@@ -51,5 +66,34 @@ def clipped_spectrum(matrices: Array, least: float | Array, most: float | Array)
     """Return symmetric matrices with their eigenvalues kept between two numbers (or one pair a matrix)."""
     values, vectors = np.linalg.eigh((matrices + np.swapaxes(matrices, -1, -2)) / 2.0)
     least, most = (np.broadcast_to(np.asarray(limit)[..., None], values.shape) for limit in (least, most))
-    kept = np.clip(values, least, most)
-    return np.asarray((vectors * kept[..., None, :]) @ np.swapaxes(vectors, -1, -2))
+    held = np.clip(values, least, most)
+    return np.asarray((vectors * held[..., None, :]) @ np.swapaxes(vectors, -1, -2))
+
+
+def inside_ball(points: Array, radius: float = 1.0) -> Array:
+    """Return points moved radially into the ball around 0."""
+    lengths = np.linalg.norm(points, axis=-1, keepdims=True)
+    return np.asarray(points * np.minimum(1.0, radius / np.maximum(lengths, 1e-300)))
+
+
+def kept(noise: float, observed: float, dof: float, caution: float) -> float:
+    """Return the share of a deviation to keep.
+
+    Parameters
+    ----------
+    noise : float
+        The expected squared length of the noise.
+    observed : float
+        The squared length of what was observed.
+    dof : float
+        Of how many numbers.
+    caution : float
+        How many standard deviations of the noise's own length to allow for.
+
+    Examples
+    --------
+    >>> kept(1.0, 4.0, dof=10, caution=0.0), kept(1.0, 0.9, dof=10, caution=0.0)
+    (0.75, 0.0)
+    """
+    threshold = noise * (1.0 + caution * math.sqrt(2.0 / max(dof, 1.0)))
+    return max(0.0, 1.0 - threshold / observed) if observed > 0.0 else 0.0

@@ -19,10 +19,9 @@ from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
 from discreet.models.adaptive import GUESS
-from discreet.models.clipping import Clipping
 from discreet.models.one_gaussian import OneGaussian
+from discreet.models.own_coordinates import Clipping, Shape
 from discreet.models.released import released_rows
-from discreet.models.shapes import Shape
 from discreet.queries.counts.count import Count
 from discreet.queries.objectives.features import Features
 from discreet.records import Ball, Box
@@ -108,7 +107,7 @@ class Coordinates:
         share, d = 1.0 - self.constant**2, self.dimension
         if not self.found:
             return share / (4.0 * d)  # a deviation is half of the half-width of its column
-        return share * self.clipping.kappa() / self.clipping.squared
+        return share * float(self.clipping.response().kappa) / self.clipping.squared
 
     @property
     def found(self) -> bool:

@@ -6,7 +6,7 @@ independent. The Gaussians are those of ``adaptive_mixture``, from the same part
 1. The steps are pooled as the counts are: a new table weighs t^(−0.6), or more where it differs from the pool by more
    than noise can explain.
 2. What is believed of a table is the column's marginal, and of the difference from it what noise does not explain
-   (``shrinkage``). The marginal is that of the first release and of all components' tables together.
+   (``released``). The marginal is that of the first release and of all components' tables together.
 3. No probability is below what its noise could hide, unless the marginal is: a rare category is not an impossible one.
 """
 
@@ -24,12 +24,11 @@ from discreet.door import Release
 from discreet.em import Model
 from discreet.models.adaptive_mixture import AdaptiveMixture, Pool
 from discreet.models.marginals import on_simplex
-from discreet.models.released import noise_of, released_rows
-from discreet.models.shrinkage import kept
+from discreet.models.released import kept, noise_of, released_rows
 from discreet.queries.bound import Bound
 from discreet.queries.moments.components import Components
 from discreet.queries.moments.mixed_moments import LEAST, MixedMoments
-from discreet.queries.part import Part
+from discreet.queries.question import Part
 from discreet.records import Block
 
 __all__ = ["TableModel", "TablePool"]

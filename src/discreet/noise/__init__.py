@@ -7,7 +7,7 @@ outside, numpy, scipy.special, cryptography and (when the first draw is made) nu
 
 Where to look: what a noise law is and what the grid costs in ``laws``, the laws themselves in ``gaussian``, ``laplace``
 and ``euclidean``; other exact draws in ``discrete``; the compiled loops, and why they are exact, in ``kernels``;
-random directions, with floats, in ``bingham``; what a mechanism may ask the door to draw in ``draws``; the bits in
+random directions, with floats, in ``bingham``; what else a mechanism may ask the door to draw in ``draws``; the bits in
 ``bits``.
 """
 

@@ -20,9 +20,8 @@ from numpy.typing import ArrayLike
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer
 from discreet.noise.bits import Bits
-from discreet.noise.filling import source
 from discreet.noise.gaussian import GaussianNoise
-from discreet.noise.laws import Array
+from discreet.noise.laws import Array, as_numbers, source
 
 __all__ = ["bingham", "gibbs_bingham"]
 
@@ -133,12 +132,9 @@ def gibbs_bingham(matrix: ArrayLike, k: int, sweeps: int, bits: Bits | None = No
 
 def _checked(matrix: ArrayLike) -> tuple[Array, int]:
     """Return S and e with matrix = 2^e·S, the entries of S at most 1 in size: nothing that is done to S overflows."""
-    array = np.asarray(matrix)
-    if array.dtype.kind not in "biuf":
-        raise ArgumentError("matrix", UNSHOWN, f"numbers, got an array of {array.dtype}")
-    if array.ndim != 2 or array.shape[0] != array.shape[1] or array.size == 0:
-        raise ArgumentError("matrix", UNSHOWN, f"a square matrix of at least one row, got shape {array.shape}")
-    values = array.astype(np.float64)
+    values = as_numbers(matrix, "matrix")
+    if values.ndim != 2 or values.shape[0] != values.shape[1] or values.size == 0:
+        raise ArgumentError("matrix", UNSHOWN, f"a square matrix of at least one row, got shape {values.shape}")
     if not np.all(np.isfinite(values)):
         raise ArgumentError("matrix", UNSHOWN, "finite numbers")
     exponent = int(np.frexp(np.abs(values).max())[1])

@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer, nonnegative, positive
 from discreet.noise.bits import Bits
-from discreet.noise.filling import Integers, Size, draw, source
-from discreet.noise.laws import as_numbers
-from discreet.noise.reals import Bounds, LazyUniform, exp_minus, one_by_one
+from discreet.noise.laws import Integers, Size, as_numbers, draw_integers, source
+from discreet.noise.reals import LazyUniform, exp_minus, one_by_one
 
 __all__ = ["bernoulli_exp", "categorical", "geometric", "uniform_integers"]
 
@@ -29,7 +28,7 @@ def uniform_integers(high: int, size: Size, bits: Bits | None = None) -> Integer
     >>> bool((uniform_integers(6, 1000) < 6).all())
     True
     """
-    return draw(size, bits, "UNIFORM", n=integer("high", high, least=1, most=2**62))
+    return draw_integers(size, bits, "UNIFORM", integer("high", high, least=1, most=2**62))
 
 
 def bernoulli_exp(x: float | Fraction, bits: Bits | None = None) -> bool:
@@ -61,7 +60,7 @@ def geometric(scale: float, size: Size, bits: Bits | None = None) -> Integers:
     if not 2.0**-8 <= ratio <= 2.0**48:
         raise ArgumentError("scale", scale, "from 2**-8 to 2**48")
     n, denominator = ratio.as_integer_ratio()
-    return draw(size, bits, "ONE_SIDED_GEOMETRIC", n=n, shift=denominator.bit_length() - 1)
+    return draw_integers(size, bits, "ONE_SIDED_GEOMETRIC", n, denominator.bit_length() - 1)
 
 
 def categorical(scores: ArrayLike, bits: Bits | None = None, counts: ArrayLike | None = None) -> int:
@@ -114,14 +113,6 @@ def categorical(scores: ArrayLike, bits: Bits | None = None, counts: ArrayLike |
         place = uniform_integers(int(cumulative[-1]), 1, bits)[0]
         index = int(np.searchsorted(cumulative, place, side="right"))
         exponent = Fraction(best) + (Fraction(base) - Fraction(float(values[index])))
-        kept = _scaled(exp_minus(exponent), Fraction(int(many[index]) << s, int(ceiling[index])))
+        kept = exp_minus(exponent, Fraction(int(many[index]) << s, int(ceiling[index])))
         if LazyUniform(stream(), stream).below(kept):
             return index
-
-
-def _scaled(bounds: Bounds, factor: Fraction) -> Bounds:
-    def scaled(p: int) -> tuple[Fraction, Fraction]:
-        low, high = bounds(p)
-        return low * factor, high * factor
-
-    return scaled

@@ -1,37 +1,34 @@
-"""The kinds of draw that the door makes: noise on numbers, a choice by weights, a direction, or nothing more.
+"""The kinds of draw that the door makes beside noise on numbers: a choice by weights, a direction, or nothing more.
 
-A mechanism says which one, with public numbers; the door hands it what was computed from rows, and random bits. Nothing
-else in the library brings rows and random bits together, but the auxiliary draws of a ``Plan``, which know no row.
+A mechanism says which one, a noise law (``laws``) or one of these, with public numbers; the door hands it what was
+computed from rows, and random bits. Nothing else in the library brings rows and random bits together, but the auxiliary
+draws of a ``Plan``, which know no row.
 
 A ``Distribution`` is anything that can be sampled: noise on a grid, whole numbers, random words.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.noise.bingham import bingham, gibbs_bingham
 from discreet.noise.bits import Bits
 from discreet.noise.discrete import bernoulli_exp, categorical, uniform_integers
-from discreet.noise.filling import Size, source
-from discreet.noise.laws import Law
+from discreet.noise.laws import Array, Draw, Size, source
 
 __all__ = [
-    "AddNoise",
     "Choose",
     "ChooseCell",
     "ChooseDirection",
     "ChooseFrame",
     "ChooseInRuns",
     "Distribution",
-    "Draw",
     "NoDraw",
     "PermuteAndFlip",
     "RandomBits",
@@ -39,8 +36,6 @@ __all__ = [
     "Runs",
     "UniformIntegers",
 ]
-
-Array = NDArray[np.float64]
 
 
 class Distribution(Protocol):
@@ -94,32 +89,6 @@ class RandomOrder:
                 return order
 
 
-class Draw(ABC):
-    """A kind of draw."""
-
-    exact: ClassVar[bool] = True
-
-    @abstractmethod
-    def draw(self, target: Any, bits: Bits | None) -> Any:
-        """Return what is drawn around, or by, what was computed from rows: an array."""
-
-
-@dataclass(frozen=True)
-class AddNoise(Draw):
-    """Numbers, with noise on each."""
-
-    noise: Law
-
-    @property
-    def exact(self) -> bool:  # type: ignore[override]
-        """That of the noise."""
-        return self.noise.exact
-
-    def draw(self, target: Array, bits: Bits | None) -> Array:
-        """Return the numbers with noise, in a row."""
-        return np.asarray(self.noise.add(target, bits)).ravel()
-
-
 class Choose(Draw):
     """For each row of weights an index, with probability proportional to e^weight."""
 
@@ -162,16 +131,24 @@ class Runs(NamedTuple):
     weight: Callable[[int], float]
 
 
-class ChooseInRuns(Draw):
+class _ChooseNumbers(Draw):
+    """A candidate for each set of runs."""
+
+    def draw(self, target: Sequence[Runs], bits: Bits | None) -> Any:
+        """Return the candidates, as whole numbers: some are beyond 2⁵³."""
+        return np.array([self._one(runs, bits) for runs in target], dtype=np.int64)
+
+    @abstractmethod
+    def _one(self, runs: Runs, bits: Bits | None) -> int:
+        """Return a candidate."""
+
+
+class ChooseInRuns(_ChooseNumbers):
     """For each set of runs a candidate, with probability proportional to e^weight.
 
     A number of a bundle is proposed with the largest weight in it and kept with probability e^(its own − the largest),
     which makes up for that: the law is exact.
     """
-
-    def draw(self, target: Sequence[Runs], bits: Bits | None) -> Any:
-        """Return the candidates, as whole numbers: some are beyond 2⁵³."""
-        return np.array([self._one(runs, bits) for runs in target], dtype=np.int64)
 
     def _one(self, runs: Runs, bits: Bits | None) -> int:
         while True:
@@ -183,15 +160,11 @@ class ChooseInRuns(Draw):
                 return number
 
 
-class PermuteAndFlip(Draw):
+class PermuteAndFlip(_ChooseNumbers):
     """For each set of runs, without bundles, a candidate by permute-and-flip (McKenna and Sheldon 2020).
 
     The candidates come in a random order, and each is kept with probability e^(its weight − the largest).
     """
-
-    def draw(self, target: Sequence[Runs], bits: Bits | None) -> Any:
-        """Return the candidates, as whole numbers: some are beyond 2⁵³."""
-        return np.array([self._one(runs, bits) for runs in target], dtype=np.int64)
 
     def _one(self, runs: Runs, bits: Bits | None) -> int:
         each, best = np.repeat(runs.weights, runs.counts), float(runs.weights.max())

@@ -20,19 +20,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincc
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer, positive, probability
-from discreet.guarantees import Neighbors, PureLoss
+from discreet.guarantees import PureLoss
 from discreet.noise.bits import Bits
-from discreet.noise.filling import Integers, Size, source
 from discreet.noise.gaussian import GaussianNoise
 from discreet.noise.laplace import LaplaceNoise
-from discreet.noise.laws import Array, Law, as_numbers, check_grid, fit_grid, upper
+from discreet.noise.laws import Array, Integers, Law, Size, as_numbers, check_grid, fit_grid, source
 
 __all__ = ["EuclideanNoise"]
 
@@ -66,6 +64,7 @@ class EuclideanNoise(Law):
     norm = "l2"
     normal = False
     exact = False
+    priced = PureLoss
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive("scale", self.scale))
@@ -129,11 +128,6 @@ class EuclideanNoise(Law):
     def variance(self) -> float:
         """(d + 1)·scale² a coordinate, the mean of ‖z‖² being d(d + 1)·scale²; and grid²/12."""
         return (self.dimension + 1.0) * self.scale * self.scale + self.grid * self.grid / 12.0
-
-    def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> PureLoss:
-        """Return what a statistic costs whose L2 sensitivity, once on the grid, is this much: Δ/scale, rounded up."""
-        epsilon = Fraction(positive("sensitivity", sensitivity)) / Fraction(self.scale)
-        return PureLoss(upper(epsilon), Neighbors.of(neighbors))
 
     def half_width(self, level: float) -> float:
         """Return h for one coordinate: the radius times a coordinate of a uniform direction, by quadrature."""

@@ -14,8 +14,7 @@ from scipy.special import ndtri
 from discreet.arguments import integer, positive, probability
 from discreet.guarantees import GaussianLoss, Loss, Neighbors, ZcdpLoss
 from discreet.noise.bits import Bits
-from discreet.noise.filling import Integers, Size, draw
-from discreet.noise.laws import RoundedNoise, StepNoise, fit_grid, upper
+from discreet.noise.laws import Integers, RoundedNoise, Size, StepNoise, draw_integers, fit_grid, upper
 
 __all__ = ["DiscreteGaussianNoise", "GaussianNoise"]
 
@@ -44,6 +43,7 @@ class GaussianNoise(RoundedNoise):
 
     norm = "l2"
     normal = True
+    priced = GaussianLoss
 
     @classmethod
     def for_query(cls, *, mu: float, sensitivity: float, largest: float, size: int = 1) -> Self:
@@ -75,12 +75,7 @@ class GaussianNoise(RoundedNoise):
 
     def sample(self, size: Size, bits: Bits | None = None) -> Integers:
         """Return draws of round(2^m Z)."""
-        return draw(size, bits, "NORMAL", n=self.fineness)
-
-    def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> GaussianLoss:
-        """Return what a statistic costs whose L2 sensitivity, once it is on the grid, is this much: Δ/σ, rounded up."""
-        mu = Fraction(positive("sensitivity", sensitivity)) / Fraction(self.scale)
-        return GaussianLoss(upper(mu), Neighbors.of(neighbors))
+        return draw_integers(size, bits, "NORMAL", self.fineness)
 
     def least_scale(self, loss: Loss, sensitivity: float) -> float:
         """Return Δ/μ."""
@@ -125,7 +120,7 @@ class DiscreteGaussianNoise(StepNoise):
 
     def sample(self, size: Size, bits: Bits | None = None) -> Integers:
         """Return draws of the discrete Gaussian."""
-        return draw(size, bits, "DISCRETE_GAUSSIAN", sigma=self.ratio)
+        return draw_integers(size, bits, "DISCRETE_GAUSSIAN", self.ratio)
 
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> ZcdpLoss:
         """Return what a statistic costs whose L2 sensitivity, once on the grid, is this much: Δ²/(2σ²), rounded up."""

@@ -1,4 +1,4 @@
-"""Compiled loops that turn random words into exact integer noise. ``filling`` calls them.
+"""Compiled loops that turn random words into exact integer noise. ``laws.draw_integers`` calls them.
 
 Every sampler is a function ``draw(words, i, …) -> (value, next i)`` of a stream of uniform 64-bit words from place i
 on, and uses integers only (the one float, in the discrete Gaussian, is a filter; see there). A place below 0 says that
@@ -7,7 +7,7 @@ there is no draw, and why:
 - ``SHORT``: the words ran out in the middle. The draw must be made again from the same place with more words behind
   them. Dropping the words instead would favour draws that need few, which is a bias;
 - ``TIE``: first words did not decide a comparison (probability about 2⁻⁶⁰ a draw). The draw must be made again from the
-  same place with all bits of the uniforms at hand (``settle``);
+  same place with all bits of the uniforms at hand (``Sampler.settle``);
 - ``OVERFLOW``: the value does not fit; nothing is wrapped.
 
 Such a place is passed on by whatever is called with it: ``_word`` gives the largest word and the place as it is, and
@@ -39,6 +39,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import exp
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, uint64
@@ -47,7 +48,6 @@ from numba.extending import register_jitable
 from discreet.noise.reals import exp_minus
 
 DONE, SHORT, TIE, OVERFLOW = 0, -1, -2, -3
-NORMAL, LAPLACE, TWO_SIDED_GEOMETRIC, ONE_SIDED_GEOMETRIC, UNIFORM, DISCRETE_GAUSSIAN = 0, 1, 2, 3, 4, 5
 
 inlined = register_jitable(forceinline=True)  # compiled where compiled code calls it, plain Python elsewhere
 
@@ -120,11 +120,10 @@ def _thinned(words, i, k, x):
         f, i = _first_below(words, i, 2 * k + 2)
         if f == 2 * k:
             _, below, i = _under(words, i, x)
-        else:
-            below = f < 2 * k
-        if below:
-            even = not even
-            word, below, i = _under(words, i, word)
+        if f > 2 * k or not below:
+            break
+        even = not even
+        word, below, i = _under(words, i, word)
     return even, i
 
 
@@ -143,38 +142,33 @@ def _draw_normal(words, i, fineness):
     """round(2^m Z) for Z standard normal and m = ``fineness`` (Karney 2016, algorithm N)."""
     while i >= 0:
         # N1: k with probability proportional to e^(−k/2).
-        k = 0
-        success, i = _exp_minus_half(words, i)
+        k, success = -1, True
         while success:
             k += 1
             success, i = _exp_minus_half(words, i)
         # N2: keep it with probability e^(−k(k−1)/2).
-        keep = True
         for _ in range(k * (k - 1)):
             keep, i = _exp_minus_half(words, i)
             if not keep:
                 break
-        if not keep:
-            continue
-        # N3: a fraction x.
-        x, i = _word(words, i)
-        # N4: keep it if k + 1 times Bernoulli(e^(−x(2k+x)/(2k+2))) succeeds.
-        for _ in range(k + 1):
-            keep, i = _thinned(words, i, k, x)
-            if not keep:
-                break
-        # N5: a sign, and the rounding.
-        if keep:
-            return _rounded(words, i, k, x, fineness)
+        else:
+            # N3: a fraction x.
+            x, i = _word(words, i)
+            # N4: keep it if k + 1 times Bernoulli(e^(−x(2k+x)/(2k+2))) succeeds.
+            for _ in range(k + 1):
+                keep, i = _thinned(words, i, k, x)
+                if not keep:
+                    break
+            else:
+                # N5: a sign, and the rounding.
+                return _rounded(words, i, k, x, fineness)
     return 0, i
 
 
 @inlined
 def _draw_laplace(words, i, fineness):
     """round(2^m L) for L standard Laplace and m = ``fineness`` (von Neumann 1951)."""
-    k = 0
-    x, i = _word(words, i)
-    again, i = _odd_run(words, i, x)
+    k, again = -1, True
     while again:
         k += 1
         x, i = _word(words, i)
@@ -270,48 +264,53 @@ def _draw_discrete_gaussian(words, i, sigma):
     return 0, i
 
 
-@inlined
-def _draw(words, i, law, n, shift, sigma):
-    """Return a draw; for the parameters see ``fill``."""
-    if law == NORMAL:
-        return _draw_normal(words, i, n)
-    if law == LAPLACE:
-        return _draw_laplace(words, i, n)
-    if law == TWO_SIDED_GEOMETRIC:
-        return _draw_two_sided(words, i, n, shift)
-    if law == ONE_SIDED_GEOMETRIC:
-        return _draw_one_sided(words, i, n, shift)
-    if law == UNIFORM:
-        return _below(words, i, n)
-    return _draw_discrete_gaussian(words, i, sigma)
-
-
-@njit(cache=True, nogil=True)
-def fill(words, out, done, law, n, shift, sigma):
-    """Fill ``out`` from place ``done`` on by the draws of ``law``; return (done, words used, status).
-
-    ``n`` is the fineness of a normal or a Laplace, the scale of a geometric in units of 2^−shift, or the end of a
-    uniform; ``sigma`` is that of a discrete Gaussian.
-    """
-    used = 0
-    while done < out.size:
-        value, i = _draw(words, used, law, n, shift, sigma)
-        if i < 0:
-            return done, used, i
-        out[done] = value
-        used = i
-        done += 1
-    return done, used, DONE
-
-
-def settle(words, law, n, shift, sigma):
-    """Return the first draw and the place behind it, of ``LazyUniform``s: what ``fill`` left undecided."""
-    if law != DISCRETE_GAUSSIAN:
-        return _draw(words, 0, law, n, shift, sigma)
-    i, t, variance = 0, int(sigma) + 1, Fraction(sigma) ** 2
+def _settle_discrete_gaussian(words, i, sigma):
+    """Return what ``_draw_discrete_gaussian`` does, with fractions in the place of its float."""
+    t, variance = int(sigma) + 1, Fraction(sigma) ** 2
     while True:
         value, i = _draw_two_sided(words, i, t, 0)
         word, i = _word(words, i)
         z = (abs(int(value)) - variance / t) ** 2 / (2 * variance)
         if word.below(exp_minus(z)):
             return value, i
+
+
+class Sampler(NamedTuple):
+    """The compiled loop of a sampler, and what settles a draw that it left undecided.
+
+    Attributes
+    ----------
+    fill : callable
+        Fills ``out`` from place ``done`` on; returns (done, words used, status).
+    settle : callable
+        Returns a draw and the place behind it, of ``LazyUniform``s.
+    """
+
+    fill: Any
+    settle: Any
+
+
+def _sampler(draw, settle=None):
+    """Return a sampler, from the function that makes one draw."""
+
+    @njit(cache=True, nogil=True)
+    def fill(words, out, done, *given):
+        used = 0
+        while done < out.size:
+            value, i = draw(words, used, *given)
+            if i < 0:
+                return done, used, i
+            out[done] = value
+            used = i
+            done += 1
+        return done, used, DONE
+
+    return Sampler(fill, settle or draw)
+
+
+# What is given to each: the fineness of a normal or a Laplace; the scale of a geometric in units of 2^−shift, and the
+# shift; the end of a uniform; the scale of a discrete Gaussian.
+NORMAL, LAPLACE = _sampler(_draw_normal), _sampler(_draw_laplace)
+TWO_SIDED_GEOMETRIC, ONE_SIDED_GEOMETRIC = _sampler(_draw_two_sided), _sampler(_draw_one_sided)
+UNIFORM = _sampler(_below)
+DISCRETE_GAUSSIAN = _sampler(_draw_discrete_gaussian, _settle_discrete_gaussian)

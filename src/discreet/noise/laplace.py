@@ -11,8 +11,7 @@ from typing import Self
 from discreet.arguments import integer, positive, probability
 from discreet.guarantees import GeometricLoss, LaplaceLoss, Loss, Neighbors
 from discreet.noise.bits import Bits
-from discreet.noise.filling import Integers, Size, draw
-from discreet.noise.laws import RoundedNoise, StepNoise, fit_grid, upper
+from discreet.noise.laws import Integers, RoundedNoise, Size, StepNoise, draw_integers, fit_grid, upper
 
 __all__ = ["GeometricNoise", "LaplaceNoise"]
 
@@ -40,6 +39,7 @@ class LaplaceNoise(RoundedNoise):
 
     norm = "l1"
     normal = False
+    priced = LaplaceLoss
 
     @classmethod
     def for_query(cls, *, epsilon: float, sensitivity: float, largest: float, size: int = 1) -> Self:
@@ -59,12 +59,7 @@ class LaplaceNoise(RoundedNoise):
 
     def sample(self, size: Size, bits: Bits | None = None) -> Integers:
         """Return draws of round(2^m L)."""
-        return draw(size, bits, "LAPLACE", n=self.fineness)
-
-    def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> LaplaceLoss:
-        """Return what a statistic costs whose L1 sensitivity, once it is on the grid, is this much: Δ/b, rounded up."""
-        epsilon = Fraction(positive("sensitivity", sensitivity)) / Fraction(self.scale)
-        return LaplaceLoss(upper(epsilon), Neighbors.of(neighbors))
+        return draw_integers(size, bits, "LAPLACE", self.fineness)
 
     def least_scale(self, loss: Loss, sensitivity: float) -> float:
         """Return Δ/ε."""
@@ -122,7 +117,7 @@ class GeometricNoise(StepNoise):
     def sample(self, size: Size, bits: Bits | None = None) -> Integers:
         """Return draws of the two-sided geometric."""
         n, denominator = self.ratio.as_integer_ratio()
-        return draw(size, bits, "TWO_SIDED_GEOMETRIC", n=n, shift=denominator.bit_length() - 1)
+        return draw_integers(size, bits, "TWO_SIDED_GEOMETRIC", n, denominator.bit_length() - 1)
 
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> GeometricLoss:
         """Return what a statistic costs whose L1 sensitivity, once it is on the grid, is this much.

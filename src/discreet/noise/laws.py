@@ -1,5 +1,7 @@
 """Noise laws: immutable values that say what the noise is, draw it, and put it on a statistic.
 
+A law is one of the kinds of draw (``Draw``) that the door makes; the others are in ``draws``.
+
 A law is what a release carries with it, so that whoever reads the release knows the distribution of its error.
 Each is an integer number of steps of a grid, drawn without a float by all but ``EuclideanNoise``. On the grid
 
@@ -15,7 +17,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from inspect import isabstract
@@ -24,21 +26,49 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.arguments import UNSHOWN, ArgumentError, integer, positive, probability
-from discreet.guarantees import Loss
-from discreet.noise.bits import Bits
-from discreet.noise.filling import Integers, Size
+from discreet.arguments import UNSHOWN, ArgumentError, integer, iterable, positive, probability
+from discreet.guarantees import Loss, Neighbors
+from discreet.noise.bits import Bits, SecureBits
+from discreet.noise.reals import LazyWords
 from discreet.plain import from_plain, to_plain
 
-__all__ = ["Array", "Law", "RoundedNoise", "StepNoise", "as_numbers", "check_grid", "fit_grid", "upper"]
+__all__ = [
+    "Array",
+    "Draw",
+    "Integers",
+    "Law",
+    "RoundedNoise",
+    "Size",
+    "StepNoise",
+    "as_numbers",
+    "check_grid",
+    "draw_integers",
+    "fit_grid",
+    "source",
+    "upper",
+]
 
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Size = int | Iterable[int]
+
+_PIECE = 2**17  # words asked for at a time: a megabyte, which stays in the processor's cache
 
 LARGEST = 2.0**52  # steps that a statistic may be from zero: so far floats hold every integer and every half
 FINEST = 40  # binary digits of a standard deviation that the grid has, unless the statistic is too large for it
 
 
-class Law(ABC):
+class Draw(ABC):
+    """A kind of draw. ``exact`` tells whether draws have their law exactly, or only as nearly as floats do."""
+
+    exact: ClassVar[bool] = True
+
+    @abstractmethod
+    def draw(self, target: Any, bits: Bits | None) -> Any:
+        """Return what is drawn around, or by, what was computed from rows: an array."""
+
+
+class Law(Draw):
     """The distribution of noise on a grid. Its subclasses are frozen dataclasses.
 
     With d = ‖z‖/scale in the law's norm, the density is ∝ e^(−d²/2) where the law is normal, else ∝ e^(−d).
@@ -51,14 +81,14 @@ class Law(ABC):
         ``"l1"`` or ``"l2"``; the sensitivity that its loss goes by is in the same.
     normal : bool
         Whether it is Gaussian. Then a sum of independent draws is so too, whatever their coefficients.
-    exact : bool
-        Whether draws have the law exactly, or only as nearly as floats do.
+    priced : type of Loss
+        The kind of loss of a statistic that it is put on, where that goes by sensitivity/scale alone.
     """
 
     scale: float
     norm: ClassVar[str]
     normal: ClassVar[bool]
-    exact: ClassVar[bool] = True
+    priced: ClassVar[type[Any]]
 
     _kinds: ClassVar[dict[str, type[Law]]] = {}
 
@@ -100,6 +130,16 @@ class Law(ABC):
         steps = self.steps(values)
         noisy = steps + self.sample(steps.shape, bits)  # at most 2⁵² and 2⁶²: cannot wrap
         return np.asarray(noisy * self.grid, dtype=np.float64)
+
+    def draw(self, target: Array, bits: Bits | None) -> Array:
+        """Return numbers with noise on each, in a row."""
+        return self.add(target, bits).ravel()
+
+    def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> Loss:
+        """Return what a statistic costs whose sensitivity, once on the grid, is this much: Δ/scale, rounded up."""
+        ratio = Fraction(positive("sensitivity", sensitivity)) / Fraction(self.scale)
+        found: Loss = self.priced(upper(ratio), Neighbors.of(neighbors))
+        return found
 
     @property
     def independent(self) -> bool:
@@ -255,11 +295,58 @@ class StepNoise(Law):
         return self.scale / self.step
 
 
-def as_numbers(values: ArrayLike) -> Array:
+def source(bits: Bits | None) -> Bits:
+    """Return the bits to draw from: secure ones unless others are given."""
+    if bits is None:
+        return SecureBits()
+    if not isinstance(bits, Bits):
+        raise ArgumentError("bits", bits, "None for secure bits, or SeededBits for a test")
+    return bits
+
+
+def draw_integers(size: Size, bits: Bits | None, law: str, *given: float) -> Integers:
+    """Return an array of draws of a compiled sampler, with all bits of the uniforms for what it cannot decide.
+
+    The words that a draw did not finish with stay in front of the fresh ones: a draw is never dropped because it needs
+    many words, which would be a bias.
+
+    Parameters
+    ----------
+    size : int or tuple of int
+    bits : Bits or None
+        ``None`` for secure ones.
+    law : str
+        The name of a sampler in ``kernels``.
+    given : numbers
+        What it is given; see there.
+    """
+    from discreet.noise import kernels
+
+    bits = source(bits)
+    sampler = getattr(kernels, law)
+    shape = tuple(integer("size", side, least=0) for side in (size if iterable(size) else (size,)))
+    out = np.empty(math.prod(shape), dtype=np.int64)  # one dimension: the compiled loop writes place by place
+    words = np.empty(0, dtype=np.uint64)
+    done = 0
+    while done < out.size:
+        done, used, status = sampler.fill(words, out, done, *given)
+        words = words[used:]
+        if status == kernels.SHORT:
+            words = np.concatenate([words, bits.words(min(_PIECE, 32 * (out.size - done) + 64))])
+        elif status == kernels.TIE:
+            lazy = LazyWords(bits, words)
+            out[done], used = sampler.settle(lazy, 0, *given)
+            words, done = lazy.words[used:], done + 1
+        elif status == kernels.OVERFLOW:
+            raise OverflowError("a draw did not fit 64 bits; nothing was released")
+    return out.reshape(shape)
+
+
+def as_numbers(values: ArrayLike, name: str = "values") -> Array:
     """Return an array of floats; text and objects are refused, not converted."""
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
-        raise ArgumentError("values", UNSHOWN, f"numbers, got an array of {array.dtype}")
+        raise ArgumentError(name, UNSHOWN, f"numbers, got an array of {array.dtype}")
     return array.astype(np.float64)
 
 
@@ -275,10 +362,9 @@ def fit_grid(budget: float, sensitivity: float, largest: float, steps: float, mo
     scale = sensitivity / budget
     if scale > 1e290:
         raise ValueError(f"noise of scale {scale!r} would overflow; expected a larger ε, or tighter bounds on the rows")
-    m = FINEST
-    while m >= 8 and largest > math.ldexp(scale, 52 - m):  # exact: no rounding could let one step too many in
-        m -= 1
-    if m < 8 or not scale > 0.0:
+    # ldexp is exact: no rounding could let one step too many in
+    m = max((m for m in range(8, FINEST + 1) if largest <= math.ldexp(scale, 52 - m)), default=0)
+    if not m or not scale > 0.0:
         raise ValueError(
             f"largest={largest!r}: a statistic of this size and noise of scale {scale!r} do not fit one grid; "
             "expected tighter bounds on the rows, or more noise"

@@ -104,8 +104,8 @@ def one_by_one(bits: Bits) -> Callable[[], int]:
     return words().__next__
 
 
-def exp_minus(x: Fraction) -> Bounds:
-    """Return bounds on e^(−x) for a rational x ≥ 0, to about p bits beyond its leading one.
+def exp_minus(x: Fraction, factor: Fraction = Fraction(1)) -> Bounds:
+    """Return bounds on factor·e^(−x) for rational x ≥ 0 and factor > 0, to about p bits beyond its leading one.
 
     ``decimal`` rounds ``exp`` correctly, so the two neighbours of its result enclose the true value; x is rounded
     outwards before. From x = p + 64 on, 0 and 2^(−p−64) are close enough, and no huge exponent is computed.
@@ -117,13 +117,13 @@ def exp_minus(x: Fraction) -> Bounds:
 
     def bounds(p: int) -> tuple[Fraction, Fraction]:
         if x >= p + 64:
-            return Fraction(0), Fraction(1, 1 << (p + 64))
+            return Fraction(0), factor * Fraction(1, 1 << (p + 64))
         digits = p // 3 + len(str(int(x))) + 5
         down, up = Context(digits, ROUND_FLOOR), Context(digits, ROUND_CEILING)
         numerator, denominator = Decimal(x.numerator), Decimal(x.denominator)
         # copy_negate, because a minus sign would round to the digits of the thread's own context.
         low = down.exp(up.divide(numerator, denominator).copy_negate()).next_minus(down)
         high = up.exp(down.divide(numerator, denominator).copy_negate()).next_plus(up)
-        return Fraction(low), Fraction(high)
+        return factor * Fraction(low), factor * Fraction(high)
 
     return bounds

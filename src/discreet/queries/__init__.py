@@ -1,11 +1,10 @@
 """What must be proved: every question that can be asked of rows, and every mechanism, by family.
 
 This room promises that each question proves its bound, and each mechanism its loss, in the docstring beside it. A
-question says what it takes from rows (``question``, ``query``, ``selection``). A mechanism says from public numbers
-what to charge and what to draw (``mechanism``, ``standard``), and draws nothing: the door does. ``bound`` and
-``setting`` are where a sensitivity is derived, ``hold`` keeps contributions to their bound, ``search`` attacks bounds,
-``naming`` writes questions into files. It may import ``arguments``, ``plain``, ``guarantees``, ``noise`` and
-``records``.
+question says what it takes from rows, and in which parts its sum comes (``question``). A mechanism says from public
+numbers what to charge and what to draw (``mechanism``), and draws nothing: the door does. ``bound`` is where a
+sensitivity is derived and contributions are held to their bound, ``search`` attacks bounds, ``naming`` writes questions
+into files. It may import ``arguments``, ``plain``, ``guarantees``, ``noise`` and ``records``.
 
 The families: ``counts``, ``moments``, ``ranks``, ``series``, ``objectives`` (regularised losses of labelled rows),
 ``functions`` (of a user), ``models`` (of a user, and likelihoods), and ``adapted``, queries over part of what a row
@@ -18,8 +17,7 @@ from discreet.queries.counts.histogram import Histogram
 from discreet.queries.counts.mode import Mode
 from discreet.queries.mechanism import Additive, Euclidean, Exponential, Mechanism, NoisyMax, Plan
 from discreet.queries.moments.moments import Moments, Sum
-from discreet.queries.part import Part
-from discreet.queries.question import Query, Question, RowQuery, Selection
+from discreet.queries.question import Part, Query, Question, RowQuery, Selection
 
 __all__ = [
     "Additive",

@@ -24,8 +24,7 @@ from array_api_compat import array_namespace
 
 from discreet.arguments import ArgumentError, integer, positive
 from discreet.queries.bound import Bound
-from discreet.queries.part import Part
-from discreet.queries.question import UNIT_ROUNDOFF, Query
+from discreet.queries.question import UNIT_ROUNDOFF, Part, Query
 from discreet.records import Ball, Block, Box
 
 __all__ = ["Grouped", "OfColumns", "Weighted", "Within"]

@@ -8,6 +8,17 @@ unit may have. With c(x) the contribution of a row and m rows a unit at most:
   may be dropped (missing values) and then contributes zero. Pair them up as far as they go: each pair moves the sum
   by at most D = sup ‖c(x) − c(x')‖, each row that is left over by at most B = sup ‖c(x)‖. There are at most m pairs and
   left-over rows together, so it is at most m·max(D, B).
+
+**Contributions are held to their bound** (``Bound.hold``), row by row: what a wrong proof, or code from outside, cannot
+exceed. One that is longer than its bound B, in L2 or where there is one in L1, is multiplied by B over its length; one
+that is not finite becomes 0. Where a public ball (centre, r) is given, it is moved towards the centre instead, until it
+is within r of it in L2.
+
+*Proof of the norm.* A row is left as it is where its computed length is at most B(1 + ρ), ρ the query's ``roundoff``,
+which is charged as float error. Otherwise it is scaled: the length of D numbers is off by at most (D/2 + 4)u, the
+quotient and the product by a few u, u = 2⁻⁵³, so what is summed is at most B(1 + (D + 16)u) long, which
+``Setting.sensitivity`` charges. Squares do not overflow: a row whose length is not finite is first divided by its
+largest number. Shortening in L1 lengthens nothing in L2, and the other way round.
 """
 
 from __future__ import annotations
@@ -15,7 +26,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from array_api_compat import array_namespace, device, is_numpy_array
+from numpy import einsum, errstate
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer, positive
 from discreet.guarantees import Neighbors
@@ -26,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["NORMS", "UNIT_ROUNDOFF", "Bound", "Setting"]
 
 NORMS = ("l2", "l1", "replace_l2", "replace_l1")
+UNIT_ROUNDOFF = 2.0**-53
 
 
 @dataclass(frozen=True)
@@ -41,7 +56,7 @@ class Bound:
     replace_l2, replace_l1 : float or None
         At least sup ‖c(x) − c(x')‖; None for twice the norm, which always holds.
     center, radius : tuple of float, float
-        A public ball that contributions are held to in L2 (``discreet.queries.hold``): then two are at most twice the
+        A public ball that contributions are held to in L2 (``hold``): then two are at most twice the
         radius apart, whatever the query's own proof is worth. ``l2`` must be at least ‖center‖ + radius.
     attained : mapping of str to float
         For each of the four names, the share of the bound that some rows are known to attain; 1 where it is not
@@ -66,15 +81,14 @@ class Bound:
     radius: float | None = None
 
     def __post_init__(self) -> None:
-        for name in NORMS:
-            value = getattr(self, name)
-            if value is not None or name == "l2":
-                object.__setattr__(self, name, positive(name, value))
+        for name in (*NORMS, "radius"):
+            if getattr(self, name) is not None or name == "l2":
+                object.__setattr__(self, name, positive(name, getattr(self, name)))
         if (self.center is None) is not (self.radius is None):
             raise ArgumentError("center, radius", UNSHOWN, "both, or neither")
         if self.center is not None and self.radius is not None:
             object.__setattr__(self, "center", tuple(map(float, self.center)))
-            most = math.hypot(*self.center) + positive("radius", self.radius)
+            most = math.hypot(*self.center) + self.radius
             if not self.l2 >= most * (1.0 - 1e-12):
                 raise ArgumentError("l2", self.l2, f"at least ‖center‖ + radius, {most!r}")
         if not all(name in NORMS and 0.0 <= share <= 1.0 for name, share in self.attained.items()):
@@ -87,8 +101,7 @@ class Bound:
 
     def replace(self, norm: str) -> float:
         """Return the bound on ‖c(x) − c(x')‖ in ``norm``."""
-        value: float | None = getattr(self, f"replace_{norm}")
-        most = 2.0 * self.norm(norm) if value is None else min(value, 2.0 * self.norm(norm))
+        most = min(self.norm(f"replace_{norm}"), 2.0 * self.norm(norm))
         return most if norm == "l1" or self.radius is None else min(most, 2.0 * self.radius)
 
     def sensitivity(self, norm: str, neighbors: Neighbors | str, *, max_rows: int = 1) -> float:
@@ -98,8 +111,52 @@ class Bound:
             return rows * self.norm(norm)
         return rows * max(self.replace(norm), self.norm(norm))
 
+    def hold(self, rows: Any, roundoff: float = 0.0) -> Any:
+        """Return contributions, one a row, none longer than the bound; those that are not are not touched.
 
-UNIT_ROUNDOFF = 2.0**-53
+        >>> import numpy as np
+        >>> Bound(l2=1.0).hold(np.array([[3.0, 4.0], [0.0, 1.0], [np.nan, 0.0]])).round(2).tolist()
+        [[0.6, 0.8], [0.0, 1.0], [0.0, 0.0]]
+        """
+        with errstate(all="ignore"):  # what overflows is shortened like the rest
+            if self.radius is None:
+                rows = _shortened(rows, "l2", self.l2, roundoff)
+            else:
+                center = array_namespace(rows).asarray(self.center, dtype=rows.dtype, device=device(rows))
+                rows = center + _shortened(rows - center, "l2", self.radius, roundoff)
+            return rows if self.l1 is None else _shortened(rows, "l1", self.l1, roundoff)
+
+
+def _lengths(rows: Any, norm: str) -> Any:
+    xp = array_namespace(rows)
+    if norm == "l1":
+        return xp.sum(xp.abs(rows), axis=1)
+    squares = einsum("nd,nd->n", rows, rows) if is_numpy_array(rows) else xp.sum(rows * rows, axis=1)
+    return xp.sqrt(squares)
+
+
+def _shortened(rows: Any, norm: str, most: float, roundoff: float) -> Any:
+    """Return rows whose length in a norm is at most ``most``."""
+    xp = array_namespace(rows)
+    most, allowed = float(most), float(most * (1.0 + roundoff))  # an array takes numbers of Python, none of NumPy
+    fits = _lengths(rows, norm) <= allowed  # NaN and what overflows do not
+    if bool(xp.all(fits)):
+        return rows
+    return _scaled(rows, norm, most, allowed)
+
+
+def _scaled(rows: Any, norm: str, most: float, allowed: float) -> Any:
+    """Return rows of which those longer than what is allowed are scaled to ``most``, and those without a length 0."""
+    xp = array_namespace(rows)
+    finite = xp.all(xp.isfinite(rows), axis=1)
+    rows = xp.where(finite[:, None], rows, xp.zeros_like(rows))
+    largest = xp.max(xp.abs(rows), axis=1)
+    largest = xp.where(largest > 0.0, largest, xp.ones_like(largest))
+    direction = rows / largest[:, None]
+    length = _lengths(direction, norm)
+    too_long = length > allowed / largest
+    scaled = direction * (most / xp.where(too_long, length, xp.ones_like(length)))[:, None]
+    return xp.where(too_long[:, None], scaled, rows)
 
 
 @dataclass(frozen=True)
@@ -129,7 +186,7 @@ class Setting:
         """Return how far apart two neighbours' computed sums can be.
 
         That is the distance of the ideal sums, and both float errors. Contributions that are held to their bound may
-        exceed it by the roundings of a length and a product, at most ``size`` + 16 of them (``discreet.queries.hold``).
+        exceed it by the roundings of a length and a product, at most ``size`` + 16 of them.
         """
         held = 1.0 + (query.size + 16.0) * UNIT_ROUNDOFF
         bound = held * query.bound.sensitivity(norm, self.neighbors, max_rows=self.max_rows)

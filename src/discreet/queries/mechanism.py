@@ -19,20 +19,17 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from discreet.arguments import ArgumentError
 from discreet.guarantees import BoundedRangeLoss, LaplaceLoss, Loss, PureLoss
 from discreet.noise import EuclideanNoise, GaussianNoise, LaplaceNoise, Law
-from discreet.noise.draws import AddNoise, Choose, Distribution, Draw
+from discreet.noise.draws import Choose, Distribution
+from discreet.noise.laws import Draw
 from discreet.queries.bound import Setting
-from discreet.queries.part import Part
-from discreet.queries.question import Query, Question, Selection
-
-if TYPE_CHECKING:
-    from discreet.queries.question import Question
+from discreet.queries.question import Part, Query, Question, Selection
 
 __all__ = [
     "Additive",
@@ -132,15 +129,9 @@ class Additive(Mechanism):
     def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
         """Return Gaussian noise in L2 for a Gaussian loss, Laplace noise in L1 for a ``LaplaceLoss``."""
         query = _as_sum(question)
-        law = additive_noise(
-            loss,
-            query.name,
-            l2=setting.sensitivity(query, "l2"),
-            l1=setting.sensitivity(query, "l1"),
-            largest=setting.largest(query),
-            size=query.size,
-        )
-        return Plan(kind=self.kind, loss=loss, parts=query.parts, draw=AddNoise(law), law=law)
+        l2, l1 = setting.sensitivity(query, "l2"), setting.sensitivity(query, "l1")
+        law = additive_noise(loss, query.name, l2=l2, l1=l1, largest=setting.largest(query), size=query.size)
+        return Plan(kind=self.kind, loss=loss, parts=query.parts, draw=law, law=law)
 
 
 class Euclidean(Mechanism):
@@ -160,7 +151,7 @@ class Euclidean(Mechanism):
             largest=setting.largest(query),
             size=query.size,
         )
-        return Plan(loss=loss, parts=query.parts, draw=AddNoise(law))
+        return Plan(loss=loss, parts=query.parts, draw=law)
 
 
 class Exponential(Mechanism):
@@ -217,7 +208,7 @@ class NoisyMax(Mechanism):
             kind=self.kind,
             loss=loss,
             parts={"selected": Part((1,))},
-            draw=AddNoise(law),
+            draw=law,
             target=query.scores,
             finish=lambda noisy: np.array([float(np.argmax(noisy))]),
         )

@@ -2,16 +2,17 @@
 
 A question is an immutable value of public numbers, so it can be written down whole: the name of its kind and its
 fields, one inside the other. ``described`` does that for questions of this library; one that a user wrote, or that
-holds a function, is not described, for a file cannot bring it back. ``asked`` reads a description. It makes nothing
-but the kinds of one table, from the fields that stand there, each of which checks what it is given as it does for every
-caller.
+holds a function, is not described, for a file cannot bring it back. A description keeps arrays as they are, copied;
+``written`` turns them into plain values, number by number, when there is a file to write. ``asked`` reads a
+description, written or not. It makes nothing but the kinds of one table, from the fields that stand there, each of
+which checks what it is given as it does for every caller.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from enum import Enum
 from importlib import import_module
 from typing import Any
@@ -21,7 +22,7 @@ import numpy as np
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.queries.question import Question
 
-__all__ = ["asked", "described"]
+__all__ = ["asked", "described", "written"]
 
 # Where each kind is now. A file has the name on the left, which stays when a class moves.
 PLACES = {
@@ -29,10 +30,9 @@ PLACES = {
     for module, names in {
         "discreet.guarantees.guarantee": "Neighbors",
         "discreet.models.adaptive_mixture": "AdaptiveMixture Pool",
-        "discreet.models.clipping": "Clipping",
         "discreet.models.joint": "JointMixture",
         "discreet.models.one_gaussian": "OneGaussian",
-        "discreet.models.shapes": "Shape",
+        "discreet.models.own_coordinates": "Clipping Shape",
         "discreet.models.table_model": "TableModel TablePool",
         "discreet.queries.adapted": "Grouped OfColumns Weighted Within",
         "discreet.queries.counts.bins": "Bins",
@@ -93,17 +93,37 @@ class _ForeignError(Exception):
 
 
 def described(question: Any) -> dict[str, Any] | None:
-    """Return a question as plain values, for JSON; None where it is not of this library.
+    """Return a question as plain values and arrays; None where it is not of this library.
 
     >>> from discreet import Histogram
     >>> described(Histogram(categories=3))
     {'kind': 'Histogram', 'categories': 3, 'column': 0}
     """
     try:
-        found: dict[str, Any] = _plain(question)
+        return dict(_described(question))
     except _ForeignError:
         return None
-    return found
+
+
+def written(description: Any) -> Any:
+    """Return a description as plain values alone, for JSON.
+
+    >>> written({"kind": "Pair", "numbers": np.array([1.0, np.inf])})["numbers"]["values"]
+    [1.0, {'kind': 'float', 'value': 'inf'}]
+    """
+    if isinstance(description, Mapping):
+        return {name: written(value) for name, value in description.items()}
+    if isinstance(description, list):
+        return [written(value) for value in description]
+    if not isinstance(description, np.ndarray):
+        return description
+    values = description.ravel().tolist()
+    return {
+        "kind": "array",
+        "type": description.dtype.name,
+        "shape": list(description.shape),
+        "values": values if np.isfinite(description).all() else [_described(value) for value in values],
+    }
 
 
 def asked(description: Mapping[str, Any]) -> Question:
@@ -122,13 +142,6 @@ def asked(description: Mapping[str, Any]) -> Question:
     return question
 
 
-def _name(value: Any) -> str:
-    name = NAMES.get((type(value).__module__, type(value).__qualname__))
-    if name is None:
-        raise _ForeignError
-    return name
-
-
 def _kind(name: str) -> Any:
     """Return the class of a name; also as files of earlier versions have it."""
     name = BEFORE.get(name, name.partition(":")[2] or name)
@@ -137,29 +150,23 @@ def _kind(name: str) -> Any:
     return getattr(import_module(PLACES[name]), name.rpartition(".")[2])
 
 
-def _plain(value: Any) -> Any:
+def _described(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return {"kind": "float", "value": str(value)}
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, Enum):
-        return {"kind": _name(value), "value": value.value}
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, np.ndarray) and value.dtype.name in NUMBERS:
-        return {
-            "kind": "array",
-            "type": value.dtype.name,
-            "shape": list(value.shape),
-            "values": _plain(value.ravel().tolist()),
-        }
     if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    if is_dataclass(value) and not isinstance(value, type):
-        return {"kind": _name(value)} | {
-            field.name: _plain(getattr(value, field.name)) for field in fields(value) if field.init
-        }
-    raise _ForeignError
+        return [_described(item) for item in value]
+    if isinstance(value, np.ndarray) and value.dtype.name in NUMBERS:
+        return value.copy()
+    name = NAMES.get((type(value).__module__, type(value).__qualname__))
+    if name is None:
+        raise _ForeignError
+    if isinstance(value, Enum):
+        return {"kind": name, "value": value.value}
+    return {"kind": name} | {one.name: _described(getattr(value, one.name)) for one in fields(value) if one.init}
 
 
 def _value(plain: Any) -> Any:

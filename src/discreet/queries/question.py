@@ -1,48 +1,44 @@
 """What can be asked of rows: something small and public that says what it looks at and how it comes out.
 
-There are two kinds. A ``Query`` is a sum over rows of contributions whose norm it can prove; nearly all is one. A
-``RowQuery`` needs the rows side by side, in order or in parts: order statistics, or a function that a user brings.
-Both stay on the private side until the door draws from them.
+There are two kinds. A ``Query`` is a sum over rows of contributions whose norm it can prove; nearly all is one, and a
+``Selection`` is one whose sum gives candidates scores. A ``RowQuery`` needs the rows side by side, in order or in
+parts: order statistics, or a function that a user brings. All stay on the private side until the door draws from them.
 
-What a query is: a sum over rows of contributions whose norm it can prove.
-
-A query is a small immutable value made from public numbers only (a space, categories, parameters of an earlier
-release). It clips by itself, so its bound holds for any row whatever; it keeps nothing of what it has seen.
+A question is a small immutable value made from public numbers only (a space, categories, parameters of an earlier
+release). A query clips by itself, so its bound holds for any row whatever; it keeps nothing of what it has seen.
 
 To write one: subclass ``Query``, give ``name``, ``parts``, ``bound`` and ``contributions``, and give the tests a way to
 make instances (``tests/instances.py``). The worst-neighbour search then runs over it.
 
-Where contributions are formed one by one, each is held to its bound (``hold``), whatever the query's proof is worth.
-What rests on the author of a query: that a row's contribution depends on no other row and on no state; that a faster
-``sum``, where there is one, equals the sum of the contributions; and a bound on differences that is below 2B.
+Where contributions are formed one by one, each is held to its bound (``Bound.hold``), whatever the query's proof is
+worth. What rests on the author of a query: that a row's contribution depends on no other row and on no state; that a
+faster ``sum``, where there is one, equals the sum of the contributions; and a bound on differences that is below 2B.
 
-Queries that select a candidate by a score instead of releasing numbers.
-
-The scores are a function of an exact sum over rows, which stays on the private side.
+The sum has named ``Part``s: how numbers in a row become a count, a vector or a symmetric matrix. A query weights its
+parts before they are summed, so that one noise serves them all; a release shows each with its weight undone.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError
+from discreet.arguments import ArgumentError, integer, positive
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.queries.bound import UNIT_ROUNDOFF, Bound, Setting
-from discreet.queries.hold import hold
-from discreet.queries.part import Part
 from discreet.records import Ball, Block, Box, Contributions, Records, Space
 
 if TYPE_CHECKING:
-    from discreet.queries.bound import Setting
     from discreet.queries.mechanism import Mechanism
 
-__all__ = ["UNIT_ROUNDOFF", "Query", "Question", "RowQuery", "Selection", "additive_loss"]
+__all__ = ["UNIT_ROUNDOFF", "Part", "Query", "Question", "RowQuery", "Selection", "additive_loss", "packed_scale"]
 
 Array = NDArray[np.float64]
 
@@ -52,6 +48,73 @@ def additive_loss(guarantee: Guarantee) -> Loss:
     if guarantee.delta:
         return calibrate(guarantee, GaussianLoss(1.0, guarantee.neighbors)).losses[0]
     return LaplaceLoss(guarantee.epsilon, guarantee.neighbors)
+
+
+def packed_scale(i: Any, j: Any) -> Array:
+    """Return by what the entries (i, j) of a symmetric matrix are multiplied when its upper triangle is packed."""
+    return np.where(i == j, 1.0, math.sqrt(2.0))
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a sum.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The shape in which it is shown.
+    weight : float
+        What it was multiplied with before the sum.
+    symmetric : bool
+        The last two axes are d×d matrices of which the upper triangle is kept, row by row, with √2 off the diagonal: so
+        the length of a packed vector is its matrix's Frobenius norm.
+    """
+
+    shape: tuple[int, ...]
+    weight: float = 1.0
+    symmetric: bool = False
+
+    def __post_init__(self) -> None:
+        shape = tuple(integer("shape", axis, least=1) for axis in self.shape)
+        if not isinstance(self.symmetric, bool) or (self.symmetric and (len(shape) < 2 or shape[-1] != shape[-2])):
+            raise ArgumentError(("shape", "symmetric"), (self.shape, self.symmetric), "square matrices, or False")
+        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "weight", 0.0 if self.weight == 0 else positive("weight", self.weight))
+
+    @property
+    def size(self) -> int:
+        """How many numbers of the sum it takes."""
+        if not self.symmetric:
+            return math.prod(self.shape)
+        *several, d, _ = self.shape
+        return math.prod(several) * d * (d + 1) // 2
+
+    def shown(self, values: Array) -> Array:
+        """Return the part with its weight undone, in its shape.
+
+        >>> Part((2, 2), weight=2.0, symmetric=True).shown(np.array([2.0, 2.0 * np.sqrt(2.0), 4.0])).tolist()
+        [[1.0, 1.0], [1.0, 2.0]]
+        """
+        plain = np.asarray(values, dtype=np.float64) / self.weight
+        if not self.symmetric:
+            return plain.reshape(self.shape)
+        i, j = np.triu_indices(self.shape[-1])
+        matrices = np.zeros(self.shape)
+        matrices[..., i, j] = matrices[..., j, i] = plain.reshape(*self.shape[:-2], -1) / packed_scale(i, j)
+        return matrices
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the part as plain values."""
+        return {"shape": list(self.shape), "weight": self.weight, "symmetric": self.symmetric}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the part that ``to_dict`` described."""
+        if not isinstance(values, Mapping) or values.keys() != {"shape", "weight", "symmetric"}:
+            raise ArgumentError("part", values, "shape, weight and symmetric, as to_dict writes them")
+        if not isinstance(values["shape"], list | tuple):
+            raise ArgumentError("shape", values["shape"], "a list of whole numbers")
+        return cls(tuple(values["shape"]), values["weight"], values["symmetric"])
 
 
 class Question(ABC):
@@ -67,7 +130,7 @@ class Question(ABC):
 
     @property
     def mechanism(self) -> Mechanism | None:
-        """The mechanism that it is made for; None for the usual one (``standard.mechanism_for``)."""
+        """The mechanism that it is made for; None for the usual one (``mechanism_for``)."""
         return None
 
     @property
@@ -146,7 +209,7 @@ class Query(Question):
 
         Overridden where the sum can be had faster than its terms.
         """
-        rows = hold(self.contributions(block), self.bound, self.roundoff)
+        rows = self.bound.hold(self.contributions(block), self.roundoff)
         return array_namespace(rows).sum(rows, axis=0)
 
     def collect(self, records: Records, setting: Setting) -> NDArray[np.float64]:

@@ -169,7 +169,7 @@ class SpreadRequest(ColumnRequest[Covariance]):
             found, releases = rounds.run(box, np.random.default_rng(), steps)
             moved = found.moved(np.asarray(box.center), np.asarray(box.scale))
             last, clipping, matrix = releases[-1], rounds.clipping, moved.covariances[0]
-            entry = noise_of(last, "second") * clipping.squared / released_rows(last) / clipping.beta2(1.0)
+            entry = noise_of(last, "second") * clipping.squared / released_rows(last) / clipping.response().beta2
             variances = np.diagonal(matrix)
             deviations = entry * np.sqrt((np.outer(variances, variances) + matrix**2) / 2.0)
             assert last.law is not None

@@ -9,8 +9,7 @@ from typing import Any
 from array_api_compat import array_namespace, device
 
 from discreet.queries.bound import Bound
-from discreet.queries.part import Part
-from discreet.queries.question import Query
+from discreet.queries.question import Part, Query
 from discreet.records import Block
 
 __all__ = ["Count"]

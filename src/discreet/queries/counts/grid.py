@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, integer
 from discreet.queries.bound import Bound
-from discreet.queries.part import Part
-from discreet.queries.question import Query
+from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box
 
 __all__ = ["Grid"]

@@ -23,8 +23,7 @@ from discreet.arguments import ArgumentError
 from discreet.queries.bound import NORMS, Bound
 from discreet.queries.counts.cells import Cells
 from discreet.queries.moments.mixed_moments import one_hot
-from discreet.queries.part import Part
-from discreet.queries.question import Query
+from discreet.queries.question import Part, Query
 from discreet.records import Block, Box, Space
 
 __all__ = ["Marginals"]

@@ -15,8 +15,7 @@ from array_api_compat import array_namespace, device
 
 from discreet.arguments import ArgumentError, integer
 from discreet.queries.bound import Bound
-from discreet.queries.part import Part
-from discreet.queries.question import Query
+from discreet.queries.question import Part, Query
 from discreet.records import Block, Space
 
 __all__ = ["Margins"]

@@ -10,7 +10,7 @@ Equal, that is, if f keeps nothing from one block to the next; that rests on tru
 
 - *Mean.* In units of the box's widths around its middle the mean moves by at most Δ = min(m, k)/k in each of d
   coordinates: dΔ in L1, √d·Δ in L2. It is the correctly rounded sum over k, so off by less than 2⁻⁵²; that is charged
-  for both. Noise on a grid as in ``queries.standard.Additive``.
+  for both. Noise on a grid as in ``queries.mechanism.Additive``.
 - *Median.* The box is cut into cells. Of the k results let L lie in cells below a cell and U in cells below it or in it
   itself; its score is −max(0, k/2 − U, L − k/2), 0 for the cell of the median. A changed result moves L and U by at
   most 1, all in the same direction, so the score by at most 1 either way; min(m, k) of them in d coordinates, drawn
@@ -31,14 +31,13 @@ from typing import Any
 import numpy as np
 
 from discreet.guarantees import BoundedRangeLoss, Guarantee, Loss
-from discreet.noise.draws import AddNoise, ChooseCell, UniformIntegers
+from discreet.noise.draws import ChooseCell, UniformIntegers
 from discreet.queries.bound import Setting
 from discreet.queries.functions.exponential import rate
 from discreet.queries.functions.interval import PLACES, within
 from discreet.queries.functions.own import Array, Own, OwnMechanism, WholeRows
 from discreet.queries.mechanism import Plan, additive_noise
-from discreet.queries.part import Part
-from discreet.queries.question import additive_loss
+from discreet.queries.question import Part, additive_loss
 
 __all__ = ["MeanOfBlocks", "MedianOfBlocks", "OfBlocks"]
 
@@ -106,7 +105,7 @@ class MeanOfBlocks(OfBlocks):
             kind=self.kind,
             loss=loss,
             parts={"value": Part((d,))},
-            draw=AddNoise(law),
+            draw=law,
             law=law,
             first=self.random_blocks,
             target=lambda rows, places: self.mean(self.results(rows, places)),

@@ -38,8 +38,7 @@ from discreet.queries.bound import Bound, Setting
 from discreet.queries.functions.exponential import rate
 from discreet.queries.functions.own import Array
 from discreet.queries.mechanism import Mechanism, Plan
-from discreet.queries.part import Part
-from discreet.queries.question import Question, Selection
+from discreet.queries.question import Part, Question, Selection
 from discreet.records import Block, Records
 from discreet.records.space import to_host
 

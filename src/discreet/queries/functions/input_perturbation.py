@@ -23,12 +23,11 @@ from typing import Any
 from discreet.arguments import ArgumentError
 from discreet.guarantees import Guarantee, LaplaceLoss, Loss, PureLoss
 from discreet.noise import EuclideanNoise, GaussianNoise, LaplaceNoise
-from discreet.noise.draws import AddNoise, RandomOrder
+from discreet.noise.draws import RandomOrder
 from discreet.queries.bound import Setting
 from discreet.queries.functions.own import refuse_gaps
 from discreet.queries.mechanism import Mechanism, Plan
-from discreet.queries.part import Part
-from discreet.queries.question import Question, RowQuery, additive_loss
+from discreet.queries.question import Part, Question, RowQuery, additive_loss
 from discreet.records import Ball, Block, Box
 
 __all__ = ["APART", "EachRow", "NoisyRows"]
@@ -55,7 +54,7 @@ class EachRow(Mechanism):
             kind="additive" if law.exact else "sampled",
             loss=loss,
             parts={"rows": Part(shape)},
-            draw=AddNoise(law),
+            draw=law,
             law=law if law.exact else None,
             first=((RandomOrder(), len),),
             target=lambda rows, order: rows[order],

@@ -18,7 +18,7 @@ from discreet.queries.bound import Setting
 from discreet.queries.functions.exponential import Chosen
 from discreet.queries.functions.own import Array, WholeRows
 from discreet.queries.mechanism import Plan
-from discreet.queries.part import Part
+from discreet.queries.question import Part
 from discreet.records import Box
 
 __all__ = ["PLACES", "OnInterval", "Placed", "middles", "within"]

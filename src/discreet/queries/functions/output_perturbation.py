@@ -17,12 +17,10 @@ from dataclasses import dataclass
 from discreet.arguments import ArgumentError
 from discreet.guarantees import Guarantee, LaplaceLoss, Loss, PureLoss
 from discreet.noise import EuclideanNoise, GaussianNoise, LaplaceNoise
-from discreet.noise.draws import AddNoise
 from discreet.queries.bound import Setting
 from discreet.queries.functions.own import Own, OwnMechanism, WholeRows
 from discreet.queries.mechanism import Plan
-from discreet.queries.part import Part
-from discreet.queries.question import additive_loss
+from discreet.queries.question import Part, additive_loss
 
 __all__ = ["Perturbation", "Perturbed"]
 
@@ -66,7 +64,7 @@ class Perturbed(OwnMechanism):
             kind="additive" if law.exact else "sampled",
             loss=loss,
             parts={"value": Part((self.own.box.dimension,))},
-            draw=AddNoise(law),
+            draw=law,
             law=law if law.exact else None,
             target=self.own,
             declared={"sensitivity": self.sensitivity, "norm": self.norm},

@@ -31,7 +31,7 @@ from discreet.noise.draws import NoDraw
 from discreet.queries.bound import Setting
 from discreet.queries.functions.own import Array, Own, OwnMechanism, WholeRows
 from discreet.queries.mechanism import Plan
-from discreet.queries.part import Part
+from discreet.queries.question import Part
 
 __all__ = ["Proposed", "ProposedTest"]
 

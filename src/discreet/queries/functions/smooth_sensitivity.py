@@ -31,7 +31,7 @@ from discreet.queries.bound import Setting
 from discreet.queries.functions.admissible import AdmissibleNoise
 from discreet.queries.functions.own import Array, Own, OwnMechanism, WholeRows
 from discreet.queries.mechanism import Plan
-from discreet.queries.part import Part
+from discreet.queries.question import Part
 from discreet.records import Box
 
 __all__ = ["FLOOR", "Smooth", "SmoothOwn", "Smoothed", "width_of"]

@@ -5,7 +5,7 @@ model does with a row, a row contributes finite numbers of norm at most B, its o
 
 - its contributions are taken through ``queries.functions.guard``, so what is looked at are plain numbers, and nothing
   that the code raises, warns of or returns tells of a row;
-- each is held to its bound (``discreet.queries.hold``), and those that are not finite, or masked, are 0;
+- each is held to its bound (``Bound.hold``), and those that are not finite, or masked, are 0;
 - where the code fails, or gives another shape or another type than float64, its rows are tried in halves, down to one,
   and a row for which it does is 0: so one row does not take the others with it;
 - the sum is taken here, of these contributions; the model's own ``sum`` never sees a row;
@@ -28,10 +28,8 @@ from numpy.typing import NDArray
 
 from discreet.queries.bound import Bound
 from discreet.queries.functions.guard import NotNumbers, attempt_rows
-from discreet.queries.hold import hold
 from discreet.queries.models.model_query import ModelQuery
-from discreet.queries.part import Part
-from discreet.queries.question import Query
+from discreet.queries.question import Part, Query
 from discreet.records import Block
 
 __all__ = ["GuardedQuery"]
@@ -61,7 +59,7 @@ class GuardedQuery(ModelQuery[Any]):
     def contributions(self, block: Block) -> Array:
         """Return what each row contributes: finite, and no longer than the bound."""
         rows = attempt_rows(partial(self._asked, block), block.x.shape[0], self.size, 0.0)
-        return np.asarray(hold(rows, self.bound, self.roundoff))
+        return np.asarray(self.bound.hold(rows, self.roundoff))
 
     def _asked(self, block: Block, some: slice) -> Any:
         """Return the model's contributions of some rows, which are copied: it may write into them."""

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from discreet.queries.bound import Bound
 from discreet.queries.moments.components import Components
-from discreet.queries.part import Part
-from discreet.queries.question import Query
+from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box
 
 __all__ = ["DRAWS", "LogLikelihood", "score_interval"]

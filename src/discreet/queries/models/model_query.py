@@ -10,8 +10,7 @@ from typing import Any, Generic, TypeVar
 from array_api_compat import array_namespace
 
 from discreet.queries.bound import Bound
-from discreet.queries.part import Part
-from discreet.queries.question import Query
+from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box, Space
 
 __all__ = ["Contributing", "ModelQuery"]

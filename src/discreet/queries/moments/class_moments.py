@@ -48,8 +48,7 @@ from discreet.arguments import ArgumentError
 from discreet.queries.bound import Bound
 from discreet.queries.moments.components import Components
 from discreet.queries.objectives.labelled import LabelledQuestion
-from discreet.queries.part import Part, packed_scale
-from discreet.queries.question import Query
+from discreet.queries.question import Part, Query, packed_scale
 from discreet.records import Ball, Block, Box
 from discreet.records.space import UNIT_ROUNDOFF
 

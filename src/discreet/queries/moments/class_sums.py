@@ -20,8 +20,7 @@ from discreet.arguments import integer
 from discreet.queries.bound import Bound
 from discreet.queries.moments.mixed_moments import one_hot
 from discreet.queries.objectives.labelled import LabelledQuestion
-from discreet.queries.part import Part
-from discreet.queries.question import Query
+from discreet.queries.question import Part, Query
 from discreet.records import Block, Box
 
 __all__ = ["ClassSums"]

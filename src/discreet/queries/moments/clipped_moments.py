@@ -50,6 +50,7 @@ import math
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ from numpy.typing import NDArray
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.queries.bound import Bound
 from discreet.queries.moments.components import Components
-from discreet.queries.part import Part, packed_scale
+from discreet.queries.question import Part, packed_scale
 from discreet.records.space import UNIT_ROUNDOFF
 
 __all__ = ["SHAPES", "ClippedMoments"]
@@ -111,14 +112,10 @@ class ClippedMoments:
         if self.radius is not None and not LEAST_RADIUS <= self.radius <= 1.0 / LEAST_RADIUS:
             raise ArgumentError("radius", self.radius, "a number whose square is neither 0 nor infinite, or None")
 
-    @property
-    def _chosen(self) -> int:
-        return self.components.count if self.only is None else 1
-
-    @property
+    @cached_property
     def parts(self) -> Mapping[str, Part]:
         """Counts, first and second moments, as far as they have a weight."""
-        k, d = self._chosen, self.components.dimension
+        k, d = 1 if self.only is not None else self.components.count, self.components.dimension
         a, b, c = (math.sqrt(weight) for weight in self.weights)
         second = {
             "full": Part((k, d, d), c, symmetric=True),
@@ -129,7 +126,7 @@ class ClippedMoments:
         named = {"counts": Part((k,), a), "first": Part((k, d), b), "second": second[self.shape]}
         return {name: part for name, part in named.items() if part.weight}
 
-    @property
+    @cached_property
     def bound(self) -> Bound:
         """See the module."""
         a2, b2, c2 = self.weights
@@ -142,7 +139,7 @@ class ClippedMoments:
         # How much of it is attained depends on where the components are; a test has some that attain it.
         return Bound(l2=1.0, l1=l1, replace_l2=math.sqrt(max(squared, 1.0)), attained=dict.fromkeys(_NORMS, 0.0))
 
-    @property
+    @cached_property
     def roundoff(self) -> float:
         """See the module, *Floats*."""
         return self._roundoff(0.0)

@@ -36,8 +36,7 @@ from discreet.queries.moments.mixed_moments import one_hot
 from discreet.queries.objectives.features import Features
 from discreet.queries.objectives.gradients import has_unit_rows
 from discreet.queries.objectives.labelled import FeatureQuestion
-from discreet.queries.part import Part, packed_scale
-from discreet.queries.question import Query
+from discreet.queries.question import Part, Query, packed_scale
 from discreet.records import Ball, Block
 from discreet.records.space import UNIT_ROUNDOFF
 

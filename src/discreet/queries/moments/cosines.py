@@ -36,8 +36,7 @@ from numpy.typing import NDArray
 from discreet.arguments import ArgumentError, integer, nonnegative
 from discreet.queries.bound import Bound
 from discreet.queries.columns import column_share
-from discreet.queries.part import Part
-from discreet.queries.question import UNIT_ROUNDOFF, Query
+from discreet.queries.question import UNIT_ROUNDOFF, Part, Query
 from discreet.records import Ball, Block, Box
 
 __all__ = ["MOST_COSINES", "Cosines", "cosines_at", "heat_weights", "power_weights"]

@@ -31,11 +31,11 @@ from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.guarantees import BoundedRangeLoss, Loss, Neighbors
-from discreet.noise.draws import ChooseDirection, ChooseFrame, Draw
+from discreet.noise.draws import ChooseDirection, ChooseFrame
+from discreet.noise.laws import Draw
 from discreet.queries.bound import Bound, Setting
 from discreet.queries.mechanism import Mechanism, Plan
-from discreet.queries.part import Part, packed_scale
-from discreet.queries.question import Query, Question
+from discreet.queries.question import Part, Query, Question, packed_scale
 from discreet.records import Ball, Block, Box
 from discreet.records.space import UNIT_ROUNDOFF
 

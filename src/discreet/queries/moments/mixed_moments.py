@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.queries.bound import Bound
 from discreet.queries.moments.clipped_moments import ClippedMoments
-from discreet.queries.part import Part
+from discreet.queries.question import Part
 from discreet.records import Block
 from discreet.records.space import UNIT_ROUNDOFF
 

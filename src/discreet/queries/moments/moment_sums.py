@@ -15,8 +15,7 @@ from typing import Any
 
 from discreet.queries.bound import Bound
 from discreet.queries.moments.clipped_moments import ClippedMoments
-from discreet.queries.part import Part
-from discreet.queries.question import Query
+from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box
 
 __all__ = ["COUNTS", "COUNTS_AND_SUMS", "FIRST", "FULL", "ROUND", "SECOND", "MomentSums"]

@@ -34,8 +34,7 @@ from array_api_compat import array_namespace, device
 
 from discreet.arguments import ArgumentError, nonnegative
 from discreet.queries.bound import Bound
-from discreet.queries.part import Part, packed_scale
-from discreet.queries.question import Query
+from discreet.queries.question import Part, Query, packed_scale
 from discreet.records import Ball, Block, Box
 
 __all__ = ["Moments", "Sum"]

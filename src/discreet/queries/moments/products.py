@@ -17,8 +17,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 from discreet.queries.bound import Bound
-from discreet.queries.part import Part
-from discreet.queries.question import Query
+from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box
 
 __all__ = ["COUNTED", "Products"]

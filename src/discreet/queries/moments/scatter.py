@@ -50,11 +50,9 @@ from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, choice, integer
 from discreet.guarantees import Loss, Neighbors
-from discreet.noise.draws import AddNoise
 from discreet.queries.bound import Setting
 from discreet.queries.mechanism import Mechanism, Plan, additive_noise
-from discreet.queries.part import Part
-from discreet.queries.question import Question
+from discreet.queries.question import Part, Question
 from discreet.records import Block, Box, Records, Space
 
 __all__ = ["Scatter", "ScatterNoise"]
@@ -101,7 +99,7 @@ class ScatterNoise(Mechanism):
             largest=question.largest(setting),
             size=question.groups * question.numbers,
         )
-        return Plan(kind=self.kind, loss=loss, parts=question.parts, draw=AddNoise(law), law=law)
+        return Plan(kind=self.kind, loss=loss, parts=question.parts, draw=law, law=law)
 
 
 @dataclass(frozen=True)

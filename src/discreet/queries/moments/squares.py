@@ -23,8 +23,7 @@ from array_api_compat import array_namespace, device
 
 from discreet.arguments import ArgumentError, positive
 from discreet.queries.bound import Bound
-from discreet.queries.part import Part
-from discreet.queries.question import Query
+from discreet.queries.question import Part, Query
 from discreet.records import Block, Box
 
 __all__ = ["Squares"]

@@ -21,8 +21,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from discreet.queries.bound import Bound
-from discreet.queries.part import Part
-from discreet.queries.question import Query
+from discreet.queries.question import Part, Query
 from discreet.records import Block, Box
 from discreet.records.space import on_device
 

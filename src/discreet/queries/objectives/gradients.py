@@ -58,8 +58,7 @@ from discreet.queries.moments.mixed_moments import one_hot
 from discreet.queries.objectives.features import Features
 from discreet.queries.objectives.labelled import FeatureQuestion
 from discreet.queries.objectives.losses import Logistic, MarginLoss
-from discreet.queries.part import Part
-from discreet.queries.question import Query
+from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block
 from discreet.records.space import UNIT_ROUNDOFF
 

@@ -36,15 +36,13 @@ from numpy.typing import NDArray
 from discreet.arguments import ArgumentError, positive
 from discreet.guarantees import Guarantee, Loss, Neighbors, ObjectiveLoss, PureLoss
 from discreet.noise import EuclideanNoise, GaussianNoise
-from discreet.noise.draws import AddNoise
 from discreet.queries.bound import Setting
 from discreet.queries.mechanism import Mechanism, Plan
 from discreet.queries.objectives.features import Features
 from discreet.queries.objectives.labelled import FeatureQuestion
 from discreet.queries.objectives.losses import MarginLoss
 from discreet.queries.objectives.solver import MarginProblem, Sums, longest, tolerance
-from discreet.queries.part import Part
-from discreet.queries.question import Question
+from discreet.queries.question import Part, Question
 from discreet.records import Records
 
 __all__ = ["GaussianObjective", "Minimum", "MinimumMechanism", "NoisyMinimum", "PureObjective", "pushes_of"]
@@ -175,7 +173,7 @@ class GaussianObjective(MinimumMechanism):
         return Plan(
             loss=loss,
             parts=self._parts(query),
-            draw=AddNoise(cover),
+            draw=cover,
             first=((law, lambda sums: (problems, size)),),
             target=solved,
         )
@@ -210,7 +208,7 @@ class PureObjective(MinimumMechanism):
         return Plan(
             loss=loss,
             parts=self._parts(query),
-            draw=AddNoise(cover),
+            draw=cover,
             first=((law, lambda sums: (query.problems, size)),),
             target=solved,
         )
@@ -246,4 +244,4 @@ class NoisyMinimum(MinimumMechanism):
         def solved(sums: Sums) -> Array:
             return np.clip(query.solved(sums, setting, np.zeros((problems, size)), tau), -most, most)
 
-        return Plan(kind=self.kind, loss=loss, parts=self._parts(query), draw=AddNoise(law), law=law, target=solved)
+        return Plan(kind=self.kind, loss=loss, parts=self._parts(query), draw=law, law=law, target=solved)

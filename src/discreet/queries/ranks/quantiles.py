@@ -68,8 +68,7 @@ from discreet.guarantees import BoundedRangeLoss, Guarantee, Loss, Neighbors, Pu
 from discreet.noise.draws import ChooseInRuns, PermuteAndFlip, RandomBits, Runs
 from discreet.queries.bound import Setting
 from discreet.queries.mechanism import Mechanism, Plan
-from discreet.queries.part import Part
-from discreet.queries.question import Question, RowQuery
+from discreet.queries.question import Part, Question, RowQuery
 from discreet.queries.ranks.ranks import WEIGHT_STEPS, Ranks, Target
 from discreet.queries.ranks.scales import Scale, Steps
 from discreet.records import Ball, Block, Box, Records

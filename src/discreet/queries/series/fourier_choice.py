@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.queries.bound import Bound
-from discreet.queries.part import Part
-from discreet.queries.question import Selection
+from discreet.queries.question import Part, Selection
 from discreet.queries.series.column_sums import ColumnSums
 from discreet.queries.series.fourier_operator import Fourier
 from discreet.queries.series.step_sums import StepSums

@@ -14,8 +14,7 @@ import numpy as np
 from array_api_compat import is_torch_array
 from numpy.typing import NDArray
 
-from discreet.queries.part import Part
-from discreet.queries.question import Query
+from discreet.queries.question import Part, Query
 from discreet.queries.series.operators import Identity, Operator, Picked
 from discreet.queries.series.toeplitz import PrefixSums, Toeplitz
 from discreet.records import Block, Box, Contributions, Records

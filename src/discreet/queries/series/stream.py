@@ -37,11 +37,9 @@ from numpy.typing import NDArray
 from discreet.arguments import ArgumentError
 from discreet.guarantees import Loss
 from discreet.noise import GaussianNoise
-from discreet.noise.draws import AddNoise
 from discreet.queries.bound import UNIT_ROUNDOFF, Bound, Setting
 from discreet.queries.mechanism import Mechanism, Plan
-from discreet.queries.part import Part
-from discreet.queries.question import Question
+from discreet.queries.question import Part, Question
 from discreet.queries.series.step_sums import events_apart
 
 __all__ = ["StreamNoise", "StreamSums"]
@@ -64,7 +62,7 @@ class StreamNoise(Mechanism):
             largest=question.largest,
             size=question.numbers,
         )
-        return Plan(kind=self.kind, loss=loss, parts={"number": Part((1,))}, draw=AddNoise(law), law=law)
+        return Plan(kind=self.kind, loss=loss, parts={"number": Part((1,))}, draw=law, law=law)
 
 
 @dataclass(frozen=True)
