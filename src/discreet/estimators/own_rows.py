@@ -17,7 +17,7 @@ from discreet.estimators.frames import with_days
 from discreet.estimators.portrait_columns import columns_of
 from discreet.guarantees import Neighbors
 from discreet.records import Records, open_records
-from discreet.records.libraries import is_stored
+from discreet.records.opening import is_stored
 from discreet.scales import ColumnScale, as_days, column_scales
 
 __all__ = ["OwnRows", "drawn_columns", "rows_of_values", "scales_of", "values_of_rows"]

@@ -26,18 +26,16 @@ numpy, array-api-compat and narwhals, and pyarrow, dask, duckdb and ADBC where t
 
 from discreet.records.ball import Ball
 from discreet.records.bounds import Bounds, read_bounds, space_of
-from discreet.records.box import Box
 from discreet.records.columns import Category, Date, Number
 from discreet.records.conditions import Condition
-from discreet.records.dataset_name import dataset_name
-from discreet.records.opening import as_records
-from discreet.records.owned import check_finite, open_records
-from discreet.records.reading import Block
+from discreet.records.opening import as_records, open_records
+from discreet.records.owned import check_finite
+from discreet.records.reading import Block, Unit
 from discreet.records.records import Records
-from discreet.records.schema import Schema, Unit
+from discreet.records.schema import Schema
 from discreet.records.source import Contributions
-from discreet.records.space import Space
-from discreet.records.sql_table import Table
+from discreet.records.space import Box, Space
+from discreet.records.sql_table import Table, dataset_name
 from discreet.records.summation import float_error
 
 __all__ = [

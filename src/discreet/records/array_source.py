@@ -98,9 +98,9 @@ class ArraySource(LocalSource):
             labels = [_cells(rows[:, self._place[name]]) for name in reading.categories]
             yield DeclaredRows(chosen, reading.codes(labels, rows.shape[0]))
 
-    def unit_cells(self) -> Iterator[UnitCells]:
+    def unit_cells(self, column: str) -> Iterator[UnitCells]:
         """Yield the unit's column."""
-        yield self._ids or unit_cells(self._data[:, self._place[self.declared.unit_column]])
+        yield self._ids or unit_cells(self._data[:, self._place[column]])
 
 
 def _read(cells: NDArray[Any], scales: Sequence[str]) -> NDArray[np.float64]:

@@ -62,9 +62,8 @@ class StoredSource(LocalSource):
         for frame in self._frames(reading.names):
             yield from TableSource(frame, reading).read(reading)
 
-    def unit_cells(self) -> Iterator[UnitCells]:
+    def unit_cells(self, column: str) -> Iterator[UnitCells]:
         """Yield the unit's column, frame by frame."""
-        column = self.declared.unit_column
         return (unit_cells(frame[column]) for frame in self._frames((column,)))
 
 

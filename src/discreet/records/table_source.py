@@ -14,7 +14,16 @@ from discreet.records.source import LocalSource
 from discreet.records.table_cells import DATES, LABELS, NAMES, NUMBERS, numeric, plain, readable, unit_cells
 from discreet.records.units import UnitCells
 
-__all__ = ["NAMES", "TableSource", "check_type", "check_types", "unique_names"]
+__all__ = ["TableSource", "as_frame", "check_type", "check_types", "unique_names"]
+
+
+def as_frame(data: Any) -> nw.DataFrame[Any] | None:
+    """Return a pandas, Polars or Arrow table for narwhals; None where it is something else."""
+    try:
+        frame: nw.DataFrame[Any] = nw.from_native(data, eager_only=True)
+    except TypeError:
+        return None
+    return frame
 
 
 def unique_names(names: Iterable[Any]) -> list[str]:
@@ -32,7 +41,8 @@ DAYS = "write (table.when - start) / pandas.Timedelta('1D'), say, for days since
 def check_types(frame: nw.DataFrame[Any], reading: Reading) -> None:
     """Check the types of the columns that are read, the unit's too."""
     wanted = dict.fromkeys(reading.categories, LABELS)
-    wanted |= {name: DATES if column.scale == "date" else NUMBERS for name, column in reading.numbers.items()}
+    for name, scale in zip(reading.numbers, reading.scales, strict=True):
+        wanted[name] = DATES if scale == "date" else NUMBERS
     if reading.unit is not None:
         wanted[reading.unit.column] = NAMES
     for series in frame.iter_columns():
@@ -87,11 +97,11 @@ class TableSource(LocalSource):
         for start in range(0, self._rows, step):
             piece = slice(start, min(start + step, self._rows))
             numbers = np.empty((piece.stop - start, len(reading.numbers)))
-            for j, (name, column) in enumerate(reading.numbers.items()):
-                numbers[:, j] = numeric(self._columns[name][piece], column.scale)
+            for j, (name, scale) in enumerate(zip(reading.numbers, reading.scales, strict=True)):
+                numbers[:, j] = numeric(self._columns[name][piece], scale)
             labels = [plain(self._columns[name][piece]) for name in reading.categories]
             yield DeclaredRows(numbers, reading.codes(labels, len(numbers)))
 
-    def unit_cells(self) -> Iterator[UnitCells]:
+    def unit_cells(self, column: str) -> Iterator[UnitCells]:
         """Yield the unit's column."""
-        yield unit_cells(self._columns[self.declared.unit_column])
+        yield unit_cells(self._columns[column])
