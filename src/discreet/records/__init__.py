@@ -6,7 +6,7 @@ What this room promises:
   nothing of that is ever taken from the data. Rows are clipped, and in floats too the clipped row lies in the space.
 - **One row at a time.** What becomes of a row (read, filled, dropped, clipped, left out by a condition) is a function
   of that row alone, to the last bit; whether it is among the ``max_rows`` of its unit that count depends on that unit's
-  own declared rows alone (``row_choice``), and who is a unit on a declared type (``units``).
+  own declared rows alone (``row_choice``), and who is a unit on a declared type (``row_choice``).
 - **Silence.** Nothing here prints, logs, stores or raises anything that depends on the value of a row. Names, types and
   shapes are checked when records are made. (``check_finite`` is the one exception, for owners who may see the data.)
 - **Code of others.** A user's function or model meets rows in ``queries.functions.guard`` alone, which lets plain

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from discreet.records.cells import dates, numbers
 from discreet.records.reading import Reading
-from discreet.records.row_choice import DeclaredRows
+from discreet.records.row_choice import DeclaredRows, UnitCells
 from discreet.records.source import LocalSource
 from discreet.records.space import taken, to_host
-from discreet.records.units import UnitCells
 
 __all__ = ["ArraySource", "check_array", "check_ids", "check_shape", "unit_cells"]
 

@@ -32,9 +32,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.records.optional import need
 from discreet.records.parquet_engine import file_state
-from discreet.records.sql_engine import Engine, quietly
+from discreet.records.stored_source import Engine, quietly
+from discreet.records.table_source import need
 
 __all__ = ["CSV_SUFFIXES", "CsvEngine", "csv_header"]
 

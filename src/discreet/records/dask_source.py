@@ -29,13 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.records.array_source import ArraySource, check_array
-from discreet.records.optional import need
 from discreet.records.reading import Block, Reading
-from discreet.records.row_choice import DeclaredRows, choose_rows
+from discreet.records.row_choice import DeclaredRows, UnitCells, Units, choose_rows
 from discreet.records.source import Contributions, Kernel, LocalSource, Pair, Sizes, Source, sizes
 from discreet.records.summation import CompensatedSum
-from discreet.records.table_source import TableSource
-from discreet.records.units import UnitCells, Units
+from discreet.records.table_source import TableSource, need
 
 __all__ = ["DaskSource"]
 

@@ -32,18 +32,16 @@ from discreet.records.dask_source import DaskSource
 from discreet.records.owned import check_owned
 from discreet.records.reading import Reading, Unit, check_no_limit
 from discreet.records.records import Records
+from discreet.records.row_choice import UnitCells
 from discreet.records.schema import Schema
 from discreet.records.source import Source
 from discreet.records.space import Box, to_host
-from discreet.records.sql_engine import SqlEngine
 from discreet.records.sql_source import SqlSource
 from discreet.records.sql_table import is_file, open_table
-from discreet.records.stored_source import StoredSource
+from discreet.records.stored_source import SqlEngine, StoredSource
 from discreet.records.summation import usual_rows
-from discreet.records.table_cells import NAMES
-from discreet.records.table_cells import unit_cells as series_cells
-from discreet.records.table_source import TableSource, as_frame, check_type, check_types, unique_names
-from discreet.records.units import UnitCells
+from discreet.records.table_source import NAMES, TableSource, as_frame, check_type, check_types, unique_names
+from discreet.records.table_source import unit_cells as series_cells
 
 __all__ = ["as_records", "as_table", "column_names", "is_array", "is_dask", "is_numpy", "is_stored", "open_records"]
 
@@ -168,12 +166,6 @@ class _Declared(NamedTuple):
     missing: str
     block_rows: int | None
 
-    @property
-    def beside(self) -> bool:
-        """Whether the units come in an array of their own."""
-        several = hasattr(self.unit, "__len__") or hasattr(self.unit, "shape")
-        return several and not isinstance(self.unit, str) and getattr(self.unit, "ndim", 1) > 0
-
     def table(self, names: Sequence[str]) -> Reading:
         """Return the reading of a table whose columns have ``names``."""
         if not isinstance(self.unit, str | None):
@@ -190,21 +182,27 @@ class _Declared(NamedTuple):
 
         An array's columns are found by these names, so none is there twice, the unit's included.
         """
-        if isinstance(self.unit, str):
-            write = "the number of its column, as unit=0, or an array of units, one a row"
-            raise ArgumentError("unit", self.unit, "no name, since an array has none", write)
-        place = None if self.unit is None or self.beside else integer("unit", self.unit, least=0, most=width - 1)
+        place = None if self.unit is None else self._place(width)
         read = [f"x{j}" for j in range(width) if j != place]
         names = read if self.schema is None else list(self.schema.names)
         if len(read) != len(names):
             raise ValueError(
                 f"data has {len(read)} columns to read, the schema {len(names)}: expected as many, in the same order"
             )
-        unit = None if self.unit is None else "unit" if self.beside else f"x{place}"
+        unit = None if self.unit is None else "unit" if place is None else f"x{place}"
         while unit in names:
             unit = f"{unit}_"
         every = names if unit is None or place is None else [*names[:place], unit, *names[place:]]
         return tuple(every), self._reading(names, unit)
+
+    def _place(self, width: int) -> int | None:
+        """Return which column of an array names the unit; None where the units come in an array of their own."""
+        if isinstance(self.unit, str):
+            write = "the number of its column, as unit=0, or an array of units, one a row"
+            raise ArgumentError("unit", self.unit, "no name, since an array has none", write)
+        several = hasattr(self.unit, "__len__") or hasattr(self.unit, "shape")
+        beside = several and getattr(self.unit, "ndim", 1) > 0
+        return None if beside else integer("unit", self.unit, least=0, most=width - 1)
 
     def _reading(self, names: Sequence[str], unit: str | None) -> Reading:
         if self.schema is not None:
@@ -236,10 +234,16 @@ def _source(data: Any, declared: _Declared) -> Source:
 
 def _array_source(data: Any, declared: _Declared) -> Source:
     names, reading = declared.array(data.shape[1])
-    ids = _ids(declared.unit, data.shape[0]) if declared.beside else None
-    if ids is None and reading.unit is not None:
-        check_ids(_kind(data))
+    ids = None if reading.unit is None else _beside(data, names, reading.unit, declared)
     return ArraySource(data, names, reading, ids=ids)
+
+
+def _beside(data: Any, names: Sequence[str], unit: Unit, declared: _Declared) -> UnitCells | None:
+    """Return the units that came beside an array; None where they are a column of it, whose type is checked."""
+    if unit.column not in names:
+        return _ids(declared.unit, data.shape[0])
+    check_ids(_kind(data))
+    return None
 
 
 def _table_source(data: Any, declared: _Declared) -> Source:
@@ -277,10 +281,12 @@ def _dask_source(data: Any, declared: _Declared) -> Source:
         )
     if data.dtype.kind not in "biufOSUT":
         raise ValueError(f"data has the type {data.dtype}: expected numbers; write data.astype('float64')")
-    if declared.beside:
-        raise ValueError("unit: for a Dask array expected the number of the units' column; write unit=0 for the first")
     names, reading = declared.array(data.shape[1])
     if reading.unit is not None:
+        if reading.unit.column not in names:
+            raise ValueError(
+                "unit: for a Dask array expected the number of the units' column; write unit=0 for the first"
+            )
         check_ids(data.dtype.kind)
     return DaskSource(data, names, reading)
 

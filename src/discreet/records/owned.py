@@ -17,11 +17,11 @@ import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj
 
 from discreet.records.ball import Ball
+from discreet.records.cells import is_gap
 from discreet.records.columns import Date, Number
 from discreet.records.schema import Schema
 from discreet.records.space import Box
-from discreet.records.table_cells import numeric
-from discreet.records.table_source import DAYS, as_frame, unique_names
+from discreet.records.table_source import DAYS, as_frame, numeric, unique_names
 
 __all__ = ["check_finite", "check_owned"]
 
@@ -119,9 +119,9 @@ def _trouble(cells: Any) -> str | None:
         if isinstance(cell, bool | np.bool_):
             continue
         if not isinstance(cell, Real):
-            if isinstance(cell, datetime.date | datetime.time | datetime.timedelta) and not _is_missing(cell):
+            if isinstance(cell, datetime.date | datetime.time | datetime.timedelta) and not is_gap(cell):
                 return DATES
-            return "NaN or missing values" if _is_missing(cell) else "values that are not numbers"
+            return "NaN or missing values" if is_gap(cell) else "values that are not numbers"
         if not math.isfinite(cell):
             return "NaN or missing values" if math.isnan(cell) else "infinity"
     return None
@@ -134,10 +134,3 @@ def _array_trouble(cells: Any) -> str | None:
     if bool(xp.any(xp.isnan(cells))):
         return "NaN or missing values"
     return "infinity" if bool(xp.any(xp.isinf(cells))) else None
-
-
-def _is_missing(cell: Any) -> bool:
-    try:
-        return cell is None or bool(cell != cell)
-    except (TypeError, ValueError):  # pandas' NA has no truth value
-        return True

@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from discreet.records.optional import need
-from discreet.records.sql_engine import Engine, quietly
-from discreet.records.table_source import unique_names
+from discreet.records.stored_source import Engine, quietly
+from discreet.records.table_source import need, unique_names
 
 __all__ = ["ParquetFiles", "file_state", "parquet_files"]
 

@@ -21,9 +21,8 @@ from discreet.arguments import ArgumentError, choice, integer, listed, shown
 from discreet.records.ball import Ball
 from discreet.records.columns import Category, without_gaps
 from discreet.records.conditions import Condition
-from discreet.records.row_choice import DeclaredRows
+from discreet.records.row_choice import UNIT_TYPES, DeclaredRows
 from discreet.records.space import Box, on_device, set_fields, taken, to_host
-from discreet.records.units import UNIT_TYPES
 
 __all__ = ["Block", "Reading", "Unit", "check_no_limit"]
 
@@ -56,7 +55,7 @@ class Unit:
     max_rows : int
         How many rows of one unit count (``row_choice``).
     unit_type : str
-        The type of the column, "text" or "integer": equality of units is equality of that type (``units``).
+        The type of the column, "text" or "integer": equality of units is equality of that type (``row_choice``).
     order : str or None
         A numeric column: the rows that are first in it count. None: any, by a public hash.
     """

@@ -24,10 +24,9 @@ from array_api_compat import is_numpy_array
 from numpy.typing import NDArray
 
 from discreet.records.reading import Block, Reading
-from discreet.records.row_choice import DeclaredRows, rows_that_count
+from discreet.records.row_choice import DeclaredRows, UnitCells, Units, rows_that_count
 from discreet.records.space import to_host
 from discreet.records.summation import CompensatedSum
-from discreet.records.units import UnitCells, Units
 
 __all__ = ["Contributions", "Kernel", "LocalSource", "Pair", "Sizes", "Source", "add_up", "compute", "sizes"]
 
@@ -178,15 +177,18 @@ class LocalSource(Source):
         return self._kept[1]
 
     def _raw(self) -> Iterator[DeclaredRows]:
-        first, kept = 0, None if self.reading.unit is None else self._kept[0]
-        for rows in self.read(self.reading):
-            size = len(rows.codes)
-            if kept is not None:
-                keep = np.zeros(size, dtype=np.bool_)  # of a file that grows: none of the new rows
-                keep[: max(len(kept) - first, 0)] = kept[first : first + size]
-                rows = rows._replace(keep=keep)
+        """Yield rows in pieces of a block each, marked where they are beyond the limit of their unit."""
+        pieces = self.read(self.reading)
+        for rows in pieces if self.reading.unit is None else self._marked(pieces):
             yield from self.reading.cut(rows)
-            first += size
+
+    def _marked(self, pieces: Iterable[DeclaredRows]) -> Iterator[DeclaredRows]:
+        first, kept = 0, self._kept[0]
+        for rows in pieces:
+            keep = np.zeros(len(rows.codes), dtype=np.bool_)  # of a file that grows: none of the new rows
+            keep[: max(len(kept) - first, 0)] = kept[first : first + len(keep)]
+            yield rows._replace(keep=keep)
+            first += len(keep)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows that contribute. Blocks without any are left out."""

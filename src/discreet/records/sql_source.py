@@ -16,15 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.records.reading import Reading
-from discreet.records.row_choice import DeclaredRows, choose_rows
+from discreet.records.row_choice import DeclaredRows, Units, choose_rows
 from discreet.records.source import Contributions, Kernel, Sizes, add_up, compute, sizes
-from discreet.records.sql_engine import Read, SqlEngine, texts
 from discreet.records.sql_sum import summing
-from discreet.records.stored_source import StoredSource, as_frames
+from discreet.records.stored_source import Read, SqlEngine, StoredSource, as_frames, texts
 from discreet.records.summation import CompensatedSum
-from discreet.records.table_cells import unit_cells
-from discreet.records.table_source import TableSource
-from discreet.records.units import Units
+from discreet.records.table_source import TableSource, unit_cells
 from discreet.sql.traced import NotTraceable
 
 __all__ = ["SqlSource"]

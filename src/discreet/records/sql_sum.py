@@ -16,7 +16,7 @@ from discreet.records.columns import Category
 from discreet.records.reading import Block, Reading, Unit
 from discreet.records.source import Contributions
 from discreet.records.space import Box
-from discreet.records.sql_engine import SqlEngine
+from discreet.records.stored_source import SqlEngine
 from discreet.sql.text import (
     LEAST_BLOCK,
     MOST_NUMBERS,

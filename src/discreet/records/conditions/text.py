@@ -29,6 +29,7 @@ from discreet.records.conditions.tree import (
     shown_text,
     too_much,
 )
+from discreet.records.space import as_number
 
 __all__ = ["Parser"]
 
@@ -231,17 +232,13 @@ class Parser:
 
     def _number(self, node: ast.expr, column: str) -> float:
         value = _literal(node)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            try:
-                found = float(value)
-            except OverflowError:
-                found = float("inf")
-            if found == value and abs(found) != float("inf"):
-                return found + 0.0  # 0 for −0
-        raise self._error(
-            f"a finite number that a float holds beside {column!r}, or another column of numbers",
-            self._hint(f"write for example {in_backticks(column)} >= 18"),
-        )
+        found = as_number(value)
+        if found != value or math.isinf(found):  # NaN too, where it is no number
+            raise self._error(
+                f"a finite number that a float holds beside {column!r}, or another column of numbers",
+                self._hint(f"write for example {in_backticks(column)} >= 18"),
+            )
+        return found + 0.0  # 0 for −0
 
     def _is_date(self, column: str) -> bool:
         return isinstance(self._numbers, Mapping) and self._numbers[column] == "date"
