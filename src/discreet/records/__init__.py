@@ -28,14 +28,14 @@ from discreet.records.ball import Ball
 from discreet.records.bounds import Bounds, read_bounds, space_of
 from discreet.records.columns import Category, Date, Number
 from discreet.records.conditions import Condition
-from discreet.records.opening import as_records, open_records
+from discreet.records.opening import as_records, dataset_name, open_records
 from discreet.records.owned import check_finite
 from discreet.records.reading import Block, Unit
 from discreet.records.records import Records
 from discreet.records.schema import Schema
 from discreet.records.source import Contributions
 from discreet.records.space import Box, Space
-from discreet.records.sql_table import Table, dataset_name
+from discreet.records.sql_table import Table
 from discreet.records.summation import float_error
 
 __all__ = [

@@ -13,9 +13,11 @@ memory, handed over by whoever may see them: arrays, and tables that narwhals kn
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -29,7 +31,9 @@ from discreet.records.ball import Ball
 from discreet.records.bounds import filled, read_bounds
 from discreet.records.columns import MISSING
 from discreet.records.dask_source import DaskSource
+from discreet.records.duckdb_engine import DUCKDB_SUFFIXES
 from discreet.records.owned import check_owned
+from discreet.records.postgresql_engine import is_postgresql
 from discreet.records.reading import Reading, Unit, check_no_limit
 from discreet.records.records import Records
 from discreet.records.row_choice import UnitCells
@@ -37,15 +41,17 @@ from discreet.records.schema import Schema
 from discreet.records.source import Source
 from discreet.records.space import Box, to_host
 from discreet.records.sql_source import SqlSource
-from discreet.records.sql_table import is_file, open_table
+from discreet.records.sql_table import Table, open_table
 from discreet.records.stored_source import SqlEngine, StoredSource
 from discreet.records.summation import usual_rows
 from discreet.records.table_source import NAMES, TableSource, as_frame, check_type, check_types, unique_names
 from discreet.records.table_source import unit_cells as series_cells
+from discreet.sql.text import quoted
 
-__all__ = ["as_records", "as_table", "column_names", "is_array", "is_dask", "is_numpy", "is_stored", "open_records"]
+__all__ = ["as_records", "column_names", "dataset_name", "is_array", "is_file", "is_numpy", "is_stored", "open_records"]
 
 DEVICE_ROWS = 2**20
+NAMELESS = "expected the data set's name in the ledger; write for example name='clinic'"
 WRITE = (
     "Bounds are declared, never taken from the data: write for example space=Box(low=[0, 40], high=[120, 250]) or "
     "schema=Schema({'age': Number(0, 120)})"
@@ -394,6 +400,11 @@ def is_dask(data: Any) -> bool:
     return dask is not None and bool(dask.is_dask_collection(data))
 
 
+def is_file(data: Any) -> bool:
+    """Return whether rows are those of a file or of a table in a database."""
+    return isinstance(data, str | os.PathLike | Table)
+
+
 def is_stored(data: Any) -> bool:
     """Return whether rows are read as declared: those of a file, a table in a database, or Dask."""
     return is_file(data) or is_dask(data)
@@ -437,3 +448,27 @@ def column_names(data: Any) -> list[str]:
         way = "dask.dataframe.from_dask_array(X)" if is_dask(data) else "pandas.DataFrame(X, columns=[…])"
         raise ArgumentError("X", UNSHOWN, "a data frame, whose columns have names", way)
     return [str(name) for name in frame.columns]
+
+
+def dataset_name(data: Any) -> str:
+    """Return the usual name of the rows in a file or in a table of a database, for a ledger.
+
+    One data set has one budget only if it has one name, whoever opens it and however its place is written. So links are
+    followed, and a table of a database has the schema in which the database found it.
+
+    That of a file or folder is its own up to the first dot, not that of a link to it. That of a table in a DuckDB file
+    or a PostgreSQL database is ``schema.table``, with the schema in which it was found; a part with a dot is quoted.
+
+    >>> dataset_name("clinic/visits.csv.gz")
+    'visits'
+    """
+    if not is_file(data):
+        raise ValueError(f"name=None: {NAMELESS}")
+    table = data if isinstance(data, Table) else Table(data)
+    if is_postgresql(table.location) or str(table.location).lower().endswith(DUCKDB_SUFFIXES):
+        engine: Any = table.engine()
+        return ".".join(quoted(part) if set(part) & {".", '"'} else part for part in engine.table_name)
+    name = Path(os.path.realpath(table.location)).name.lstrip(".").split(".")[0]
+    if not name:
+        raise ValueError(f"name=None: {NAMELESS}")
+    return name

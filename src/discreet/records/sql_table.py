@@ -1,4 +1,4 @@
-"""A table outside of memory that a database reads, and what a ledger calls it."""
+"""A table outside of memory that a database reads."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ from discreet.records.duckdb_engine import ARROW_SUFFIXES, DUCKDB_SUFFIXES, duck
 from discreet.records.parquet_engine import ParquetFiles, parquet_files
 from discreet.records.postgresql_engine import PostgreSQLEngine, database_address, is_postgresql
 from discreet.records.stored_source import Engine
-from discreet.sql.text import quoted
 
-__all__ = ["Table", "dataset_name", "is_file", "open_table"]
+__all__ = ["Table", "open_table"]
 
-NAMELESS = "expected the data set's name in the ledger; write for example name='clinic'"
 PASSWORD = re.compile(r"(://[^:/@]*):.*@")
 
 
@@ -104,32 +102,3 @@ def open_table(data: Any) -> Engine:
     if is_postgresql(data) or str(data).lower().endswith(by_database):
         return Table(data).engine()
     return ParquetFiles(parquet_files(Path(data)))
-
-
-def is_file(data: Any) -> bool:
-    """Return whether rows are those of a file or of a table in a database."""
-    return isinstance(data, str | os.PathLike | Table)
-
-
-def dataset_name(data: Any) -> str:
-    """Return the usual name of the rows in a file or in a table of a database, for a ledger.
-
-    One data set has one budget only if it has one name, whoever opens it and however its place is written. So links are
-    followed, and a table of a database has the schema in which the database found it.
-
-    That of a file or folder is its own up to the first dot, not that of a link to it. That of a table in a DuckDB file
-    or a PostgreSQL database is ``schema.table``, with the schema in which it was found; a part with a dot is quoted.
-
-    >>> dataset_name("clinic/visits.csv.gz")
-    'visits'
-    """
-    if not is_file(data):
-        raise ValueError(f"name=None: {NAMELESS}")
-    table = data if isinstance(data, Table) else Table(data)
-    if is_postgresql(table.location) or str(table.location).lower().endswith(DUCKDB_SUFFIXES):
-        engine: Any = table.engine()
-        return ".".join(quoted(part) if set(part) & {".", '"'} else part for part in engine.table_name)
-    name = Path(os.path.realpath(table.location)).name.lstrip(".").split(".")[0]
-    if not name:
-        raise ValueError(f"name=None: {NAMELESS}")
-    return name
