@@ -216,12 +216,12 @@ class Reading:
         labels = [[*declared.categories].index(name) for name in self.categories]
         return DeclaredRows(rows.numbers[:, numbers], rows.codes[:, labels])
 
-    def cut(self, rows: DeclaredRows) -> Iterator[DeclaredRows]:
+    def cut(self, slabs: Iterable[DeclaredRows]) -> Iterator[DeclaredRows]:
         """Yield rows in pieces of a block each."""
-        numbers, codes, keep = rows
-        for start in range(0, len(codes), self.block_rows):
-            piece = slice(start, min(start + self.block_rows, len(codes)))
-            yield DeclaredRows(numbers[piece, :], codes[piece], None if keep is None else keep[piece])
+        for numbers, codes, keep in slabs:
+            for start in range(0, len(codes), self.block_rows):
+                piece = slice(start, min(start + self.block_rows, len(codes)))
+                yield DeclaredRows(numbers[piece, :], codes[piece], None if keep is None else keep[piece])
 
     @np.errstate(all="ignore")
     def block(self, rows: DeclaredRows) -> Block:

@@ -177,14 +177,12 @@ class LocalSource(Source):
         return self._kept[1]
 
     def _raw(self) -> Iterator[DeclaredRows]:
-        """Yield rows in pieces of a block each, marked where they are beyond the limit of their unit."""
-        pieces = self.read(self.reading)
-        for rows in pieces if self.reading.unit is None else self._marked(pieces):
-            yield from self.reading.cut(rows)
+        return self.read(self.reading) if self.reading.unit is None else self._marked()
 
-    def _marked(self, pieces: Iterable[DeclaredRows]) -> Iterator[DeclaredRows]:
+    def _marked(self) -> Iterator[DeclaredRows]:
+        """Yield rows, with whether they are within the limit of their unit."""
         first, kept = 0, self._kept[0]
-        for rows in pieces:
+        for rows in self.read(self.reading):
             keep = np.zeros(len(rows.codes), dtype=np.bool_)  # of a file that grows: none of the new rows
             keep[: max(len(kept) - first, 0)] = kept[first : first + len(keep)]
             yield rows._replace(keep=keep)
@@ -192,7 +190,7 @@ class LocalSource(Source):
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows that contribute. Blocks without any are left out."""
-        return (block for block in map(self.reading.block, self._raw()) if block.x.shape[0])
+        return (block for block in map(self.reading.block, self.reading.cut(self._raw())) if block.x.shape[0])
 
     def partial(self, kernel: Kernel, size: int) -> Pair:
         """Return the sum of ``kernel`` over all blocks, with its compensation, on this thread alone."""
@@ -223,7 +221,7 @@ def add_up(sums: Iterable[Array], size: int) -> Pair:
 
 
 def compute(
-    reading: Reading, kernel: Kernel, blocks: Iterable[DeclaredRows], cores: int | None = None
+    reading: Reading, kernel: Kernel, slabs: Iterable[DeclaredRows], cores: int | None = None
 ) -> Iterator[Array]:
     """Return what a kernel makes of each block in which a row contributes, in order, without a warning.
 
@@ -236,7 +234,7 @@ def compute(
             block = reading.block(rows)
             return to_host(kernel(block)).astype(np.float64) if block.x.shape[0] else None
 
-    ahead = iter(blocks)
+    ahead = reading.cut(slabs)
     first = list(islice(ahead, 4))
     cores = cores or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     alone = cores == 1 or len(first) < 4 or not is_numpy_array(first[0].numbers)

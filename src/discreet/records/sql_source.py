@@ -61,14 +61,14 @@ class SqlSource(StoredSource):
         _, codes = self.count_units()
         return sizes(np.bincount(codes[codes >= 0]), self.declared.max_rows)
 
-    def _raw(self) -> Iterator[DeclaredRows]:
-        if self.reading.unit is None or self._engine.ordered:
-            yield from super()._raw()
-            return
-        with self._engine.snapshot() as read:
-            yield from self._raw_of_units(read)
+    def _marked(self) -> Iterator[DeclaredRows]:
+        if self._engine.ordered:
+            yield from super()._marked()
+        else:
+            with self._engine.snapshot() as read:
+                yield from self._marked_in(read)
 
-    def _raw_of_units(self, read: Read) -> Iterator[DeclaredRows]:
+    def _marked_in(self, read: Read) -> Iterator[DeclaredRows]:
         """Yield the rows that count from frames that may come in another order each time."""
         declared, size, engine = self.declared, self.declared.slab_rows, self._engine
         assert declared.unit is not None
@@ -85,14 +85,14 @@ class SqlSource(StoredSource):
             keep, first = (codes >= 0) & ~many, 0
             for rows in TableSource(frame, self.reading).read(self.reading):
                 last = first + len(rows.codes)
-                yield from self.reading.cut(rows._replace(keep=keep[first:last]))
+                yield rows._replace(keep=keep[first:last])
                 first = last
             if many.any():
                 places = np.flatnonzero(many)
                 more.append((codes[places], TableSource(frame, declared).declared_rows(places)))
         if more:
             chosen = self._chosen(units, np.concatenate([whose for whose, _ in more]), [rows for _, rows in more])
-            yield from self.reading.cut(self.reading.of_declared(chosen, declared))
+            yield self.reading.of_declared(chosen, declared)
 
     def _chosen(self, units: Units, codes: NDArray[np.int64], rows: list[DeclaredRows]) -> DeclaredRows:
         """Return the rows that count, of units that have too many."""
@@ -124,8 +124,8 @@ class SqlSource(StoredSource):
             raise NotTraceable("the database") from None
         total = CompensatedSum(size)  # to which the database's sum is one more block
         total.add(np.array([math.ldexp(1.0, -found.exponent) * int(one) for one in sums]))
-        blocks = self.reading.cut(self.reading.of_declared(chosen, self.declared))
-        total.merge(add_up(compute(self.reading, lambda block: each.rows(block).sum(axis=0), blocks, cores=1), size))
+        rows = [self.reading.of_declared(chosen, self.declared)]
+        total.merge(add_up(compute(self.reading, lambda block: each.rows(block).sum(axis=0), rows, cores=1), size))
         return total.pair[0]
 
     def _of_others(self, read: Read, where: str | None) -> DeclaredRows:
