@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.arguments import ArgumentError
 from discreet.records.csv_engine import CSV_SUFFIXES, CsvEngine, csv_header
-from discreet.records.parquet_engine import ParquetFiles, file_state, parquet_files
+from discreet.records.parquet_engine import ParquetFiles, parquet_files
 from discreet.records.stored_source import Engine, Read, SqlEngine, quietly
 from discreet.records.table_source import need, unique_names
 from discreet.sql.text import quoted, text_literal
@@ -115,7 +115,7 @@ class ArrowEngine(DuckDBEngine):
     checks_text = False
 
     def __init__(self, file: str) -> None:
-        self._file = file
+        self.files = [Path(file)]
         try:
             names = _names(self._dataset().schema.names)
         except (OSError, need("pyarrow").lib.ArrowInvalid):
@@ -124,16 +124,12 @@ class ArrowEngine(DuckDBEngine):
         self.types = {name: self.types[name] for name in names}
 
     def _dataset(self) -> Any:
-        return need("pyarrow.dataset").dataset(self._file, format="ipc")
+        return need("pyarrow.dataset").dataset(str(self.files[0]), format="ipc")
 
     def _connected(self) -> Any:
         connection = super()._connected()
         connection.register(ROWS, self._dataset())
         return connection
-
-    def state(self) -> Any:
-        """Return the size of the file and when it was written."""
-        return file_state([self._file])
 
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
         """Yield batches, one at a time."""

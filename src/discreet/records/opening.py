@@ -135,7 +135,7 @@ def as_records(
     if unit is None:
         check_no_limit(**limit)
     if block_rows is not None:
-        integer("block_rows", block_rows, least=1, most=2**30)
+        block_rows = integer("block_rows", block_rows, least=1, most=2**30)
     elif is_array_api_obj(data) and "cpu" not in str(device(data)).lower():
         block_rows = DEVICE_ROWS
     return Records(_source(data, _Declared(space, schema, unit, limit, missing, block_rows)))

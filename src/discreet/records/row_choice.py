@@ -107,18 +107,14 @@ class Units:
         if all(isinstance(piece.cells, np.ndarray) and piece.among is None for piece in listed):
             cells = np.concatenate([np.zeros(0, dtype=np.uint8), *(piece.cells for piece in listed)])
             if cells.dtype.kind in "iu":  # signed and unsigned 64 bits together are floats
-                return self._numbered(cells, [piece.gone() for piece in listed])
+                there = ~np.concatenate([np.zeros(0, dtype=np.bool_), *(piece.gone() for piece in listed)])
+                codes = np.full(len(cells), -1, dtype=np.int64)
+                codes[there] = self._placed(cells[there])
+                return codes
         return np.concatenate([self._named(piece, grow=True) for piece in listed])
 
-    def _numbered(self, cells: NDArray[Any], gone: list[NDArray[np.bool_]]) -> Codes:
-        """Return codes of whole numbers: their places among the sorted ones."""
-        codes, there = np.full(len(cells), -1, dtype=np.int64), ~np.concatenate([np.zeros(0, dtype=np.bool_), *gone])
-        if there.all():
-            return self._placed(cells)
-        codes[there] = self._placed(cells[there])
-        return codes
-
     def _placed(self, cells: NDArray[Any]) -> Codes:
+        """Return codes of whole numbers: their places among the sorted ones."""
         cells = cells if cells.dtype.itemsize == 8 else cells.astype(np.int64)
         if len(cells) and int(cells.max()) - int(cells.min()) < 4 * len(cells):  # a table of places, without sorting
             low = cells.min()

@@ -8,10 +8,12 @@ may show a cell; once the table is open they are replaced by one that does not.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import narwhals as nw
@@ -67,20 +69,30 @@ class Engine(ABC):
         Whether rows come in the same order each time, as those of a file do and those of a database may not.
     view : bool
         Whether the rows are made by a query, which may put other people into them.
+    files : sequence of Path
+        The files that hold the rows; none for a database.
     """
 
     kind: str
     types: Mapping[str, str]
     ordered: bool = True
     view: bool = False
+    files: Sequence[Path] = ()
 
     @abstractmethod
     def rows(self) -> int:
         """Return how many rows there are."""
 
     def state(self) -> Any:
-        """Return what changes where a file is written anew."""
-        return None
+        """Return what changes where files are written anew; None for a database.
+
+        None where a file is gone, too, which whoever reads it will say.
+        """
+        try:
+            found = [os.stat(file) for file in self.files]
+        except OSError:
+            return None
+        return tuple((one.st_ino, one.st_size, one.st_mtime_ns) for one in found) or None
 
     @abstractmethod
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
