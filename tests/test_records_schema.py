@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from discreet.records import Box, Category, Date, Number, Schema, Unit
 from discreet.records.cells import category_key, date, number, unit_name
+from discreet.records.schema import as_reading
 
 EXAMPLE = """
 unit = "patient_id"
@@ -100,7 +101,7 @@ def test_a_schema_knows_its_columns():
 
 def test_a_reading_has_the_bounds_of_cells_and_the_space_of_values():
     schema = example()
-    reading = replace(schema.reading(64), unit=Unit.declared("patient_id", 10, "integer", "admitted"))
+    reading = replace(as_reading(schema, 64), unit=Unit.declared("patient_id", 10, "integer", "admitted"))
     assert reading.bounds == Box([17, 18262, 1, 40.5], [90, 20453, 1e6, 250])
     assert reading.space == Box([17, 18262, 0, 40.5], [90, 20453, math.log(1e6), 250])
     assert reading.scales == ("linear", "date", "log", "linear")

@@ -37,7 +37,7 @@ from discreet.records.postgresql_engine import is_postgresql
 from discreet.records.reading import Reading, Unit, check_no_limit
 from discreet.records.records import Records
 from discreet.records.row_choice import UnitCells
-from discreet.records.schema import Schema
+from discreet.records.schema import Schema, as_reading
 from discreet.records.source import Source
 from discreet.records.space import Box, to_host
 from discreet.records.sql_source import SqlSource
@@ -212,7 +212,7 @@ class _Declared(NamedTuple):
 
     def _reading(self, names: Sequence[str], unit: str | None) -> Reading:
         if self.schema is not None:
-            reading = self.schema.reading(self.block_rows or usual_rows(len(self.schema.columns)))
+            reading = as_reading(self.schema, self.block_rows or usual_rows(len(self.schema.columns)))
         else:
             numbers = tuple(name for name in names if name != unit)
             if not numbers:

@@ -17,7 +17,7 @@ from discreet.records.columns import Category, Column, Numeric
 from discreet.records.reading import Reading, Unit, check_no_limit
 from discreet.records.space import Box, set_fields
 
-__all__ = ["Schema"]
+__all__ = ["Schema", "as_reading"]
 
 WRITE = "for example Schema({'age': Number(0, 120), 'sex': Category(['female', 'male'])})"
 
@@ -131,17 +131,7 @@ class Schema:
     @property
     def space(self) -> Box | Ball | None:
         """Where the values of the numeric columns lie that queries see; None where there are none."""
-        return self.reading(1).space
-
-    def reading(self, block_rows: int) -> Reading:
-        """Return how rows of these columns are read, in blocks of so many; whose they are is for the caller to say."""
-        scales, ends = self.scales, [column.ends for column in self.numbers.values()]
-        bounds = space = Box(*zip(*ends, strict=True)) if ends else None
-        if "log" in scales:
-            values: Any = [np.log(pair) if scale == "log" else pair for scale, pair in zip(scales, ends, strict=True)]
-            space = Box(*np.transpose(values))
-        fills = tuple(None if column.fill is None else column.filled_with for column in self.numbers.values())
-        return Reading(tuple(self.numbers), scales, fills, bounds, space, self.categories, None, block_rows)
+        return as_reading(self, 1).space
 
     def __getitem__(self, name: str) -> Column:
         for found, column in self.columns:
@@ -168,3 +158,14 @@ class Schema:
         else:
             text = Path(source).read_text(encoding="utf-8")
         return cls(**toml.read(text))
+
+
+def as_reading(schema: Schema, block_rows: int) -> Reading:
+    """Return how rows of a schema's columns are read, in blocks of so many; whose they are is for the caller to say."""
+    scales, ends = schema.scales, [column.ends for column in schema.numbers.values()]
+    bounds = space = Box(*zip(*ends, strict=True)) if ends else None
+    if "log" in scales:
+        values: Any = [np.log(pair) if scale == "log" else pair for scale, pair in zip(scales, ends, strict=True)]
+        space = Box(*np.transpose(values))
+    fills = tuple(None if column.fill is None else column.filled_with for column in schema.numbers.values())
+    return Reading(tuple(schema.numbers), scales, fills, bounds, space, schema.categories, None, block_rows)
