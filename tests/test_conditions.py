@@ -24,6 +24,7 @@ from discreet.records import Ball, Block, Box, Category, Condition, Number, Reco
 from discreet.records.conditions import tree as module
 from discreet.records.reading import Reading
 from discreet.records.row_choice import DeclaredRows
+from discreet.records.schema import as_reading
 from ideal_rows import ideal_rows
 from test_records_sources import ARRAYS, TABLES, gathered, moments, multiset
 from test_records_sources import opened as opened_with_units
@@ -477,7 +478,7 @@ def test_a_condition_of_other_records_gets_the_codes_of_these():
 
 
 def test_some_columns_keep_those_of_the_condition_after_the_others():
-    reading = Reading(SCHEMA.columns, None, 64).where(Condition.parse("age > 50", ["age"], {}))
+    reading = as_reading(SCHEMA, 64).where(Condition.parse("age > 50", ["age"], {}))
     assert tuple(reading.only(["pressure", "ward"]).numbers) == ("pressure", "age")
     assert reading.only(["pressure"]).categories == {}
     assert reading.only(SCHEMA.names) == reading
@@ -493,7 +494,7 @@ def test_some_columns_keep_those_of_the_condition_after_the_others():
 
 
 def test_a_reading_without_a_condition_is_made_as_before():
-    reading = Reading((("a", Number(0, 1, missing="fill", fill=0.5)),), None, 8)
+    reading = as_reading(Schema({"a": Number(0, 1, missing="fill", fill=0.5)}), 8)
     assert reading.condition is None
     assert reading.complete
     assert not reading.where(Condition.parse("a > 0", ["a"], {})).complete
@@ -538,7 +539,7 @@ BALL = "x0 < 0.5 or x1 == x0 or not x1 < x0"
 
 def broken_copy(kind: type[Reading], reading: Reading) -> Reading:
     """Return the same declarations, read in another way."""
-    return kind(**{one.name: getattr(reading, one.name) for one in fields(reading)})
+    return kind(**{one.name: getattr(reading, one.name) for one in fields(reading) if one.init})
 
 
 def worst_change(condition: str | None, reading: type[Reading] = Reading) -> tuple[float, float]:

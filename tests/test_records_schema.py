@@ -9,6 +9,7 @@ import math
 import pickle
 import tomllib
 import uuid
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 from discreet.records import Box, Category, Date, Number, Schema, Unit
 from discreet.records.cells import category_key, date, number, unit_name
-from discreet.records.reading import Reading
+from discreet.records.schema import as_reading
 
 EXAMPLE = """
 unit = "patient_id"
@@ -100,11 +101,11 @@ def test_a_schema_knows_its_columns():
 
 def test_a_reading_has_the_bounds_of_cells_and_the_space_of_values():
     schema = example()
-    reading = Reading(schema.columns, Unit.declared("patient_id", 10, "integer", "admitted"), 64)
+    reading = replace(as_reading(schema, 64), unit=Unit.declared("patient_id", 10, "integer", "admitted"))
     assert reading.bounds == Box([17, 18262, 1, 40.5], [90, 20453, 1e6, 250])
     assert reading.space == Box([17, 18262, 0, 40.5], [90, 20453, math.log(1e6), 250])
     assert reading.scales == ("linear", "date", "log", "linear")
-    assert reading.numbers["admitted"].filled_with == 18443.0
+    assert reading.fills[1] == 18443.0
     assert reading.order == 1
     assert reading.only(["income"]).space == Box([0.0], [math.log(1e6)])
     assert Schema({"sex": Category(["f", "m"])}).space is None

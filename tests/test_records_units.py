@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from discreet.records import Box, Category, Number, Schema, as_records, row_choice
 from discreet.records.cells import unit_name
-from discreet.records.row_choice import DeclaredRows, choose_rows, rows_that_count
-from discreet.records.units import UnitCells, Units
+from discreet.records.row_choice import DeclaredRows, UnitCells, Units, choose_rows, rows_that_count
 from ideal_rows import ideal_rows
 from test_records_sources import ARRAYS, TABLES, gathered, multiset, opened
 

@@ -17,7 +17,7 @@ from discreet.cli.command import command
 from discreet.cli.files import new_file
 from discreet.cli.options import ModelFile, Overwrite
 from discreet.cli.printing import watched
-from discreet.records.optional import need
+from discreet.records.table_source import need
 
 __all__ = ["sample"]
 

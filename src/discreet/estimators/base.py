@@ -40,7 +40,7 @@ from discreet.guarantees import Guarantee, Neighbors
 from discreet.models.method import Found, Method
 from discreet.noise import Bits, NotPrivateWarning, SeededBits
 from discreet.records import Ball, Box, Records, check_finite, open_records, space_of
-from discreet.records.libraries import is_array, is_file, is_numpy, is_stored
+from discreet.records.opening import is_array, is_file, is_numpy, is_stored
 
 __all__ = ["PrivateEstimator", "RowTransformer"]
 

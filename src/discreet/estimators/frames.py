@@ -8,8 +8,7 @@ from typing import Any
 import narwhals as nw
 
 from discreet.arguments import listed
-from discreet.records.libraries import as_frame
-from discreet.records.table_cells import numeric
+from discreet.records.table_source import as_frame, numeric
 
 __all__ = ["select_columns", "with_days"]
 

@@ -20,7 +20,7 @@ from discreet.estimators.base import behind_a_door
 from discreet.estimators.targeted import TargetedEstimator, apart
 from discreet.records import Category, Records, Space
 from discreet.records.cells import category_key
-from discreet.records.libraries import is_stored
+from discreet.records.opening import is_stored
 
 __all__ = ["Labelled", "LabelledEstimator", "sorted_places"]
 

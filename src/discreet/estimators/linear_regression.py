@@ -26,7 +26,7 @@ from discreet.models.regression_line import adaptive_ridge, noise_aware
 from discreet.models.regression_moments import RegressionMoments
 from discreet.records import Bounds, Box, Number, Records
 from discreet.records.bounds import read_pair
-from discreet.records.libraries import is_stored
+from discreet.records.opening import is_stored
 from discreet.scales import column_scales
 
 __all__ = ["LinearRegression"]

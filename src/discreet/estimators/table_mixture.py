@@ -30,8 +30,8 @@ from discreet.queries.moments.components import Components
 from discreet.records import Box, Category, Records, Schema, Space, open_records
 from discreet.records.cells import date
 from discreet.records.cells import numbers as numbers_of
-from discreet.records.libraries import as_frame, is_array
-from discreet.records.table_cells import numeric, plain
+from discreet.records.opening import is_array
+from discreet.records.table_source import as_frame, numeric, plain
 from discreet.scales import ColumnScale, column_scales
 
 __all__ = ["TableMixture"]

@@ -18,7 +18,8 @@ from discreet.estimators.base import PrivateEstimator
 from discreet.guarantees import Neighbors
 from discreet.records import Ball, Box, Category, Date, Number, Records, Schema, open_records, read_bounds
 from discreet.records.bounds import box_columns
-from discreet.records.libraries import as_frame, column_names, is_numpy
+from discreet.records.opening import column_names, is_numpy
+from discreet.records.table_source import as_frame
 
 __all__ = ["TargetedEstimator", "apart", "unlike"]
 

@@ -78,7 +78,7 @@ PLACES = {
         "discreet.queries.series.tree": "Tree",
         "discreet.queries.series.wave_sums": "WaveSums",
         "discreet.records.ball": "Ball",
-        "discreet.records.box": "Box",
+        "discreet.records.space": "Box",
     }.items()
     for name in names.split()
 }

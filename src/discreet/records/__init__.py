@@ -6,7 +6,7 @@ What this room promises:
   nothing of that is ever taken from the data. Rows are clipped, and in floats too the clipped row lies in the space.
 - **One row at a time.** What becomes of a row (read, filled, dropped, clipped, left out by a condition) is a function
   of that row alone, to the last bit; whether it is among the ``max_rows`` of its unit that count depends on that unit's
-  own declared rows alone (``row_choice``), and who is a unit on a declared type (``units``).
+  own declared rows alone (``row_choice``), and who is a unit on a declared type (``row_choice``).
 - **Silence.** Nothing here prints, logs, stores or raises anything that depends on the value of a row. Names, types and
   shapes are checked when records are made. (``check_finite`` is the one exception, for owners who may see the data.)
 - **Code of others.** A user's function or model meets rows in ``queries.functions.guard`` alone, which lets plain
@@ -26,17 +26,15 @@ numpy, array-api-compat and narwhals, and pyarrow, dask, duckdb and ADBC where t
 
 from discreet.records.ball import Ball
 from discreet.records.bounds import Bounds, read_bounds, space_of
-from discreet.records.box import Box
 from discreet.records.columns import Category, Date, Number
 from discreet.records.conditions import Condition
-from discreet.records.dataset_name import dataset_name
-from discreet.records.opening import as_records
-from discreet.records.owned import check_finite, open_records
-from discreet.records.reading import Block
+from discreet.records.opening import as_records, dataset_name, open_records
+from discreet.records.owned import check_finite
+from discreet.records.reading import Block, Unit
 from discreet.records.records import Records
-from discreet.records.schema import Schema, Unit
+from discreet.records.schema import Schema
 from discreet.records.source import Contributions
-from discreet.records.space import Space
+from discreet.records.space import Box, Space
 from discreet.records.sql_table import Table
 from discreet.records.summation import float_error
 

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from discreet.records.cells import dates, numbers
 from discreet.records.reading import Reading
-from discreet.records.row_choice import DeclaredRows
+from discreet.records.row_choice import DeclaredRows, UnitCells
 from discreet.records.source import LocalSource
 from discreet.records.space import taken, to_host
-from discreet.records.units import UnitCells
 
 __all__ = ["ArraySource", "check_array", "check_ids", "check_shape", "unit_cells"]
 
@@ -98,9 +97,9 @@ class ArraySource(LocalSource):
             labels = [_cells(rows[:, self._place[name]]) for name in reading.categories]
             yield DeclaredRows(chosen, reading.codes(labels, rows.shape[0]))
 
-    def unit_cells(self) -> Iterator[UnitCells]:
+    def unit_cells(self, column: str) -> Iterator[UnitCells]:
         """Yield the unit's column."""
-        yield self._ids or unit_cells(self._data[:, self._place[self.declared.unit_column]])
+        yield self._ids or unit_cells(self._data[:, self._place[column]])
 
 
 def _read(cells: NDArray[Any], scales: Sequence[str]) -> NDArray[np.float64]:

@@ -19,9 +19,9 @@ import numpy as np
 
 from discreet.arguments import iterable, shown
 from discreet.records.ball import Ball
-from discreet.records.box import Box
 from discreet.records.columns import Category, Column, Number, without_gaps
 from discreet.records.schema import Schema
+from discreet.records.space import Box
 
 __all__ = ["Bounds", "Pair", "box_columns", "filled", "is_pair", "read_bounds", "read_pair", "space_of"]
 
@@ -111,7 +111,7 @@ def is_pair(bounds: Any) -> bool:
 
 def box_columns(box: Box) -> list[Number]:
     """Return the columns of a box, one Number each."""
-    return [Number(*pair) for pair in box.intervals(box.dimension)]
+    return [Number(*pair) for pair in box.intervals()]
 
 
 def filled(declared: Schema) -> Schema:

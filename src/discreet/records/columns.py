@@ -18,13 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, choice, iterable, shown
-from discreet.records.ball import Ball
-from discreet.records.box import Box, check_ends
 from discreet.records.cells import category_key, is_gap
 from discreet.records.cells import date as days_of
-from discreet.records.space import as_number, vector
+from discreet.records.space import as_number, check_ends, set_fields, vector
 
-__all__ = ["Category", "Column", "Columns", "Date", "Number", "Numeric", "set_fields", "without_gaps"]
+__all__ = ["MISSING", "Category", "Column", "Date", "Number", "Numeric", "without_gaps"]
 
 MISSING = ("drop", "fill")
 WRITE = "for example Number(0, 120)"
@@ -270,52 +268,6 @@ def without_gaps(column: Column) -> Column:
     return replace(column, missing="fill", fill=fill / 2.0 + column.high / 2.0 if isinstance(column, Number) else fill)
 
 
-@dataclass(frozen=True)
-class Columns:
-    """Declared columns, in order, and what follows from them.
-
-    Attributes
-    ----------
-    columns : tuple of pairs of a name and a Number, a Date or a Category
-    """
-
-    columns: tuple[tuple[str, Column], ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All columns, in order, the unit left out."""
-        return tuple(name for name, _ in self.columns)
-
-    @cached_property
-    def numbers(self) -> dict[str, Numeric]:
-        """The numeric columns, of numbers and dates, in order."""
-        return {name: column for name, column in self.columns if not isinstance(column, Category)}
-
-    @cached_property
-    def categories(self) -> dict[str, Category]:
-        """The columns of categories, in order."""
-        return {name: column for name, column in self.columns if isinstance(column, Category)}
-
-    @cached_property
-    def scales(self) -> tuple[str, ...]:
-        """For each numeric column "linear", "log" or "date"."""
-        return tuple(column.scale for column in self.numbers.values())
-
-    @cached_property
-    def bounds(self) -> Box | Ball | None:
-        """Where the cells of the numeric columns lie; None where there are none."""
-        ends = [column.ends for column in self.numbers.values()]
-        return Box(*zip(*ends, strict=True)) if ends else None
-
-    @cached_property
-    def space(self) -> Box | Ball | None:
-        """Where the values lie that queries see: logarithms where a column says so, days for dates."""
-        if "log" not in self.scales:
-            return self.bounds
-        ends: Any = [np.log(one.ends) if one.scale == "log" else one.ends for one in self.numbers.values()]
-        return Box(*np.transpose(ends))
-
-
 def _builtin(value: Any) -> Any:
     """Return NumPy's values and members of enumerations as Python's own, which a file can hold."""
     if isinstance(value, np.generic):
@@ -323,12 +275,6 @@ def _builtin(value: Any) -> Any:
     if isinstance(value, str):
         return str.__str__(value)
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-def set_fields(frozen: object, **values: Any) -> None:
-    """Set the fields of a frozen value, while it is made."""
-    for name, value in values.items():
-        object.__setattr__(frozen, name, value)
 
 
 def _fills(missing: str, fill: Any, write: str) -> bool:

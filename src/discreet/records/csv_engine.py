@@ -32,9 +32,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.records.optional import need
-from discreet.records.parquet_engine import file_state
-from discreet.records.sql_engine import Engine, quietly
+from discreet.records.stored_source import Engine, quietly
+from discreet.records.table_source import need
 
 __all__ = ["CSV_SUFFIXES", "CsvEngine", "csv_header"]
 
@@ -91,12 +90,8 @@ class CsvEngine(Engine):
     kind = "CSV file"
 
     def __init__(self, path: Path, separator: str, names: Sequence[str]) -> None:
-        self._path, self._separator = str(path), separator
+        self.files, self._separator = [path], separator
         self.types = dict.fromkeys(names, "text")
-
-    def state(self) -> Any:
-        """Return the size of the file and when it was written."""
-        return file_state([self._path])
 
     def rows(self) -> int:
         """Return how many lines there are after the first."""
@@ -116,7 +111,7 @@ class CsvEngine(Engine):
 
     def _pieces(self) -> Iterator[bytes]:
         """Yield the lines after the first, some at a time, each with a line feed; too long ones are empty ones."""
-        with _opened(self._path) as file:
+        with _opened(self.files[0]) as file:
             file.readline()
             kept, skipping = b"", False  # the beginning of a line, and whether it is too long to be kept
             while block := file.read(PIECE):

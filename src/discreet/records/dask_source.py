@@ -29,13 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.records.array_source import ArraySource, check_array
-from discreet.records.optional import need
 from discreet.records.reading import Block, Reading
-from discreet.records.row_choice import DeclaredRows, choose_rows
+from discreet.records.row_choice import DeclaredRows, UnitCells, Units, choose_rows
 from discreet.records.source import Contributions, Kernel, LocalSource, Pair, Sizes, Source, sizes
 from discreet.records.summation import CompensatedSum
-from discreet.records.table_source import TableSource
-from discreet.records.units import UnitCells, Units
+from discreet.records.table_source import TableSource, need
 
 __all__ = ["DaskSource"]
 
@@ -175,7 +173,6 @@ class DaskSource(Source):
         else:
             data = data.rechunk({1: -1})
         self._parts = list(np.ravel(np.array(data.to_delayed(), dtype=object)))
-        self._decided: list[tuple[Any, Any, Any]] = []  # one list for all views
 
     def _task(self, work: Callable[[LocalSource], Any]) -> Any:
         return _delayed(_OfPartition(self.declared, self.reading, self._names, work))
@@ -187,13 +184,14 @@ class DaskSource(Source):
     @property
     def _choice(self) -> tuple[Any, Any, Any]:
         """Units of too many rows, how many rows units have, and the rows that count of the former; on the workers."""
-        if not self._decided:
-            counted = _delayed(partial(_many, self.declared.max_rows))(self._map(_count))
-            found = _computed(counted.persist)  # kept by the workers, for every later pass
-            many, rows = (_delayed(itemgetter(place))(found) for place in (0, 1))
-            chosen = _delayed(partial(_choose, self.declared))(self._map(_among, many))
-            self._decided.append((many, rows, _computed(chosen.persist)))
-        return self._decided[0]
+        return self._once("choice", self._choose)
+
+    def _choose(self) -> tuple[Any, Any, Any]:
+        counted = _delayed(partial(_many, self.declared.max_rows))(self._map(_count))
+        found = _computed(counted.persist)  # kept by the workers, for every later pass
+        many, rows = (_delayed(itemgetter(place))(found) for place in (0, 1))
+        chosen = _delayed(partial(_choose, self.declared))(self._map(_among, many))
+        return many, rows, _computed(chosen.persist)
 
     def rows(self) -> int:
         """Return how many rows there are, counted on the workers where Dask does not know."""

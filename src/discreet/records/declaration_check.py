@@ -14,6 +14,7 @@ Both are records like any others: what is asked of them goes through the door, a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -37,11 +38,16 @@ class StateReading(Reading):
 
     by_database = False
 
+    @classmethod
+    def of(cls, declared: Reading) -> StateReading:
+        """Return the states of all that is declared."""
+        return cls(**{one.name: getattr(declared, one.name) for one in fields(declared) if one.init})
+
     def shown(self) -> Reading:
         """Return what its blocks look like: categories alone, of which none is missing."""
         states = dict.fromkeys(self.numbers, STATES) | dict.fromkeys(self.categories, LABEL_STATES)
-        columns = [(name, Category(values, missing="fill", fill=values[0])) for name, values in states.items()]
-        return Reading(tuple(columns), self.unit, self.block_rows)
+        known = {name: Category(values, missing="fill", fill=values[0]) for name, values in states.items()}
+        return Reading((), (), (), None, None, known, self.unit, self.block_rows)
 
     @np.errstate(all="ignore")
     def block(self, rows: DeclaredRows) -> Block:
@@ -89,7 +95,7 @@ class PersonSource(LocalSource):
 
     def __init__(self, source: Source) -> None:
         size = Category(sizes_of(source.reading.max_rows), missing="fill", fill="1 row")
-        super().__init__(Reading((("rows", size),), None, source.reading.block_rows))
+        super().__init__(Reading((), (), (), None, None, {"rows": size}, None, source.reading.block_rows))
         self._of, self.kind, self.per_unit = source, source.kind, source.per_unit
 
     def rows(self) -> int:

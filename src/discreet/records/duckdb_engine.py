@@ -14,10 +14,9 @@ from typing import Any
 
 from discreet.arguments import ArgumentError
 from discreet.records.csv_engine import CSV_SUFFIXES, CsvEngine, csv_header
-from discreet.records.optional import need
-from discreet.records.parquet_engine import ParquetFiles, file_state, parquet_files
-from discreet.records.sql_engine import Engine, Read, SqlEngine, quietly
-from discreet.records.table_source import unique_names
+from discreet.records.parquet_engine import ParquetFiles, parquet_files
+from discreet.records.stored_source import Engine, Read, SqlEngine, quietly
+from discreet.records.table_source import need, unique_names
 from discreet.sql.text import quoted, text_literal
 
 __all__ = ["ARROW_SUFFIXES", "DUCKDB_SUFFIXES", "DuckDBEngine", "duckdb_engine"]
@@ -80,34 +79,28 @@ class DuckDBEngine(SqlEngine):
             yield lambda query, rows: connection.sql(query).to_arrow_reader(rows)
 
 
-class ParquetEngine(DuckDBEngine):
+class ParquetEngine(ParquetFiles, DuckDBEngine):
     """Parquet files that DuckDB sums over and Arrow streams.
 
     Parameters
     ----------
-    files : ParquetFiles
-        What streams them.
-    relation : str
+    files : list of Path
     """
 
     ordered = True
 
-    def __init__(self, files: ParquetFiles, relation: str) -> None:
-        super().__init__(files.kind, relation)
-        self.types = {name: self.types[name] for name in files.types}  # DuckDB may have added some
-        self._files = files
-
-    def state(self) -> Any:
-        """Return the sizes of the files and when they were written."""
-        return self._files.state()
-
-    def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
-        """Yield batches, file by file."""
-        return self._files.stream(names, numbers, rows)
-
-    def empty(self, names: Sequence[str], numbers: Collection[str]) -> Sequence[Any]:
-        """Return the types that the files state."""
-        return self._files.empty(names, numbers)
+    def __init__(self, files: list[Path]) -> None:
+        ParquetFiles.__init__(self, files)
+        names = _names(self.types)
+        for file, schema in zip(files, self.schemas, strict=True):
+            if (schema.names, schema.types) != (self.schemas[0].names, self.schemas[0].types):
+                raise ValueError(
+                    f"{str(file)!r} has other columns or types than {str(files[0])!r}: expected the same in all files "
+                    "of a folder"
+                )
+        listed = ", ".join(text_literal(_one_file(str(file))) for file in files)
+        DuckDBEngine.__init__(self, self.kind, f"read_parquet([{listed}], hive_partitioning = false)")
+        self.types = {name: self.types[name] for name in names}  # DuckDB may have added some
 
 
 class ArrowEngine(DuckDBEngine):
@@ -122,7 +115,7 @@ class ArrowEngine(DuckDBEngine):
     checks_text = False
 
     def __init__(self, file: str) -> None:
-        self._file = file
+        self.files = [Path(file)]
         try:
             names = _names(self._dataset().schema.names)
         except (OSError, need("pyarrow").lib.ArrowInvalid):
@@ -131,16 +124,12 @@ class ArrowEngine(DuckDBEngine):
         self.types = {name: self.types[name] for name in names}
 
     def _dataset(self) -> Any:
-        return need("pyarrow.dataset").dataset(self._file, format="ipc")
+        return need("pyarrow.dataset").dataset(str(self.files[0]), format="ipc")
 
     def _connected(self) -> Any:
         connection = super()._connected()
         connection.register(ROWS, self._dataset())
         return connection
-
-    def state(self) -> Any:
-        """Return the size of the file and when it was written."""
-        return file_state([self._file])
 
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
         """Yield batches, one at a time."""
@@ -175,7 +164,7 @@ def duckdb_engine(path: Path, table: str | None = None) -> Engine:
         return _csv(_existing(path))
     if name.endswith(ARROW_SUFFIXES):
         return ArrowEngine(str(_existing(path)))
-    return _parquet(path)
+    return ParquetEngine(parquet_files(path))
 
 
 def _existing(path: Path) -> Path:
@@ -202,20 +191,6 @@ def _names(names: Iterable[str]) -> list[str]:
             )
         seen[name.lower()] = name
     return found
-
-
-def _parquet(path: Path) -> DuckDBEngine:
-    paths = parquet_files(path)
-    files = ParquetFiles(paths)
-    _names(files.types)
-    for file, schema in zip(paths, files.schemas, strict=True):
-        if (schema.names, schema.types) != (files.schemas[0].names, files.schemas[0].types):
-            raise ValueError(
-                f"{str(file)!r} has other columns or types than {str(paths[0])!r}: expected the same in all files of a "
-                "folder"
-            )
-    listed = ", ".join(text_literal(_one_file(str(file))) for file in paths)
-    return ParquetEngine(files, f"read_parquet([{listed}], hive_partitioning = false)")
 
 
 def _csv(path: Path) -> CsvEngine:

@@ -1,37 +1,62 @@
-"""From data and declarations to records, read as declared: which source reads what."""
+"""The one way in: from data and declarations to records.
+
+``as_records`` takes exact declarations. What is declared is first checked as far as it can be without looking at the
+data; then the library that the data comes from says which source reads it. ``open_records`` takes bounds as people
+write them, and rows as they come. What it does with rows in memory and bounds alone is the owner's own path and outside
+of the guarantee: NaN, infinities and text are an error (``owned``). Where a schema says what becomes of such values,
+and for rows that are stored, no such check is made.
+
+This is also the one place that knows which library a collection of rows comes from. Rows are *stored* where they are
+read as declared, and nothing that is raised depends on one: those of a file, of a database, of Dask. Others are in
+memory, handed over by whoever may see them: arrays, and tables that narwhals knows.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 from array_api_compat import device, is_array_api_obj, is_numpy_array
 from narwhals.exceptions import DuplicateError
 
+from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, listed, meant
 from discreet.records.array_source import ArraySource, check_array, check_ids, check_shape, unit_cells
 from discreet.records.ball import Ball
-from discreet.records.box import Box
+from discreet.records.bounds import filled, read_bounds
+from discreet.records.columns import MISSING
 from discreet.records.dask_source import DaskSource
-from discreet.records.declared import Declared
-from discreet.records.libraries import is_dask, is_file
+from discreet.records.duckdb_engine import DUCKDB_SUFFIXES
+from discreet.records.owned import check_owned
+from discreet.records.postgresql_engine import is_postgresql
+from discreet.records.reading import Reading, Unit, check_no_limit
 from discreet.records.records import Records
-from discreet.records.schema import Schema
+from discreet.records.row_choice import UnitCells
+from discreet.records.schema import Schema, as_reading
 from discreet.records.source import Source
-from discreet.records.space import to_host
-from discreet.records.sql_engine import SqlEngine
+from discreet.records.space import Box, to_host
 from discreet.records.sql_source import SqlSource
-from discreet.records.sql_table import open_table
-from discreet.records.stored_source import StoredSource
-from discreet.records.table_cells import NAMES
-from discreet.records.table_cells import unit_cells as series_cells
-from discreet.records.table_source import TableSource, check_type, check_types, unique_names
-from discreet.records.units import UnitCells
+from discreet.records.sql_table import Table, open_table
+from discreet.records.stored_source import SqlEngine, StoredSource
+from discreet.records.summation import usual_rows
+from discreet.records.table_source import NAMES, TableSource, as_frame, check_type, check_types, unique_names
+from discreet.records.table_source import unit_cells as series_cells
+from discreet.sql.text import quoted
 
-__all__ = ["as_records"]
+__all__ = ["as_records", "column_names", "dataset_name", "is_array", "is_file", "is_numpy", "is_stored", "open_records"]
 
 DEVICE_ROWS = 2**20
+NAMELESS = "expected the data set's name in the ledger; write for example name='clinic'"
+WRITE = (
+    "Bounds are declared, never taken from the data: write for example space=Box(low=[0, 40], high=[120, 250]) or "
+    "schema=Schema({'age': Number(0, 120)})"
+)
+WRITE_FILL = "for example Number(0, 120, missing='fill', fill=40)"
 
 
 def as_records(
@@ -95,32 +120,139 @@ def as_records(
         if any(one is not None for one in given) or missing != "drop":
             raise ValueError("data is Records already, with declarations of its own: leave the other arguments out")
         return data
-    if block_rows is None and is_array_api_obj(data) and "cpu" not in str(device(data)).lower():
-        block_rows = DEVICE_ROWS
+    if (space is None) == (schema is None):
+        found = "neither space nor schema" if space is None else "both space and schema"
+        raise ValueError(f"{found}: expected exactly one. {WRITE}")
+    if not isinstance(space, Box | Ball | None):
+        raise ArgumentError("space", space, "a Box or a Ball", "for example space=Box(0, 1)")
+    if not isinstance(schema, Schema | None):
+        raise ArgumentError("schema", schema, "a Schema", "Schema.from_toml(path) for a file")
+    if choice("missing", missing, MISSING) != "drop" and schema is not None:
+        raise ArgumentError("missing", missing, "it for each column of a schema", WRITE_FILL)
     limit = {"max_rows": max_rows, "unit_type": unit_type, "order": order}
-    return Records(_source(data, Declared(space, schema, unit, limit, missing, block_rows)))
+    if schema is not None:
+        unit, limit = _merged(schema, unit, limit)
+    if unit is None:
+        check_no_limit(**limit)
+    if block_rows is not None:
+        block_rows = integer("block_rows", block_rows, least=1, most=2**30)
+    elif is_array_api_obj(data) and "cpu" not in str(device(data)).lower():
+        block_rows = DEVICE_ROWS
+    return Records(_source(data, _Declared(space, schema, unit, limit, missing, block_rows)))
 
 
-def _source(data: Any, declared: Declared) -> Source:
+def _merged(schema: Schema, unit: Any, limit: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the unit and what limits its rows, from the schema and from arguments that must not contradict it."""
+    # By number or by array a unit is for data without names, and comes before the schema's name.
+    for name, value in {**limit, "unit": unit if isinstance(unit, str) else None}.items():
+        given, stated = value.item() if isinstance(value, np.generic) else value, getattr(schema, name)
+        if given is not None and stated is not None and given != stated:
+            raise ValueError(f"{name}={given!r}, and the schema has {stated!r}: expected one of them, or both the same")
+    merged = {name: getattr(schema, name) if value is None else value for name, value in limit.items()}
+    return schema.unit if unit is None else unit, merged
+
+
+class _Declared(NamedTuple):
+    """What was declared: the arguments of ``as_records``, checked against each other.
+
+    Attributes
+    ----------
+    space, schema, missing, block_rows
+        As there.
+    unit : str, int, array or None
+        The name or the number of a column, or the units themselves.
+    limit : mapping
+        ``max_rows``, ``unit_type`` and ``order``.
+    """
+
+    space: Any
+    schema: Schema | None
+    unit: Any
+    limit: Mapping[str, Any]
+    missing: str
+    block_rows: int | None
+
+    def table(self, names: Sequence[str]) -> Reading:
+        """Return the reading of a table whose columns have ``names``."""
+        if not isinstance(self.unit, str | None):
+            raise ArgumentError("unit", UNSHOWN, "the name of a column of the table", "for example unit='patient_id'")
+        reading = self._reading(names, self.unit)
+        for name in reading.needed:
+            if name not in names:
+                expected = f"expected one of {listed(names)}{meant(name, names)}"
+                raise ValueError(f"the column {name!r} is not in the data: {expected}")
+        return reading
+
+    def array(self, width: int) -> tuple[tuple[str, ...], Reading]:
+        """Return names for the columns of an array, and its reading. Units that come beside it are called "unit".
+
+        An array's columns are found by these names, so none is there twice, the unit's included.
+        """
+        place = None if self.unit is None else self._place(width)
+        read = [f"x{j}" for j in range(width) if j != place]
+        names = read if self.schema is None else list(self.schema.names)
+        if len(read) != len(names):
+            raise ValueError(
+                f"data has {len(read)} columns to read, the schema {len(names)}: expected as many, in the same order"
+            )
+        unit = None if self.unit is None else "unit" if place is None else f"x{place}"
+        while unit in names:
+            unit = f"{unit}_"
+        every = names if unit is None or place is None else [*names[:place], unit, *names[place:]]
+        return tuple(every), self._reading(names, unit)
+
+    def _place(self, width: int) -> int | None:
+        """Return which column of an array names the unit; None where the units come in an array of their own."""
+        if isinstance(self.unit, str):
+            write = "the number of its column, as unit=0, or an array of units, one a row"
+            raise ArgumentError("unit", self.unit, "no name, since an array has none", write)
+        several = hasattr(self.unit, "__len__") or hasattr(self.unit, "shape")
+        beside = several and getattr(self.unit, "ndim", 1) > 0
+        return None if beside else integer("unit", self.unit, least=0, most=width - 1)
+
+    def _reading(self, names: Sequence[str], unit: str | None) -> Reading:
+        if self.schema is not None:
+            reading = as_reading(self.schema, self.block_rows or usual_rows(len(self.schema.columns)))
+        else:
+            numbers = tuple(name for name in names if name != unit)
+            if not numbers:
+                raise ValueError("data has no column beside the unit's: expected at least one")
+            width, space = len(numbers), self.space.for_columns(len(numbers))
+            fills = space.center if self.missing == "fill" else (None,) * width
+            rows = self.block_rows or usual_rows(width)
+            reading = Reading(numbers, ("linear",) * width, fills, space, space, {}, None, rows)
+        if unit is None:
+            return reading
+        return replace(reading, unit=Unit.declared(unit, **self.limit, numbers=reading.numbers))
+
+
+def _source(data: Any, declared: _Declared) -> Source:
+    if is_dask(data):
+        return _dask_source(data, declared)
+    if is_array_api_obj(data):
+        return _array_source(check_array(data), declared)
     if is_file(data):
         engine = open_table(data)
         reading = declared.table(tuple(engine.types))
         return SqlSource(engine, reading) if isinstance(engine, SqlEngine) else StoredSource(engine, reading)
-    if is_dask(data):
-        return _dask_source(data, declared)
-    return _array_source(data, declared) if is_array_api_obj(data) else _table_source(data, declared)
+    return _table_source(data, declared)
 
 
-def _array_source(data: Any, declared: Declared) -> Source:
-    data = check_array(data)
+def _array_source(data: Any, declared: _Declared) -> Source:
     names, reading = declared.array(data.shape[1])
-    ids = _ids(declared.unit, data.shape[0]) if declared.beside else None
-    if ids is None and reading.unit is not None:
-        check_ids(_kind(data))
+    ids = None if reading.unit is None else _beside(data, names, reading.unit, declared)
     return ArraySource(data, names, reading, ids=ids)
 
 
-def _table_source(data: Any, declared: Declared) -> Source:
+def _beside(data: Any, names: Sequence[str], unit: Unit, declared: _Declared) -> UnitCells | None:
+    """Return the units that came beside an array; None where they are a column of it, whose type is checked."""
+    if unit.column not in names:
+        return _ids(declared.unit, data.shape[0])
+    check_ids(_kind(data))
+    return None
+
+
+def _table_source(data: Any, declared: _Declared) -> Source:
     try:
         frame = nw.from_native(data, eager_only=True)
         names = tuple(unique_names(frame.columns))
@@ -138,7 +270,7 @@ def _table_source(data: Any, declared: Declared) -> Source:
     return TableSource(frame, reading)
 
 
-def _dask_source(data: Any, declared: Declared) -> Source:
+def _dask_source(data: Any, declared: _Declared) -> Source:
     if hasattr(data, "dtypes") and hasattr(data, "columns"):
         reading = declared.table(unique_names(data.columns))
         check_types(nw.from_native(data._meta, eager_only=True), reading)
@@ -155,10 +287,12 @@ def _dask_source(data: Any, declared: Declared) -> Source:
         )
     if data.dtype.kind not in "biufOSUT":
         raise ValueError(f"data has the type {data.dtype}: expected numbers; write data.astype('float64')")
-    if declared.beside:
-        raise ValueError("unit: for a Dask array expected the number of the units' column; write unit=0 for the first")
     names, reading = declared.array(data.shape[1])
     if reading.unit is not None:
+        if reading.unit.column not in names:
+            raise ValueError(
+                "unit: for a Dask array expected the number of the units' column; write unit=0 for the first"
+            )
         check_ids(data.dtype.kind)
     return DaskSource(data, names, reading)
 
@@ -197,3 +331,144 @@ def _listed(unit: Any) -> UnitCells:
         return UnitCells(list(unit))
     check_type("unit", series, NAMES)
     return series_cells(series)
+
+
+def open_records(
+    data: Any,
+    *,
+    bounds: Any = None,
+    classes: Any = None,
+    schema: Schema | None = None,
+    complete: bool | None = None,
+    **units: Any,
+) -> Records:
+    """Return rows as records, from declarations as people write them.
+
+    Parameters
+    ----------
+    data : Records, array of one or two dimensions, list, data frame, series, path, Table, or Dask collection
+    bounds : (low, high), list of pairs, Box, Ball, or mapping of str to pairs or columns
+        Where numbers lie: see ``discreet.records.bounds``. Public, never taken from the rows.
+    classes : mapping of str to list or Category, optional
+        Columns of categories beside bounds by name, and which categories there are.
+    schema : Schema, optional
+        In place of both.
+    complete : bool, optional
+        For rows in memory with bounds alone. By default they are checked: a gap is an error. True where whoever calls
+        has checked them; False where they are read as declared, so that a row with a gap is dropped.
+    **units
+        ``unit``, ``max_rows``, ``unit_type``, ``order``, ``block_rows``: as in ``as_records``.
+
+    Examples
+    --------
+    >>> open_records([[30.0, 118.0], [45.0, 131.0]], bounds=[(0, 120), (40, 250)])
+    Records(numpy array, columns=('x0', 'x1'), space=Box(low=(0.0, 40.0), high=(120.0, 250.0)))
+    """
+    declared = {"bounds": bounds, "classes": classes, "schema": schema}
+    given = [name for name, value in (declared | units).items() if value is not None]
+    if isinstance(data, Records):
+        if given:
+            raise ValueError(f"{given[0]}: expected None, since the Records have declarations of their own")
+        return data
+    if schema is not None and not isinstance(schema, Schema):
+        raise ValueError(
+            f"schema of type {type(schema).__name__}: expected a Schema; write Schema({{'age': Number(0, 120), 'ward': "
+            "Category(['a', 'b'])}), or Schema.from_toml(path) for a file"
+        )
+    if (bounds is None and classes is None) == (schema is None):
+        found = "bounds, schema: expected one of them, got " + ("none" if schema is None else "both")
+        raise ValueError(
+            f"{found}. Columns are declared, never taken from the rows: write for example bounds=(0, 120), "
+            "bounds={'age': (0, 120)}, or a Schema where there are categories or gaps"
+        )
+    data = as_table(data)
+    if schema is not None:
+        return as_records(data, schema=schema, **units)
+    space = read_bounds(bounds, classes)
+    owned = complete is not False and not is_stored(data)
+    if owned and complete is None:
+        check_owned(data, space, units.get("unit"))
+    # Every row is complete, so there is nothing to fill; but thus it is declared that none is dropped.
+    if isinstance(space, Schema):
+        return as_records(data, schema=filled(space) if owned else space, **units)
+    return as_records(data, space=space, missing="fill" if owned else "drop", **units)
+
+
+def is_dask(data: Any) -> bool:
+    """Return whether something is a Dask collection."""
+    dask = sys.modules.get("dask")  # whoever has a Dask collection has imported it
+    return dask is not None and bool(dask.is_dask_collection(data))
+
+
+def is_file(data: Any) -> bool:
+    """Return whether rows are those of a file or of a table in a database."""
+    return isinstance(data, str | os.PathLike | Table)
+
+
+def is_stored(data: Any) -> bool:
+    """Return whether rows are read as declared: those of a file, a table in a database, or Dask."""
+    return is_file(data) or is_dask(data)
+
+
+is_array = is_array_api_obj  # an array in memory, of NumPy or of another library
+is_numpy = is_numpy_array
+
+
+def as_table(data: Any) -> Any:
+    """Return one column, or a list, as a table; anything else as it is."""
+    if isinstance(data, list | tuple):
+        if data and isinstance(data[0], Mapping):
+            raise ValueError("data: expected rows in a table, got a list of dictionaries; write pandas.DataFrame(data)")
+        try:
+            data = np.asarray(data)
+        except ValueError:
+            raise ValueError("data: expected numbers, or rows of the same length") from None
+    if is_array(data):
+        return data.reshape(-1, 1) if data.ndim == 1 else data
+    if is_stored(data):
+        return data
+    if data is None or isinstance(data, Mapping | float | int):
+        raise ValueError(
+            f"data of type {type(data).__name__}: expected rows, as an array, a data frame, a path of Parquet files, a "
+            "Dask collection, Records or a Curator; write pandas.DataFrame(data) for a dictionary of columns"
+        )
+    try:
+        series = nw.from_native(data, series_only=True)
+    except TypeError:
+        return data
+    return series.to_frame().to_native()
+
+
+def column_names(data: Any) -> list[str]:
+    """Return the names of the columns of a file, a table or a data frame; errors where they have none."""
+    if is_file(data):
+        return list(open_table(data).types)
+    frame = data if is_dask(data) and hasattr(data, "columns") else as_frame(data)
+    if frame is None:
+        way = "dask.dataframe.from_dask_array(X)" if is_dask(data) else "pandas.DataFrame(X, columns=[…])"
+        raise ArgumentError("X", UNSHOWN, "a data frame, whose columns have names", way)
+    return [str(name) for name in frame.columns]
+
+
+def dataset_name(data: Any) -> str:
+    """Return the usual name of the rows in a file or in a table of a database, for a ledger.
+
+    One data set has one budget only if it has one name, whoever opens it and however its place is written. So links are
+    followed, and a table of a database has the schema in which the database found it.
+
+    That of a file or folder is its own up to the first dot, not that of a link to it. That of a table in a DuckDB file
+    or a PostgreSQL database is ``schema.table``, with the schema in which it was found; a part with a dot is quoted.
+
+    >>> dataset_name("clinic/visits.csv.gz")
+    'visits'
+    """
+    if not is_file(data):
+        raise ValueError(f"name=None: {NAMELESS}")
+    table = data if isinstance(data, Table) else Table(data)
+    if is_postgresql(table.location) or str(table.location).lower().endswith(DUCKDB_SUFFIXES):
+        engine: Any = table.engine()
+        return ".".join(quoted(part) if set(part) & {".", '"'} else part for part in engine.table_name)
+    name = Path(os.path.realpath(table.location)).name.lstrip(".").split(".")[0]
+    if not name:
+        raise ValueError(f"name=None: {NAMELESS}")
+    return name

@@ -1,9 +1,7 @@
-"""Rows that their owner hands over, with bounds as people write them: the one way in.
+"""Checks of rows that their owner hands over: outside of the guarantee.
 
-``open_records`` takes bounds as people write them, and rows as they come. What it does with rows in memory and bounds
-alone is the owner's own path and outside of the guarantee: NaN, infinities and text are an error that names the column,
-so whether it comes depends on the rows. It is meant for a person who may see them anyway; so every row counts. Where a
-schema says what becomes of such values, and for rows that are stored, no such check is made (``as_records``).
+NaN, infinities and text are an error that names the column, so whether it comes depends on the rows. It is meant for a
+person who may see them anyway; so every row counts.
 """
 
 from __future__ import annotations
@@ -19,83 +17,18 @@ import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj
 
 from discreet.records.ball import Ball
-from discreet.records.bounds import filled, read_bounds
-from discreet.records.box import Box
+from discreet.records.cells import is_gap
 from discreet.records.columns import Date, Number
-from discreet.records.libraries import as_frame, as_table, is_stored
-from discreet.records.opening import as_records
-from discreet.records.records import Records
 from discreet.records.schema import Schema
-from discreet.records.table_cells import numeric
-from discreet.records.table_source import DAYS, unique_names
+from discreet.records.space import Box
+from discreet.records.table_source import DAYS, as_frame, numeric, unique_names
 
-__all__ = ["check_finite", "open_records"]
+__all__ = ["check_finite", "check_owned"]
 
 DATES = "dates or times"
 
 
-def open_records(
-    data: Any,
-    *,
-    bounds: Any = None,
-    classes: Any = None,
-    schema: Schema | None = None,
-    complete: bool | None = None,
-    **units: Any,
-) -> Records:
-    """Return rows as records, from declarations as people write them.
-
-    Parameters
-    ----------
-    data : Records, array of one or two dimensions, list, data frame, series, path, Table, or Dask collection
-    bounds : (low, high), list of pairs, Box, Ball, or mapping of str to pairs or columns
-        Where numbers lie: see ``discreet.records.bounds``. Public, never taken from the rows.
-    classes : mapping of str to list or Category, optional
-        Columns of categories beside bounds by name, and which categories there are.
-    schema : Schema, optional
-        In place of both.
-    complete : bool, optional
-        For rows in memory with bounds alone. By default they are checked: a gap is an error. True where whoever calls
-        has checked them; False where they are read as declared, so that a row with a gap is dropped.
-    **units
-        ``unit``, ``max_rows``, ``unit_type``, ``order``, ``block_rows``: as in ``as_records``.
-
-    Examples
-    --------
-    >>> open_records([[30.0, 118.0], [45.0, 131.0]], bounds=[(0, 120), (40, 250)])
-    Records(numpy array, columns=('x0', 'x1'), space=Box(low=(0.0, 40.0), high=(120.0, 250.0)))
-    """
-    declared = {"bounds": bounds, "classes": classes, "schema": schema}
-    given = [name for name, value in (declared | units).items() if value is not None]
-    if isinstance(data, Records):
-        if given:
-            raise ValueError(f"{given[0]}: expected None, since the Records have declarations of their own")
-        return data
-    if schema is not None and not isinstance(schema, Schema):
-        raise ValueError(
-            f"schema of type {type(schema).__name__}: expected a Schema; write Schema({{'age': Number(0, 120), 'ward': "
-            "Category(['a', 'b'])}), or Schema.from_toml(path) for a file"
-        )
-    if (bounds is None and classes is None) == (schema is None):
-        found = "bounds, schema: expected one of them, got " + ("none" if schema is None else "both")
-        raise ValueError(
-            f"{found}. Columns are declared, never taken from the rows: write for example bounds=(0, 120), "
-            "bounds={'age': (0, 120)}, or a Schema where there are categories or gaps"
-        )
-    data = as_table(data)
-    if schema is not None:
-        return as_records(data, schema=schema, **units)
-    space = read_bounds(bounds, classes)
-    owned = complete is not False and not is_stored(data)
-    if owned and complete is None:
-        _check_owned(data, space, units.get("unit"))
-    # Every row is complete, so there is nothing to fill; but thus it is declared that none is dropped.
-    if isinstance(space, Schema):
-        return as_records(data, schema=filled(space) if owned else space, **units)
-    return as_records(data, space=space, missing="fill" if owned else "drop", **units)
-
-
-def _check_owned(data: Any, declared: Box | Ball | Schema, unit: Any) -> None:
+def check_owned(data: Any, declared: Box | Ball | Schema, unit: Any) -> None:
     """Raise where numbers that their owner hands over are none.
 
     Columns whose gaps are filled are not looked at, nor is the one that says whose row it is.
@@ -186,9 +119,9 @@ def _trouble(cells: Any) -> str | None:
         if isinstance(cell, bool | np.bool_):
             continue
         if not isinstance(cell, Real):
-            if isinstance(cell, datetime.date | datetime.time | datetime.timedelta) and not _is_missing(cell):
+            if isinstance(cell, datetime.date | datetime.time | datetime.timedelta) and not is_gap(cell):
                 return DATES
-            return "NaN or missing values" if _is_missing(cell) else "values that are not numbers"
+            return "NaN or missing values" if is_gap(cell) else "values that are not numbers"
         if not math.isfinite(cell):
             return "NaN or missing values" if math.isnan(cell) else "infinity"
     return None
@@ -201,10 +134,3 @@ def _array_trouble(cells: Any) -> str | None:
     if bool(xp.any(xp.isnan(cells))):
         return "NaN or missing values"
     return "infinity" if bool(xp.any(xp.isinf(cells))) else None
-
-
-def _is_missing(cell: Any) -> bool:
-    try:
-        return cell is None or bool(cell != cell)
-    except (TypeError, ValueError):  # pandas' NA has no truth value
-        return True

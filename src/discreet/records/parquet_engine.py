@@ -7,16 +7,14 @@ Columns that are only in the names of folders (``key=value``) are not read.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from discreet.records.optional import need
-from discreet.records.sql_engine import Engine, quietly
-from discreet.records.table_source import unique_names
+from discreet.records.stored_source import Engine, quietly
+from discreet.records.table_source import need, unique_names
 
-__all__ = ["ParquetFiles", "file_state", "parquet_files"]
+__all__ = ["ParquetFiles", "parquet_files"]
 
 BUFFER = 2**18  # bytes read ahead in each column; without it a column of a row group is read at once
 
@@ -40,15 +38,6 @@ def _no_files(path: Path) -> Exception:
     return FileNotFoundError(f"{str(path)!r}: no such file or folder; expected {wanted}")
 
 
-def file_state(files: Iterable[str | Path]) -> tuple[tuple[int, int, int], ...] | None:
-    """Return what changes where files are written anew; None where one is gone, which whoever reads it will say."""
-    try:
-        found = [os.stat(file) for file in files]
-    except OSError:
-        return None
-    return tuple((one.st_ino, one.st_size, one.st_mtime_ns) for one in found)
-
-
 def _open(file: Path) -> Any:
     parquet = need("pyarrow.parquet")
     try:
@@ -69,7 +58,7 @@ class ParquetFiles(Engine):
     kind = "Parquet"
 
     def __init__(self, files: list[Path]) -> None:
-        self._files, self._rows = files, 0
+        self.files, self._rows = files, 0
         self.schemas: list[Any] = []  # Arrow's, of each file
         for file in files:
             with _open(file) as opened:
@@ -78,10 +67,6 @@ class ParquetFiles(Engine):
                 self._rows += opened.metadata.num_rows
         self.types = dict.fromkeys(self.schemas[0].names, "other")  # no database computes with them
 
-    def state(self) -> Any:
-        """Return the sizes of the files and when they were written."""
-        return file_state(self._files)
-
     def rows(self) -> int:
         """Return how many rows the files say that they have."""
         return self._rows
@@ -89,7 +74,7 @@ class ParquetFiles(Engine):
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
         """Yield batches, file by file."""
         with quietly():
-            for file in self._files:
+            for file in self.files:
                 with _open(file) as opened:
                     yield from opened.iter_batches(rows, columns=list(names), use_threads=False)
 

@@ -9,9 +9,8 @@ from urllib.parse import quote, urlsplit
 
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.ledger.storage import Address
-from discreet.records.optional import need
-from discreet.records.sql_engine import Read, SqlEngine, quietly
-from discreet.records.table_source import unique_names
+from discreet.records.stored_source import Read, SqlEngine, quietly
+from discreet.records.table_source import need, unique_names
 from discreet.sql.text import quoted, text_literal
 
 __all__ = ["PostgreSQLEngine", "database_address", "is_postgresql"]

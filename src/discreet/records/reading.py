@@ -8,24 +8,23 @@ leaves neighbours neighbours (``conditions``).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
+from discreet.arguments import ArgumentError, choice, integer, listed, shown
 from discreet.records.ball import Ball
-from discreet.records.box import Box
-from discreet.records.columns import Columns, without_gaps
+from discreet.records.columns import Category, without_gaps
 from discreet.records.conditions import Condition
-from discreet.records.row_choice import DeclaredRows
-from discreet.records.schema import Unit
-from discreet.records.space import on_device, taken, to_host
+from discreet.records.row_choice import UNIT_TYPES, DeclaredRows
+from discreet.records.space import Box, on_device, set_fields, taken, to_host
 
-__all__ = ["Block", "Reading"]
+__all__ = ["Block", "Reading", "Unit", "check_no_limit"]
 
 SLAB_CELLS = 2**19  # cells that a table turns into floats at a time: 4 MiB, or one block if that is more
 
@@ -46,86 +45,156 @@ class Block(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reading(Columns):
-    """The declarations that turn rows into blocks.
+class Unit:
+    """Whose privacy is protected where a person may have several rows, and which of them count.
 
     Attributes
     ----------
-    columns : tuple of pairs of a name and a column
-        What is read.
+    column : str
+        The column that says whose row it is.
+    max_rows : int
+        How many rows of one unit count (``row_choice``).
+    unit_type : str
+        The type of the column, "text" or "integer": equality of units is equality of that type (``row_choice``).
+    order : str or None
+        A numeric column: the rows that are first in it count. None: any, by a public hash.
+    """
+
+    column: str
+    max_rows: int
+    unit_type: str = "text"
+    order: str | None = None
+
+    @classmethod
+    def declared(
+        cls, column: str, max_rows: Any, unit_type: Any = None, order: Any = None, numbers: Any = None
+    ) -> Self:
+        """Return the unit that arguments declare.
+
+        Parameters
+        ----------
+        column, max_rows, unit_type, order
+            As in the class; ``unit_type`` is "text" where it is None.
+        numbers : iterable of str, optional
+            The numeric columns, of which ``order`` must be one.
+        """
+        if max_rows is None:
+            write = "for example max_rows=10 (the noise grows with it)"
+            raise ArgumentError("max_rows", None, "how many rows of one unit contribute", write)
+        unit_type = "text" if unit_type is None else choice("unit_type", unit_type, UNIT_TYPES)
+        if order is not None and numbers is not None and order not in (known := tuple(numbers)):
+            numeric = f"a declared column of numbers or dates, one of {listed(known)}"
+            raise ArgumentError("order", order, f"{numeric}; the rows that are first in it count")
+        return cls(column, integer("max_rows", max_rows, least=1), unit_type, order)
+
+
+def check_no_limit(**limit: Any) -> None:
+    """Raise where something limits the rows of a unit, and there is none."""
+    for name, value in limit.items():
+        if value is not None:
+            write = "unit='patient_id' too, or leave it out"
+            raise ValueError(f"{name}={shown(value)} without a unit: write {write}")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The declarations that turn rows into blocks, and what follows from them.
+
+    Attributes
+    ----------
+    numbers : tuple of str
+        The numeric columns that are read, of numbers and dates.
+    scales : tuple of str
+        For each of them "linear", "log" or "date" (``columns``).
+    fills : tuple of float or None
+        For each of them what takes the place of a number that is missing; None where the row is dropped.
+    bounds : Box, Ball or None
+        Where their cells lie; None where there are none. A ball is one bound for all of them together.
+    space : Box, Ball or None
+        Where the values lie that queries see: logarithms where a column says so, days for dates.
+    categories : dict of str to Category
+        The columns of categories that are read.
     unit : Unit or None
         Whose row it is, and how many rows of one unit contribute; None where the row is the unit.
     block_rows : int
         The largest block.
-    ball : Ball or None
-        The one bound for all numeric columns together, in the place of one for each.
     condition : Condition or None
         What must hold for a row to contribute. It is judged last, on the filled and clipped cells: a row that lacks a
         value in one of its columns is dropped, or filled, as the column says, and a row counts against the limit of its
         unit whether the condition holds or not.
+    names, needed : tuple of str
+        Every column that is read, without and with the unit's, which is the last.
+    required : tuple of str
+        The columns in which a gap drops the row.
+    complete : bool
+        Whether every row surely contributes.
+    max_rows : int
+        How many rows of a unit contribute; 1 where the row is the unit.
+    slab_rows : int
+        How many rows a source should hand over at a time: some whole blocks.
     """
 
+    numbers: tuple[str, ...]
+    scales: tuple[str, ...]
+    fills: tuple[float | None, ...]
+    bounds: Box | Ball | None
+    space: Box | Ball | None
+    categories: dict[str, Category]
     unit: Unit | None
     block_rows: int
-    ball: Ball | None = None
     condition: Condition | None = None
+
+    names: tuple[str, ...] = field(init=False, compare=False)
+    needed: tuple[str, ...] = field(init=False, compare=False)
+    required: tuple[str, ...] = field(init=False, compare=False)
+    complete: bool = field(init=False, compare=False)
+    max_rows: int = field(init=False, compare=False)
+    slab_rows: int = field(init=False, compare=False)
 
     by_database: ClassVar[bool] = True  # whether SQL can say what ``block`` does (``sql_sum``)
 
-    @cached_property
-    def bounds(self) -> Box | Ball | None:
-        """Where the cells of the numeric columns lie; None where there are none."""
-        return self.ball or super().bounds
+    def __post_init__(self) -> None:
+        names, fills = (*self.numbers, *self.categories), (*self.fills, *(one.fill for one in self.categories.values()))
+        needed = names if self.unit is None else (*names, self.unit.column)
+        required = tuple(name for name, fill in zip(names, fills, strict=True) if fill is None)
+        complete = self.unit is None and self.condition is None and not required
+        slab_rows = self.block_rows * max(1, SLAB_CELLS // (self.block_rows * len(needed)))
+        set_fields(self, names=names, needed=needed, required=required, complete=complete, slab_rows=slab_rows)
+        set_fields(self, max_rows=1 if self.unit is None else self.unit.max_rows)
 
-    @property
-    def max_rows(self) -> int:
-        """How many rows of a unit contribute; 1 where the row is the unit."""
-        return 1 if self.unit is None else self.unit.max_rows
-
-    def only(self, names: Collection[str]) -> Reading:
+    def only(self, names: Collection[str]) -> Self:
         """Return the reading of some of the columns, as they are declared, so that gaps in others drop no row.
 
         A ball is one bound for all of its columns: with one, all of them are read. The columns of the condition are
         read too, after those that were named.
         """
-        names = names if self.ball is None else {*names, *self.numbers}
+        names = {*names, *self.numbers} if isinstance(self.bounds, Ball) else names
         beside = frozenset() if self.condition is None else self.condition.columns.difference(names)
-        columns = [pair for wanted in (names, beside) for pair in self.columns if pair[0] in wanted]
-        return replace(self, columns=tuple(columns))
+        wanted = [name for group in (names, beside) for name in self.names if name in group]
+        places = [self.numbers.index(name) for name in wanted if name in self.numbers]
+        bounds, space = (one.part(places) if isinstance(one, Box) else one for one in (self.bounds, self.space))
+        return replace(
+            self,
+            numbers=tuple(self.numbers[j] for j in places),
+            scales=tuple(self.scales[j] for j in places),
+            fills=tuple(self.fills[j] for j in places),
+            bounds=bounds,
+            space=space,
+            categories={name: self.categories[name] for name in wanted if name in self.categories},
+        )
 
-    def filled(self) -> Reading:
-        """Return the reading in which every gap is filled: no row is dropped."""
-        return replace(self, columns=tuple((name, without_gaps(column)) for name, column in self.columns))
+    def filled(self) -> Self:
+        """Return the reading in which every gap is filled: no row is dropped. It is for counting rows.
 
-    def where(self, condition: Condition) -> Reading:
+        A number is filled with 0, which is then clipped into the space as every number is.
+        """
+        fills = tuple(0.0 if fill is None else fill for fill in self.fills)
+        categories: Any = {name: without_gaps(category) for name, category in self.categories.items()}
+        return replace(self, fills=fills, categories=categories)
+
+    def where(self, condition: Condition) -> Self:
         """Return the reading of the rows for which a condition holds too, which is over its columns."""
         return replace(self, condition=condition if self.condition is None else self.condition & condition)
-
-    @property
-    def needed(self) -> tuple[str, ...]:
-        """Every column that is read, the unit's last."""
-        return self.names if self.unit is None else (*self.names, self.unit.column)
-
-    @property
-    def unit_column(self) -> str:
-        """The column that says whose row it is, where there are units."""
-        assert self.unit is not None
-        return self.unit.column
-
-    @property
-    def required(self) -> tuple[str, ...]:
-        """The columns in which a gap drops the row."""
-        return tuple(name for name, column in (self.numbers | self.categories).items() if column.fill is None)
-
-    @property
-    def complete(self) -> bool:
-        """Whether every row surely contributes."""
-        return self.unit is None and self.condition is None and not self.required
-
-    @property
-    def slab_rows(self) -> int:
-        """How many rows a source should hand over at a time: some whole blocks."""
-        return self.block_rows * max(1, SLAB_CELLS // (self.block_rows * len(self.needed)))
 
     def codes(self, labels: Iterable[Iterable[Any]], rows: int) -> NDArray[np.int64]:
         """Return the codes of categories in so many rows, −1 for a gap and −2 for what is not declared."""
@@ -135,7 +204,7 @@ class Reading(Columns):
     @property
     def order(self) -> int | None:
         """The place of the numeric column in whose order a unit's rows come first."""
-        return None if self.unit is None or self.unit.order is None else [*self.numbers].index(self.unit.order)
+        return None if self.unit is None or self.unit.order is None else self.numbers.index(self.unit.order)
 
     def no_rows(self) -> DeclaredRows:
         """Return no row as it is declared."""
@@ -143,16 +212,16 @@ class Reading(Columns):
 
     def of_declared(self, rows: DeclaredRows, declared: Reading) -> DeclaredRows:
         """Return rows that were read as all that is declared, with the columns of this reading."""
-        numbers = [[*declared.numbers].index(name) for name in self.numbers]
+        numbers = [declared.numbers.index(name) for name in self.numbers]
         labels = [[*declared.categories].index(name) for name in self.categories]
         return DeclaredRows(rows.numbers[:, numbers], rows.codes[:, labels])
 
-    def cut(self, rows: DeclaredRows) -> Iterator[DeclaredRows]:
+    def cut(self, slabs: Iterable[DeclaredRows]) -> Iterator[DeclaredRows]:
         """Yield rows in pieces of a block each."""
-        numbers, codes, keep = rows
-        for start in range(0, len(codes), self.block_rows):
-            piece = slice(start, min(start + self.block_rows, len(codes)))
-            yield DeclaredRows(numbers[piece, :], codes[piece], None if keep is None else keep[piece])
+        for numbers, codes, keep in slabs:
+            for start in range(0, len(codes), self.block_rows):
+                piece = slice(start, min(start + self.block_rows, len(codes)))
+                yield DeclaredRows(numbers[piece, :], codes[piece], None if keep is None else keep[piece])
 
     @np.errstate(all="ignore")
     def block(self, rows: DeclaredRows) -> Block:
@@ -167,14 +236,12 @@ class Reading(Columns):
         kept: Any = (codes >= 0).all(axis=1) if keep is None else keep & (codes >= 0).all(axis=1)
         finite = xp.isfinite(x)
         if not bool(xp.all(finite)):
-            fills = tuple(column.filled_with for column in self.numbers.values())
-            x = xp.where(finite, x, on_device(fills, x))
+            x = xp.where(finite, x, on_device(tuple(math.nan if fill is None else fill for fill in self.fills), x))
             kept = kept & to_host(~xp.any(xp.isnan(x), axis=1))
         x = x if self.bounds is None else self.bounds.clip(x)
         labels = xp.asarray(codes, device=device(x))
         if self.condition is not None:
-            names = tuple(self.numbers), tuple(self.categories)
-            kept = kept & to_host(self.condition.holds(x, labels, *names))
+            kept = kept & to_host(self.condition.holds(x, labels, self.numbers, tuple(self.categories)))
         if not kept.all():
             x, labels = (taken(array, np.flatnonzero(kept)) for array in (x, labels))
         return Block(self._values(x) if "log" in self.scales else x, labels)

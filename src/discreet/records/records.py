@@ -72,7 +72,7 @@ class Records:
     def __init__(self, source: Source, shown: Reading | None = None) -> None:
         self._source = source
         reading = shown or source.reading
-        self.columns, self.category_columns = tuple(reading.numbers), tuple(reading.categories)
+        self.columns, self.category_columns = reading.numbers, tuple(reading.categories)
         self.dimension, self.space, self.scales = len(self.columns), reading.space, reading.scales
         self.categories = tuple(category.values for category in reading.categories.values())
         self.unit, self.max_rows, self.per_unit = reading.unit, reading.max_rows, source.per_unit
@@ -191,8 +191,7 @@ class Records:
         All rows within the limit of their unit are there, with all of their states; there is no condition.
         """
         self._check_whole()
-        declared = self._source.declared
-        states = StateReading(declared.columns, declared.unit, declared.block_rows, declared.ball)
+        states = StateReading.of(self._source.declared)
         return self._read(states, states.shown())
 
     def _check_whole(self) -> None:

@@ -4,73 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.arguments import ArgumentError, choice, integer, iterable, listed, shown
-from discreet.records import toml
-from discreet.records.columns import Column, Columns, set_fields
-from discreet.records.units import UNIT_TYPES
+import numpy as np
 
-__all__ = ["Schema", "Unit", "check_no_limit"]
+from discreet.arguments import ArgumentError, iterable, shown
+from discreet.records import toml
+from discreet.records.ball import Ball
+from discreet.records.columns import Category, Column, Numeric
+from discreet.records.reading import Reading, Unit, check_no_limit
+from discreet.records.space import Box, set_fields
+
+__all__ = ["Schema", "as_reading"]
 
 WRITE = "for example Schema({'age': Number(0, 120), 'sex': Category(['female', 'male'])})"
 
 
-@dataclass(frozen=True)
-class Unit:
-    """Whose privacy is protected where a person may have several rows, and which of them count.
-
-    Attributes
-    ----------
-    column : str
-        The column that says whose row it is.
-    max_rows : int
-        How many rows of one unit count (``row_choice``).
-    unit_type : str
-        The type of the column, "text" or "integer": equality of units is equality of that type (``units``).
-    order : str or None
-        A numeric column: the rows that are first in it count. None: any, by a public hash.
-    """
-
-    column: str
-    max_rows: int
-    unit_type: str = "text"
-    order: str | None = None
-
-    @classmethod
-    def declared(
-        cls, column: str, max_rows: Any, unit_type: Any = None, order: Any = None, numbers: Any = None
-    ) -> Self:
-        """Return the unit that arguments declare.
-
-        Parameters
-        ----------
-        column, max_rows, unit_type, order
-            As in the class; ``unit_type`` is "text" where it is None.
-        numbers : iterable of str, optional
-            The numeric columns, of which ``order`` must be one.
-        """
-        if max_rows is None:
-            write = "for example max_rows=10 (the noise grows with it)"
-            raise ArgumentError("max_rows", None, "how many rows of one unit contribute", write)
-        unit_type = "text" if unit_type is None else choice("unit_type", unit_type, UNIT_TYPES)
-        if order is not None and numbers is not None and order not in (known := tuple(numbers)):
-            numeric = f"a declared column of numbers or dates, one of {listed(known)}"
-            raise ArgumentError("order", order, f"{numeric}; the rows that are first in it count")
-        return cls(column, integer("max_rows", max_rows, least=1), unit_type, order)
-
-
-def check_no_limit(**limit: Any) -> None:
-    """Raise where something limits the rows of a unit, and there is none."""
-    for name, value in limit.items():
-        if value is not None:
-            write = "unit='patient_id' too, or leave it out"
-            raise ValueError(f"{name}={shown(value)} without a unit: write {write}")
-
-
 @dataclass(frozen=True, init=False)
-class Schema(Columns):
+class Schema:
     """Columns with their bounds and categories, in order, and the privacy unit.
 
     Everything in a schema is public knowledge, from a code book or the meaning of the columns. Columns of the table
@@ -115,6 +68,7 @@ class Schema(Columns):
     True
     """
 
+    columns: tuple[tuple[str, Column], ...]
     unit: str | None
     max_rows: int | None
     unit_type: str | None
@@ -154,6 +108,31 @@ class Schema(Columns):
             whose = Unit.declared(unit, max_rows, unit_type, order, self.numbers)
             set_fields(self, max_rows=whose.max_rows, unit_type=whose.unit_type)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns, in order, the unit left out."""
+        return tuple(name for name, _ in self.columns)
+
+    @cached_property
+    def numbers(self) -> dict[str, Numeric]:
+        """The numeric columns, of numbers and dates, in order."""
+        return {name: column for name, column in self.columns if not isinstance(column, Category)}
+
+    @cached_property
+    def categories(self) -> dict[str, Category]:
+        """The columns of categories, in order."""
+        return {name: column for name, column in self.columns if isinstance(column, Category)}
+
+    @cached_property
+    def scales(self) -> tuple[str, ...]:
+        """For each numeric column "linear", "log" or "date"."""
+        return tuple(column.scale for column in self.numbers.values())
+
+    @property
+    def space(self) -> Box | Ball | None:
+        """Where the values of the numeric columns lie that queries see; None where there are none."""
+        return as_reading(self, 1).space
+
     def __getitem__(self, name: str) -> Column:
         for found, column in self.columns:
             if found == name:
@@ -179,3 +158,14 @@ class Schema(Columns):
         else:
             text = Path(source).read_text(encoding="utf-8")
         return cls(**toml.read(text))
+
+
+def as_reading(schema: Schema, block_rows: int) -> Reading:
+    """Return how rows of a schema's columns are read, in blocks of so many; whose they are is for the caller to say."""
+    scales, ends = schema.scales, [column.ends for column in schema.numbers.values()]
+    bounds = space = Box(*zip(*ends, strict=True)) if ends else None
+    if "log" in scales:
+        values: Any = [np.log(pair) if scale == "log" else pair for scale, pair in zip(scales, ends, strict=True)]
+        space = Box(*np.transpose(values))
+    fills = tuple(None if column.fill is None else column.filled_with for column in schema.numbers.values())
+    return Reading(tuple(schema.numbers), scales, fills, bounds, space, schema.categories, None, block_rows)

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -24,12 +24,11 @@ from array_api_compat import is_numpy_array
 from numpy.typing import NDArray
 
 from discreet.records.reading import Block, Reading
-from discreet.records.row_choice import DeclaredRows, rows_that_count
+from discreet.records.row_choice import DeclaredRows, UnitCells, Units, rows_that_count
 from discreet.records.space import to_host
 from discreet.records.summation import CompensatedSum
-from discreet.records.units import UnitCells, Units
 
-__all__ = ["Contributions", "Kernel", "LocalSource", "Pair", "Sizes", "Source", "sizes", "summed"]
+__all__ = ["Contributions", "Kernel", "LocalSource", "Pair", "Sizes", "Source", "add_up", "compute", "sizes"]
 
 Array = NDArray[np.float64]
 Kernel: TypeAlias = Callable[[Block], Any]
@@ -86,6 +85,20 @@ class Source(ABC):
 
     def __init__(self, declared: Reading) -> None:
         self.declared = self.reading = declared
+        self._decided: dict[str, tuple[Any, Any]] = {}  # one for all views of the source
+
+    def state(self) -> Any:
+        """Return what changes where the rows change: of files, how large they are and when they were written."""
+        return None
+
+    def _once(self, what: str, decide: Callable[[], Found]) -> Found:
+        """Return what is decided once for all views of the source, as long as its state is the same."""
+        state = self.state()
+        known = self._decided.get(what)
+        if known is None or known[0] != state:
+            known = self._decided[what] = (state, decide())
+        found: Found = known[1]
+        return found
 
     @abstractmethod
     def rows(self) -> int:
@@ -121,38 +134,24 @@ class LocalSource(Source):
 
     left_out: Collection[str] = ()
 
-    def __init__(self, declared: Reading) -> None:
-        super().__init__(declared)
-        self._decided: dict[Any, tuple[NDArray[np.bool_], Sizes]] = {}  # one for all views of the source
-
     @abstractmethod
     def read(self, reading: Reading) -> Iterator[DeclaredRows]:
         """Yield rows, of the columns of a reading."""
 
-    def unit_cells(self) -> Iterator[UnitCells]:
+    def unit_cells(self, column: str) -> Iterator[UnitCells]:
         """Yield the unit's column, in pieces of any length; nothing where each row stands for itself."""
         return iter(())
 
     @property
     def _kept(self) -> tuple[NDArray[np.bool_], Sizes]:
         """Which rows are within the limit of their unit, one byte a row, and how many rows units have."""
-        state = self.state()
-        found = self._decided.get(state)
-        if found is None:
-            found = self._decide()
-            self._decided.clear()
-            self._decided[state] = found
-        return found
-
-    def state(self) -> Any:
-        """Return what changes where the rows change: of files, how large they are and when they were written."""
-        return None
+        return self._once("kept", self._decide)
 
     def count_units(self) -> tuple[Units, NDArray[np.int64]]:
         """Return the units, and whose each row is."""
         assert self.declared.unit is not None
         units = Units(self.declared.unit.unit_type)
-        return units, units.add(self.unit_cells())
+        return units, units.add(self.unit_cells(self.declared.unit.column))
 
     def _decide(self) -> tuple[NDArray[np.bool_], Sizes]:
         units, codes = self.count_units()
@@ -178,58 +177,69 @@ class LocalSource(Source):
         return self._kept[1]
 
     def _raw(self) -> Iterator[DeclaredRows]:
-        first, kept = 0, None if self.reading.unit is None else self._kept[0]
+        return self.read(self.reading) if self.reading.unit is None else self._marked()
+
+    def _marked(self) -> Iterator[DeclaredRows]:
+        """Yield rows, with whether they are within the limit of their unit."""
+        first, kept = 0, self._kept[0]
         for rows in self.read(self.reading):
-            size = len(rows.codes)
-            if kept is not None:
-                keep = np.zeros(size, dtype=np.bool_)  # of a file that grows: none of the new rows
-                keep[: max(len(kept) - first, 0)] = kept[first : first + size]
-                rows = rows._replace(keep=keep)
-            yield from self.reading.cut(rows)
-            first += size
+            keep = np.zeros(len(rows.codes), dtype=np.bool_)  # of a file that grows: none of the new rows
+            keep[: max(len(kept) - first, 0)] = kept[first : first + len(keep)]
+            yield rows._replace(keep=keep)
+            first += len(keep)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows that contribute. Blocks without any are left out."""
-        return (block for block in map(self.reading.block, self._raw()) if block.x.shape[0])
+        return (block for block in map(self.reading.block, self.reading.cut(self._raw())) if block.x.shape[0])
 
     def partial(self, kernel: Kernel, size: int) -> Pair:
         """Return the sum of ``kernel`` over all blocks, with its compensation, on this thread alone."""
-        return summed(self.reading, kernel, size, self._raw())
+        return add_up(compute(self.reading, kernel, self._raw(), cores=1), size)
 
     def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> Array:
         """Return the sum of ``kernel`` over all blocks, on all cores: a thread clips and sums its own."""
-        return _total(_in_order(partial(_computed, self.reading, kernel), self._raw()), size)[0]
+        return add_up(compute(self.reading, kernel, self._raw()), size)[0]
 
     def gather(self, kernel: Kernel, width: int) -> Array:
         """Return what ``kernel`` makes of each row that contributes, in their order, on all cores."""
         pieces = [np.empty((0, width))]
-        for found in _in_order(partial(_computed, self.reading, kernel), self._raw()):
-            if found is not None and found.shape[1:] != (width,):
+        for found in compute(self.reading, kernel, self._raw()):
+            if found.shape[1:] != (width,):
                 raise ValueError(f"width={width}: expected a kernel that makes so many numbers of a row")
-            pieces += [] if found is None else [found]
+            pieces.append(found)
         return np.concatenate(pieces)
 
 
-def summed(reading: Reading, kernel: Kernel, size: int, rows: Iterable[DeclaredRows]) -> Pair:
-    """Return the sum of ``kernel`` over some blocks, with its compensation, on this thread alone."""
-    return _total(map(partial(_computed, reading, kernel), rows), size)
-
-
-def _computed(reading: Reading, kernel: Kernel, rows: DeclaredRows) -> Array | None:
-    """Return what a kernel makes of a block, without a warning; None where no row contributes."""
-    with np.errstate(all="ignore"):
-        block = reading.block(rows)
-        return to_host(kernel(block)).astype(np.float64) if block.x.shape[0] else None
-
-
-def _total(sums: Iterable[Array | None], size: int) -> Pair:
+def add_up(sums: Iterable[Array], size: int) -> Pair:
+    """Return the sum of vectors of a size, with its compensation."""
     total = CompensatedSum(size)
     for found in sums:
-        if found is not None:
-            if found.shape != (size,):  # the shape that it has may tell how many rows contribute
-                raise ValueError(f"size={size}: expected a kernel that gives the shape {(size,)}; write its length")
-            total.add(found)
+        if found.shape != (size,):  # the shape that it has may tell how many rows contribute
+            raise ValueError(f"size={size}: expected a kernel that gives the shape {(size,)}; write its length")
+        total.add(found)
     return total.pair
+
+
+def compute(
+    reading: Reading, kernel: Kernel, slabs: Iterable[DeclaredRows], cores: int | None = None
+) -> Iterator[Array]:
+    """Return what a kernel makes of each block in which a row contributes, in order, without a warning.
+
+    That is on several threads where it pays, if nobody says on how many. Blocks of another library than NumPy are
+    worked on one after the other: those libraries use the machine themselves.
+    """
+
+    def work(rows: DeclaredRows) -> Array | None:
+        with np.errstate(all="ignore"):
+            block = reading.block(rows)
+            return to_host(kernel(block)).astype(np.float64) if block.x.shape[0] else None
+
+    ahead = reading.cut(slabs)
+    first = list(islice(ahead, 4))
+    cores = cores or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    alone = cores == 1 or len(first) < 4 or not is_numpy_array(first[0].numbers)
+    found = map(work, chain(first, ahead)) if alone else _on_threads(work, chain(first, ahead), cores)
+    return (one for one in found if one is not None)
 
 
 @lru_cache(maxsize=1)
@@ -237,19 +247,6 @@ def _libraries() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
-
-
-def _in_order(work: Callable[[DeclaredRows], Found], blocks: Iterable[DeclaredRows]) -> Iterator[Found]:
-    """Yield ``work`` of each block, in order, on several threads where that pays.
-
-    Blocks of another library than NumPy are worked on one after the other: those libraries use the machine themselves.
-    """
-    ahead = iter(blocks)
-    first = list(islice(ahead, 4))
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if cores == 1 or len(first) < 4 or not is_numpy_array(first[0].numbers):
-        return map(work, chain(first, ahead))
-    return _on_threads(work, chain(first, ahead), cores)
 
 
 def _on_threads(work: Callable[[DeclaredRows], Found], blocks: Iterable[DeclaredRows], cores: int) -> Iterator[Found]:

@@ -1,4 +1,4 @@
-"""What every declared space can do, and how its bounds are read.
+"""Where rows lie: what every declared space can do, and a box, one interval a column.
 
 A space says where rows may lie. It is declared by whoever knows the meaning of the columns, never taken from the
 rows: the least and the largest value of a column are themselves secrets of single rows.
@@ -14,25 +14,34 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_array_api_obj
-from numpy.typing import NDArray
+from array_api_compat import array_namespace, device, is_array_api_obj, is_jax_array
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.arguments import ArgumentError, integer, iterable
 from discreet.plain import from_plain, to_plain
+
+if TYPE_CHECKING:
+    from discreet.records.ball import Ball
 
 __all__ = [
     "LARGEST",
     "SMALLEST",
     "UNIT_ROUNDOFF",
+    "Box",
     "Space",
     "Vector",
     "as_floats",
     "as_number",
+    "check_ends",
     "on_device",
+    "set_fields",
     "spread",
     "taken",
     "to_host",
@@ -44,27 +53,28 @@ Vector = float | tuple[float, ...]
 UNIT_ROUNDOFF = 2.0**-53
 # Bounds stay away from the ends of the float range, so that no map of a space can overflow or lose digits.
 LARGEST, SMALLEST = 1e300, 1e-300
+WRITE = "for example Box(low=[0, 40], high=[120, 250])"
 NO_NUMBERS = (str, bytes, bool, np.bool_, np.complexfloating, np.ndarray)  # although float() takes them
 
 
 class Space(ABC):
-    """A set that rows are declared to lie in: a ``Box`` or a ``Ball``."""
+    """A set that rows are declared to lie in: a ``Box`` or a ``Ball``.
 
-    if TYPE_CHECKING:  # a ball has it as a field, which an abstract property would hide
+    Attributes
+    ----------
+    columns : int or None
+        The number of columns, None while every bound is one number for all columns.
+    center : float or tuple of float
+        The point that ``to_unit`` maps to zero.
+    """
 
-        @property
-        def center(self) -> Vector:
-            """The point that ``to_unit`` maps to zero."""
+    columns: int | None
+    center: Vector
 
     _kinds: ClassVar[dict[str, type[Space]]] = {}
 
     def __init_subclass__(cls) -> None:
         Space._kinds[cls.__name__] = cls
-
-    @property
-    @abstractmethod
-    def columns(self) -> int | None:
-        """The number of columns, None while every bound is one number for all columns."""
 
     @abstractmethod
     def for_columns(self, columns: int) -> Self:
@@ -113,7 +123,13 @@ class Space(ABC):
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Space:
         """Return the space that ``to_dict`` described."""
-        return from_plain(Space._kinds, values)
+        return from_plain(dict(sorted(Space._kinds.items())), values)
+
+
+def set_fields(frozen: object, **values: Any) -> None:
+    """Set the fields of a frozen value, while it is made."""
+    for name, value in values.items():
+        object.__setattr__(frozen, name, value)
 
 
 def vector(name: str, value: Any, write: str) -> Vector:
@@ -183,3 +199,138 @@ def to_host(x: Any) -> NDArray[Any]:
     elif hasattr(x, "get") and hasattr(x, "__cuda_array_interface__"):  # CuPy
         x = x.get()
     return np.asarray(x)
+
+
+@lru_cache(maxsize=64)
+def _inverse_root(d: int) -> float:
+    """Return the largest float s with d·s² ≤ 1, found in exact fractions."""
+    s = 1.0 / math.sqrt(d)
+    while d * Fraction(s) ** 2 > 1:
+        s = math.nextafter(s, 0.0)
+    return s
+
+
+def check_ends(low: float, high: float, write: str) -> None:
+    """Raise where two declared ends are no interval."""
+    if not low < high:
+        raise ValueError(f"low={low!r} is not below high={high!r}: expected low < high; write {write}")
+    if high / 2.0 - low / 2.0 < SMALLEST:
+        raise ValueError(f"low={low!r}, high={high!r}: expected bounds at least {2 * SMALLEST:g} apart")
+
+
+@dataclass(frozen=True, init=False)
+class Box(Space):
+    """Rows between ``low`` and ``high``, column by column.
+
+    Clipping is coordinatewise; a NaN goes to the middle of its column. The map into the unit ball is
+    y = (x − center)/(half-width·√d). Its norm is at most 1 in floats: each quotient t is cut to [−1, 1] and multiplied
+    by s, the largest float with d·s² ≤ 1, and since rounding is monotone |fl(t·s)| ≤ s, so ‖y‖² ≤ d·s² ≤ 1.
+
+    Parameters
+    ----------
+    low, high : float or sequence of float
+        Declared bounds, one for all columns or one a column.
+
+    Examples
+    --------
+    >>> box = Box(low=[0, 40], high=[120, 250])
+    >>> box.clip([[30.0, 1e308], [-5.0, 60.0]]).tolist()
+    [[30.0, 250.0], [0.0, 60.0]]
+    >>> box.to_unit([[120.0, 145.0]]).round(4).tolist()
+    [[0.7071, 0.0]]
+    >>> Box(low=1, high=0)
+    Traceback (most recent call last):
+        ...
+    ValueError: low=1.0 is not below high=0.0: expected low < high; write for example Box(low=[0, 40], high=[120, 250])
+    """
+
+    low: Vector
+    high: Vector
+    _half = (0.0,)  # of each column; set with the bounds
+
+    def __init__(self, low: ArrayLike | None = None, high: ArrayLike | None = None) -> None:
+        low, high = vector("low", low, WRITE), vector("high", high, WRITE)
+        sizes = {len(bound) for bound in (low, high) if isinstance(bound, tuple)}
+        if len(sizes) > 1:
+            raise ValueError(f"low and high have {sorted(sizes)} values: expected as many of both; write {WRITE}")
+        columns = max(sizes, default=None)
+        ends = list(zip(spread("low", low, columns or 1), spread("high", high, columns or 1), strict=True))
+        for a, b in ends:
+            check_ends(a, b, WRITE)
+        middle = tuple(min(max(a / 2.0 + b / 2.0, a), b) for a, b in ends)
+        half = tuple(b / 2.0 - a / 2.0 for a, b in ends)
+        center = middle[0] if columns is None else middle
+        set_fields(self, low=low, high=high, columns=columns, center=center, _half=half)
+
+    def intervals(self) -> list[tuple[float, float]]:
+        """Return the two ends of each column."""
+        columns = self.dimension
+        return list(zip(spread("low", self.low, columns), spread("high", self.high, columns), strict=True))
+
+    def part(self, places: Sequence[int]) -> Box | None:
+        """Return the box of some of the columns; None for no one."""
+        ends = self.intervals()
+        return Box(*zip(*(ends[place] for place in places), strict=True)) if places else None
+
+    def for_columns(self, columns: int) -> Self:
+        """Return the box with one interval for each of ``columns`` columns.
+
+        >>> Box(0, [1, 2]).for_columns(2)
+        Box(low=(0.0, 0.0), high=(1.0, 2.0))
+        """
+        low, high = spread("low", self.low, columns), spread("high", self.high, columns)
+        return self if low is self.low and high is self.high else type(self)(low, high)
+
+    @classmethod
+    def holding(cls, ball: Ball) -> Self:
+        """Return the box around a ball, for rows whose columns are declared one by one.
+
+        >>> from discreet.records import Ball
+        >>> Box.holding(Ball(2, center=[0, 50]))
+        Box(low=(-2.0, 48.0), high=(2.0, 52.0))
+        """
+        from discreet.records.ball import Ball  # which is a Space too
+
+        if not isinstance(ball, Ball):
+            raise ArgumentError("ball", ball, "a Ball", "for example Ball(2, center=[0, 50])")
+        center = np.array(ball.for_columns(ball.dimension).center)
+        return cls(center - ball.radius, center + ball.radius)
+
+    @cached_property
+    def around(self) -> Ball:
+        """The smallest ball that holds the box, and a little more, so that it clips none of its rows.
+
+        >>> Box([0, 0], [6, 8]).around.radius
+        5.0000000000...
+        """
+        from discreet.records.ball import Ball
+
+        half = self.for_columns(self.dimension)._half
+        return Ball(math.hypot(*half) * (1.0 + 1e-12), self.center)
+
+    @cached_property
+    def scale(self) -> tuple[float, ...]:
+        """Half-width·√d, column by column."""
+        return tuple(half / _inverse_root(self.dimension) for half in self._half)
+
+    @np.errstate(all="ignore")
+    def clip(self, x: Any) -> Any:
+        """Return rows moved into the box, as float64; a NaN goes to the middle of its column."""
+        xp, x = as_floats(x)
+        box = self.for_columns(x.shape[-1])
+        inside = xp.minimum(xp.maximum(x, on_device(box.low, x)), on_device(box.high, x))
+        missing = xp.isnan(x)
+        if is_jax_array(x) or bool(xp.any(missing)):  # JAX may be compiling this, and there are no values yet
+            return xp.where(missing, on_device(box.center, x), inside)
+        return inside
+
+    @np.errstate(all="ignore")
+    def to_unit(self, x: Any) -> Any:
+        """Return rows mapped into the unit ball."""
+        t = self.clip(x)  # ours, so that working in place changes nobody's rows and saves allocations
+        box = self.for_columns(t.shape[-1])
+        t -= on_device(box.center, t)
+        t /= on_device(box._half, t)
+        t = array_namespace(t).clip(t, -1.0, 1.0)
+        t *= _inverse_root(box.dimension)
+        return t

@@ -11,21 +11,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.records.reading import Reading
-from discreet.records.row_choice import DeclaredRows, choose_rows
-from discreet.records.source import Contributions, Kernel, Sizes, sizes, summed
-from discreet.records.sql_engine import Read, SqlEngine, texts
+from discreet.records.row_choice import DeclaredRows, Units, choose_rows
+from discreet.records.source import Contributions, Kernel, Sizes, add_up, compute, sizes
 from discreet.records.sql_sum import summing
-from discreet.records.stored_source import StoredSource, as_frames
+from discreet.records.stored_source import Read, SqlEngine, StoredSource, as_frames, texts
 from discreet.records.summation import CompensatedSum
-from discreet.records.table_cells import unit_cells
-from discreet.records.table_source import TableSource
-from discreet.records.units import Units
+from discreet.records.table_source import TableSource, unit_cells
 from discreet.sql.traced import NotTraceable
 
 __all__ = ["SqlSource"]
@@ -50,7 +46,6 @@ class SqlSource(StoredSource):
 
     def __init__(self, engine: SqlEngine, declared: Reading) -> None:
         super().__init__(engine, declared)
-        self._others: dict[Any, DeclaredRows] = {}  # one for all views
         if declared.unit is not None and engine.types[declared.unit.column] == "decimal":
             raise ValueError(
                 f"the column {declared.unit.column!r} has the type numeric: expected names of units, as text or "
@@ -66,18 +61,18 @@ class SqlSource(StoredSource):
         _, codes = self.count_units()
         return sizes(np.bincount(codes[codes >= 0]), self.declared.max_rows)
 
-    def _raw(self) -> Iterator[DeclaredRows]:
-        if self.reading.unit is None or self._engine.ordered:
-            yield from super()._raw()
-            return
-        with self._engine.snapshot() as read:
-            yield from self._raw_of_units(read)
+    def _marked(self) -> Iterator[DeclaredRows]:
+        if self._engine.ordered:
+            yield from super()._marked()
+        else:
+            with self._engine.snapshot() as read:
+                yield from self._marked_in(read)
 
-    def _raw_of_units(self, read: Read) -> Iterator[DeclaredRows]:
+    def _marked_in(self, read: Read) -> Iterator[DeclaredRows]:
         """Yield the rows that count from frames that may come in another order each time."""
-        assert self.declared.unit is not None
-        column, declared, size = self.declared.unit_column, self.declared, self.declared.slab_rows
-        units, engine = Units(self.declared.unit.unit_type), self._engine
+        declared, size, engine = self.declared, self.declared.slab_rows, self._engine
+        assert declared.unit is not None
+        column, units = declared.unit.column, Units(declared.unit.unit_type)
         names = as_frames(read(engine.select((column,), ()), size))
         codes = units.add([unit_cells(frame[column]) for frame in names])
         over = np.bincount(codes[codes >= 0], minlength=len(units)) > declared.max_rows
@@ -90,14 +85,14 @@ class SqlSource(StoredSource):
             keep, first = (codes >= 0) & ~many, 0
             for rows in TableSource(frame, self.reading).read(self.reading):
                 last = first + len(rows.codes)
-                yield from self.reading.cut(rows._replace(keep=keep[first:last]))
+                yield rows._replace(keep=keep[first:last])
                 first = last
             if many.any():
                 places = np.flatnonzero(many)
                 more.append((codes[places], TableSource(frame, declared).declared_rows(places)))
         if more:
             chosen = self._chosen(units, np.concatenate([whose for whose, _ in more]), [rows for _, rows in more])
-            yield from self.reading.cut(self.reading.of_declared(chosen, declared))
+            yield self.reading.of_declared(chosen, declared)
 
     def _chosen(self, units: Units, codes: NDArray[np.int64], rows: list[DeclaredRows]) -> DeclaredRows:
         """Return the rows that count, of units that have too many."""
@@ -124,27 +119,27 @@ class SqlSource(StoredSource):
         try:
             with self._engine.snapshot() as read:
                 sums = texts(read, found.text)
-                chosen = self.declared.no_rows() if found.others is None else self._of_others(read, found.others)
+                chosen = self._of_others(read, found.others)
         except OSError:  # text that is no UTF-8, say: an error would tell of the row, and reading does without
             raise NotTraceable("the database") from None
         total = CompensatedSum(size)  # to which the database's sum is one more block
         total.add(np.array([math.ldexp(1.0, -found.exponent) * int(one) for one in sums]))
-        blocks = self.reading.cut(self.reading.of_declared(chosen, self.declared))
-        total.merge(summed(self.reading, lambda block: each.rows(block).sum(axis=0), size, blocks))
+        rows = [self.reading.of_declared(chosen, self.declared)]
+        total.merge(add_up(compute(self.reading, lambda block: each.rows(block).sum(axis=0), rows, cores=1), size))
         return total.pair[0]
 
-    def _of_others(self, read: Read, where: str) -> DeclaredRows:
+    def _of_others(self, read: Read, where: str | None) -> DeclaredRows:
         """Return the rows that count, of units that have too many; of a file once for all questions."""
-        written = self.state()  # None for a database, whose rows may change
-        found = self._others.get(written)
-        if found is None:
-            assert self.declared.unit is not None
-            query = f"{self._engine.select(tuple(dict.fromkeys(self.declared.needed)), self.declared.numbers)} {where}"
-            frames, units = list(as_frames(read(query, self.declared.slab_rows))), Units(self.declared.unit.unit_type)
-            codes = units.add([unit_cells(frame[self.declared.unit_column]) for frame in frames])
-            rows = [TableSource(frame, self.declared).declared_rows(np.arange(len(frame))) for frame in frames]
-            found = self._chosen(units, codes, [self.declared.no_rows(), *rows])
-            self._others.clear()
-            if written is not None:
-                self._others[written] = found
-        return found
+        declared, unit = self.declared, self.declared.unit
+        if unit is None:
+            return declared.no_rows()
+
+        def choose() -> DeclaredRows:
+            query = f"{self._engine.select(tuple(dict.fromkeys(declared.needed)), declared.numbers)} {where}"
+            frames, units = list(as_frames(read(query, declared.slab_rows))), Units(unit.unit_type)
+            codes = units.add([unit_cells(frame[unit.column]) for frame in frames])
+            rows = [TableSource(frame, declared).declared_rows(np.arange(len(frame))) for frame in frames]
+            return self._chosen(units, codes, [declared.no_rows(), *rows])
+
+        # The state of a database is None: its rows may change.
+        return choose() if self.state() is None else self._once("others", choose)

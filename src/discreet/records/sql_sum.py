@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from discreet.records.box import Box
 from discreet.records.cells import DAY, category_key
-from discreet.records.columns import Category, Numeric
-from discreet.records.reading import Block, Reading
-from discreet.records.schema import Unit
+from discreet.records.columns import Category
+from discreet.records.reading import Block, Reading, Unit
 from discreet.records.source import Contributions
-from discreet.records.sql_engine import SqlEngine
+from discreet.records.space import Box
+from discreet.records.stored_source import SqlEngine
 from discreet.sql.text import (
     LEAST_BLOCK,
     MOST_NUMBERS,
@@ -70,9 +69,10 @@ def summing(engine: SqlEngine, reading: Reading, each: Contributions, size: int)
     exponent = scaling(each.norm)
     test = "TRUE"
     if reading.condition is not None:
-        held = reading.condition.holds(x, codes, tuple(reading.numbers), tuple(reading.categories))
+        held = reading.condition.holds(x, codes, reading.numbers, tuple(reading.categories))
         test = writer.write([held.cells.reshape(-1)[0]])[0]
-    cells = [_number(engine, name, column) for name, column in reading.numbers.items()]
+    declared = zip(reading.numbers, reading.scales, reading.fills, strict=True)
+    cells = [_number(engine, *column) for column in declared]
     cells += [_code(engine, name, column) for name, column in reading.categories.items()]
     own = [quoted(name) for name in (*numbers, *labels)]
     raw = [f"{cell} AS {name}" for cell, name in zip(cells, own, strict=True)]
@@ -134,7 +134,7 @@ def _ranges(reading: Reading) -> list[tuple[float, float]]:
         raise NotTraceable("a ball")
     if "log" in reading.scales:
         raise NotTraceable("a logarithm")  # which every database rounds in its own way
-    return reading.bounds.intervals(len(reading.numbers))
+    return reading.bounds.intervals()
 
 
 def _sizes(reading: Reading) -> dict[str, Size]:
@@ -143,10 +143,10 @@ def _sizes(reading: Reading) -> dict[str, Size]:
     return sizes | {f"x{j}": Size(max(abs(low), abs(high))) for j, (low, high) in ends}
 
 
-def _number(engine: SqlEngine, name: str, column: Numeric) -> str:
+def _number(engine: SqlEngine, name: str, scale: str, fill: float | None) -> str:
     """Return a number, filled; NULL where it is missing and the row is dropped."""
     kind, cell = engine.types[name], quoted(name)
-    if (column.scale == "date") != (kind in ("date", "timestamp")):
+    if (scale == "date") != (kind in ("date", "timestamp")):
         raise NotTraceable(kind)
     if kind in ("date", "timestamp"):
         whole = f"({cell} - DATE '1970-01-01')" if kind == "date" else engine.microseconds.format(cell=cell)
@@ -162,7 +162,7 @@ def _number(engine: SqlEngine, name: str, column: Numeric) -> str:
         found = f"CASE WHEN {engine.finite.format(cell=number)} THEN {number} END"
     else:
         raise NotTraceable(kind)
-    return found if column.fill is None else f"COALESCE({found}, {literal(column.filled_with)})"
+    return found if fill is None else f"COALESCE({found}, {literal(fill)})"
 
 
 def _code(engine: SqlEngine, name: str, category: Category) -> str:

@@ -13,7 +13,7 @@ from discreet.records.csv_engine import CSV_SUFFIXES
 from discreet.records.duckdb_engine import ARROW_SUFFIXES, DUCKDB_SUFFIXES, duckdb_engine
 from discreet.records.parquet_engine import ParquetFiles, parquet_files
 from discreet.records.postgresql_engine import PostgreSQLEngine, database_address, is_postgresql
-from discreet.records.sql_engine import Engine
+from discreet.records.stored_source import Engine
 
 __all__ = ["Table", "open_table"]
 

@@ -28,7 +28,7 @@ from discreet.queries.columns import limits_of
 from discreet.queries.question import Query, Question, additive_loss
 from discreet.records import Box, Records
 from discreet.records.bounds import is_pair
-from discreet.records.libraries import is_array
+from discreet.records.opening import is_array
 from discreet.scales import ColumnScale, column_scales
 from discreet.statistics.columns import check_limits, place_of
 

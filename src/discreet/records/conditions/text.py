@@ -29,6 +29,7 @@ from discreet.records.conditions.tree import (
     shown_text,
     too_much,
 )
+from discreet.records.space import as_number
 
 __all__ = ["Parser"]
 
@@ -72,7 +73,9 @@ class Parser:
             raise ValueError(f"where={type(text).__name__}: expected a condition as text; {EXAMPLE}")
         if len(text) > MOST_CHARACTERS:
             raise too_much(text)
-        self._text, self._numbers, self._categories = text, numbers, categories
+        self._text, self._categories = text, categories
+        scales = numbers if isinstance(numbers, Mapping) else dict.fromkeys(numbers, "linear")
+        self._kinds = {**scales, **dict.fromkeys(categories, "category")}  # of every declared column
         self._names: dict[str, str] = {}  # what stands in the text of Python for a name in backticks
         self._left = MOST_COMPARISONS
 
@@ -173,7 +176,7 @@ class Parser:
         columns = [self._column(node) for node in (left, right) if isinstance(node, ast.Name)]
         labels = [column for column in columns if column in self._categories]
         if not labels:
-            dated = [self._is_date(column) for column in columns]
+            dated = [self._kinds[column] == "date" for column in columns]
             if len(columns) > 1:
                 if dated[0] != dated[1]:
                     raise self._error(f"dates beside dates: one of {columns[0]!r} and {columns[1]!r} has numbers")
@@ -200,7 +203,7 @@ class Parser:
             )
         column = self._column(left)
         if column not in self._categories:
-            one, two = ("'2023-01-31'", "'2023-02-28'") if self._is_date(column) else ("1", "2")
+            one, two = ("'2023-01-31'", "'2023-02-28'") if self._kinds[column] == "date" else ("1", "2")
             raise self._error(
                 f"a column of categories before {word!r}, and {column!r} has {'dates' if one != '1' else 'numbers'}",
                 f"write {in_backticks(column)} == {one} or {in_backticks(column)} == {two}",
@@ -231,20 +234,13 @@ class Parser:
 
     def _number(self, node: ast.expr, column: str) -> float:
         value = _literal(node)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            try:
-                found = float(value)
-            except OverflowError:
-                found = float("inf")
-            if found == value and abs(found) != float("inf"):
-                return found + 0.0  # 0 for −0
-        raise self._error(
-            f"a finite number that a float holds beside {column!r}, or another column of numbers",
-            self._hint(f"write for example {in_backticks(column)} >= 18"),
-        )
-
-    def _is_date(self, column: str) -> bool:
-        return isinstance(self._numbers, Mapping) and self._numbers[column] == "date"
+        found = as_number(value)
+        if found != value or math.isinf(found):  # NaN too, where it is no number
+            raise self._error(
+                f"a finite number that a float holds beside {column!r}, or another column of numbers",
+                self._hint(f"write for example {in_backticks(column)} >= 18"),
+            )
+        return found + 0.0  # 0 for −0
 
     def _day(self, node: ast.expr, column: str) -> float:
         days = date(_literal(node))
@@ -256,24 +252,23 @@ class Parser:
 
     def _column(self, node: ast.Name) -> str:
         name = self._names.get(node.id, node.id)
-        if name not in self._numbers and name not in self._categories:
-            known = [*self._numbers, *self._categories]
+        if name not in self._kinds:
             raise ValueError(
                 f"where={shown_text(self._text)}: the column {shown_text(name)} is not declared: expected one of "
-                f"{', '.join(map(repr, known))}; write its name as it is declared, in backticks if it is no identifier"
-                f"{meant(name, known)}"
+                f"{', '.join(map(repr, self._kinds))}; write its name as it is declared, in backticks if it is no "
+                f"identifier{meant(name, self._kinds)}"
             )
         return name
 
     def _example(self, column: str, place: int = 0) -> str:
         """Return a comparison of a column, of categories with the one in this place."""
-        other = "2023-01-31" if column in self._numbers and self._is_date(column) else 1
+        other = "2023-01-31" if self._kinds[column] == "date" else 1
         return f"{in_backticks(column)} == {self._categories[column][place] if column in self._categories else other!r}"
 
     def _as_a_name(self, *nodes: ast.expr) -> str:
         """Return what to write where a string is the name of a column."""
         for value in map(_literal, nodes):
-            if isinstance(value, str) and (value in self._numbers or value in self._categories):
+            if isinstance(value, str) and value in self._kinds:
                 return f"write the column's name as {in_backticks(value)}, without quotes"
         return EXAMPLE
 
@@ -282,7 +277,7 @@ class Parser:
         names = [self._names.get(node.id, node.id) for node in nodes if isinstance(node, ast.Name)]
         columns = [name for name in names if name in self._categories]
         for name in names:
-            if columns and name not in self._numbers and name not in self._categories:
+            if columns and name not in self._kinds:
                 value = {"true": True, "false": False}.get(name.lower(), name)
                 raise self._error(
                     f"a declared value of {columns[0]!r}, text in quotes",
