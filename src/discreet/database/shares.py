@@ -13,8 +13,8 @@ from typing import Any
 
 from discreet.arguments import ArgumentError
 from discreet.guarantees import GaussianLoss, Guarantee
-from discreet.guarantees.composition import Losses, as_counts
-from discreet.guarantees.search import least
+from discreet.guarantees.arithmetic import least
+from discreet.guarantees.loss import Losses, as_counts
 from discreet.ledger import Ledger
 from discreet.ledger.admission import under
 from discreet.ledger.filters import Filter

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from discreet.guarantees import GaussianLoss, Loss, compose
-from discreet.guarantees.composition import changed
+from discreet.guarantees.loss import changed
 from discreet.ledger.filters import SLACK, Largest
 from discreet.ledger.limit import Limit
 

@@ -50,9 +50,8 @@ from typing import ClassVar, NamedTuple
 from scipy.special import erfinv, log_expit, log_ndtr, ndtri_exp
 
 from discreet.guarantees import Loss, ZcdpLoss
+from discreet.guarantees.arithmetic import added, least_on_half_line
 from discreet.guarantees.normal import normal_delta, normal_mu
-from discreet.guarantees.search import least_on_half_line
-from discreet.guarantees.sums import added
 
 __all__ = ["FILTERS", "SLACK", "Filter", "GaussianFilter", "PureFilter", "mu_of_pure", "pure_of_mu", "within"]
 

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from discreet.arguments import ArgumentError, positive
 from discreet.guarantees import Guarantee, Loss
-from discreet.guarantees.composition import Losses, as_counts
 from discreet.guarantees.guarantee import common
+from discreet.guarantees.loss import Losses, as_counts
 from discreet.ledger.admission import Preview, Remaining, admits, admits_alone, remaining, under, weigh
 from discreet.ledger.book import GENESIS, Entry, draft, follow, losses_of, read_entry
 from discreet.ledger.errors import BudgetExceeded, ChainError
