@@ -44,6 +44,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
@@ -72,6 +73,7 @@ class Largest(NamedTuple):
     rho: float
 
 
+@dataclass(frozen=True)
 class Filter(ABC):
     """One way of adding up losses, with a bound.
 
@@ -85,8 +87,9 @@ class Filter(ABC):
 
     name: ClassVar[str]
 
-    def __init__(self, epsilon: float, delta: float, failures: float) -> None:
-        self.epsilon, self.delta, self.failures = epsilon, delta, failures
+    epsilon: float
+    delta: float
+    failures: float
 
     @abstractmethod
     def price(self, loss: Loss) -> float:
