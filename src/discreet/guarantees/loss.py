@@ -160,16 +160,17 @@ class Loss(ABC):
         >>> GaussianLoss(0.5, "add-remove").under("replace-one")
         GaussianLoss(mu=1.0, neighbors=<Neighbors.REPLACE_ONE: 'replace-one'>)
         """
-        if self.neighbors.distance(neighbors) == 1:
+        relation = Neighbors.of(neighbors)
+        if relation is self.neighbors:
             return self
+        self.neighbors.distance(relation)  # two steps, or an error
         try:
-            twice = self._twice()
+            return cast(Self, replace(cast(Any, self._twice()), neighbors=relation))
         except ValueError:
             raise ValueError(
-                f"{self!r} promises nothing under {str(Neighbors.of(neighbors))!r}: its ε doubles and its δ becomes "
-                "(1 + e^ε)δ; expected a smaller loss"
+                f"{self!r} promises nothing under {relation.value!r}: its ε doubles and its δ becomes (1 + e^ε)δ; "
+                "expected a smaller loss"
             ) from None
-        return cast(Self, replace(cast(Any, twice), neighbors=Neighbors.of(neighbors)))
 
 
 class EpsilonLoss(Loss):

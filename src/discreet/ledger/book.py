@@ -24,20 +24,7 @@ from discreet.guarantees import Loss, Neighbors
 from discreet.ledger.errors import PUT_BACK, ChainError, LedgerError
 from discreet.ledger.limit import Limit
 
-__all__ = [
-    "COLUMNS",
-    "GENESIS",
-    "LAYOUT",
-    "LIMITS",
-    "SPENDS",
-    "Book",
-    "Dialect",
-    "Entry",
-    "State",
-    "follow",
-    "read_details",
-    "write_details",
-]
+__all__ = ["COLUMNS", "GENESIS", "LIMITS", "SPENDS", "Book", "Dialect", "Entry", "State", "follow"]
 
 SPENDS = ("spend", "reserve")
 
@@ -301,16 +288,13 @@ class Book:
 
     def state(self, dataset: str) -> State:
         """Return what is recorded of a data set. The limit in force is the last one; all that is no limit was spent."""
-        limit: tuple[str, str] | None = None
-        unit, spent = None, Counter[Loss]()
+        limit, unit, spent = None, None, Counter[Loss]()
         for kind, details, whose, times in self._execute(_OF_DATASET, dataset).fetchall():
-            unit = unit or whose
-            if kind in LIMITS:
-                limit = (kind, details)
-                continue
-            for loss, count in read_details(kind, details).losses:
+            found, unit = read_details(kind, details), unit or whose
+            limit = found.limit or limit
+            for loss, count in found.losses:
                 spent[loss] += count * times
-        return State(dataset, read_details(*limit).limit if limit else None, unit, spent)
+        return State(dataset, limit, unit, spent)
 
     def append(self, columns: tuple[str, str, str | None, str | None, str | None, str, str]) -> Entry:
         """Add an entry, given from its kind to its details, after the last one: numbered, dated and hashed."""

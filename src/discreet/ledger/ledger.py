@@ -142,16 +142,15 @@ class Ledger:
                 stacklevel=4,
             )
         _check_unit(state, unit)
-        if budget is not None and state.limit is None:
+        limit = state.limit
+        if budget is not None and limit is None:
             with self._book(write=True) as book:
                 state = book.state(dataset)  # another process may have been faster
-                if state.limit is None:
-                    _record_limit(book, state, Limit.of(budget), somebody(who), unit)
-                    return
-        if budget is not None and state.limit is not None and state.limit.guarantee != budget:
+                limit = state.limit or _record_limit(book, state, Limit.of(budget), somebody(who), unit)
+        if limit is not None and budget not in (None, limit.guarantee):
             raise ValueError(
-                f"budget={budget}: expected {state.limit.guarantee}, the limit that the ledger has for {dataset!r}; "
-                "leave the budget out, or change it with ledger.set_limit or ledger.raise_limit"
+                f"budget={budget}: expected {limit.guarantee}, the limit that the ledger has for {dataset!r}; leave "
+                "the budget out, or change it with ledger.set_limit or ledger.raise_limit"
             )
 
     def set_limit(
@@ -204,7 +203,7 @@ class Ledger:
             current = state.limit
             if asked == current and unit in (None, state.unit):
                 return asked
-            if current is not None and not (asked.comparable(current) and asked.at_most(current)):
+            if current is not None and not asked.at_most(current):
                 raise ValueError(
                     f"guarantee: the limit of {dataset!r} is {current}, and {asked} is not lower in every respect; "
                     "expected a lower one with the same filter and relation, or raise_limit with a reason"
@@ -245,14 +244,14 @@ class Ledger:
         dataset, reason, who = text("dataset", dataset), text("reason", reason), somebody(who)
         with self._book(write=True) as book:
             state = book.state(dataset)
-            current, spent = state.limit, state.spent
+            current = state.limit
             if current is None:
                 raise ArgumentError("dataset", dataset, "one with a limit; set_limit sets the first")
             keep = filter is None and failures is None and current.filter != "pure"
             asked = Limit.of(guarantee, filter or current.filter, current.failures if keep else failures)
-            if asked.comparable(current) and asked.at_most(current):
+            if asked.at_most(current):
                 raise ValueError(f"guarantee: the limit of {dataset!r} is {current}; expected a higher one than that")
-            if spent and not (asked.comparable(current) and current.at_most(asked)):
+            if state.spent and not current.at_most(asked):
                 raise ValueError(
                     f"guarantee: the limit of {dataset!r} is {current} and something was spent under it; expected the "
                     f"same filter and relation, and neither share of δ nor ε lower than before, got {asked}"

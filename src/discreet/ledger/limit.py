@@ -28,7 +28,6 @@ from discreet.arguments import ArgumentError, choice, nonnegative
 from discreet.guarantees import GaussianLoss, Guarantee, Loss, compose
 from discreet.guarantees.loss import changed
 from discreet.ledger.filters import FILTERS, SLACK, Filter, Largest, PureFilter
-from discreet.plain import to_plain
 
 __all__ = ["Limit", "Preview", "Remaining", "admits", "admits_alone", "remaining", "under", "weigh"]
 
@@ -79,24 +78,21 @@ class Limit:
         chosen = FILTERS[self.filter](epsilon, delta - self.failures, self.failures)
         return (chosen,) if self.filter == "pure" else (chosen, PureFilter(epsilon, 0.0, 0.0))
 
-    def comparable(self, other: Limit) -> bool:
-        """Return whether both count in the same way, so that one may take the other's place."""
-        return self.filter == other.filter and self.guarantee.neighbors is other.guarantee.neighbors
-
     def at_most(self, other: Limit) -> bool:
-        """Return whether everything that this limit admits, a comparable ``other`` admits as well."""
+        """Return whether both count in the same way, and all that this limit admits ``other`` admits as well."""
         mine, theirs = self.guarantee, other.guarantee
         return (
-            mine.epsilon <= theirs.epsilon
+            self.filter == other.filter
+            and mine.neighbors is theirs.neighbors
+            and mine.epsilon <= theirs.epsilon
             and self.failures <= other.failures
             and mine.delta - self.failures <= theirs.delta - other.failures
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the limit as plain values, for JSON; ``from_dict`` reads it back."""
-        guarantee = to_plain(self.guarantee)
-        del guarantee["kind"]
-        return guarantee | {"filter": self.filter, "failures": self.failures}
+        values = {"neighbors": self.guarantee.neighbors.value, "filter": self.filter, "failures": self.failures}
+        return vars(self.guarantee) | values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Limit:

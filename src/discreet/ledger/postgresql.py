@@ -63,9 +63,11 @@ class PostgresqlStorage(Storage):
 
     def _make(self) -> None:
         with closing(self._connect()) as connection:
-            book = Book(connection, self.dialect)
-            if not book.exists():
+            there = Book(connection, self.dialect).exists()
+        if not there:  # a new connection: the old one may remember that there was no table
+            with closing(self._connect()) as connection:
                 self._begin(connection, write=True)
+                book = Book(connection, self.dialect)
                 if not book.exists():  # nobody made it while we waited for the lock
                     book.create()
                 connection.execute("COMMIT")
