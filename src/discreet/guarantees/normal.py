@@ -48,15 +48,7 @@ from discreet.guarantees.arithmetic import least, least_on_half_line
 from discreet.guarantees.guarantee import Neighbors
 from discreet.guarantees.loss import Array, Loss
 
-__all__ = [
-    "ClassicalGaussianLoss",
-    "GaussianLoss",
-    "normal_delta",
-    "normal_epsilon",
-    "normal_mu",
-    "reflected",
-    "together",
-]
+__all__ = ["ClassicalGaussianLoss", "GaussianLoss", "normal_delta", "normal_epsilon", "normal_mu", "reflected"]
 
 # The rule of eight points, to the last digit: numpy's weights are wrong by up to 72 units of u.
 _NODES = np.array([0.1834346424956498, 0.525532409916329, 0.7966664774136267, 0.9602898564975363])

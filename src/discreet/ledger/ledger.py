@@ -416,13 +416,11 @@ def _check_unit(state: State, unit: str | None) -> None:
         raise ArgumentError("unit", unit, f"{state.unit!r}, for which {state.dataset!r} is charged; {why}")
 
 
-def _record_limit(
-    book: Book, state: State, limit: Limit, who: str | None, unit: str | None, reason: str | None = None
-) -> Limit:
+def _record_limit(book: Book, state: State, limit: Limit, who: str | None, unit: str | None, reason: str = "") -> Limit:
     """Set a limit, or raise it for a reason. The caller has compared it with the one in force."""
     _check_unit(state, unit)
     under(limit, state.spent)  # raises where the history means nothing under its relation
-    kind, why = ("limit", {}) if reason is None else ("raise", {"reason": reason})
+    kind, why = ("raise", {"reason": reason}) if reason else ("limit", {})
     details = write_details({"limit": limit.to_dict()} | why)
     book.append((kind, state.dataset, who, None, unit, limit.guarantee.neighbors.value, details))
     return limit
