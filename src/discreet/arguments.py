@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from numbers import Real
 from typing import Any, TypeGuard
 
@@ -134,18 +135,17 @@ def iterable(value: Any) -> TypeGuard[Iterable[Any]]:
     return isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
 
 
-def _number(name: str, value: Any, accepted: str) -> float:
-    """Return a real number as a float; text, booleans, arrays and ``None`` are refused, not converted."""
-    if value is not True and value is not False and isinstance(value, Real):  # NumPy's booleans are not real
-        try:
-            return float(value)
-        except OverflowError:
-            pass
+def _number(name: str, value: Any, accepted: str, least: float, below: float) -> float:
+    """Return a real number in [least, below) as a float; text, booleans, arrays and ``None`` are not converted."""
+    if not isinstance(value, bool) and isinstance(value, Real):  # NumPy's booleans are not real
+        with suppress(OverflowError):
+            if least <= (number := float(value)) < below:
+                return number
     raise ArgumentError(name, value, accepted)
 
 
-def positive(name: str, value: Any, *, accepted: str = "a finite number above 0") -> float:
-    """Return ``value`` as a float if it is finite and above 0.
+def positive(name: str, value: Any, *, accepted: str = "a finite number above 0", below: float = math.inf) -> float:
+    """Return ``value`` as a float if it is above 0 and ``below`` a bound, by default all that is finite.
 
     >>> positive("epsilon", 1)
     1.0
@@ -154,10 +154,7 @@ def positive(name: str, value: Any, *, accepted: str = "a finite number above 0"
         ...
     discreet.arguments.ArgumentError: epsilon=nan: expected a finite number above 0
     """
-    number = _number(name, value, accepted)
-    if not (0.0 < number < math.inf):
-        raise ArgumentError(name, value, accepted)
-    return number
+    return _number(name, value, accepted, math.ulp(0.0), below)
 
 
 def nonnegative(name: str, value: Any) -> float:
@@ -166,11 +163,7 @@ def nonnegative(name: str, value: Any) -> float:
     >>> nonnegative("epsilon", 0)
     0.0
     """
-    accepted = "a finite number, at least 0"
-    number = _number(name, value, accepted)
-    if not (0.0 <= number < math.inf):
-        raise ArgumentError(name, value, accepted)
-    return number
+    return _number(name, value, "a finite number, at least 0", 0.0, math.inf)
 
 
 def probability(name: str, value: Any, *, accepted: str = "a probability in [0, 1)") -> float:
@@ -183,10 +176,7 @@ def probability(name: str, value: Any, *, accepted: str = "a probability in [0, 
         ...
     discreet.arguments.ArgumentError: delta=1: expected a probability in [0, 1)
     """
-    number = _number(name, value, accepted)
-    if not (0.0 <= number < 1.0):
-        raise ArgumentError(name, value, accepted)
-    return number
+    return _number(name, value, accepted, 0.0, 1.0)
 
 
 def integer(name: str, value: Any, *, least: int, most: int | None = None) -> int:

@@ -25,8 +25,8 @@ from discreet.guarantees import (
     PureLoss,
     ZcdpLoss,
 )
-from discreet.guarantees.composition import MOST
 from discreet.guarantees.guarantee import rounded_up
+from discreet.guarantees.loss import MOST
 from discreet.planning import compare
 
 __all__ = ["compose"]

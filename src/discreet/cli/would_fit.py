@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 from discreet.guarantees import GaussianLoss, Loss, compose
 from discreet.ledger import BudgetExceeded
-from discreet.ledger.admission import Preview, admits_alone, remaining, under
 from discreet.ledger.filters import within
+from discreet.ledger.limit import Preview, admits_alone, remaining, under
 
 __all__ = ["exceeded_in_words"]
 
@@ -65,7 +65,7 @@ def _noisier(losses: Mapping[Loss, int], factor: float) -> Counter[Loss]:
 
 
 def _admitted(preview: Preview, losses: Counter[Loss], by_share: bool) -> bool:
-    """Return whether what is left admits losses, as ``admission`` has it; by shares only the chosen filter counts."""
+    """Return whether what is left admits losses, as a limit does; by shares only the chosen filter counts."""
     left, limit = preview.remaining, preview.remaining.limit
     assert limit is not None
     chosen = limit.filters()[0]

@@ -18,8 +18,8 @@ from discreet.door.inquiry import Inquiry
 from discreet.door.words import rows_in_words
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.ledger import Ledger
-from discreet.ledger.admission import Preview
 from discreet.ledger.errors import BudgetExceeded
+from discreet.ledger.limit import Preview
 from discreet.records import Bounds, Schema, Table, dataset_name, open_records
 from discreet.statistics.request import Request
 

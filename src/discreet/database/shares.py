@@ -13,12 +13,11 @@ from typing import Any
 
 from discreet.arguments import ArgumentError
 from discreet.guarantees import GaussianLoss, Guarantee
-from discreet.guarantees.composition import Losses, as_counts
-from discreet.guarantees.search import least
+from discreet.guarantees.arithmetic import least
+from discreet.guarantees.loss import Losses, as_counts
 from discreet.ledger import Ledger
-from discreet.ledger.admission import under
 from discreet.ledger.filters import Filter
-from discreet.ledger.limit import Limit
+from discreet.ledger.limit import Limit, under
 from discreet.statistics.request import Request
 
 __all__ = ["BudgetShares"]

@@ -7,9 +7,7 @@ and a pickle opens the same ledger, so every fit is charged.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
-from difflib import get_close_matches
 from typing import Any, NamedTuple, Self
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer
@@ -152,34 +150,7 @@ class Curator:
         if not self._size_is_public and held.rows > most:
             raise ArgumentError("at_most", at_most, "a public bound that the number of rows does not exceed")
         if self.ledger is not None:
-            self._agree(self.ledger, budget)
-
-    def _agree(self, ledger: Ledger, budget: Guarantee | None) -> None:
-        """See that unit and budget are the ledger's, before any spend; set the first limit of this name.
-
-        The ledger checks the unit again with every spend, in the same transaction.
-        """
-        limit, unit, known = ledger.limit(self._place), ledger.unit(self._place), ledger.datasets()
-        alike = [] if self._place in known else get_close_matches(self._place, known, cutoff=0.8)
-        if alike:
-            warnings.warn(
-                f"name={self._place!r}: nothing is recorded under this name, and it has a budget of its own; did you "
-                f"mean {alike[0]!r}?",
-                stacklevel=4,
-            )
-        if unit not in (None, self.unit):
-            expected = (
-                f"the unit that the ledger has for it, {unit!r}, got {self.unit!r}; losses of rows and of persons do "
-                "not add up: use one unit, or another name"
-            )
-            raise ArgumentError("name", self.name, expected)
-        if budget is not None and limit is None:
-            ledger.set_limit(self._place, budget, unit=self.unit, who=self._who)
-        elif budget is not None and limit is not None and limit.guarantee != budget:
-            raise ValueError(
-                f"budget={budget}: expected {limit.guarantee}, the limit that the ledger has for {self.name!r}; "
-                "leave the budget out, or change it with ledger.set_limit or ledger.raise_limit"
-            )
+            self.ledger.open_dataset(self._place, unit=self.unit, budget=budget, who=self._who)
 
     def _hold(self, records: Records) -> None:
         """Take what was declared of the rows: a view has its own."""

@@ -20,7 +20,7 @@ from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.door.exit import make_plan, release
 from discreet.door.release import Release
 from discreet.guarantees import Loss
-from discreet.guarantees.composition import as_counts
+from discreet.guarantees.loss import as_counts
 from discreet.noise import Bits, Law
 from discreet.queries.mechanism import Mechanism, Plan
 from discreet.queries.question import Question

@@ -4,15 +4,16 @@ This room promises that every ε and δ it gives is a true bound under the relat
 are true. It knows nothing of data, queries or noise. It may import ``discreet.arguments`` and, from outside, numpy
 and scipy.
 
-Where to look: the values are in ``additive``, ``stated`` and ``objective``, what they have in common in ``loss``; the
-methods in ``classical`` and ``exact``; the verbs in ``composing`` and ``calibration``.
+Where to look: the values are in ``normal``, ``additive``, ``stated`` and ``objective``, what they have in common in
+``loss``; the methods in ``composition`` and ``classical``; the verbs in ``calibration``.
 """
 
-from discreet.guarantees.additive import ClassicalGaussianLoss, GaussianLoss, GeometricLoss, LaplaceLoss
+from discreet.guarantees.additive import GeometricLoss, LaplaceLoss
 from discreet.guarantees.calibration import Calibration, calibrate, compose
 from discreet.guarantees.composition import Composition
 from discreet.guarantees.guarantee import Guarantee, Neighbors
 from discreet.guarantees.loss import Loss
+from discreet.guarantees.normal import ClassicalGaussianLoss, GaussianLoss
 from discreet.guarantees.objective import ObjectiveLoss
 from discreet.guarantees.stated import ApproximateLoss, BoundedRangeLoss, PureLoss, ZcdpLoss
 

@@ -1,4 +1,4 @@
-"""Losses of additive noise: Gaussian, Laplace and the two-sided geometric.
+"""Losses of additive noise: Laplace and the two-sided geometric; the Gaussian ones are in ``normal``.
 
 Each holds for a statistic of a declared sensitivity Δ; that the statistic has it is proved where the query is.
 
@@ -8,117 +8,23 @@ T_Δ(α) = F(F⁻¹(1 − α) − Δ) and shifts add up: T_{a+b} = T_b ∘ (1 �
  - two steps of a relation are one at twice the shift (``under``), and nothing is lost;
  - a shift spread over several coordinates by amounts that sum to Δ (L1) can be walked one coordinate at a time, so
    it is dominated by a shift of Δ in one coordinate: the curves below hold for vectors.
-For the Gaussian the noise is rotation invariant, so the L2 length of the shift is all that matters.
 """
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
-from discreet.arguments import ArgumentError, integer, probability
+from discreet.arguments import ArgumentError, integer
 from discreet.guarantees.guarantee import Neighbors
-from discreet.guarantees.loss import Array, EpsilonLoss, Loss
-from discreet.guarantees.normal import normal_delta, normal_epsilon, reflected
+from discreet.guarantees.loss import Array, EpsilonLoss
+from discreet.guarantees.normal import reflected
 from discreet.guarantees.renyi import geometric_renyi, laplace_renyi
 
-__all__ = ["ClassicalGaussianLoss", "GaussianLoss", "GeometricLoss", "LaplaceLoss"]
-
-
-class _Gaussian(Loss):
-    """What is known of Gaussian noise, from μ alone."""
-
-    @property
-    @abstractmethod
-    def gaussian(self) -> float:
-        """μ."""
-
-    def delta_at(self, epsilon: float | Array) -> Array:
-        """Return δ_μ(ε), rounded up (``discreet.guarantees.normal``)."""
-        return normal_delta(self.gaussian, epsilon)
-
-    def epsilon_at(self, delta: float) -> float:
-        """Return the least ε that goes with ``delta``."""
-        return normal_epsilon(self.gaussian, probability("delta", delta))
-
-    def renyi(self, order: float) -> float:
-        """Return αμ²/2, the divergence between N(0, 1) and N(μ, 1)."""
-        return order * self.zcdp
-
-    @property
-    def zcdp(self) -> float:
-        """μ²/2."""
-        return self.gaussian * self.gaussian / 2.0
-
-
-@dataclass(frozen=True)
-class GaussianLoss(_Gaussian):
-    """The loss of Gaussian noise: μ = Δ/σ for noise N(0, σ²I) and L2 sensitivity Δ.
-
-    Parameters
-    ----------
-    mu : float
-        Δ/σ, above 0.
-    neighbors : Neighbors or str
-
-    Examples
-    --------
-    >>> float(GaussianLoss(1.0).delta_at(1.0)).__round__(6)
-    0.126937
-    """
-
-    mu: float
-    neighbors: Neighbors = Neighbors.REPLACE_ONE
-
-    _powers: ClassVar[Mapping[str, int]] = {"mu": 1}
-
-    @property
-    def gaussian(self) -> float:
-        """μ."""
-        return self.mu
-
-
-@dataclass(frozen=True)
-class ClassicalGaussianLoss(_Gaussian):
-    """Gaussian noise that was set by the classical rule σ = √(2 ln(1.25/δ))·Δ/ε, as in the papers.
-
-    The linear and the advanced composition price it at its (ε, δ), and only where that rule is proved, ε < 1
-    (from ε = 1 up the price is infinite); the other methods see the Gaussian that it is. Kept to compare with the
-    papers and to reproduce them: ``GaussianLoss`` needs less noise for the same promise.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        What the rule was asked for. Under zCDP, moments and exact composition ``delta`` is a dummy: only the
-        noise counts.
-    neighbors : Neighbors or str
-
-    Examples
-    --------
-    >>> round(ClassicalGaussianLoss(0.5, 1e-6).gaussian, 6)
-    0.094361
-    """
-
-    epsilon: float
-    delta: float
-    neighbors: Neighbors = Neighbors.REPLACE_ONE
-
-    _probabilities: ClassVar[tuple[str, ...]] = ("delta",)
-
-    @property
-    def gaussian(self) -> float:
-        """μ = ε/√(2 ln(1.25/δ))."""
-        return self.epsilon / math.sqrt(2.0 * (math.log(1.25) - math.log(self.delta)))
-
-    @property
-    def stated(self) -> tuple[float, float]:
-        """(ε, δ) of the classical rule; (∞, δ) where the rule is not proved."""
-        return (self.epsilon if self.epsilon < 1.0 else math.inf), self.delta
+__all__ = ["GeometricLoss", "LaplaceLoss"]
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,19 @@
-"""``compose``: the cost of several mechanisms together, by a named method; ``calibrate``: how much noise they need.
-
-``calibrate``: the smallest noise with which a list of mechanisms keeps a promise.
-"""
+"""``compose``: the cost of several mechanisms together, by a named method; ``calibrate``: how much noise they need."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from discreet.arguments import ArgumentError, choice
+from discreet.guarantees.arithmetic import least_on_half_line
 from discreet.guarantees.classical import Advanced, IntegerMoments, Linear, Moments, Zcdp
-from discreet.guarantees.composition import Composition, Losses, as_counts, changed
-from discreet.guarantees.exact import Exact
-from discreet.guarantees.guarantee import Guarantee
-from discreet.guarantees.loss import Loss
-from discreet.guarantees.search import least_on_half_line
+from discreet.guarantees.composition import Composition, Exact
+from discreet.guarantees.guarantee import Guarantee, check_promise, common
+from discreet.guarantees.loss import Loss, Losses, as_counts, changed
+from discreet.guarantees.normal import normal_delta, together
 
 __all__ = ["METHODS", "Calibration", "calibrate", "compose"]
 
@@ -49,12 +47,14 @@ def compose(losses: Losses, method: str = "exact", *, integer: bool = False) -> 
     >>> {method: round(compose(steps, method).epsilon(1e-6), 3) for method in ("exact", "zcdp")}
     {'exact': 2.922, 'zcdp': 3.525}
     """
-    cls = METHODS[choice("method", method, METHODS)]
-    if integer:
-        if cls is not Moments:
-            raise ArgumentError("integer", integer, f"method='moments', got method={method!r}")
-        cls = IntegerMoments
-    return cls(losses)
+    return _method(method, integer)(losses)
+
+
+def _method(name: str, integer: bool) -> type[Composition]:
+    cls = METHODS[choice("method", name, METHODS)]
+    if integer and cls is not Moments:
+        raise ArgumentError("integer", integer, f"method='moments', got method={name!r}")
+    return IntegerMoments if integer else cls
 
 
 @dataclass(frozen=True)
@@ -102,20 +102,30 @@ def calibrate(guarantee: Guarantee, losses: Losses, method: str = "exact", *, in
     >>> round(calibrate(Guarantee(1.0, 1e-5), GaussianLoss(1.0)).noise, 4)
     3.7306
     """
-    counts = as_counts(losses)
+    counts, cls = as_counts(losses), _method(method, integer)
+    check_promise(guarantee, common(loss.neighbors for loss in counts))
 
-    def at(noise: float) -> Composition:
-        return compose(changed(counts, lambda loss: loss.with_noise(noise)), method, integer=integer)
+    def at(noise: float) -> Counter[Loss]:
+        return changed(counts, lambda loss: loss.with_noise(noise))
 
-    first = at(1.0)
-    first.usage(guarantee)  # says what is wrong with the guarantee before a search
     start, relative = 1.0, 1e-13
-    if not guarantee.delta:  # pure losses add up, and more noise divides each of them
-        start = min(max(first.usage(guarantee), 1e-300), 1e300)
-    elif not first.quick:  # never above the moments accountant, which is quick to ask
-        moments = least_on_half_line(lambda factor: Moments(at(factor).counts).usage(guarantee), 1.0, 1.0)
-        start, relative = (moments if math.isfinite(moments) else 1.0), 1e-9
-    noise = least_on_half_line(lambda factor: at(factor).usage(guarantee), 1.0, start, relative)
+    if cls is Exact and guarantee.delta and all(loss.gaussian is not None for loss in counts):
+
+        def usage(noise: float) -> float:  # that of Exact, which is one Gaussian here
+            mu = together((loss.gaussian or 0.0, count) for loss, count in at(noise).items())
+            return min(1.0, float(normal_delta(mu, guarantee.epsilon))) / guarantee.delta
+    else:
+
+        def usage(noise: float) -> float:
+            return cls(at(noise)).usage(guarantee)
+
+        first = cls(counts)
+        if not guarantee.delta:  # pure losses add up, and more noise divides each of them
+            start = min(max(first.usage(guarantee), 1e-300), 1e300)
+        elif not first.quick:  # never above the moments accountant, which is quick to ask
+            moments = least_on_half_line(lambda noise: Moments(at(noise)).usage(guarantee), 1.0, 1.0)
+            start, relative = (moments if math.isfinite(moments) else 1.0), 1e-9
+    noise = least_on_half_line(usage, 1.0, start, relative)
     if math.isinf(noise):
         raise ValueError(
             f"guarantee={guarantee}: no noise is enough with method={method!r}; expected a larger delta, "

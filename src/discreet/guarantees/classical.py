@@ -11,11 +11,11 @@ import math
 from abc import abstractmethod
 from typing import ClassVar
 
-from discreet.guarantees.composition import Composition, Losses
-from discreet.guarantees.guarantee import Guarantee
+from discreet.guarantees.arithmetic import added, least
+from discreet.guarantees.composition import Composition
+from discreet.guarantees.guarantee import Guarantee, check_promise
+from discreet.guarantees.loss import Losses
 from discreet.guarantees.renyi import best_order
-from discreet.guarantees.search import least
-from discreet.guarantees.sums import added
 
 __all__ = ["Advanced", "IntegerMoments", "Linear", "Moments", "Zcdp"]
 
@@ -51,7 +51,7 @@ class _Stepwise(Composition):
 
     def usage(self, guarantee: Guarantee) -> float:
         """Return ε over the ε allowed, the direction in which these methods have a closed form."""
-        self._check(guarantee)
+        check_promise(guarantee, self.neighbors)
         return self.epsilon(guarantee.delta) / guarantee.epsilon
 
     def _delta(self, epsilon: float) -> float:

@@ -13,10 +13,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from enum import Enum
+from typing import Any
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, positive, probability
 
-__all__ = ["Guarantee", "Neighbors", "common", "rounded_up", "twice_delta"]
+__all__ = ["Guarantee", "Neighbors", "check_promise", "common", "rounded_up", "twice_delta"]
 
 
 class Neighbors(Enum):
@@ -72,12 +73,8 @@ def common(relations: Iterable[Neighbors]) -> Neighbors:
     distinct = set(relations)
     if len(distinct) == 1:
         return distinct.pop()
-    raise ArgumentError(
-        "losses",
-        UNSHOWN,
-        "one neighbour relation, got both 'add-remove' and 'replace-one'; convert the add-remove ones with "
-        "loss.under('replace-one')",
-    )
+    why = "one neighbour relation, got both 'add-remove' and 'replace-one'; convert the add-remove ones with"
+    raise ArgumentError("losses", UNSHOWN, f"{why} loss.under('replace-one')")
 
 
 @dataclass(frozen=True)
@@ -150,6 +147,17 @@ patient were added or left out, plus 1e-06.
 
     def __str__(self) -> str:
         return f"(ε={rounded_up(self.epsilon)}, δ={rounded_up(self.delta)}) {self.neighbors}"
+
+
+def check_promise(guarantee: Any, neighbors: Neighbors) -> None:
+    """Raise unless it is a guarantee under the relation of the losses that are to keep it."""
+    if not isinstance(guarantee, Guarantee):
+        raise ArgumentError("guarantee", guarantee, "a Guarantee, for example Guarantee(1.0, 1e-6)")
+    if guarantee.neighbors is not neighbors:
+        raise ValueError(
+            f"guarantee={guarantee}: expected one under {neighbors}, as the losses; where those are add-remove, "
+            "loss.under('replace-one') converts them"
+        )
 
 
 def twice_delta(epsilon: float, delta: float) -> float:

@@ -12,22 +12,26 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import fields, replace
 from inspect import isabstract
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, positive, probability
+from discreet.arguments import ArgumentError, integer, positive, probability
+from discreet.guarantees.arithmetic import least_on_half_line
 from discreet.guarantees.guarantee import Neighbors
-from discreet.guarantees.search import least_on_half_line
 from discreet.plain import from_plain, to_plain
 
-__all__ = ["Array", "EpsilonLoss", "Loss"]
+__all__ = ["MOST", "Array", "EpsilonLoss", "Loss", "Losses", "as_counts", "changed"]
 
 Array = NDArray[np.float64]
+
+MOST = 2**53  # of one loss; up to here a count is exact as a float
 
 
 class Loss(ABC):
@@ -54,9 +58,7 @@ class Loss(ABC):
             if field.name == "neighbors":
                 value = Neighbors.of(value)
             elif field.name in self._probabilities:
-                value = probability(field.name, value, accepted="a probability in (0, 1)")
-                if value == 0.0:
-                    raise ArgumentError(field.name, 0, "a probability in (0, 1)")
+                value = positive(field.name, value, accepted="a probability in (0, 1)", below=1.0)
             elif field.type == "float":
                 value = positive(field.name, value)
             object.__setattr__(self, field.name, value)
@@ -158,16 +160,17 @@ class Loss(ABC):
         >>> GaussianLoss(0.5, "add-remove").under("replace-one")
         GaussianLoss(mu=1.0, neighbors=<Neighbors.REPLACE_ONE: 'replace-one'>)
         """
-        if self.neighbors.distance(neighbors) == 1:
+        relation = Neighbors.of(neighbors)
+        if relation is self.neighbors:
             return self
+        self.neighbors.distance(relation)  # two steps, or an error
         try:
-            twice = self._twice()
+            return cast(Self, replace(cast(Any, self._twice()), neighbors=relation))
         except ValueError:
             raise ValueError(
-                f"{self!r} promises nothing under {str(Neighbors.of(neighbors))!r}: its ε doubles and its δ becomes "
-                "(1 + e^ε)δ; expected a smaller loss"
+                f"{self!r} promises nothing under {relation.value!r}: its ε doubles and its δ becomes (1 + e^ε)δ; "
+                "expected a smaller loss"
             ) from None
-        return cast(Self, replace(cast(Any, twice), neighbors=Neighbors.of(neighbors)))
 
 
 class EpsilonLoss(Loss):
@@ -184,3 +187,28 @@ class EpsilonLoss(Loss):
     def zcdp(self) -> float:
         """ε²/2 (Bun and Steinke 2016, proposition 1.4)."""
         return self.epsilon * self.epsilon / 2.0
+
+
+Losses: TypeAlias = Loss | Iterable[Loss] | Mapping[Loss, int]
+
+
+def as_counts(losses: Losses) -> Counter[Loss]:
+    """Return how many times each distinct loss occurs in one loss, a list, or a mapping of losses to counts."""
+    counts = Counter[Loss]()
+    with suppress(TypeError):
+        counts = Counter([losses] if isinstance(losses, Loss) else losses)
+    if not counts:
+        raise ArgumentError("losses", losses, "a loss, or a list of at least one")
+    for item, count in counts.items():
+        if not isinstance(item, Loss):
+            raise ValueError(f"losses: {item!r} is not a loss; expected values such as GaussianLoss(mu=0.1)")
+        counts[item] = integer(f"losses[{item!r}]", count, least=1, most=MOST)  # a plain int: NumPy's would wrap
+    return counts
+
+
+def changed(counts: Mapping[Loss, int], change: Callable[[Loss], Loss]) -> Counter[Loss]:
+    """Return the losses that ``change`` makes of each; two of them may have become equal."""
+    made = Counter[Loss]()
+    for loss, count in counts.items():
+        made[change(loss)] += count
+    return made

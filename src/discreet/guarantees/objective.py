@@ -55,10 +55,10 @@ from typing import ClassVar, Self
 import numpy as np
 
 from discreet.arguments import integer
+from discreet.guarantees.arithmetic import least_on_half_line
 from discreet.guarantees.guarantee import Neighbors
 from discreet.guarantees.loss import Array, Loss
 from discreet.guarantees.normal import normal_delta, reflected
-from discreet.guarantees.search import least_on_half_line
 
 __all__ = ["ObjectiveLoss"]
 

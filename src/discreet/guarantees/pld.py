@@ -53,11 +53,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
+from discreet.guarantees.arithmetic import added, least
 from discreet.guarantees.loss import Array, Loss
 from discreet.guarantees.normal import normal_delta, normal_epsilon
 from discreet.guarantees.renyi import best_order, divergence, renyi_epsilon
-from discreet.guarantees.search import least
-from discreet.guarantees.sums import added
 
 __all__ = ["LossDistribution"]
 

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from discreet.guarantees.sums import added
+from discreet.guarantees.arithmetic import added
 
 if TYPE_CHECKING:
     from discreet.guarantees.loss import Loss

@@ -5,16 +5,15 @@ keeps its limit whatever the analyst does, and that later changes to the record 
 or noise. It may import ``discreet.arguments``, ``discreet.plain``, ``discreet.guarantees`` and, from outside,
 scipy.special and (when the first ledger is opened) sqlite3 or psycopg.
 
-Where to look: the verbs are in ``ledger``; why a limit holds in ``filters`` (the proofs) and ``admission`` (what is
-admitted); how the record hangs together in ``entry``, and how it reads in ``history``; how it gets to the disk in
-``book``, ``storage``, ``sqlite`` and ``postgresql``.
+Where to look: the verbs are in ``ledger``; why a limit holds in ``filters`` (the proofs) and ``limit`` (what is
+admitted); how the record hangs together in ``book``, and how it reads in ``history``; how it gets to the disk in
+``storage``, ``sqlite`` and ``postgresql``.
 """
 
-from discreet.ledger.admission import Preview, Remaining
 from discreet.ledger.book import Entry
 from discreet.ledger.errors import BudgetExceeded, ChainError, LedgerError
 from discreet.ledger.history import History
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.limit import Limit
+from discreet.ledger.limit import Limit, Preview, Remaining
 
 __all__ = ["BudgetExceeded", "ChainError", "Entry", "History", "Ledger", "LedgerError", "Limit", "Preview", "Remaining"]

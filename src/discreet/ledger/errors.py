@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet.ledger.admission import Preview
+    from discreet.ledger.limit import Preview
 
 __all__ = ["PUT_BACK", "BudgetExceeded", "ChainError", "LedgerError"]
 

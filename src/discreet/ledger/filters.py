@@ -44,15 +44,15 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
 from scipy.special import erfinv, log_expit, log_ndtr, ndtri_exp
 
 from discreet.guarantees import Loss, ZcdpLoss
+from discreet.guarantees.arithmetic import added, least_on_half_line
 from discreet.guarantees.normal import normal_delta, normal_mu
-from discreet.guarantees.search import least_on_half_line
-from discreet.guarantees.sums import added
 
 __all__ = ["FILTERS", "SLACK", "Filter", "GaussianFilter", "PureFilter", "mu_of_pure", "pure_of_mu", "within"]
 
@@ -73,6 +73,7 @@ class Largest(NamedTuple):
     rho: float
 
 
+@dataclass(frozen=True)
 class Filter(ABC):
     """One way of adding up losses, with a bound.
 
@@ -86,8 +87,9 @@ class Filter(ABC):
 
     name: ClassVar[str]
 
-    def __init__(self, epsilon: float, delta: float, failures: float) -> None:
-        self.epsilon, self.delta, self.failures = epsilon, delta, failures
+    epsilon: float
+    delta: float
+    failures: float
 
     @abstractmethod
     def price(self, loss: Loss) -> float:

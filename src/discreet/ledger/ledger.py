@@ -1,7 +1,7 @@
 """``Ledger``: the handle on a record of everything that was spent.
 
 What it promises: when ``spend`` or ``reserve`` returns, the entry is on the disk and the whole history with it keeps
-the data set's limit (``admission``). Noise is drawn after that. If the process dies in between, budget is lost and
+the data set's limit (``limit``). Noise is drawn after that. If the process dies in between, budget is lost and
 privacy is not.
 
 All handles on one address share one record. A copy is the same object; a pickle holds the address without its
@@ -15,20 +15,21 @@ person who may write the file: for that keep it where analysts may not, or in a 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 from discreet.arguments import ArgumentError, positive
 from discreet.guarantees import Guarantee, Loss
-from discreet.guarantees.composition import Losses, as_counts
 from discreet.guarantees.guarantee import common
-from discreet.ledger.admission import Preview, Remaining, admits, admits_alone, remaining, under, weigh
-from discreet.ledger.book import GENESIS, Entry, draft, follow, losses_of, read_entry
-from discreet.ledger.errors import BudgetExceeded, ChainError
+from discreet.guarantees.loss import Losses, as_counts
+from discreet.ledger.book import GENESIS, Entry, State, follow, read_details, write_details
+from discreet.ledger.errors import BudgetExceeded
 from discreet.ledger.history import History
-from discreet.ledger.limit import Limit
+from discreet.ledger.limit import Limit, Preview, Remaining, admits, admits_alone, remaining, under, weigh
 from discreet.ledger.naming import somebody, text
 from discreet.ledger.storage import Address
 
@@ -37,21 +38,6 @@ if TYPE_CHECKING:
     from discreet.ledger.storage import Storage
 
 __all__ = ["Ledger"]
-
-
-def _open(address: Address, timeout: float, *, create: bool) -> Storage:
-    """Return the place that an address means. The driver is imported here, when the first ledger is opened."""
-    storage: Storage
-    if address.path is not None:
-        from discreet.ledger.sqlite import SqliteStorage
-
-        storage = SqliteStorage(address, timeout)
-    else:
-        from discreet.ledger.postgresql import PostgresqlStorage
-
-        storage = PostgresqlStorage(address, timeout)
-    storage.prepare(create)
-    return storage
 
 
 class Ledger:
@@ -94,24 +80,78 @@ class Ledger:
         self._address = Address.of(url)
         self._timeout = positive("timeout", timeout)
         self._seen = (0, GENESIS)  # the last entry that this handle has seen: it must never go away again
-        self._opened: Storage | None = _open(self._address, self._timeout, create=bool(create))
+        self._opened: Storage | None = self._open(create=bool(create))
 
     @property
     def url(self) -> str:
         """The address, without a password."""
         return self._address.url
 
+    def _open(self, create: bool) -> Storage:
+        """Return the place that the address means. The driver is imported here, when the first ledger is opened."""
+        storage: Storage
+        if self._address.path is not None:
+            from discreet.ledger.sqlite import SqliteStorage
+
+            storage = SqliteStorage(self._address, self._timeout)
+        else:
+            from discreet.ledger.postgresql import PostgresqlStorage
+
+            storage = PostgresqlStorage(self._address, self._timeout)
+        with storage.transaction(create=create) as book:
+            book.check_layout(storage.missing)
+        return storage
+
     @property
     def _storage(self) -> Storage:
         if self._opened is None:
-            self._opened = _open(self._address, self._timeout, create=False)
+            self._opened = self._open(create=False)
         return self._opened
 
     @property
     def head(self) -> str:
         """The hash of the last entry. Written down elsewhere, it is what ``verify`` can be held against."""
         with self._book() as book:
-            return book.head()[1]
+            return book.head[1]
+
+    def open_dataset(self, dataset: str, *, unit: str, budget: Guarantee | None = None, who: str | None = None) -> None:
+        """See that a data set is charged for this unit and has this budget, before anything is spent.
+
+        A budget becomes the limit of a data set that has none. Where there is a limit nothing is written. A name under
+        which nothing is recorded, and that is spelt almost as another one, warns.
+
+        Parameters
+        ----------
+        dataset : str
+            The declared name of the data set.
+        unit : str
+            Whose privacy it is about, as in ``spend``.
+        budget : Guarantee, optional
+            What all releases together may cost. It must be that of the limit, where there is one.
+        who : str, optional
+            Who sets the limit; by default the login name.
+        """
+        dataset, unit = text("dataset", dataset), text("unit", unit)
+        with self._book() as book:
+            state, known = book.state(dataset), book.datasets()
+        alike = [] if dataset in known else get_close_matches(dataset, known, cutoff=0.8)
+        if alike:
+            warnings.warn(
+                f"name={dataset!r}: nothing is recorded under this name, and it has a budget of its own; did you mean "
+                f"{alike[0]!r}?",
+                stacklevel=4,
+            )
+        _check_unit(state, unit)
+        limit = state.limit
+        if budget is not None and limit is None:
+            with self._book(write=True) as book:
+                state = book.state(dataset)  # another process may have been faster
+                limit = state.limit or _record_limit(book, state, Limit.of(budget), somebody(who), unit)
+        if limit is not None and budget not in (None, limit.guarantee):
+            raise ValueError(
+                f"budget={budget}: expected {limit.guarantee}, the limit that the ledger has for {dataset!r}; leave "
+                "the budget out, or change it with ledger.set_limit or ledger.raise_limit"
+            )
 
     def set_limit(
         self,
@@ -159,19 +199,16 @@ class Ledger:
         asked = Limit.of(guarantee, filter, failures)
         unit = None if unit is None else text("unit", unit)
         with self._book(write=True) as book:
-            _check_unit(book, dataset, unit)
-            current = book.limit(dataset)
-            if asked == current and unit in (None, book.unit(dataset)):
+            state = book.state(dataset)
+            current = state.limit
+            if asked == current and unit in (None, state.unit):
                 return asked
-            if current is not None and not (asked.comparable(current) and asked.at_most(current)):
+            if current is not None and not asked.at_most(current):
                 raise ValueError(
                     f"guarantee: the limit of {dataset!r} is {current}, and {asked} is not lower in every respect; "
                     "expected a lower one with the same filter and relation, or raise_limit with a reason"
                 )
-            under(asked, book.spent(dataset))  # raises where the history means nothing under its relation
-            details = {"limit": asked.to_dict()}
-            book.append(draft("limit", dataset, asked.guarantee.neighbors, details, who=who, query=None, unit=unit))
-            return asked
+            return _record_limit(book, state, asked, who, unit)
 
     def raise_limit(
         self,
@@ -206,35 +243,28 @@ class Ledger:
         """
         dataset, reason, who = text("dataset", dataset), text("reason", reason), somebody(who)
         with self._book(write=True) as book:
-            current = book.limit(dataset)
+            state = book.state(dataset)
+            current = state.limit
             if current is None:
                 raise ArgumentError("dataset", dataset, "one with a limit; set_limit sets the first")
             keep = filter is None and failures is None and current.filter != "pure"
             asked = Limit.of(guarantee, filter or current.filter, current.failures if keep else failures)
-            spent = book.spent(dataset)
-            if asked.comparable(current) and asked.at_most(current):
+            if asked.at_most(current):
                 raise ValueError(f"guarantee: the limit of {dataset!r} is {current}; expected a higher one than that")
-            if spent and not (asked.comparable(current) and current.at_most(asked)):
+            if state.spent and not current.at_most(asked):
                 raise ValueError(
                     f"guarantee: the limit of {dataset!r} is {current} and something was spent under it; expected the "
                     f"same filter and relation, and neither share of δ nor ε lower than before, got {asked}"
                 )
-            under(asked, spent)
-            details = {"limit": asked.to_dict(), "reason": reason}
-            book.append(draft("raise", dataset, asked.guarantee.neighbors, details, who=who, query=None, unit=None))
-            return asked
+            return _record_limit(book, state, asked, who, None, reason)
 
     def limit(self, dataset: str) -> Limit | None:
         """Return the limit in force, or None."""
-        dataset = text("dataset", dataset)
-        with self._book() as book:
-            return book.limit(dataset)
+        return self._state(dataset).limit
 
     def unit(self, dataset: str) -> str | None:
         """Return whose privacy the data set's losses are about, or None while nothing has settled it."""
-        dataset = text("dataset", dataset)
-        with self._book() as book:
-            return book.unit(dataset)
+        return self._state(dataset).unit
 
     def spend(self, dataset: str, losses: Losses, *, query: str, unit: str = "row", who: str | None = None) -> Entry:
         """Record a spend, if the limit admits it. Draw noise only after this has returned.
@@ -280,46 +310,48 @@ class Ledger:
         dataset, query, unit, who = text("dataset", dataset), text("query", query), text("unit", unit), somebody(who)
         asked = as_counts(losses)
         relation = common(loss.neighbors for loss in asked)
-        details = {"losses": [[count, loss.to_dict()] for loss, count in asked.items()]}
-        row = draft(kind, dataset, relation, details, who=who, query=query, unit=unit)
-        if losses_of(row["details"]) != asked:
+        details = write_details({"losses": [[count, loss.to_dict()] for loss, count in asked.items()]})
+        if dict(read_details(kind, details).losses) != asked:
             raise ArgumentError("losses", losses, "losses that are the same after to_dict and from_dict")
         with self._book(write=True) as book:
-            _check_unit(book, dataset, unit)
-            limit, spent = book.limit(dataset), book.spent(dataset)
+            state = book.state(dataset)
+            limit, spent = state.limit, state.spent
+            _check_unit(state, unit)
             if not (admits(limit, spent, asked) or (kind == "reserve" and admits_alone(limit, spent, asked))):
                 raise BudgetExceeded(weigh(dataset, limit, spent, asked))
-            return book.append(row)
+            return book.append((kind, dataset, who, query, unit, relation.value, details))
 
     def preview(self, dataset: str, losses: Losses) -> Preview:
         """Return whether ``losses`` would be admitted and what would be left. Nothing is recorded."""
-        dataset, asked = text("dataset", dataset), as_counts(losses)
+        asked = as_counts(losses)
         common(loss.neighbors for loss in asked)
-        return weigh(dataset, *self._state(dataset), asked)
+        state = self._state(dataset)
+        return weigh(state.dataset, state.limit, state.spent, asked)
 
     def remaining(self, dataset: str) -> Remaining:
         """Return the largest single losses that would be admitted next."""
-        dataset = text("dataset", dataset)
-        return remaining(dataset, *self._state(dataset))
+        state = self._state(dataset)
+        return remaining(state.dataset, state.limit, state.spent)
 
     def spent(self, dataset: str) -> Mapping[Loss, int]:
         """Return all losses that are recorded for a data set, and how many of each."""
-        return self._state(text("dataset", dataset))[1]
+        return self._state(dataset).spent
 
-    def _state(self, dataset: str) -> tuple[Limit | None, Mapping[Loss, int]]:
+    def _state(self, dataset: str) -> State:
+        dataset = text("dataset", dataset)
         with self._book() as book:
-            return book.limit(dataset), book.spent(dataset)
+            return book.state(dataset)
 
     def history(self, dataset: str | None = None) -> History:
         """Return the entries, all or those of one data set, in order. Those about limits are among them."""
         name = None if dataset is None else text("dataset", dataset)
         with self._book() as book:
-            return History(read_entry(row) for row in book.rows(name))
+            return History(entry.readable() for entry in book.entries(name))
 
     def datasets(self) -> tuple[str, ...]:
         """Return the names of all data sets in the record, sorted."""
         with self._book() as book:
-            return tuple(book.datasets())
+            return book.datasets()
 
     def verify(self, expected_head: str | None = None) -> str:
         """Read the whole record and raise ``ChainError`` where it was changed; return its head.
@@ -338,28 +370,18 @@ class Ledger:
         with self._storage.transaction() as book:
             seen = self._seen  # before the first row: what other threads record from then on is not in this reading
             book.check()
-            head = follow(book.rows(), expected_head)
-            self._look(book, seen)
+            head = follow(book.entries(), expected_head)
+            self._seen = max(self._seen, book.look(seen))
             return head
 
     @contextmanager
     def _book(self, write: bool = False) -> Iterator[Book]:
         """Give the record, to read or to append to; what was appended is on the disk when the block has been left."""
         with self._storage.transaction(write) as book:
-            self._look(book)
+            self._seen = max(self._seen, book.look(self._seen))
             yield book
         if write:
-            self._remember(book.head())
-
-    def _look(self, book: Book, seen: tuple[int, str] | None = None) -> None:
-        """See that what this handle saw before is still there, and remember what there is."""
-        number, digest = seen or self._seen
-        if book.hash_of(number) != digest:
-            raise ChainError(
-                f"entry {number}, which this handle has seen, has gone or changed: the record was replaced or rolled "
-                "back; put back the newest copy"
-            )
-        self._seen = max(self._seen, book.head())
+            self._remember(book.head)
 
     def _remember(self, head: tuple[int, str]) -> None:
         """Note an entry that has been committed; another thread may have seen later ones."""
@@ -387,9 +409,18 @@ class Ledger:
         return f"{type(self).__name__}({self.url!r})"
 
 
-def _check_unit(book: Book, dataset: str, unit: str | None) -> None:
-    """Raise where the data set is charged for another unit. The caller holds the write lock."""
-    settled = book.unit(dataset)
-    if None not in (settled, unit) and settled != unit:
+def _check_unit(state: State, unit: str | None) -> None:
+    """Raise where the data set is charged for another unit. Whoever writes holds the write lock."""
+    if None not in (state.unit, unit) and state.unit != unit:
         why = "losses of rows and of persons do not add up, so use one unit, or another name"
-        raise ArgumentError("unit", unit, f"{settled!r}, for which {dataset!r} is charged; {why}")
+        raise ArgumentError("unit", unit, f"{state.unit!r}, for which {state.dataset!r} is charged; {why}")
+
+
+def _record_limit(book: Book, state: State, limit: Limit, who: str | None, unit: str | None, reason: str = "") -> Limit:
+    """Set a limit, or raise it for a reason. The caller has compared it with the one in force."""
+    _check_unit(state, unit)
+    under(limit, state.spent)  # raises where the history means nothing under its relation
+    kind, why = ("raise", {"reason": reason}) if reason else ("limit", {})
+    details = write_details({"limit": limit.to_dict()} | why)
+    book.append((kind, state.dataset, who, None, unit, limit.guarantee.neighbors.value, details))
+    return limit

@@ -1,17 +1,37 @@
-"""The limit of a data set: a promise, the filter that keeps it, and what is set aside for failures."""
+"""The limit of a data set: a promise and the filter that keeps it; what it admits, and what is left of it.
+
+A spend is admitted while one of the limit's filters holds for the whole history with it (``filters``).
+
+**A reservation that is alone.** Filters are a little dearer than exact composition wherever a mechanism is not
+Gaussian, so a schedule that was calibrated to (ε, δ) exactly might not fit into a limit of (ε, δ). Yet it may be
+admitted if it is the first entry of the history and its exact composition keeps the limit:
+
+The losses of the first entry are fixed before any output is seen; they are the same on both data sets. If a filter
+holds for them, the rest of the history is the filters' business and their proof covers it all. If none does, none
+will ever hold again (their sums only grow), so nothing is ever admitted after it: the whole transcript is that one
+schedule, with losses fixed beforehand, and plain composition applies to it. Which of the two cases it is does not
+depend on the data, so there is nothing to pay for the choice. ∎
+
+It is done for reservations only. A small spend without a price in the chosen filter would close the data set for
+good, which is what the first one means and hardly what the second one does.
+"""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from discreet.arguments import ArgumentError, choice, nonnegative
-from discreet.guarantees import Guarantee
-from discreet.ledger.filters import FILTERS, Filter, PureFilter
-from discreet.plain import to_plain
+from discreet.guarantees import GaussianLoss, Guarantee, Loss, compose
+from discreet.guarantees.loss import changed
+from discreet.ledger.filters import FILTERS, SLACK, Filter, Largest, PureFilter
 
-__all__ = ["Limit"]
+__all__ = ["Limit", "Preview", "Remaining", "admits", "admits_alone", "remaining", "under", "weigh"]
+
+SHOWN = 3  # losses that a message lists
 
 
 @dataclass(frozen=True)
@@ -58,23 +78,21 @@ class Limit:
         chosen = FILTERS[self.filter](epsilon, delta - self.failures, self.failures)
         return (chosen,) if self.filter == "pure" else (chosen, PureFilter(epsilon, 0.0, 0.0))
 
-    def comparable(self, other: Limit) -> bool:
-        """Return whether both count in the same way, so that one may take the other's place."""
-        return self.filter == other.filter and self.guarantee.neighbors is other.guarantee.neighbors
-
     def at_most(self, other: Limit) -> bool:
-        """Return whether everything that this limit admits, a comparable ``other`` admits as well."""
+        """Return whether both count in the same way, and all that this limit admits ``other`` admits as well."""
         mine, theirs = self.guarantee, other.guarantee
         return (
-            mine.epsilon <= theirs.epsilon
+            self.filter == other.filter
+            and mine.neighbors is theirs.neighbors
+            and mine.epsilon <= theirs.epsilon
             and self.failures <= other.failures
             and mine.delta - self.failures <= theirs.delta - other.failures
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the limit as plain values, for JSON; ``from_dict`` reads it back."""
-        guarantee = {name: value for name, value in to_plain(self.guarantee).items() if name != "kind"}
-        return {**guarantee, "filter": self.filter, "failures": self.failures}
+        values = {"neighbors": self.guarantee.neighbors.value, "filter": self.filter, "failures": self.failures}
+        return vars(self.guarantee) | values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Limit:
@@ -85,3 +103,133 @@ class Limit:
     def __str__(self) -> str:
         share = f", δ={self.failures:g} of it for failures" if self.failures and self.filter != "pure" else ""
         return f"{self.guarantee}, {self.filter} filter{share}"
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """What is left for a data set: the largest single loss of each kind that would be admitted next.
+
+    They are alternatives, not a sum. All are ∞ where there is no limit, and 0 where nothing more can follow.
+
+    Attributes
+    ----------
+    dataset : str
+    limit : Limit or None
+    mu : float
+        The largest ``GaussianLoss``.
+    epsilon : float
+        The largest ``PureLoss`` (or ``LaplaceLoss``, ``GeometricLoss``).
+    rho : float
+        The largest ``ZcdpLoss``.
+    failure : float
+        What the failure probabilities of further mechanisms may sum to, as long as the chosen filter holds.
+    """
+
+    dataset: str
+    limit: Limit | None
+    mu: float
+    epsilon: float
+    rho: float
+    failure: float
+
+    def __str__(self) -> str:
+        if self.limit is None:
+            return f"no limit is set for {self.dataset!r}"
+        delta = self.limit.guarantee.delta
+        parts = []
+        if self.mu:
+            parts.append(f"ε={GaussianLoss(self.mu).epsilon_at(delta):.4g} at δ={delta:g} (Gaussian, μ={self.mu:.6g})")
+        parts += [f"ε={self.epsilon:.4g} at δ=0"] if self.epsilon else []
+        parts += [f"ρ={self.rho:.6g} zCDP"] if self.rho else []
+        return " or ".join(parts) or "nothing"
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a ledger would say to a spend.
+
+    Attributes
+    ----------
+    dataset : str
+    losses : tuple of (Loss, int)
+        What was asked about: each distinct loss, and how many times.
+    admitted : bool
+        Whether ``spend`` would admit it.
+    reservable : bool
+        Whether ``reserve`` would: also where it is the first entry and its exact composition keeps the limit.
+    remaining : Remaining
+        What is left now.
+    left : Remaining
+        What would be left if it were recorded; the same as ``remaining`` where it would not be.
+    """
+
+    dataset: str
+    losses: tuple[tuple[Loss, int], ...]
+    admitted: bool
+    reservable: bool
+    remaining: Remaining
+    left: Remaining
+
+    def __str__(self) -> str:
+        asked = ", ".join(f"{count} × {loss!r}" if count > 1 else repr(loss) for loss, count in self.losses)
+        total = sum(count for _, count in self.losses)
+        if total > SHOWN and self.remaining.limit is not None:
+            delta = self.remaining.limit.guarantee.delta
+            asked = f"a schedule of {total} releases (ε={compose(dict(self.losses)).epsilon(delta):.4g} at δ={delta:g})"
+        verdict = "admitted" if self.admitted else "admitted as a reservation" if self.reservable else "not admitted"
+        limit = self.remaining.limit
+        bound = "" if limit is None else f" of {limit}"
+        told = f"dataset={self.dataset!r}: {asked} is {verdict}; left{bound}: {self.remaining}"
+        return told if limit is None or self.reservable else told + "".join(_reasons(self.losses, limit))
+
+
+def _reasons(losses: tuple[tuple[Loss, int], ...], limit: Limit) -> list[str]:
+    """Return what the losses lack beside room, where that is why no amount of room would do."""
+    chosen = limit.filters()[0]
+    relation = limit.guarantee.neighbors
+    unpriced = sorted({type(loss).__name__ for loss, _ in losses if math.isinf(chosen.price(loss.under(relation)))})
+    reasons = [f"; the {chosen.name} filter has no price for {name}" for name in unpriced]
+    if limit.failures == 0.0 and any(loss.failure for loss, _ in losses):
+        reasons.append("; nothing of δ is set aside for mechanisms that may fail (failures= of set_limit)")
+    return reasons
+
+
+def under(limit: Limit, losses: Mapping[Loss, int]) -> Counter[Loss]:
+    """Return the losses under the limit's relation; a loss that means nothing there raises."""
+    return changed(losses, lambda loss: loss.under(limit.guarantee.neighbors))
+
+
+def remaining(dataset: str, limit: Limit | None, spent: Mapping[Loss, int]) -> Remaining:
+    """Return what is left of ``limit`` after ``spent``."""
+    if limit is None:
+        return Remaining(dataset, None, math.inf, math.inf, math.inf, math.inf)
+    converted = under(limit, spent)
+    filters = limit.filters()
+    largest = Largest(*map(max, zip(*(one.left(converted) for one in filters), strict=True)))
+    chosen = filters[0]
+    failure = max(0.0, chosen.failures - chosen.failed(converted)) if chosen.holds(converted) else 0.0
+    return Remaining(dataset, limit, *largest, failure)
+
+
+def admits(limit: Limit | None, spent: Mapping[Loss, int], asked: Mapping[Loss, int]) -> bool:
+    """Return whether one of the limit's filters holds for the whole history with ``asked``."""
+    if limit is None:
+        return True
+    history = under(limit, spent) + under(limit, asked)
+    return any(one.holds(history) for one in limit.filters())
+
+
+def admits_alone(limit: Limit | None, spent: Mapping[Loss, int], asked: Mapping[Loss, int]) -> bool:
+    """Return whether ``asked`` is the first of its history and keeps the promise by exact composition."""
+    if limit is None or spent:
+        return limit is None
+    return compose(under(limit, asked)).usage(limit.guarantee) <= 1.0 + SLACK
+
+
+def weigh(dataset: str, limit: Limit | None, spent: Mapping[Loss, int], asked: Mapping[Loss, int]) -> Preview:
+    """Return whether ``asked`` is admitted after ``spent``, and what is left before and after."""
+    admitted = admits(limit, spent, asked)
+    reservable = admitted or admits_alone(limit, spent, asked)
+    before = remaining(dataset, limit, spent)
+    after = remaining(dataset, limit, Counter(spent) + Counter(asked)) if reservable else before
+    return Preview(dataset, tuple(asked.items()), admitted, reservable, before, after)

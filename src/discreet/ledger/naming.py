@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import getpass
 import unicodedata
+from contextlib import suppress
 from typing import Any
 
 from discreet.arguments import ArgumentError
@@ -38,7 +39,6 @@ def somebody(who: Any) -> str | None:
     """Return the name of who is asking: as given, else the login name, else None where the system knows none."""
     if who is not None:
         return text("who", who)
-    try:
+    with suppress(OSError, KeyError, ImportError, ValueError):  # a container's user often has no name
         return text("who", getpass.getuser())
-    except (OSError, KeyError, ImportError, ValueError):  # a container's user often has no name
-        return None
+    return None

@@ -9,9 +9,10 @@ looking at the history and adding to it. ``synchronous_commit`` is switched on w
 from __future__ import annotations
 
 import math
+from contextlib import closing
 from typing import Any
 
-from discreet.ledger.book import Dialect
+from discreet.ledger.book import Book, Dialect
 from discreet.ledger.storage import Address, Storage
 
 __all__ = ["PostgresqlStorage"]
@@ -44,7 +45,9 @@ class PostgresqlStorage(Storage):
         super().__init__(address, timeout)
         self._driver, self.errors = psycopg, psycopg.Error
 
-    def _connect(self) -> Any:
+    def _connect(self, create: bool = False) -> Any:
+        if create:
+            self._make()
         wait = max(2, math.ceil(self.timeout))  # libpq counts in whole seconds, from 2
         url = self.address.url.replace("+psycopg", "", 1)
         return self._driver.connect(url, password=self.address.password, connect_timeout=wait, autocommit=True)
@@ -59,12 +62,15 @@ class PostgresqlStorage(Storage):
                 connection.execute("SET LOCAL synchronous_commit = on")
 
     def _make(self) -> None:
-        with self.transaction() as book:
-            there = book.exists()
-        if not there:
-            with self.transaction(write=True) as book:
+        with closing(self._connect()) as connection:
+            there = Book(connection, self.dialect).exists()
+        if not there:  # a new connection: the old one may remember that there was no table
+            with closing(self._connect()) as connection:
+                self._begin(connection, write=True)
+                book = Book(connection, self.dialect)
                 if not book.exists():  # nobody made it while we waited for the lock
                     book.create()
+                connection.execute("COMMIT")
 
     def _cause(self, error: Any) -> str:
         state = str(getattr(error, "sqlstate", None))

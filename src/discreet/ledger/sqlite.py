@@ -3,7 +3,8 @@
 - A transaction that writes takes the write lock at its very beginning (BEGIN IMMEDIATE): nobody else's entry can come
   between looking at the history and adding to it.
 - ``synchronous=EXTRA``: a commit has reached the disk, folder included, before ``spend`` returns. (With FULL a power
-  cut just after the commit may bring the deleted journal back, and with it undo the commit.)
+  cut just after the commit may bring the deleted journal back, and with it undo the commit.) The name of a new ledger
+  is on the disk with the folder, so before its first entry is.
 - A new ledger is made under another name and linked into its place when it is whole. So a file under the right
   name is a ledger or it is damaged, and an empty one is never taken for a fresh budget. Once a handle is there it never
   makes a file again.
@@ -52,16 +53,13 @@ class SqliteStorage(Storage):
     errors = sqlite3.Error
     mode = "rw"  # never "rwc": a file that has gone is not a fresh budget
 
-    @property
-    def path(self) -> Path:
-        """The file."""
+    def _connect(self, create: bool = False) -> sqlite3.Connection:
         assert self.address.path is not None
-        return self.address.path
+        if create and not os.path.lexists(self.address.path):
+            self._make(self.address.path)
+        return self._open(self.address.path, self.mode)
 
-    def _connect(self) -> sqlite3.Connection:
-        return self._connect_to(self.path, self.mode)
-
-    def _connect_to(self, path: Path, mode: str) -> sqlite3.Connection:
+    def _open(self, path: Path, mode: str) -> sqlite3.Connection:
         # isolation_level=None: sqlite3 begins no transaction of its own accord
         return sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True, timeout=self.timeout, isolation_level=None)
 
@@ -70,45 +68,33 @@ class SqliteStorage(Storage):
         connection.execute("PRAGMA fullfsync=ON")  # macOS: past the disk's own cache
         connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
 
-    def _make(self) -> None:
-        if not os.path.lexists(self.path):
-            with self._told():
-                self._create()
-
-    def _create(self) -> None:
-        folder = self.path.parent
-        if not folder.is_dir():
-            raise LedgerError(f"there is no folder {folder}; make it first")
-        draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}")
+    def _make(self, path: Path) -> None:
+        if not path.parent.is_dir():
+            raise LedgerError(f"there is no folder {path.parent}; make it first")
+        draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         try:
-            with self.turn, closing(self._connect_to(draft, "rwc")) as connection:
+            with closing(self._open(draft, "rwc")) as connection:
                 self._begin(connection, write=True)
                 Book(connection, self.dialect).create()
                 connection.execute("COMMIT")
             # What an earlier ledger of this name left undone would be undone in ours
-            journal = self.path.with_name(self.path.name + "-journal")
-            if journal.exists() and not self.path.exists():
+            journal = path.with_name(path.name + "-journal")
+            if journal.exists() and not path.exists():
                 raise LedgerError(f"the file has gone but its journal {journal.name} is there; put the file back")
             try:
-                os.link(draft, self.path)
+                os.link(draft, path)
             except FileExistsError:
                 pass  # another process was faster
             except OSError as error:
                 raise LedgerError(f"the file could not be put in its place ({error}); choose a local disk") from error
         finally:
             draft.unlink(missing_ok=True)
-        if os.name == "posix":
-            handle = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
 
     def _cause(self, error: Any) -> str:
         code = getattr(error, "sqlite_errorcode", None)
         kind = 0 if code is None else code & 0xFF  # the rest of an extended code says where
         if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return self._locked
-        if kind == sqlite3.SQLITE_CANTOPEN and not self.path.exists():
+        if kind == sqlite3.SQLITE_CANTOPEN and not os.path.exists(self.address.path or ""):
             return "there is no such file; a ledger is made by Ledger(path) only, never by a handle that was there"
         return f"{_CAUSES.get(kind, 'the file cannot be used; put back a good copy')} (SQLite: {error})"

@@ -61,21 +61,15 @@ class Address:
         >>> Address.of("postgresql+psycopg://ann:secret@localhost/budgets").url
         'postgresql+psycopg://ann@localhost/budgets'
         """
-        if isinstance(url, os.PathLike):
-            url = os.fspath(url)
-        if not isinstance(url, str) or not url or "\0" in url:
-            raise ArgumentError("url", url, _ACCEPTED)
-        driver, mark, rest = url.partition("://")
-        if not mark:
-            return cls._of_file(url)
-        if driver not in _SQLITE:
+        given = os.fspath(url) if isinstance(url, os.PathLike) else url
+        if not isinstance(given, str) or not given or "\0" in given:
+            raise ArgumentError("url", given, _ACCEPTED)
+        driver, mark, rest = given.partition("://")
+        if mark and driver not in _SQLITE:
             return cls._of_database(driver, rest)
-        if not rest.startswith("/"):
-            raise ArgumentError("url", url, _ACCEPTED)
-        return cls._of_file(rest[1:])
-
-    @classmethod
-    def _of_file(cls, name: str) -> Address:
+        if mark and not rest.startswith("/"):
+            raise ArgumentError("url", given, _ACCEPTED)
+        name = rest[1:] if mark else given
         if name in ("", ":memory:"):
             raise ArgumentError("url", name, "a file; a record in memory is forgotten when the process ends")
         try:
@@ -122,16 +116,12 @@ class Storage(ABC):
         self.address, self.timeout = address, timeout
 
     @abstractmethod
-    def _connect(self) -> Any:
-        """Return a connection that begins no transaction of its own accord."""
+    def _connect(self, create: bool = False) -> Any:
+        """Return a connection that begins no transaction of its own accord; make a ledger first if there is none."""
 
     @abstractmethod
     def _begin(self, connection: Any, write: bool) -> None:
         """Begin a transaction; a writing one holds the only write lock from here on."""
-
-    @abstractmethod
-    def _make(self) -> None:
-        """Make the ledger where there is none."""
 
     @abstractmethod
     def _cause(self, error: Any) -> str:
@@ -141,35 +131,21 @@ class Storage(ABC):
     def _locked(self) -> str:
         return f"another process has had it locked for {self.timeout:g} seconds; try again, or give a longer timeout"
 
-    def prepare(self, create: bool) -> None:
-        """Make the ledger where there is none and ``create`` says so; raise where there is none that can be read."""
-        if create:
-            self._make()
-        with self.transaction() as book:
-            if not book.exists():
-                raise LedgerError(self.missing)
-            book.check_layout()
-
     @contextmanager
-    def transaction(self, write: bool = False) -> Iterator[Book]:
-        """Give the record as it is at one moment, to read or to append to.
+    def transaction(self, write: bool = False, create: bool = False) -> Iterator[Book]:
+        """Give the record as it is at one moment, to read or to append to; make one first if ``create`` says so.
 
-        When a block that writes has been left without an error, it is on the disk.
+        When a block that writes has been left without an error, it is on the disk. Every error says which ledger it is
+        about, and of the driver's errors what they mean.
         """
-        with self._told(write), self.turn, closing(self._connect()) as connection:
-            self._begin(connection, write)
-            yield Book(connection, self.dialect)
-            if write:
-                connection.execute("COMMIT")
-
-    @contextmanager
-    def _told(self, write: bool = False) -> Iterator[None]:
-        """Say of every error which ledger it is about, and of the driver's errors what they mean."""
-        consequence = "; nothing may be released" if write else ""
         try:
-            yield
-        except self.errors as error:
-            raise LedgerError(f"ledger {self.address.url}: {self._cause(error)}{consequence}") from error
-        except OSError as error:
+            with self.turn, closing(self._connect(create)) as connection:
+                self._begin(connection, write)
+                yield Book(connection, self.dialect)
+                if write:
+                    connection.execute("COMMIT")
+        except (self.errors, OSError) as error:
             kind = type(error) if isinstance(error, LedgerError) else LedgerError
-            raise kind(f"ledger {self.address.url}: {error}{consequence}") from error
+            cause = self._cause(error) if isinstance(error, self.errors) else error
+            consequence = "; nothing may be released" if write else ""
+            raise kind(f"ledger {self.address.url}: {cause}{consequence}") from error

@@ -11,9 +11,8 @@ import numpy as np
 
 from discreet.arguments import axes, iterable, probability
 from discreet.guarantees.calibration import METHODS, compose
-from discreet.guarantees.composition import Losses
 from discreet.guarantees.guarantee import Neighbors, rounded_up
-from discreet.guarantees.loss import Array
+from discreet.guarantees.loss import Array, Losses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,8 +10,8 @@ from typing import Any
 
 from discreet.arguments import ArgumentError, integer, iterable, probability
 from discreet.guarantees import Guarantee, Neighbors, compose
-from discreet.guarantees.composition import MOST, Losses, as_counts
 from discreet.guarantees.guarantee import rounded_up
+from discreet.guarantees.loss import MOST, Losses, as_counts
 from discreet.planning.caution import MILD, PlanningWarning, delta_caution, too_large
 from discreet.planning.tradeoff import belief, beyond, tradeoff_of
 

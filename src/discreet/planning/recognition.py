@@ -12,7 +12,7 @@ from typing import Any
 
 from discreet.arguments import ArgumentError, choice, integer, meant, nonnegative, positive, probability
 from discreet.guarantees import Neighbors
-from discreet.guarantees.composition import MOST
+from discreet.guarantees.loss import MOST
 from discreet.planning.caution import MILD
 from discreet.planning.formulas import (
     Axes,

@@ -6,9 +6,7 @@ Each of J steps perturbs the K weights once, the K means and the K covariances: 
 from __future__ import annotations
 
 from discreet.arguments import choice, integer
-from discreet.guarantees.additive import ClassicalGaussianLoss, LaplaceLoss
-from discreet.guarantees.guarantee import Neighbors
-from discreet.guarantees.loss import Loss
+from discreet.guarantees import ClassicalGaussianLoss, LaplaceLoss, Loss, Neighbors
 
 __all__ = ["dpem_losses"]
 

@@ -56,8 +56,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.guarantees import Composition, Guarantee, Loss
-from discreet.guarantees.composition import Losses, as_counts
-from discreet.guarantees.exact import Exact
+from discreet.guarantees.composition import Exact
+from discreet.guarantees.loss import Losses, as_counts
 
 __all__ = ["CurveTradeoff", "GaussianTradeoff", "PointTradeoff", "Tradeoff", "belief", "beyond", "tradeoff_of"]
 

@@ -11,8 +11,8 @@ import numpy as np
 from discreet.arguments import ArgumentError, listed, meant
 from discreet.guarantees import Loss, compose
 from discreet.ledger import Ledger
-from discreet.ledger.admission import under
 from discreet.ledger.book import SPENDS
+from discreet.ledger.limit import under
 from discreet.pictures import Spending
 
 __all__ = ["spending"]

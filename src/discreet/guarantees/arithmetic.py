@@ -1,14 +1,30 @@
-"""The least noise, or the least ε, that is enough: root finding that ends on the safe side."""
+"""Sums of costs, and the least noise, or the least ε, that is enough: root finding that ends on the safe side.
+
+Sums are right to 2⁻⁵³ of themselves, and ∞ where they are beyond all numbers. They are not rounded up, so that ten
+shares of 0.1 are 1: what is lost is far below the slack of a ledger's limit.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-__all__ = ["least", "least_on_half_line"]
+__all__ = ["added", "least", "least_on_half_line"]
 
 _TINY = 5e-324  # keeps the logarithm finite where a curve underflows to zero
 _RELATIVE = 1e-13
+
+
+def added(values: Iterable[float]) -> float:
+    """Return the sum of numbers that are at least 0, rounded once.
+
+    >>> added([0.1] * 10), added([1e308, 1e308])
+    (1.0, inf)
+    """
+    try:
+        return math.fsum(values)
+    except OverflowError:
+        return math.inf
 
 
 def least(
