@@ -57,7 +57,7 @@ class Bound:
         At least sup ‖c(x) − c(x')‖; None for twice the norm, which always holds.
     center, radius : tuple of float, float
         A public ball that contributions are held to in L2 (``hold``): then two are at most twice the
-        radius apart, whatever the query's own proof is worth. ``l2`` must be at least ‖center‖ + radius.
+        radius apart, whatever the query's own proof is worth. ``l2``, and ``l1`` where there is one, must hold all of it.
     attained : mapping of str to float
         For each of the four names, the share of the bound that some rows are known to attain; 1 where it is not
         named, which claims that the bound is tight. The worst-neighbour search must find at least 0.99 of it.
@@ -88,9 +88,11 @@ class Bound:
             raise ArgumentError("center, radius", UNSHOWN, "both, or neither")
         if self.center is not None and self.radius is not None:
             object.__setattr__(self, "center", tuple(map(float, self.center)))
-            most = math.hypot(*self.center) + self.radius
-            if not self.l2 >= most * (1.0 - 1e-12):
-                raise ArgumentError("l2", self.l2, f"at least ‖center‖ + radius, {most!r}")
+            reach = math.sqrt(len(self.center)) * self.radius  # of the ball, in L1
+            held = {"l2": math.hypot(*self.center) + self.radius, "l1": math.fsum(map(abs, self.center)) + reach}
+            for name, most in held.items():
+                if self.norm(name) < most * (1.0 - 1e-12):  # shortening would move rows out of the ball again
+                    raise ArgumentError(name, self.norm(name), f"at least that of the ball, {most!r}")
         if not all(name in NORMS and 0.0 <= share <= 1.0 for name, share in self.attained.items()):
             raise ArgumentError("attained", self.attained, f"shares in [0, 1] of {NORMS}")
 
