@@ -56,8 +56,9 @@ class Bound:
     replace_l2, replace_l1 : float or None
         At least sup ‖c(x) − c(x')‖; None for twice the norm, which always holds.
     center, radius : tuple of float, float
-        A public ball that contributions are held to in L2 (``hold``): then two are at most twice the
-        radius apart, whatever the query's own proof is worth. ``l2``, and ``l1`` where there is one, must hold all of it.
+        A public ball that contributions are held to in L2 (``hold``): then two are at most twice the radius apart,
+        whatever the query's own proof is worth. ``l2``, and ``l1`` where there is one, must be at least that of the
+        ball.
     attained : mapping of str to float
         For each of the four names, the share of the bound that some rows are known to attain; 1 where it is not
         named, which claims that the bound is tight. The worst-neighbour search must find at least 0.99 of it.

@@ -1,12 +1,7 @@
-"""Counts of the numbers of one column, between declared edges.
-
-c(x) is 1 at the bin that the number lies in and 0 elsewhere: norm 1 in L1 and L2. A replaced row moves one count down
-and another up: 2 in L1, √2 in L2. All are attained. Which bin it is, comparisons alone decide; counts are exact.
-"""
+"""Counts of the numbers of one column, between declared edges. Which bin a number is in, comparisons alone decide."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +10,8 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer
-from discreet.queries.bound import Bound
-from discreet.queries.question import Part, Query
+from discreet.queries.counts.cell_counts import CellCounts
+from discreet.queries.question import Part
 from discreet.records import Ball, Block, Box
 
 __all__ = ["Bins"]
@@ -25,7 +20,7 @@ MOST = 2**22
 
 
 @dataclass(frozen=True)
-class Bins(Query):
+class Bins(CellCounts):
     """How many rows have the number of a column between two edges; an edge belongs to the bin above it.
 
     Parameters
@@ -62,31 +57,8 @@ class Bins(Query):
         """One count a bin."""
         return {"counts": Part((len(self.inner) + 1,))}
 
-    @property
-    def bound(self) -> Bound:
-        """1 in both norms; √2 and 2 when a row is replaced."""
-        return Bound(l2=1.0, l1=1.0, replace_l2=math.sqrt(2.0), replace_l1=2.0)
-
-    @property
-    def roundoff(self) -> float:
-        """Counts below 2⁵³ are exact."""
-        return 0.0
-
-    def _numbers(self, block: Block) -> Any:
+    def numbers(self, block: Block) -> Any:
+        """Return the number of each row's bin."""
         x = self.space.clip(block.x)[:, self.column]
         xp = array_namespace(x)
         return xp.searchsorted(xp.asarray(self.inner, dtype=x.dtype, device=device(x)), x, side="right")
-
-    def contributions(self, block: Block) -> Any:
-        """Return one-hot rows."""
-        number = self._numbers(block)
-        xp = array_namespace(number)
-        bins = xp.arange(self.size, dtype=number.dtype, device=device(number))
-        return xp.astype(number[:, None] == bins[None, :], xp.float64)
-
-    def sum(self, block: Block) -> Any:
-        """Return the counts, by sorting."""
-        number = self._numbers(block)
-        xp = array_namespace(number)
-        ends = xp.arange(self.size + 1, dtype=number.dtype, device=device(number))
-        return xp.astype(xp.diff(xp.searchsorted(xp.sort(number), ends)), xp.float64)

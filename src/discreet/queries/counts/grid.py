@@ -1,8 +1,7 @@
 """Counts of the cells of a grid over the declared space.
 
-c(x) is 1 at the cell that the row, moved into the space, lies in, and 0 elsewhere: norm 1 in L1 and L2. A replaced row
-moves one count down and another up: 2 in L1, √2 in L2. All are attained where there are two cells. Which cell a row
-lies in is decided by elementwise operations alone, so it is a function of the row's own bits; counts are exact.
+Which cell a row, moved into the space, lies in is decided by elementwise operations alone, so it is a function of the
+row's own bits.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, integer
-from discreet.queries.bound import Bound
-from discreet.queries.question import Part, Query
+from discreet.queries.counts.cell_counts import CellCounts
+from discreet.queries.question import Part
 from discreet.records import Ball, Block, Box
 
 __all__ = ["Grid"]
@@ -27,7 +26,7 @@ MOST_CELLS = 2**22
 
 
 @dataclass(frozen=True, init=False)
-class Grid(Query):
+class Grid(CellCounts):
     """How many rows lie in each cell of a grid.
 
     Parameters
@@ -72,16 +71,6 @@ class Grid(Query):
         return {"counts": Part(self.cells)}
 
     @property
-    def bound(self) -> Bound:
-        """1 in both norms; √2 and 2 when a row is replaced."""
-        return Bound(l2=1.0, l1=1.0, replace_l2=math.sqrt(2.0), replace_l1=2.0)
-
-    @property
-    def roundoff(self) -> float:
-        """Counts below 2⁵³ are exact."""
-        return 0.0
-
-    @property
     def reach(self) -> float:
         """How far the grid goes from the centre of the unit ball, in each column."""
         return 1.0 if isinstance(self.space, Ball) else 1.0 / math.sqrt(self.dimension)
@@ -91,7 +80,7 @@ class Grid(Query):
         axes = [self.reach * ((2.0 * np.arange(m) + 1.0) / m - 1.0) for m in self.cells]
         return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
 
-    def _numbers(self, block: Block) -> Any:
+    def numbers(self, block: Block) -> Any:
         """Return the number of each row's cell."""
         y = self.space.to_unit(block.x)
         xp = array_namespace(y)
@@ -101,25 +90,3 @@ class Grid(Query):
             inside = xp.clip(place, 0.0, float(m - 1))
             number = number * m + xp.astype(inside, xp.int64)
         return number
-
-    def contributions(self, block: Block) -> Any:
-        """Return one-hot rows."""
-        number = self._numbers(block)
-        xp = array_namespace(number)
-        cells = xp.arange(self.size, dtype=number.dtype, device=device(number))
-        return xp.astype(number[:, None] == cells[None, :], xp.float64)
-
-    def sum(self, block: Block) -> Any:
-        """Return the counts, without a row for each row."""
-        number = self._numbers(block)
-        xp = array_namespace(number)
-        if number.shape[0] == 0:
-            return xp.zeros((self.size,), dtype=xp.float64, device=device(number))
-        there, counts = xp.unique_counts(number)
-        order = xp.argsort(there)  # the standard promises no order
-        there, counts = xp.take(there, order), xp.take(counts, order)
-        cells = xp.arange(self.size, dtype=number.dtype, device=device(number))
-        place = xp.searchsorted(there, cells)
-        found = xp.minimum(place, xp.full_like(place, there.shape[0] - 1))
-        right = xp.take(there, found) == cells
-        return xp.where(right, xp.astype(xp.take(counts, found), xp.float64), xp.zeros_like(cells, dtype=xp.float64))

@@ -1,12 +1,7 @@
-"""Counts of declared categories.
-
-c(x) is 1 at the row's category and 0 elsewhere: norm 1 in L1 and L2. A replaced row moves one count down and another
-up: 2 in L1, √2 in L2. All are attained.
-"""
+"""Counts of declared categories."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,15 +9,15 @@ from typing import Any
 from array_api_compat import array_namespace, device
 
 from discreet.arguments import integer
-from discreet.queries.bound import Bound
-from discreet.queries.question import Part, Query
+from discreet.queries.counts.cell_counts import CellCounts
+from discreet.queries.question import Part
 from discreet.records import Block, Space
 
 __all__ = ["Histogram"]
 
 
 @dataclass(frozen=True)
-class Histogram(Query):
+class Histogram(CellCounts):
     """How many rows have each declared category.
 
     Parameters
@@ -61,18 +56,12 @@ class Histogram(Query):
         """No numeric column is looked at."""
         return 0
 
-    @property
-    def bound(self) -> Bound:
-        """1 in both norms; √2 and 2 when a row is replaced."""
-        return Bound(l2=1.0, l1=1.0, replace_l2=math.sqrt(2.0), replace_l1=2.0)
-
-    @property
-    def roundoff(self) -> float:
-        """Counts below 2⁵³ are exact."""
-        return 0.0
+    def numbers(self, block: Block) -> Any:
+        """Return the codes."""
+        return block.codes[:, self.column]
 
     def contributions(self, block: Block) -> Any:
-        """Return one-hot rows."""
+        """Return one-hot rows, as a database can compute them."""
         xp = array_namespace(block.codes)
         code = block.codes[:, self.column : self.column + 1]
         labels = xp.reshape(xp.arange(self.categories, dtype=code.dtype, device=device(code)), (1, -1))

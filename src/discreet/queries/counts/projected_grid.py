@@ -1,8 +1,8 @@
 """Counts of the cells of a grid along public directions: where there are too many columns for a grid over all of them.
 
-c(x) is 1 at the cell that the row, moved into the space, lies in along the directions, and 0 elsewhere. A row is in one
-cell, so the bounds are ``Grid``'s, whatever the directions. Which cell it is, is decided by elementwise operations
-alone, column by column and not by a matrix product, so it is a function of the row's own bits.
+A row, moved into the space, is in one cell, so the bounds are those of every grid, whatever the directions. Which cell
+it is, is decided by elementwise operations alone, column by column and not by a matrix product, so it is a function of
+the row's own bits.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ProjectedGrid(Grid):
         axes = [origin + extent * ((2.0 * np.arange(m) + 1.0) / m - 1.0) for origin, extent, m in each]
         return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
 
-    def _numbers(self, block: Block) -> Any:
+    def numbers(self, block: Block) -> Any:
         """Return the number of each row's cell."""
         y = self.space.to_unit(block.x)
         xp = array_namespace(y)
