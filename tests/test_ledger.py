@@ -458,6 +458,43 @@ def test_a_grid_search_charges_every_fit(ledger):
     ledger.verify()
 
 
+# Opening a data set
+
+
+def test_a_budget_becomes_the_first_limit_and_must_then_be_the_same(in_a_file):
+    for _ in range(2):
+        in_a_file.open_dataset("visits", unit="each patient", budget=PROMISE, who="ann")
+    in_a_file.open_dataset("visits", unit="each patient")
+    (entry,) = in_a_file.history("visits")
+    assert (entry.kind, entry.unit, entry.who, entry.limit.guarantee) == ("limit", "each patient", "ann", PROMISE)
+    with pytest.raises(ValueError, match="the limit that the ledger has for 'visits'"):
+        in_a_file.open_dataset("visits", unit="each patient", budget=dp.Guarantee(0.5, 1e-6))
+    with pytest.raises(ValueError, match="expected 'each patient', for which 'visits' is charged"):
+        in_a_file.open_dataset("visits", unit="row", budget=PROMISE)
+    with pytest.warns(UserWarning, match="did you mean 'visits'"):
+        in_a_file.open_dataset("visit", unit="row")
+    assert len(in_a_file.history()) == 1
+
+
+def test_of_two_that_open_at_once_the_first_sets_the_limit(in_a_file, monkeypatch):
+    """The second has looked before the first has written, and would have lowered its limit."""
+
+    def meanwhile(*_, **__):
+        Ledger(in_a_file.url).set_limit("visits", PROMISE)
+        return []
+
+    monkeypatch.setattr("discreet.ledger.ledger.get_close_matches", meanwhile)
+    with pytest.raises(ValueError, match="the limit that the ledger has for 'visits'"):
+        in_a_file.open_dataset("visits", unit="row", budget=dp.Guarantee(0.5, 1e-6))
+    assert in_a_file.limit("visits").guarantee == PROMISE
+
+
+def test_a_data_set_with_a_limit_is_opened_in_a_file_that_may_only_be_read(in_a_file):
+    in_a_file.open_dataset("visits", unit="row", budget=PROMISE)
+    in_a_file._storage.mode = "ro"
+    in_a_file.open_dataset("visits", unit="row", budget=PROMISE)
+
+
 # Dying
 
 CHILD = """

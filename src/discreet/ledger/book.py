@@ -15,6 +15,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -227,6 +228,7 @@ class State(NamedTuple):
     spent: Counter[Loss]
 
 
+@dataclass
 class Book:
     """A ledger's record, as one transaction sees it, on a connection of the database's own driver.
 
@@ -236,10 +238,9 @@ class Book:
         The number and the hash of the last entry, once one has looked.
     """
 
-    head: tuple[int, str]
-
-    def __init__(self, connection: Any, dialect: Dialect) -> None:
-        self._connection, self._dialect = connection, dialect
+    _connection: Any
+    _dialect: Dialect
+    head: tuple[int, str] = (0, GENESIS)
 
     def _execute(self, statement: str, *values: Any) -> Any:
         return self._connection.execute(statement.replace("?", self._dialect.mark), values)
