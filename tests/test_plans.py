@@ -152,7 +152,7 @@ def test_previews_and_plans_read_no_row(tmp_path, monkeypatch):
 
     for name in ("blocks", "reduce", "gather"):
         monkeypatch.setattr(Records, name, read)
-    for name in ("blocks", "slabs", "unit_cells", "declared_rows"):
+    for name in ("blocks", "read", "unit_cells", "declared_rows"):
         monkeypatch.setattr(type(db.curator._records._source), name, read)
     drafts = []
     for name in QUESTIONS:
