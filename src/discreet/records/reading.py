@@ -172,7 +172,7 @@ class Reading:
         beside = frozenset() if self.condition is None else self.condition.columns.difference(names)
         wanted = [name for group in (names, beside) for name in self.names if name in group]
         places = [self.numbers.index(name) for name in wanted if name in self.numbers]
-        bounds, space = (one.part(places) if isinstance(one, Box) else one for one in (self.bounds, self.space))
+        bounds, space = (_part(one, places) if isinstance(one, Box) else one for one in (self.bounds, self.space))
         return replace(
             self,
             numbers=tuple(self.numbers[j] for j in places),
@@ -252,3 +252,9 @@ class Reading:
         logs = on_device(tuple(scale == "log" for scale in self.scales), x) > 0.0
         found = xp.where(logs, xp.log(xp.where(logs, x, xp.ones_like(x))), x)
         return found if self.space is None else self.space.clip(found)  # a logarithm may be off by a last digit
+
+
+def _part(box: Box, places: list[int]) -> Box | None:
+    """Return the box of some of the columns; None for no one."""
+    ends = box.intervals()
+    return Box(*zip(*(ends[place] for place in places), strict=True)) if places else None

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -266,11 +266,6 @@ class Box(Space):
         """Return the two ends of each column."""
         columns = self.dimension
         return list(zip(spread("low", self.low, columns), spread("high", self.high, columns), strict=True))
-
-    def part(self, places: Sequence[int]) -> Box | None:
-        """Return the box of some of the columns; None for no one."""
-        ends = self.intervals()
-        return Box(*zip(*(ends[place] for place in places), strict=True)) if places else None
 
     def for_columns(self, columns: int) -> Self:
         """Return the box with one interval for each of ``columns`` columns.
