@@ -120,3 +120,9 @@ def test_the_smallest_floats_have_an_answer(delta):
     from discreet.guarantees.normal import normal_mu
 
     assert 0.0 < normal_mu(1.0, delta) < 0.1
+
+
+@pytest.mark.parametrize("loss", [GaussianLoss(0.1), ZcdpLoss(0.1)])
+def test_no_noise_gives_a_pure_promise_where_a_loss_has_none(loss):
+    with pytest.raises(ValueError, match="no noise is enough"):
+        calibrate(Guarantee(1.0), loss)

@@ -120,12 +120,12 @@ def calibrate(guarantee: Guarantee, losses: Losses, method: str = "exact", *, in
             return cls(at(noise)).usage(guarantee)
 
         first = cls(counts)
-        if not guarantee.delta:  # pure losses add up, and more noise divides each of them
-            start = min(max(first.usage(guarantee), 1e-300), 1e300)
+        if not guarantee.delta:  # pure losses add up, and more noise divides each of them; others have no pure ε
+            start = max(first.usage(guarantee), 1e-300)
         elif not first.quick:  # never above the moments accountant, which is quick to ask
             moments = least_on_half_line(lambda noise: Moments(at(noise)).usage(guarantee), 1.0, 1.0)
             start, relative = (moments if math.isfinite(moments) else 1.0), 1e-9
-    noise = least_on_half_line(usage, 1.0, start, relative)
+    noise = least_on_half_line(usage, 1.0, start, relative) if math.isfinite(start) else math.inf
     if math.isinf(noise):
         raise ValueError(
             f"guarantee={guarantee}: no noise is enough with method={method!r}; expected a larger delta, "

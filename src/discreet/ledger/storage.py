@@ -63,7 +63,8 @@ class Address:
         """
         given = os.fspath(url) if isinstance(url, os.PathLike) else url
         if not isinstance(given, str) or not given or "\0" in given:
-            raise ArgumentError("url", given, _ACCEPTED)
+            shown = "…" if isinstance(given, str) and given else given  # it may hold a password
+            raise ArgumentError("url", shown, _ACCEPTED)
         driver, mark, rest = given.partition("://")
         if mark and driver not in _SQLITE:
             return cls._of_database(driver, rest)
