@@ -41,18 +41,14 @@ def test_the_page_has_nothing_else():
     assert headings[1:] == [path.title for path in trusted.PATHS.values()]
 
 
-NOT_YET = pytest.mark.xfail(strict=False, reason="not there yet")
+@pytest.mark.parametrize(("key", "most"), [("array", 1300), ("persons", 1660)])
+def test_a_path_does_not_grow(key, most):
+    """The page says why it is longer than it is meant to be; whoever makes it shorter lowers the number."""
+    assert trusted.trace(key).total <= most
 
 
-@NOT_YET
-@pytest.mark.parametrize("key", [key for key, path in trusted.PATHS.items() if path.most is not None])
-def test_a_path_is_short(key):
-    assert trusted.trace(key).total <= trusted.PATHS[key].most
-
-
-@NOT_YET
-def test_the_rooms_of_every_release_are_small():
-    assert sum(map(trusted.lines_in, trusted.ROOMS)) <= trusted.MOST_IN_ROOMS
+def test_the_rooms_of_every_release_do_not_grow():
+    assert sum(map(trusted.lines_in, trusted.ROOMS)) <= 6480
 
 
 # The tool itself, on a small library
@@ -97,6 +93,12 @@ def test_a_trace_has_files_in_order_and_all_lines_of_what_is_called(small):
     assert trace.rooms == {"lower": (1, 5), "upper": (1, 4)}
     assert trusted.lines_in("upper") == 6
     assert trusted.code("upper/first.py").purpose == "Doubles numbers."
+    assert (trace.among("signatures"), trace.among("refusals")) == (5, 0)
+
+
+def test_refusals_are_lines_that_raise_and_their_conditions():
+    text = "def f(x):\n    if x < 0:\n        raise ValueError(\n            x\n        )\n    raise KeyError\n"
+    assert trusted._refusals(trusted.ast.parse(text)) == {2, 3, 4, 5, 6}
 
 
 def test_a_trace_has_what_other_threads_call_and_no_imports(small):
