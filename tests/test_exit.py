@@ -7,8 +7,10 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 
+import duckdb
 import numpy as np
 import pytest
+from array_api_compat import array_namespace
 
 import discreet as dp
 from discreet import mechanisms
@@ -17,6 +19,7 @@ from discreet.door.schedule import StreamMechanism
 from discreet.ledger import Ledger
 from discreet.noise import Law
 from discreet.queries import Bound, Mechanism, Part, Query, Question, RowQuery
+from discreet.queries.adapted import Weighted
 from discreet.queries.naming import NAMES, PLACES, described
 from discreet.queries.series.stream import StreamSums
 
@@ -251,6 +254,31 @@ class TestHeld:
         curator = dp.Curator(ROWS, space=dp.Box(0, 10))
         held = Wrong([]).collect(curator._records, curator.setting)
         assert held[0] == pytest.approx(len(ROWS))  # not 1000 times as much
+
+    @pytest.mark.parametrize("adapted", [lambda query: query, lambda query: Weighted(query, 1, 10.0)])
+    @pytest.mark.parametrize("bound", [Bound(l2=1.0), Bound(l2=3.0, center=(1.0,) * 4, radius=1.0)])
+    def test_a_database_holds_them_too(self, tmp_path, bound, adapted):
+        """It would form contributions by itself, and twice as long: so it does not get those of a user's query."""
+
+        class Wrong(Loud):
+            parts, bound, dimension = {"total": Part((4,))}, None, 2
+
+            def contributions(self, block):
+                xp = array_namespace(block.x)
+                return xp.stack([-block.x[:, 0]] * 4, axis=1)
+
+        Wrong.bound = bound
+        with duckdb.connect(tmp_path / "rows.duckdb") as connection:
+            connection.execute("CREATE TABLE t AS SELECT 10.0::DOUBLE AS a, 10.0::DOUBLE AS b FROM range(100)")
+        schema = dp.Schema({"a": dp.Number(0, 10), "b": dp.Number(0, 10)})
+        stored = dp.Curator(dp.Table(tmp_path / "rows.duckdb", "t"), schema=schema)
+        rows = dp.Curator(np.full((100, 2), 10.0), schema=schema)
+        query = Wrong([])
+        query.space = rows.space
+        held = [adapted(query).collect(one._records, one.setting) / 100 for one in (stored, rows)]
+        np.testing.assert_allclose(held[0], held[1], rtol=1e-12)
+        center = np.zeros(4) if bound.center is None else np.array(bound.center)
+        assert np.linalg.norm(held[0] - center) == pytest.approx(1.0)
 
     @pytest.mark.parametrize("library", ["torch", "array_api_strict"])
     def test_other_libraries_are_held_too(self, library):

@@ -146,6 +146,12 @@ class _Scaled(_OnRows):
         """Return w·c."""
         return self.weight(block)[:, None] * self.query.contributions(block)
 
+    def sum(self, block: Block) -> Any:
+        """Return the sum of w·c, each c held to the bound of the other query, with its ball."""
+        held = self.query.bound.hold(self.query.contributions(block), self.query.roundoff)
+        rows = self.weight(block)[:, None] * held
+        return array_namespace(rows).sum(rows, axis=0)
+
 
 @dataclass(frozen=True)
 class Weighted(_Scaled):
