@@ -189,7 +189,7 @@ class Budget(Model):
         assert copy.copy(curator) is copy.deepcopy(curator) is clone(Bound(curator)).curator is curator
         other = pickle.loads(pickle.dumps(curator))
         if anew:
-            other._ledger = pickle.loads(pickle.dumps(Ledger(self.place.url, create=False)))
+            vars(other)["ledger"] = pickle.loads(pickle.dumps(Ledger(self.place.url, create=False)))
         self.ledgers.append(other.ledger)
         assert other.ledger == self.ledger
         little = dp.LaplaceLoss(1e-3, other.neighbors)

@@ -6,6 +6,7 @@ import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import discreet as dp
@@ -76,3 +77,9 @@ def test_a_name_that_is_nearly_right_is_asked_after():
     ):
         choice("method", "Exakt", ["linear", "exact"])
     assert [meant(name, ["age", "hours"]) for name in (3, None, "", "x", "age")] == [""] * 5
+
+
+def test_rows_in_the_wrong_place_are_not_shown():
+    for rows in (np.full((3, 2), 1234.5), pd.DataFrame({"a": [1234.5]})):
+        assert "1234" not in str(ArgumentError("loss", rows, "a loss"))
+    assert "0.5" in str(ArgumentError("loss", np.float64(0.5), "a loss"))

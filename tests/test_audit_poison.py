@@ -9,7 +9,6 @@ released numbers tells of a row: whatever there is follows from them and from wh
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import io
 import logging
 import math
@@ -208,7 +207,7 @@ def seen(ask: Callable[[Any], Any], of: Any) -> tuple[Seen, Any]:
 
 def recorded(ledger: dp.Ledger) -> list[Any]:
     """Return what a ledger has, but for times and hashes."""
-    return [dataclasses.replace(one, time=None, hash="", previous="") for one in ledger.history()]
+    return [one._replace(written="", hash="", previous="") for one in ledger.history()]
 
 
 def compare(ask: Any, poisoned: Any, clean: Any, door: Door, name: str = "", refusal: str | None = None) -> None:

@@ -6,6 +6,7 @@ import ast
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
+from types import new_class
 
 import duckdb
 import numpy as np
@@ -16,8 +17,9 @@ import discreet as dp
 from discreet import mechanisms
 from discreet.door import exit as door_exit
 from discreet.door.schedule import StreamMechanism
+from discreet.guarantees import Loss
 from discreet.ledger import Ledger
-from discreet.noise import Law
+from discreet.noise import Bits, GaussianNoise, Law
 from discreet.queries import Bound, Mechanism, Part, Query, Question, RowQuery
 from discreet.queries.adapted import Weighted
 from discreet.queries.naming import NAMES, PLACES, described
@@ -243,7 +245,7 @@ class TestHeld:
         assert bound.replace("l2") == 1.0
         with pytest.raises(ValueError, match="at least"):
             Bound(l2=1.2, center=(1.0, 0.0), radius=0.5)
-        with pytest.raises(ValueError, match="l1=1.5: expected at least that of the ball"):
+        with pytest.raises(ValueError, match="expected at least that of the ball"):
             Bound(l2=1.5, l1=1.5, center=(1.0, 0.0), radius=0.5)  # two rows, shortened in L1, would leave the ball
 
     def test_a_wrong_bound_moves_the_sum_no_farther(self):
@@ -254,6 +256,82 @@ class TestHeld:
         curator = dp.Curator(ROWS, space=dp.Box(0, 10))
         held = Wrong([]).collect(curator._records, curator.setting)
         assert held[0] == pytest.approx(len(ROWS))  # not 1000 times as much
+
+    @pytest.mark.parametrize(
+        "of",
+        [
+            lambda x: x > 5.0,
+            lambda x: (np.zeros_like(x) + 200).astype(np.uint8),
+            lambda x: np.full(x.shape, 2**32),
+            lambda x: x.astype(np.float32),
+        ],
+    )
+    def test_whatever_type_they_have(self, of):
+        class Typed(Loud):
+            parts, bound, dimension = {"flags": Part((2,))}, Bound(l2=1.0), 2
+
+            def contributions(self, block):
+                return of(block.x)
+
+        full = dp.Curator(np.full((8, 2), 10.0), space=dp.Box(0, 10))
+        assert np.linalg.norm(Typed([]).collect(full._records, full.setting)) <= 8.0 * (1.0 + 1e-12)
+
+    @pytest.mark.parametrize("of", [lambda x: np.vstack([x, x]), lambda x: x[:, :1], lambda x: x + 1j])
+    def test_one_row_for_each_row(self, of):
+        class Shaped(Loud):
+            parts, bound, dimension = {"flags": Part((2,))}, Bound(l2=1.0), 2
+
+            def contributions(self, block):
+                return of(block.x)
+
+        curator = dp.Curator(ROWS, space=dp.Box(0, 10))
+        with pytest.raises(ValueError, match="contributions of 'loud': expected 2 real numbers for each row"):
+            Shaped([]).collect(curator._records, curator.setting)
+
+    def test_tiny_and_huge_bounds(self):
+        """Squares of such numbers are 0, or infinite."""
+        for size in (1e-200, 1e200):
+            held = Bound(l2=size).hold(np.array([[1e37 * size, 0.0], [0.5 * size, 0.0]]))
+            np.testing.assert_allclose(held, [[size, 0.0], [0.5 * size, 0.0]], rtol=1e-12)
+
+    @pytest.mark.parametrize(("roundoff", "error"), [(-0.9, 0.0), (np.nan, 0.0), (0.0, -0.5), (0.0, np.inf)])
+    def test_errors_that_are_none_are_refused_before_the_spend(self, roundoff, error):
+        class Rounded(Loud):
+            def float_error(self, rows, accumulation):
+                return error
+
+        Rounded.roundoff = roundoff
+        curator = dp.Curator(ROWS, space=dp.Box(0, 10))
+        with pytest.raises(ValueError, match="expected finite numbers of at least 0"):
+            curator.plan(Rounded([]), dp.GaussianLoss(0.5))
+
+    def test_what_is_not_shortened_is_charged(self):
+        class Rounded(Loud):
+            roundoff = 10.0
+
+            def float_error(self, rows, accumulation):
+                return 0.0
+
+        curator = dp.Curator(ROWS, space=dp.Box(0, 10))
+        assert curator.setting.sensitivity(Rounded([]), "l2") >= 20.0
+
+    def test_a_sum_that_is_no_number_tells_nothing(self):
+        class Broken(Loud):
+            def sum(self, block):
+                return np.array([np.nan])
+
+        curator = dp.Curator(ROWS, space=dp.Box(0, 10))
+        assert Broken([]).collect(curator._records, curator.setting).tolist() == [0.0]
+
+    def test_a_bound_that_changes_while_it_is_asked_releases_nothing(self):
+        class Growing(Loud):
+            @property
+            def bound(self):
+                return Bound(l2=10.0 ** len(self.heard))
+
+        curator = dp.Curator(ROWS, space=dp.Box(0, 10))
+        with pytest.raises(ValueError, match="its bound changed while it was asked; nothing was released"):
+            curator.measure(Growing([]), dp.GaussianLoss(0.5))
 
     @pytest.mark.parametrize("adapted", [lambda query: query, lambda query: Weighted(query, 1, 10.0)])
     @pytest.mark.parametrize("bound", [Bound(l2=1.0), Bound(l2=3.0, center=(1.0,) * 4, radius=1.0)])
@@ -324,3 +402,33 @@ def test_a_stream_pays_once_for_all_of_its_numbers(tmp_path):
 
 def test_a_row_query_has_a_mechanism_of_its_own():
     assert all(one.mechanism is not RowQuery.mechanism for one in every_subclass(RowQuery))
+
+
+@pytest.mark.parametrize("kind", [dp.GaussianLoss, GaussianNoise, dp.Box])
+def test_nothing_takes_the_name_of_a_loss_a_noise_or_a_space(kind):
+    """A ledger would read entries of the one as the other's."""
+    with pytest.raises(TypeError, match="files and ledgers mean"):
+        new_class(kind.__name__, (kind,))
+    assert type(Loss.from_dict(dp.GaussianLoss(0.1).to_dict())) is dp.GaussianLoss
+
+
+def test_bits_that_call_themselves_private_are_refused_where_a_ledger_records(tmp_path):
+    class Fixed(Bits):
+        private = True
+
+        def words(self, count):
+            return np.zeros(count, dtype=np.uint64)
+
+    curator = dp.Curator(ROWS, space=dp.Box(0, 10), name="rows", ledger=str(tmp_path / "l"))
+    with pytest.raises(ValueError, match="bits: expected None where a ledger records"):
+        curator.measure(dp.Sum(curator.space), dp.GaussianLoss(0.1), bits=Fixed())
+
+
+def test_curators_and_records_do_not_change():
+    curator = dp.Curator(ROWS, space=dp.Box(0, 10))
+    fixed = [(curator, "neighbors"), (curator, "ledger"), (curator, "_records"), (curator, "size")]
+    for one, name in [*fixed, (curator._records, "rows"), (curator._records, "max_rows")]:
+        with pytest.raises(AttributeError):
+            setattr(one, name, None)
+    with pytest.raises(AttributeError):
+        del curator.neighbors

@@ -837,3 +837,9 @@ def test_a_history_reads_as_a_table(ledger):
     assert second.split()[3] == "ann"
     assert "…" in third
     assert third.endswith("at δ=1e-06")
+
+
+@pytest.mark.parametrize("letter", list("\u034f\u115f\u2800\u3164\ufe0f\U000e0100"), ids=ascii)
+def test_no_name_has_letters_that_nobody_sees(tmp_path, letter):
+    with pytest.raises(ValueError, match="printable characters"):
+        Ledger(tmp_path / "l").set_limit(f"stays{letter}", dp.Guarantee(1.0, 1e-6))

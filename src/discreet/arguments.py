@@ -100,7 +100,8 @@ def shown(value: Any) -> str:
     ("'age'", '<int>', 201)
     """
     try:
-        text = repr(value)
+        table = bool(getattr(value, "shape", ()))  # of an array or a data frame, which may be rows
+        text = f"<{type(value).__name__} of shape {tuple(value.shape)}>" if table else repr(value)
     except Exception:
         text = f"<{type(value).__name__}>"
     return text if len(text) <= MOST_LETTERS else text[:MOST_LETTERS] + "…"

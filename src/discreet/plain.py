@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, shown
 
-__all__ = ["from_plain", "read_json", "to_plain"]
+__all__ = ["from_plain", "read_json", "register_kind", "to_plain"]
 
 T = TypeVar("T")
 
@@ -61,3 +61,14 @@ def from_plain(kinds: Mapping[str, type[T]], values: Mapping[str, Any]) -> T:
         raise ValueError(f"{kind.__name__}: expected the fields {sorted(names)}, got {shown(sorted(map(str, given)))}")
     made: T = kind(**given)
     return made
+
+
+def register_kind(kinds: dict[str, type[T]], kind: type[T]) -> None:
+    """Note a class under its name, by which files know it. A name that is taken is refused: files would mean another.
+
+    A class that is defined again, as in a notebook, takes its own place.
+    """
+    known = kinds.get(kind.__name__, kind)
+    if (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
+        raise TypeError(f"class {kind.__name__}: expected another name; files and ledgers mean {known!r} by this one")
+    kinds[kind.__name__] = kind

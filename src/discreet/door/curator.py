@@ -160,6 +160,9 @@ class Curator:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{name}: a curator does not change; make another, or take a view with only or where")
 
+    def __delattr__(self, name: str) -> None:
+        self.__setattr__(name, None)
+
     @property
     def declared(self) -> dict[str, Any]:
         """What was declared of the rows, as plain values, and which of them count; public."""
@@ -254,6 +257,8 @@ class Curator:
 
     def _view(self, records: Records, **changed: Any) -> Curator:
         """Return a curator that differs in what is named."""
+        if records is self._records and not changed:
+            return self
         view = object.__new__(Curator)
         vars(view).update(vars(self) | changed)
         view._hold(records)

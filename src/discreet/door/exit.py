@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.door.release import PublicSize, Release, measured
 from discreet.guarantees import Guarantee, Loss
-from discreet.noise import Bits
+from discreet.noise import Bits, SecureBits
 from discreet.queries.mechanism import Mechanism, Plan, mechanism_for
 from discreet.queries.naming import described
 from discreet.queries.question import Question
@@ -70,6 +70,9 @@ def release(
     """
     plan, recorded = payment.pay(lambda loss: make_plan(curator, question, loss, mechanism, bits))
     collected = question.collect(curator._records if records is None else records, curator.setting)
+    asked = described(question)
+    if asked is None and make_plan(curator, question, plan.loss, mechanism, bits).law != plan.law:
+        raise ValueError(f"query={question.name!r}: its bound changed while it was asked; nothing was released")
     return measured(
         query=question.name,
         value=draw_plan(plan, collected, bits),
@@ -82,7 +85,7 @@ def release(
         dataset=curator.name,
         recorded=recorded,
         declared=curator.declared | ({"stated": dict(plan.declared)} if plan.declared else {}),
-        asked=described(question),
+        asked=asked,
         private=bits is None or bits.private,
     )
 
@@ -121,7 +124,7 @@ def check_bits(curator: Curator, bits: Bits | None) -> None:
     """Raise where noise would come from a seed although a ledger records."""
     if not isinstance(bits, Bits | None):
         raise ArgumentError("bits", bits, "SeededBits, for a test, or None")
-    if bits is not None and not bits.private and curator.ledger is not None:
+    if bits is not None and type(bits) is not SecureBits and curator.ledger is not None:
         raise ArgumentError("bits", UNSHOWN, "None where a ledger records; noise from a seed lets the exact sum out")
 
 

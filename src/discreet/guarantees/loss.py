@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from discreet.arguments import ArgumentError, integer, positive, probability
 from discreet.guarantees.arithmetic import least_on_half_line
 from discreet.guarantees.guarantee import Neighbors
-from discreet.plain import from_plain, to_plain
+from discreet.plain import from_plain, register_kind, to_plain
 
 __all__ = ["MOST", "Array", "EpsilonLoss", "Loss", "Losses", "as_counts", "changed"]
 
@@ -50,7 +50,7 @@ class Loss(ABC):
     _kinds: ClassVar[dict[str, type[Loss]]] = {}
 
     def __init_subclass__(cls) -> None:
-        Loss._kinds[cls.__name__] = cls
+        register_kind(Loss._kinds, cls)
 
     def __post_init__(self) -> None:
         for field in fields(cast(Any, self)):

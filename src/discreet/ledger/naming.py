@@ -7,6 +7,7 @@ characters and line breaks are refused, and accented letters are brought to one 
 from __future__ import annotations
 
 import getpass
+import re
 import unicodedata
 from contextlib import suppress
 from typing import Any
@@ -16,6 +17,10 @@ from discreet.arguments import ArgumentError
 __all__ = ["somebody", "text"]
 
 _MOST = 1000
+# Letters and marks of Unicode that show nothing, although Python calls them printable: fillers, variation selectors.
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 
 
 def text(name: str, value: Any) -> str:
@@ -30,7 +35,8 @@ def text(name: str, value: Any) -> str:
     """
     if isinstance(value, str):
         normal = unicodedata.normalize("NFC", value)
-        if normal.isprintable() and normal == normal.strip() and 0 < len(normal) <= _MOST:
+        seen = normal.isprintable() and not _INVISIBLE.search(normal)
+        if seen and normal == normal.strip() and 0 < len(normal) <= _MOST:
             return normal
     raise ArgumentError(name, value, f"a text of 1 to {_MOST} printable characters, without a blank at either end")
 

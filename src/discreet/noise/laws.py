@@ -30,7 +30,7 @@ from discreet.arguments import UNSHOWN, ArgumentError, integer, iterable, positi
 from discreet.guarantees import Loss, Neighbors
 from discreet.noise.bits import Bits, SecureBits
 from discreet.noise.reals import LazyWords
-from discreet.plain import from_plain, to_plain
+from discreet.plain import from_plain, register_kind, to_plain
 
 __all__ = [
     "Array",
@@ -93,7 +93,7 @@ class Law(Draw):
     _kinds: ClassVar[dict[str, type[Law]]] = {}
 
     def __init_subclass__(cls) -> None:
-        Law._kinds[cls.__name__] = cls
+        register_kind(Law._kinds, cls)
 
     @property
     @abstractmethod

@@ -148,8 +148,7 @@ class _Scaled(_OnRows):
 
     def sum(self, block: Block) -> Any:
         """Return the sum of w·c, each c held to the bound of the other query, with its ball."""
-        held = self.query.bound.hold(self.query.contributions(block), self.query.roundoff)
-        rows = self.weight(block)[:, None] * held
+        rows = self.weight(block)[:, None] * self.query.held(block)
         return array_namespace(rows).sum(rows, axis=0)
 
 

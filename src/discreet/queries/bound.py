@@ -142,7 +142,8 @@ def _shortened(rows: Any, norm: str, most: float, roundoff: float) -> Any:
     """Return rows whose length in a norm is at most ``most``."""
     xp = array_namespace(rows)
     most, allowed = float(most), float(most * (1.0 + roundoff))  # an array takes numbers of Python, none of NumPy
-    fits = _lengths(rows, norm) <= allowed  # NaN and what overflows do not
+    unit = 1.0 if 1e-100 < most < 1e100 else most  # squares of others would underflow
+    fits = _lengths(rows if unit == 1.0 else rows / unit, norm) <= allowed / unit  # NaN and what overflows do not
     if bool(xp.all(fits)):
         return rows
     return _scaled(rows, norm, most, allowed)
@@ -193,7 +194,10 @@ class Setting:
         """
         held = 1.0 + (query.size + 16.0) * UNIT_ROUNDOFF
         bound = held * query.bound.sensitivity(norm, self.neighbors, max_rows=self.max_rows)
-        error = query.float_error(self.rows, self.accumulation)
+        errors = query.float_error(self.rows, self.accumulation), self.max_rows * query.bound.l2 * query.roundoff
+        if not all(0.0 <= error < math.inf for error in errors):
+            raise ArgumentError(("float_error", "roundoff"), errors, "finite numbers of at least 0")
+        error = max(errors)  # a row that is longer than its bound by its roundoff is not shortened
         return bound + 2.0 * error * (math.sqrt(query.size) if norm == "l1" else 1.0)
 
     def largest(self, query: Query) -> float:

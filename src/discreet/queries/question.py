@@ -209,14 +209,22 @@ class Query(Question):
 
         Overridden where the sum can be had faster than its terms.
         """
-        rows = self.bound.hold(self.contributions(block), self.roundoff)
+        rows = self.held(block)
         return array_namespace(rows).sum(rows, axis=0)
+
+    def held(self, block: Block) -> Any:
+        """Return the block's contributions, one a row, as floats of 64 bits, each held to its bound."""
+        rows = self.contributions(block)
+        xp = array_namespace(rows)
+        if tuple(rows.shape) != (block.x.shape[0], self.size) or xp.isdtype(rows.dtype, "complex floating"):
+            raise ValueError(f"contributions of {self.name!r}: expected {self.size} real numbers for each row")
+        return self.bound.hold(xp.astype(rows, xp.float64, copy=False), self.roundoff)
 
     def collect(self, records: Records, setting: Setting) -> NDArray[np.float64]:
         """Return the sum over all rows.
 
-        No sum is larger than the setting's bound. If it were (a file that grew), an error would tell; moving it back
-        does not, and a move into a public interval brings no two sums farther apart in any norm.
+        No sum is larger than the setting's bound. If it were (a file that grew), or were no number, an error would
+        tell; moving it back does not, and a move into a public interval brings no two sums farther apart in any norm.
 
         A database forms contributions by itself, where nothing holds them to their bound. So it gets those of this
         library's own queries, which the tests attack; for others rows are read.
@@ -225,7 +233,7 @@ class Query(Question):
 
         most = setting.largest(self)
         each = None if described(self) is None else Contributions(self.contributions, self.bound.l2)
-        return np.clip(records.reduce(self.sum, self.size, each), -most, most)
+        return np.clip(np.nan_to_num(records.reduce(self.sum, self.size, each), nan=0.0), -most, most)
 
     @property
     def size(self) -> int:

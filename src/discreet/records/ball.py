@@ -92,13 +92,17 @@ class Ball(Space):
         if isinstance(number, tuple) or not SMALLEST <= number <= LARGEST:
             raise ArgumentError("radius", radius, f"a number from {SMALLEST:g} to {LARGEST:g}", WRITE)
         middle = vector("center", 0.0 if center is None else center, WRITE)
-        columns = len(middle) if isinstance(middle, tuple) else None
-        set_fields(self, radius=number, center=middle, columns=columns)
+        set_fields(self, radius=number, center=middle)
         if self.columns is not None and not self._target > number / 2.0:
             raise ValueError(
                 f"radius={number!r}: expected a radius that floats can tell apart from the center's rounding, at least "
                 f"{16 * UNIT_ROUNDOFF * self._reach:.2g} here"
             )
+
+    @property
+    def columns(self) -> int | None:
+        """The number of columns, None while the centre is a single number."""
+        return len(self.center) if isinstance(self.center, tuple) else None
 
     def for_columns(self, columns: int) -> Self:
         """Return the ball in ``columns`` dimensions.

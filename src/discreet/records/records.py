@@ -80,7 +80,7 @@ class Records:
         self.kind, self.float_error = source.kind, float_error(reading.block_rows)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in vars(self):  # noise is drawn for what was declared
+        if name in vars(self) or hasattr(type(self), name):  # noise is drawn for what was declared
             raise AttributeError(f"{name}: records do not change; declare others, or take a view with only or where")
         super().__setattr__(name, value)
 

@@ -25,7 +25,7 @@ from array_api_compat import array_namespace, device, is_array_api_obj, is_jax_a
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.arguments import ArgumentError, integer, iterable
-from discreet.plain import from_plain, to_plain
+from discreet.plain import from_plain, register_kind, to_plain
 
 if TYPE_CHECKING:
     from discreet.records.ball import Ball
@@ -58,23 +58,23 @@ NO_NUMBERS = (str, bytes, bool, np.bool_, np.complexfloating, np.ndarray)  # alt
 
 
 class Space(ABC):
-    """A set that rows are declared to lie in: a ``Box`` or a ``Ball``.
+    """A set that rows are declared to lie in: a ``Box`` or a ``Ball``."""
 
-    Attributes
-    ----------
-    columns : int or None
-        The number of columns, None while every bound is one number for all columns.
-    center : float or tuple of float
-        The point that ``to_unit`` maps to zero.
-    """
+    if TYPE_CHECKING:  # a ball has it as a field, which an abstract property would hide
 
-    columns: int | None
-    center: Vector
+        @property
+        def center(self) -> Vector:
+            """The point that ``to_unit`` maps to zero."""
 
     _kinds: ClassVar[dict[str, type[Space]]] = {}
 
     def __init_subclass__(cls) -> None:
-        Space._kinds[cls.__name__] = cls
+        register_kind(Space._kinds, cls)
+
+    @property
+    @abstractmethod
+    def columns(self) -> int | None:
+        """The number of columns, None while every bound is one number for all columns."""
 
     @abstractmethod
     def for_columns(self, columns: int) -> Self:
@@ -246,26 +246,41 @@ class Box(Space):
 
     low: Vector
     high: Vector
-    _half = (0.0,)  # of each column; set with the bounds
 
     def __init__(self, low: ArrayLike | None = None, high: ArrayLike | None = None) -> None:
         low, high = vector("low", low, WRITE), vector("high", high, WRITE)
         sizes = {len(bound) for bound in (low, high) if isinstance(bound, tuple)}
         if len(sizes) > 1:
             raise ValueError(f"low and high have {sorted(sizes)} values: expected as many of both; write {WRITE}")
-        columns = max(sizes, default=None)
-        ends = list(zip(spread("low", low, columns or 1), spread("high", high, columns or 1), strict=True))
-        for a, b in ends:
+        set_fields(self, low=low, high=high)
+        for a, b in self._ends:
             check_ends(a, b, WRITE)
-        middle = tuple(min(max(a / 2.0 + b / 2.0, a), b) for a, b in ends)
-        half = tuple(b / 2.0 - a / 2.0 for a, b in ends)
-        center = middle[0] if columns is None else middle
-        set_fields(self, low=low, high=high, columns=columns, center=center, _half=half)
+
+    @property
+    def columns(self) -> int | None:
+        """The number of columns, None while both bounds are single numbers."""
+        return max((len(bound) for bound in (self.low, self.high) if isinstance(bound, tuple)), default=None)
+
+    @cached_property
+    def _ends(self) -> tuple[tuple[float, float], ...]:
+        """The two ends of each column; of one while their number is open."""
+        columns = self.columns or 1
+        return tuple(zip(spread("low", self.low, columns), spread("high", self.high, columns), strict=True))
 
     def intervals(self) -> list[tuple[float, float]]:
         """Return the two ends of each column."""
-        columns = self.dimension
-        return list(zip(spread("low", self.low, columns), spread("high", self.high, columns), strict=True))
+        return list(self.for_columns(self.dimension)._ends)
+
+    @cached_property
+    def center(self) -> Vector:
+        """The middle of each interval."""
+        middle = tuple(min(max(a / 2.0 + b / 2.0, a), b) for a, b in self._ends)
+        return middle[0] if self.columns is None else middle
+
+    @cached_property
+    def _half(self) -> tuple[float, ...]:
+        """Half the width of each interval."""
+        return tuple(b / 2.0 - a / 2.0 for a, b in self._ends)
 
     def for_columns(self, columns: int) -> Self:
         """Return the box with one interval for each of ``columns`` columns.

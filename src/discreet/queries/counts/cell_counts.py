@@ -49,7 +49,8 @@ class CellCounts(Query):
         """Return the counts, without a row for each row: by counting, or by sorting where a library cannot count."""
         number = self.numbers(block)
         if is_numpy_array(number):
-            return np.bincount(number, minlength=self.size).astype(np.float64)
+            inside = number[(number >= 0) & (number < self.size)]  # as everywhere, a cell that is none counts nothing
+            return np.bincount(inside, minlength=self.size).astype(np.float64)
         xp = array_namespace(number)
         ends = xp.arange(self.size + 1, dtype=number.dtype, device=device(number))
         return xp.astype(xp.diff(xp.searchsorted(xp.sort(number), ends)), xp.float64)
