@@ -230,6 +230,16 @@ def compare(ask: Any, poisoned: Any, clean: Any, door: Door, name: str = "", ref
             assert public or np.isfinite(number).all(), (name, path)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def quiet_compiler() -> Iterator[None]:
+    """Keep numba from logging what it compiles: loops, the first time that each is called."""
+    numba = logging.getLogger("numba")
+    level = numba.level
+    numba.setLevel(logging.WARNING)
+    yield
+    numba.setLevel(level)
+
+
 @pytest.fixture
 def door(monkeypatch) -> Door:
     return Door(monkeypatch)
