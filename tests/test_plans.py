@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import inspect
 import pickle
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 
 import discreet as dp
 from discreet import mechanisms, signals, statistics
@@ -20,12 +22,10 @@ from discreet.database.questions import QUESTIONS, Questions
 from discreet.records import Condition, Records, open_records
 from discreet.statistics.request import STATISTICS
 
+cli_query = import_module("discreet.cli.query")  # the module, not the command
 RELATIONS = ("replace-one", "add-remove")
 COLUMNS = {"age": dp.Number(0, 120), "bmi": dp.Number(10, 60), "stay": dp.Number(0, 9), "ward": dp.Category(["n", "s"])}
 SCHEMA = dp.Schema(COLUMNS, unit="person", max_rows=3)
-# What a statistic needs beside its columns.
-NEEDED = {"quantile": {"q": 0.3}, "quantiles": {"levels": [0.2, 0.7]}, "huber_location": {"scale": 5.0}}
-NEEDED |= {"m_estimate": {"k": 5.0}, "covariance": {"columns": ["age", "bmi"]}}
 WAYS = {"mean": ("loose", [True]), "variance": ("method", ["adaptive"]), "covariance": ("method", ["adaptive"])}
 WAYS |= {"density": ("method", ["histogram", "functional"]), "median": ("interval", [None]), "histogram": ("bins", [3])}
 
@@ -46,7 +46,8 @@ def table(rows=600):
 def variants(name):
     """Return arguments for a statistic: plain, in groups, with weights, with a condition, and by other methods."""
     taken = {one.name for one in STATISTICS[name].parameters}
-    plain = dict.fromkeys(taken & {"column", "columns"}, "age") | NEEDED.get(name, {})
+    columns = ["age", "bmi"] if name == "covariance" else "age"
+    plain = dict.fromkeys(taken & {"column", "columns"}, columns) | dict(STATISTICS[name].example)
     found = [("plain", None, plain)]
     found += [("by", None, plain | {"by": "ward"})] if "by" in taken else []
     found += [("weights", None, plain | {"weights": "stay"})] if "weights" in taken else []
@@ -306,3 +307,29 @@ def test_estimators_say_what_a_fit_would_cost(name, opened):
     model.fit(curator, target)
     assert recorded(curator.ledger, "clinic", {}) == sorted(map(repr, plan.losses))
     assert model.losses_ == plan.losses
+
+
+def test_a_plan_says_what_it_is():
+    curator = dp.Curator(table(), schema=SCHEMA, name="clinic")
+    one = dp.statistics.mean.plan(curator, "age", epsilon=0.5)
+    assert repr(one) == (
+        "<Inquiry: mean, 1 release of clinic, at (ε=0.5, δ=0) replace-one for each person; nothing is spent yet>"
+    )
+    assert "3 releases" in repr(dp.statistics.mean.plan(curator, "age", epsilon=0.5, loose=True))
+    assert inspect.getdoc(dp.statistics.mean.plan).startswith("Return what ``mean`` would ask")
+    assert inspect.signature(dp.statistics.mean.plan).return_annotation == "Inquiry[Mean]"
+    assert inspect.signature(dp.statistics.mean).return_annotation == "Mean"
+
+
+def test_a_new_statistic_has_its_own_arguments_on_the_command_line(monkeypatch):
+    monkeypatch.setitem(cli_query.TAKEN, "mean", cli_query.TAKEN["mean"] | {"above"})
+    assert cli_query._own("mean", ["above=65"]) == {"above": 65}
+    assert cli_query._own("mean", ["above=[1, 2]"]) == {"above": [1, 2]}
+    assert cli_query._own("mean", ["above=much"]) == {"above": "much"}
+    for wrong in ("above", "below=3", "by=ward"):  # which has a flag
+        with pytest.raises(typer.BadParameter, match="expected NAME=VALUE, with a NAME of above"):
+            cli_query._own("mean", [wrong])
+    with pytest.raises(typer.BadParameter, match="expected nothing, for count"):
+        cli_query._own("count", ["above=1"])
+    with pytest.raises(typer.BadParameter, match="quantile needs q; write --set q="):
+        cli_query._check_given("quantile", {"column": "age"})

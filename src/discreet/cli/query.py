@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import nullcontext
 from typing import Annotated, Any
 
@@ -40,6 +41,7 @@ from discreet.statistics import Counts
 __all__ = ["query"]
 
 NAMES = {name.replace("_", "-"): statistic for name, statistic in QUESTIONS.items()}
+FLAGS = {"column", "columns", "by", "weights", "step", "q", "levels", "bins", "trim", "loose", "method", "interval"}
 TAKEN = {name: {one.name for one in statistic.parameters} for name, statistic in NAMES.items()}
 
 
@@ -102,6 +104,10 @@ def query(
     ] = None,
     loose: Annotated[bool, typer.Option("--loose", help="Mean: bounds are far wider than the rows.")] = False,
     method: Annotated[str | None, typer.Option("--method", help="Variance, covariance: another method.")] = None,
+    own: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Another argument of the statistic: --set NAME=VALUE. Repeatable."),
+    ] = None,
     schema: SchemaFile = None,
     bounds: Bounds = None,
     classes: Classes = None,
@@ -134,7 +140,8 @@ def query(
         "trim": trim,
     }
     arguments = _arguments(statistic, columns or [], level, flags | {"loose": loose or None, "method": method})
-    arguments |= {"epsilon": epsilon, "share": share}
+    arguments |= _own(statistic, own or []) | {"epsilon": epsilon, "share": share}
+    _check_given(statistic, arguments)
     declared, budget = (
         declared_schema(schema, bounds, classes, unit, max_rows, unit_type, order),
         limit_of(limit, neighbors),
@@ -173,6 +180,29 @@ def _bins(text: str | None) -> Any:
         return [float(one) for one in edges]
     except ValueError:
         return edges  # dates; what is none is refused before anything is spent
+
+
+def _own(statistic: str, texts: list[str]) -> dict[str, Any]:
+    """Return arguments that have no flag of their own: numbers, lists and words as JSON has them, or as text."""
+    known = sorted(TAKEN[statistic] - FLAGS)
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or name not in known:
+            there = f"NAME=VALUE, with a NAME of {', '.join(known)}" if known else f"nothing, for {statistic}"
+            raise typer.BadParameter(f"{text!r}: expected {there}", param_hint="--set")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def _check_given(statistic: str, arguments: dict[str, Any]) -> None:
+    """Raise where an argument of the statistic is missing."""
+    for one in NAMES[statistic].parameters:
+        if one.default is one.empty and one.name not in arguments:
+            raise typer.BadParameter(f"{statistic} needs {one.name}; write --set {one.name}=…", param_hint="--set")
 
 
 def _arguments(statistic: str, columns: list[str], level: float, flags: dict[str, Any]) -> dict[str, Any]:

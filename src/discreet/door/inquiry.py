@@ -27,7 +27,7 @@ Arguments = ParamSpec("Arguments")
 Measure = Callable[[Question], Release]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Inquiry(Generic[Result]):
     """Questions to a curator, with their losses; to make one is to check that all of them can be drawn.
 
@@ -78,6 +78,12 @@ class Inquiry(Generic[Result]):
         """What the ledger would record."""
         return tuple(loss for _, loss in self.asked)
 
+    def __repr__(self) -> str:
+        what = self.name or next(question.name for question, _ in self.asked)
+        many = f"{len(self.losses)} release{'s' if len(self.losses) > 1 else ''}"
+        of = self.curator.name or "unnamed data"
+        return f"<Inquiry: {what}, {many} of {of}, at {self.guarantee} for {self.curator.unit}; nothing is spent yet>"
+
     def run(self, paid: Schedule | None = None) -> Result:
         """Pay for all of it at once, ask, and return the result; or take what a schedule has paid for already."""
         curator = self.curator if paid is None else self.curator.paid_by(paid)
@@ -112,11 +118,22 @@ def planned(plan: Callable[Arguments, Inquiry[Result]]) -> PlannedFunction[Argum
     def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         return plan(*args, **kwargs).run()
 
+    @wraps(plan)
+    def asks(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Inquiry[Result]:
+        return plan(*args, **kwargs)
+
     said: Any = run
+    only: Any = asks
     signature = inspect.signature(plan)
     result = str(signature.return_annotation).partition("[")[2].removesuffix("]")  # of Inquiry[Mean]
-    said.__annotations__ = plan.__annotations__ | {"return": result}
-    said.__signature__ = signature.replace(return_annotation=result)
-    said.plan = plan
+    for one, returned in ((said, result), (only, f"Inquiry[{result}]")):
+        one.__annotations__ = plan.__annotations__ | {"return": returned}
+        one.__signature__ = signature.replace(return_annotation=returned)
+    only.__doc__ = (
+        f"Return what ``{plan.__name__}`` would ask with these arguments, and at which losses.\n\n"
+        "Nothing is spent and no row is read; what would be refused is refused here. ``run()`` of what is returned "
+        "pays and asks, each time that it is called."
+    )
+    said.plan = only
     found: PlannedFunction[Arguments, Result] = said
     return found

@@ -118,7 +118,7 @@ class CountsRequest(Request[Counts]):
         return self.asks([query], answer)
 
 
-@statistic
+@statistic()
 def count(
     data: Any,
     *,
@@ -167,7 +167,7 @@ def count(
     return CountsRequest(curator=curator, guarantee=guarantee, bits=bits, query=Count(), by=by, facts=facts)
 
 
-@statistic
+@statistic()
 def histogram(
     data: Any,
     column: Any = None,

@@ -141,7 +141,7 @@ class PersonCountsRequest(Request[PersonCounts]):
         return replace(self, curator=view).asks([query], answer)
 
 
-@statistic
+@statistic()
 def check_schema(
     data: Any, *, epsilon: float, delta: float = 0.0, bits: Bits | None = None, **declared: Unpack[Declarations]
 ) -> Request[SchemaCheck]:
@@ -171,7 +171,7 @@ def check_schema(
     return SchemaCheckRequest(curator=curator, guarantee=guarantee, bits=bits)
 
 
-@statistic
+@statistic()
 def count_persons(
     data: Any, *, epsilon: float, delta: float = 0.0, bits: Bits | None = None, **declared: Unpack[Declarations]
 ) -> Request[PersonCounts]:

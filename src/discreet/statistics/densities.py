@@ -228,7 +228,7 @@ def _width(bandwidth: float | None, interval: tuple[float, float], usual: float)
     return width
 
 
-@statistic
+@statistic()
 def density(
     data: Any,
     column: str | int | None = None,

@@ -180,7 +180,7 @@ class MEstimateRequest(ColumnRequest[MEstimate]):
         return max(balanced, math.ceil(min(2.0 * (widest / bend), 1e9)) if bend else 2)
 
 
-@statistic
+@statistic(k=5.0)
 def m_estimate(
     data: Any,
     column: Any = None,
@@ -262,7 +262,7 @@ def m_estimate(
     return MEstimateRequest.of(data, column, epsilon, delta, declared, bits, **asked, guess=rows)
 
 
-@statistic
+@statistic(scale=1.0)
 def huber_location(
     data: Any,
     column: str | int | None = None,

@@ -291,7 +291,7 @@ def _box(least: float, most: float, low: float, high: float) -> Box:
     return Box([least], [most])
 
 
-@statistic
+@statistic()
 def mean(
     data: Any,
     columns: Any = None,
@@ -349,7 +349,7 @@ def mean(
     return kind.of(data, columns, epsilon, delta, declared, bits, by, weights)
 
 
-@statistic
+@statistic()
 def trimmed_mean(
     data: Any,
     column: Any = None,

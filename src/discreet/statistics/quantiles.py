@@ -141,7 +141,7 @@ def _levels(name: str, levels: Any) -> tuple[float, ...]:
     return found
 
 
-@statistic
+@statistic(levels=[0.25, 0.5])
 def quantiles(
     data: Any,
     levels: Any,
@@ -203,7 +203,7 @@ def quantiles(
     return QuantileRequest.of(data, column, epsilon, delta, declared, bits, by, weights, **asked)
 
 
-@statistic
+@statistic(q=0.9)
 def quantile(
     data: Any,
     q: float,
@@ -232,7 +232,7 @@ def quantile(
     return QuantileRequest.of(data, column, epsilon, delta, declared, bits, by, weights, **asked)
 
 
-@statistic
+@statistic()
 def median(
     data: Any,
     column: Any = None,
@@ -261,7 +261,7 @@ def median(
     return QuantileRequest.of(data, column, epsilon, delta, declared, bits, by, weights, **asked)
 
 
-@statistic
+@statistic()
 def interquartile_range(
     data: Any,
     column: Any = None,

@@ -256,10 +256,13 @@ class Registered:
         What a user calls.
     request : callable
         From the same arguments to a ``Request``.
+    example : mapping
+        Values for arguments of its own, for the audit and the tests.
     """
 
     function: Any
     request: Callable[..., Request[Any]]
+    example: Mapping[str, Any]
 
     @property
     def result(self) -> type:
@@ -278,13 +281,22 @@ class Registered:
 STATISTICS: dict[str, Registered] = {}
 
 
-def statistic(request: Callable[Arguments, Request[Result]]) -> PlannedFunction[Arguments, Result]:
-    """Register a statistic by the name of the function that makes its requests, and return what a user calls."""
+def statistic(
+    **example: Any,
+) -> Callable[[Callable[Arguments, Request[Result]]], PlannedFunction[Arguments, Result]]:
+    """Return a decorator that registers a statistic and makes what a user calls.
 
-    @wraps(request)
-    def plan(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Inquiry[Result]:
-        return request(*args, **kwargs).plan()
+    It is for the function that makes the requests, whose name is the statistic's. ``example`` has a value for each
+    argument of its own that must be given.
+    """
 
-    function = planned(plan)
-    STATISTICS[function.__name__] = Registered(function, request)
-    return function
+    def register(request: Callable[Arguments, Request[Result]]) -> PlannedFunction[Arguments, Result]:
+        @wraps(request)
+        def plan(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Inquiry[Result]:
+            return request(*args, **kwargs).plan()
+
+        function = planned(plan)
+        STATISTICS[function.__name__] = Registered(function, request, example)
+        return function
+
+    return register

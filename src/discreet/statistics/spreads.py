@@ -320,7 +320,7 @@ def _from_moments(release: Release, box: Box) -> tuple[Array, Array, Array]:
     return np.asarray(box.from_unit(m)), (q - mm) * outer, coefficients
 
 
-@statistic
+@statistic()
 def variance(
     data: Any,
     columns: Any = None,
@@ -363,7 +363,7 @@ def variance(
     return VarianceRequest.of(data, columns, epsilon, delta, declared, bits, by, weights, method=method)
 
 
-@statistic
+@statistic()
 def covariance(
     data: Any,
     columns: Any = None,

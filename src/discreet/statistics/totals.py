@@ -1,4 +1,4 @@
-"""Totals: sums of columns, in groups and with weights if need be; the query ``door.queries.Total``."""
+"""Totals: sums of columns, in groups and with weights if need be (``queries.moments.total``)."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class TotalsRequest(ColumnRequest[Totals]):
         return self.asks([query], answer, "sum")
 
 
-@statistic
+@statistic()
 def sum(  # noqa: A001  # as in NumPy: it is read statistics.sum
     data: Any,
     columns: Any = None,

@@ -70,8 +70,10 @@ RANKED: dict[str, Ask] = {
     "interquartile range": _of("interquartile_range", interval=None),
     "trimmed mean": _of("trimmed_mean"),
 }
-# Whatever else the registry has, as it is asked by default.
-OTHERS: dict[str, Ask] = {name.replace("_", " "): _of(name) for name in STATISTICS if name not in ASKED}
+# Whatever else the registry has, as its example asks.
+OTHERS: dict[str, Ask] = {
+    name.replace("_", " "): _of(name, **one.example) for name, one in STATISTICS.items() if name not in ASKED
+}
 
 
 def statistics() -> list[Subject]:
