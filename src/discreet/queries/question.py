@@ -12,7 +12,8 @@ make instances (``tests/instances.py``). The worst-neighbour search then runs ov
 
 Where contributions are formed one by one, each is held to its bound (``Bound.hold``), whatever the query's proof is
 worth. What rests on the author of a query: that a row's contribution depends on no other row and on no state; that a
-faster ``sum``, where there is one, equals the sum of the contributions; and a bound on differences that is below 2B.
+faster ``sum`` or a ``collect`` of its own, where there is one, equals the sum of the contributions; a bound on
+differences that is below 2B; a ``roundoff`` or ``float_error`` below the usual; the ``spread`` of a selection's scores.
 
 The sum has named ``Part``s: how numbers in a row become a count, a vector or a symmetric matrix. A query weights its
 parts before they are summed, so that one noise serves them all; a release shows each with its weight undone.
