@@ -149,11 +149,11 @@ def query(
     numbers = not issubclass(NAMES[statistic].result, Counts)
     check_columns(declared, columns or [], numbers=numbers, by=by, weights=weights)
     place = opened(data, table, declared.names, per_unit=per_unit)
+    rows = open_records(place if isinstance(place, Table) else Table(place), schema=declared)
     called = name or dataset_name(place)
     in_force = check_limit(ledger, called, limit, budget)
     if not in_force and budget is None:
         raise ValueError(f"--ledger {ledger}: it has no limit for {called!r} yet; write --limit 1:1e-6 the first time")
-    rows = open_records(place if isinstance(place, Table) else Table(place), schema=declared)
 
     def database(book: Any) -> Any:
         return StatisticalDatabase(rows, budget=budget, neighbors=neighbors, ledger=book, name=called, at_most=at_most)
