@@ -72,7 +72,10 @@ def release(
     collected = question.collect(curator._records if records is None else records, curator.setting)
     asked = described(question)
     if asked is None and make_plan(curator, question, plan.loss, mechanism, bits).law != plan.law:
-        raise ValueError(f"query={question.name!r}: its bound changed while it was asked; nothing was released")
+        raise ValueError(
+            f"query={question.name!r}: its bound changed while it was asked; nothing was released. Write a query whose "
+            "fields nothing changes once it is made"
+        )
     return measured(
         query=question.name,
         value=draw_plan(plan, collected, bits),

@@ -218,7 +218,10 @@ class Query(Question):
         rows = self.contributions(block)
         xp = array_namespace(rows)
         if tuple(rows.shape) != (block.x.shape[0], self.size) or xp.isdtype(rows.dtype, "complex floating"):
-            raise ValueError(f"contributions of {self.name!r}: expected {self.size} real numbers for each row")
+            raise ValueError(
+                f"contributions of {self.name!r}: expected {self.size} real numbers for each row; write an array of "
+                "shape (rows, size), whatever the rows hold"
+            )
         return self.bound.hold(xp.astype(rows, xp.float64, copy=False), self.roundoff)
 
     def collect(self, records: Records, setting: Setting) -> NDArray[np.float64]:
