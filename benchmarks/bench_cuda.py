@@ -13,8 +13,7 @@ import time
 import numpy as np
 import torch
 
-from discreet.queries.moments.clipped_moments import ClippedMoments
-from discreet.queries.moments.components import Components
+from discreet.queries.moments.clipped_moments import ClippedMoments, Components
 
 SIZES = [(2, 10), (10, 10), (100, 10)]
 

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet.records import Box, Contributions, Records, Schema, Table, as_records
-from discreet.records.columns import Number
+from discreet.records.declared.columns import Number
 
 EACH = Contributions(lambda block: block.x, 8.0)
 COLUMNS = {"a": Number(-5, 5), "b": Number(-5, 5)}

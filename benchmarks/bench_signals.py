@@ -32,8 +32,7 @@ from scipy import signal as scipy_signal
 from discreet import signals
 from discreet.noise import NotPrivateWarning, SeededBits
 from discreet.queries.series.factorization import Convolved, Factorization
-from discreet.queries.series.operators import Identity
-from discreet.queries.series.toeplitz import Toeplitz
+from discreet.queries.series.operators import Identity, Toeplitz
 from discreet.signals.filters import METHODS as PLACES
 from discreet.signals.filters import impulse_response, placed
 from discreet.signals.running_sum import METHODS

@@ -39,7 +39,7 @@ import numpy as np
 import discreet as dp
 from discreet import statistics as st
 from discreet.noise import NotPrivateWarning, SeededBits
-from discreet.statistics.m_estimators import huber_location
+from discreet.statistics.robust.m_estimators import huber_location
 
 HERE = Path(__file__).resolve().parent
 LIBRARIES = ("opendp", "diffprivlib")

@@ -16,7 +16,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 import discreet as dp
-from discreet.models.released import noise_of, positive_counts
+from discreet.models.mixture.moment_model import noise_of, positive_counts
 from discreet.queries import Bound, Part
 
 A = B = math.sqrt(0.5)

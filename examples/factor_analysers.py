@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 import discreet as dp
-from discreet.models.joint import JointMixture, spread_components
-from discreet.models.moment_model import MomentModel
-from discreet.queries.moments.clipped_moments import ClippedMoments
-from discreet.queries.moments.components import Components
+from discreet.models.mixture.joint import JointMixture, spread_components
+from discreet.models.mixture.moment_model import MomentModel
+from discreet.queries.moments.clipped_moments import ClippedMoments, Components
 
 WEIGHTS = (0.2, 0.3, 0.5)  # a², b², c²
 ROUNDS = 50

@@ -12,7 +12,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 import discreet as dp
-from discreet.models.released import noise_of, positive_counts
+from discreet.models.mixture.moment_model import noise_of, positive_counts
 from discreet.queries import Bound, Part
 
 WEIGHTS = {"start": 0.03, "moves": 0.3, "counts": 0.1, "first": 0.2, "second": 0.37}  # squared, by what errors cost

@@ -14,51 +14,45 @@ import numpy as np
 
 from discreet.guarantees import Neighbors
 from discreet.mechanisms.factored_exponential import FactoredExponential
-from discreet.models.adaptive_mixture import AdaptiveMixture, Pool
-from discreet.models.cluster_metric import clusters
-from discreet.models.joint import JointMixture, spread_components
-from discreet.models.lloyd import lloyd_weights, packed_start
-from discreet.models.marginals import on_simplex
-from discreet.models.one_gaussian import OneGaussian
-from discreet.models.own_coordinates import Clipping, Shape
-from discreet.models.released import inside_ball
-from discreet.models.table_model import TableModel, TablePool
+from discreet.models.clusters.lloyd import lloyd_weights, packed_start
+from discreet.models.clusters.private_kmeans import clusters
+from discreet.models.mixture.adaptive_mixture import AdaptiveMixture, Pool
+from discreet.models.mixture.joint import JointMixture, spread_components
+from discreet.models.mixture.moment_model import inside_ball
+from discreet.models.mixture.one_gaussian import OneGaussian
+from discreet.models.mixture.own_coordinates import Clipping, Shape
+from discreet.models.table.column_maps import on_simplex
+from discreet.models.table.table_model import TableModel, TablePool
 from discreet.queries.adapted import Grouped, OfColumns, Weighted, Within
-from discreet.queries.counts.bins import Bins
-from discreet.queries.counts.count import Count
-from discreet.queries.counts.grid import Grid
-from discreet.queries.counts.histogram import Histogram
-from discreet.queries.counts.marginals import Marginals
-from discreet.queries.counts.margins import Margins
-from discreet.queries.counts.mode import Mode
-from discreet.queries.counts.projected_grid import ProjectedGrid
-from discreet.queries.functions.factored_exponential import FactoredSum
-from discreet.queries.functions.own import Array
-from discreet.queries.models.guarded_query import GuardedQuery
+from discreet.queries.counts.count_queries import Bins, Count, Histogram, Margins, Mode
+from discreet.queries.counts.grids import Grid, Marginals, ProjectedGrid
+from discreet.queries.functions.factored_scores import FactoredSum
+from discreet.queries.functions.user_functions import Array
 from discreet.queries.models.log_likelihood import LogLikelihood
-from discreet.queries.models.model_query import ModelQuery
-from discreet.queries.moments.class_moments import ClassMoments
-from discreet.queries.moments.class_sums import ClassSums
-from discreet.queries.moments.clipped_moments import SHAPES, ClippedMoments
+from discreet.queries.models.model_query import GuardedQuery, ModelQuery
+from discreet.queries.moments.class_moments import ClassMoments, ClassSums
+from discreet.queries.moments.clipped_moments import (
+    COUNTS,
+    COUNTS_AND_SUMS,
+    FIRST,
+    FULL,
+    ROUND,
+    SECOND,
+    SHAPES,
+    ClippedMoments,
+    Components,
+    MomentSums,
+)
 from discreet.queries.moments.coded_moments import CodedMoments
-from discreet.queries.moments.components import Components
 from discreet.queries.moments.cosines import Cosines, heat_weights, power_weights
-from discreet.queries.moments.directions import Energies, Scatter
-from discreet.queries.moments.moment_sums import COUNTS, COUNTS_AND_SUMS, FIRST, FULL, ROUND, SECOND, MomentSums
-from discreet.queries.moments.moments import Moments, Sum
-from discreet.queries.moments.products import Products
-from discreet.queries.moments.squares import Squares
-from discreet.queries.moments.total import Total
-from discreet.queries.objectives.features import Features
+from discreet.queries.moments.moments import Moments, Products, Squares, Sum, Total
+from discreet.queries.moments.principal_direction import Energies, Scatter
 from discreet.queries.objectives.gradients import MarginGradient
-from discreet.queries.objectives.losses import HuberHinge, Logistic
-from discreet.queries.series.column_sums import ColumnSums
+from discreet.queries.objectives.labelled_rows import Features
+from discreet.queries.objectives.margin_losses import HuberHinge, Logistic
 from discreet.queries.series.fourier_choice import Kept
-from discreet.queries.series.fourier_operator import Fourier
-from discreet.queries.series.of_series import some_operators
-from discreet.queries.series.operators import Identity
-from discreet.queries.series.step_sums import StepSums
-from discreet.queries.series.wave_sums import WaveSums
+from discreet.queries.series.operators import Fourier, Identity
+from discreet.queries.series.series_sums import ColumnSums, StepSums, WaveSums, some_operators
 from discreet.records import Ball, Box
 
 

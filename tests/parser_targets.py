@@ -24,7 +24,7 @@ NUMBERS, CATEGORIES = ("age", "blood pressure"), {"sex": ("female", "male"), "co
 
 
 def _condition(text: str) -> None:
-    from discreet.records.conditions import Condition
+    from discreet.records.declared.conditions import Condition
 
     condition = Condition.parse(text, NUMBERS, CATEGORIES)
     assert Condition.parse(str(condition), NUMBERS, CATEGORIES) == condition
@@ -99,7 +99,7 @@ def _model(text: str) -> None:
 
 
 def _ledger(text: str) -> None:
-    from discreet.ledger.naming import text as name
+    from discreet.ledger.book import text as name
     from discreet.ledger.storage import Address
 
     url = Address.of(text)
@@ -110,7 +110,7 @@ def _ledger(text: str) -> None:
 
 def _words(text: str) -> None:
     """Read the small languages of the command line."""
-    from discreet.cli.compose import _loss as mechanism
+    from discreet.cli.compose_command import _loss as mechanism
     from discreet.cli.declared import _bounded, _classed, limit_of, names_of, numbers_in
     from discreet.guarantees import Neighbors
 

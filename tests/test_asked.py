@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.queries.moments.clipped_moments import ClippedMoments
-from discreet.queries.moments.components import Components
-from discreet.queries.moments.moment_sums import MomentSums
+from discreet.queries.moments.clipped_moments import ClippedMoments, Components, MomentSums
 from discreet.queries.naming import asked, described, written
 from discreet.queries.question import Part, Query
 from discreet.records import Block
@@ -93,7 +91,7 @@ def test_a_question_of_ones_own_is_not_written_down():
         {"kind": "float", "value": 10**400},
         {"kind": "array", "type": "int8", "shape": [1], "values": [1000]},
         {"kind": "array", "type": "S2000000000", "shape": [0], "values": []},
-        {"kind": "discreet.statistics.piecewise:Piecewise", "edges": [None], "left": 3, "right": 1e-320},
+        {"kind": "discreet.statistics.density.piecewise:Piecewise", "edges": [None], "left": 3, "right": 1e-320},
     ],
 )
 def test_a_file_brings_back_questions_of_the_library_and_nothing_else(wrong):
@@ -115,9 +113,9 @@ def test_what_was_asked_cannot_be_changed():
     curator = dp.Curator(ROWS[:, :3], space=dp.Box([-9.0] * 3, [9.0] * 3))
     facts = curator.measure(dp.Sum(curator.space), dp.GaussianLoss(1.0)).to_dict()
     release = dp.Release.from_dict(facts)
-    facts["asked"]["kind"] = "discreet.queries.counts.count:Count"
+    facts["asked"]["kind"] = "discreet.queries.counts.count_queries:Count"
     with pytest.raises(TypeError):
-        release.asked["kind"] = "discreet.queries.counts.count:Count"
+        release.asked["kind"] = "discreet.queries.counts.count_queries:Count"
     assert release.question == dp.Sum(curator.space)
     deep = []
     for _ in range(5000):

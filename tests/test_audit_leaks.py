@@ -30,7 +30,7 @@ import discreet as dp
 import every
 from discreet import mechanisms
 from discreet.estimators.base import PrivateEstimator
-from discreet.estimators.portraits import portrait
+from discreet.estimators.plots import portrait
 from discreet.noise import SecureBits
 from discreet.queries.question import Query
 from effort import LONG, measured, size

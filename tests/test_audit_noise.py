@@ -26,9 +26,9 @@ from discreet.door import Curator
 from discreet.door import exit as door
 from discreet.door.schedule import StreamMechanism
 from discreet.noise import EuclideanNoise, GaussianNoise, LaplaceNoise, Law
-from discreet.queries.functions.interval import PLACES
+from discreet.queries.functions.score_queries import PLACES
 from discreet.queries.mechanism import Euclidean
-from discreet.queries.series.stream import StreamSums
+from discreet.queries.series.stream_sums import StreamSums
 from discreet.signals import Stream
 from effort import measured, size
 from low_bits import MARKS, beats, best_guess, guessed, image_marks, on_grid, step_marks, within_cells

@@ -21,22 +21,19 @@ import pytest
 from array_api_compat import array_namespace
 
 from discreet.door import Curator
-from discreet.models.joint import JointMixture
+from discreet.models.mixture.joint import JointMixture
 from discreet.queries.adapted import Grouped
-from discreet.queries.counts.bins import Bins
-from discreet.queries.counts.grid import Grid
-from discreet.queries.counts.projected_grid import ProjectedGrid
+from discreet.queries.counts.count_queries import Bins
+from discreet.queries.counts.grids import Grid, ProjectedGrid
 from discreet.queries.models.model_query import ModelQuery
 from discreet.queries.moments.class_moments import ClassMoments
-from discreet.queries.moments.clipped_moments import ClippedMoments
-from discreet.queries.moments.components import Components
-from discreet.queries.moments.moment_sums import MomentSums
+from discreet.queries.moments.clipped_moments import ClippedMoments, Components, MomentSums
 from discreet.queries.moments.moments import Moments, Sum
 from discreet.queries.moments.scatter import Scatter
 from discreet.queries.question import Query
 from discreet.records import Ball, Block, Box, Category, Number, Schema, as_records, float_error
-from discreet.records.sql_table import Table
-from discreet.records.summation import CompensatedSum
+from discreet.records.sources.databases import Table
+from discreet.records.sources.source import CompensatedSum
 from discreet.sql import text as sql_text
 from effort import LONG, measured, size
 from float_truth import class_truth, distance, mixture_truth, times, traced_truth
@@ -357,7 +354,7 @@ class Forgetful:
 
 
 def test_the_search_finds_a_sum_over_blocks_without_compensation(stored, monkeypatch):
-    monkeypatch.setattr("discreet.records.source.CompensatedSum", Forgetful)
+    monkeypatch.setattr("discreet.records.sources.source.CompensatedSum", Forgetful)
     x = np.array([[0.1, 1000.0007, 5.3]] * DISTINCT)
     world = World(x, np.zeros((DISTINCT, 1), dtype=np.int64), np.zeros(1000, dtype=np.int64), 1)
     query = Sum(SPACE)

@@ -9,14 +9,15 @@ import pytest
 from scipy.special import chdtri, ndtri
 from scipy.stats import binom, multivariate_normal, norm
 
-from discreet.models.bayes_error import (
+from discreet.models.classes.bayes_error import (
     BayesErrorBound,
     ParameterNoise,
     bayes_error_bound,
+    bhattacharyya_bound,
     bootstrap_limit,
+    chernoff_bound,
     least_k,
 )
-from discreet.models.class_overlap import bhattacharyya_bound, chernoff_bound
 
 ROOT2 = math.sqrt(2.0)
 

@@ -23,9 +23,9 @@ from cli_folder import SCHEMA, discreet, make_folder  # noqa: E402
 from discreet.cli import printing  # noqa: E402
 from discreet.cli.answer import Answer, Grid  # noqa: E402
 from discreet.cli.app import application  # noqa: E402
-from discreet.cli.found import found_in  # noqa: E402
-from discreet.cli.kinds import KINDS as KINDS_OF_FIT  # noqa: E402
-from discreet.cli.kinds import MODELS, TABLES  # noqa: E402
+from discreet.cli.model_kinds import KINDS as KINDS_OF_FIT  # noqa: E402
+from discreet.cli.model_kinds import MODELS, TABLES  # noqa: E402
+from discreet.cli.model_table import found_in  # noqa: E402
 from discreet.cli.refusals import message_for  # noqa: E402
 from discreet.estimators.loading import KINDS, load_model  # noqa: E402
 from discreet.scales import ColumnScale  # noqa: E402

@@ -168,7 +168,7 @@ def test_gaussians_compose_to_one_gaussian():
 
 def test_the_grid_route_agrees_with_the_closed_form_for_a_gaussian():
     """The convolution of two halves of a Gaussian, by the route that mixtures take, at every δ that it may answer."""
-    from discreet.guarantees.stated import PureLoss as Tiny
+    from discreet.guarantees.losses import PureLoss as Tiny
 
     grid = LossDistribution(1.0, [(Tiny(1e-9), 1)])
     for delta in [0.1, 1e-3, 1e-6, 1e-9, 1e-10]:

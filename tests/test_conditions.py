@@ -19,12 +19,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from discreet import Curator, GaussianLoss, statistics
-from discreet.queries.counts.count import Count
+from discreet.queries.counts.count_queries import Count
 from discreet.records import Ball, Block, Box, Category, Condition, Number, Records, Schema, as_records
-from discreet.records.conditions import tree as module
+from discreet.records.declared import conditions as module
+from discreet.records.declared.schema import as_reading
 from discreet.records.reading import Reading
 from discreet.records.row_choice import DeclaredRows
-from discreet.records.schema import as_reading
 from ideal_rows import ideal_rows
 from test_records_sources import ARRAYS, TABLES, gathered, moments, multiset
 from test_records_sources import opened as opened_with_units

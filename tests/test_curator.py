@@ -25,8 +25,7 @@ from conftest import FALSE_ALARM
 from discreet.door import PublicSize, Schedule, simulate
 from discreet.ledger import LedgerError
 from discreet.noise import GaussianNoise
-from discreet.queries.counts.histogram import Histogram
-from discreet.queries.counts.mode import Mode
+from discreet.queries.counts.count_queries import Histogram, Mode
 from discreet.queries.mechanism import Additive, Euclidean, Exponential, Mechanism, NoisyMax
 from discreet.queries.moments.moments import Moments, Sum
 from discreet.records import Number, Schema

@@ -12,7 +12,7 @@ import pytest
 import discreet as dp
 from discreet import statistics
 from discreet.database import Draft, Reply
-from discreet.database.shares import BudgetShares
+from discreet.database.budget_shares import BudgetShares
 from discreet.door.inquiry import Inquiry
 
 N = 20_000

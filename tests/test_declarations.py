@@ -9,7 +9,7 @@ import pytest
 
 import discreet as dp
 from discreet import statistics
-from discreet.queries.counts.margins import Margins
+from discreet.queries.counts.count_queries import Margins
 from discreet.records import Ball, Box, Category, Date, Number, Schema, Table, as_records
 from discreet.records.declaration_check import LABEL_STATES, STATES
 

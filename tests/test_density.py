@@ -12,16 +12,16 @@ from conftest import FALSE_ALARM
 from discreet.door import open_rows
 from discreet.door.curator import Curator
 from discreet.guarantees import Guarantee
+from discreet.queries.adapted import column_share
 from discreet.queries.bound import Bound
-from discreet.queries.columns import column_share
 from discreet.queries.moments.cosines import Cosines, cosines_at, heat_weights, power_weights
 from discreet.queries.question import Query
 from discreet.queries.search import worst_neighbours
 from discreet.records import Ball, Block, Box, Category, Number, Schema
-from discreet.statistics.columns import cells_of
-from discreet.statistics.densities import density
-from discreet.statistics.piecewise import Piecewise, nearest_density
-from discreet.statistics.smoothing import balanced_bins, balanced_cosines, balanced_width, shrunk
+from discreet.statistics.density.densities import density
+from discreet.statistics.density.density_estimates import balanced_bins, balanced_cosines, balanced_width, shrunk
+from discreet.statistics.density.piecewise import Piecewise, nearest_density
+from discreet.statistics.request import cells_of
 from goodness import binomial_p
 
 WAYS = [

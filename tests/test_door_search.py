@@ -12,7 +12,7 @@ import pytest
 
 import discreet
 from discreet.queries.bound import Bound
-from discreet.queries.counts.histogram import Histogram
+from discreet.queries.counts.count_queries import Histogram
 from discreet.queries.moments.moments import Moments, Sum
 from discreet.queries.question import Query, RowQuery
 from discreet.queries.search import random_codes, worst_neighbours

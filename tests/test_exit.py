@@ -23,7 +23,7 @@ from discreet.noise import Bits, GaussianNoise, Law
 from discreet.queries import Bound, Mechanism, Part, Query, Question, RowQuery
 from discreet.queries.adapted import Weighted
 from discreet.queries.naming import NAMES, PLACES, described
-from discreet.queries.series.stream import StreamSums
+from discreet.queries.series.stream_sums import StreamSums
 
 SOURCE = Path(dp.__file__).parent
 ROWS = np.random.default_rng(0).uniform(0.0, 10.0, (200, 2))

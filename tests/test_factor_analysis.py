@@ -13,8 +13,8 @@ from sklearn.decomposition import FactorAnalysis as Exact
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import discreet as dp
-from discreet.models.factors import Factors
-from discreet.models.one_release import OneRelease
+from discreet.models.spectral.factors import Factors
+from discreet.models.spectral.one_release import OneRelease
 from discreet.noise import NotPrivateWarning
 
 seeds_are_fine = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")

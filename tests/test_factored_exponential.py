@@ -17,7 +17,7 @@ from discreet.door import open_rows
 from discreet.guarantees import BoundedRangeLoss
 from discreet.mechanisms import FactoredExponential
 from discreet.queries.bound import Bound
-from discreet.queries.functions.factored_exponential import FactoredSum
+from discreet.queries.functions.factored_scores import FactoredSum
 from discreet.queries.search import worst_neighbours
 from discreet.records import Block
 from goodness import chi_square_p

@@ -16,25 +16,25 @@ from scipy.stats import binom
 
 from conftest import FALSE_ALARM
 from discreet.door import open_rows
-from discreet.inference.direction_posterior import (
+from discreet.inference.factored.direction_posterior import (
     AxisPosterior,
     axis_posterior,
     direction_mechanism,
     sampled_axis_posterior,
 )
-from discreet.inference.factored_bounds import (
+from discreet.inference.factored.factored_bounds import (
     log_exact_likelihood,
     log_lower_bound,
     log_normal_likelihood,
     log_upper_bound,
     standard_normals,
 )
-from discreet.inference.factored_posterior import (
+from discreet.inference.factored.factored_posterior import (
     GridPosterior,
     factored_likelihood,
     grid_posterior,
 )
-from discreet.inference.factored_tilt import Observed, best_q, log_upper_bound_at, tilt, tilted
+from discreet.inference.factored.factored_tilt import Observed, best_q, log_upper_bound_at, tilt, tilted
 from discreet.mechanisms import FactoredExponential
 
 CANDIDATES = np.arange(1, 10) / 10

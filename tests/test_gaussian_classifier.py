@@ -22,16 +22,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import discreet as dp
 from discreet.door import PublicSize, Release
-from discreet.models.class_beliefs import believed
-from discreet.models.class_estimates import ClassEstimates, positive_part
-from discreet.models.class_overlap import bhattacharyya_bound
-from discreet.models.own_coordinates import Clipping, Shape
-from discreet.models.released import inside_ball
-from discreet.models.xi_classes import repaired
+from discreet.models.classes.bayes_error import bhattacharyya_bound
+from discreet.models.classes.class_estimates import ClassEstimates, believed, positive_part
+from discreet.models.classes.xi_classes import repaired
+from discreet.models.mixture.moment_model import inside_ball
+from discreet.models.mixture.own_coordinates import Clipping, Shape
 from discreet.noise import GaussianNoise, NotPrivateWarning
 from discreet.queries.bound import Bound
 from discreet.queries.moments.class_moments import SHAPES, ClassMoments
-from discreet.queries.moments.components import Components
+from discreet.queries.moments.clipped_moments import Components
 from discreet.queries.search import worst_neighbours
 from discreet.records import Block, as_records
 

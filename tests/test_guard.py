@@ -20,8 +20,8 @@ import discreet as dp
 import discreet.mechanisms as dm
 from discreet.noise import NotPrivateWarning
 from discreet.queries.bound import Bound
-from discreet.queries.functions.guard import WhileOwnCodeRuns
-from discreet.queries.models.guarded_query import GuardedQuery
+from discreet.queries.functions.user_functions import WhileOwnCodeRuns
+from discreet.queries.models.model_query import GuardedQuery
 from discreet.records import Block
 from test_mechanisms import MECHANISMS, as_rows, quiet_bits
 

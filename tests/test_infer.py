@@ -14,13 +14,13 @@ import pytest
 import discreet as dp
 from discreet.door.release import Release
 from discreet.inference import InferenceWarning, Posterior
-from discreet.inference.built_for import built_for
-from discreet.inference.layout import Layout
+from discreet.inference.clt.reference import Problem, find_reference
+from discreet.inference.default_models import built_for
 from discreet.inference.measurements import measured_in
 from discreet.inference.posterior import Diagnostics
-from discreet.inference.public_rows import public_rows
-from discreet.inference.reference import Problem, find_reference
-from discreet.inference.row_model import row_model
+from discreet.inference.rows.layout import Layout
+from discreet.inference.rows.public_rows import public_rows
+from discreet.inference.rows.row_model import row_model
 from discreet.mechanisms import FactoredExponential
 from discreet.records import Block
 

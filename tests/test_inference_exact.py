@@ -16,12 +16,12 @@ from scipy.stats import beta, binom, norm, t
 from conftest import FALSE_ALARM
 from discreet import Box, Curator, GaussianLoss, LaplaceLoss, Sum
 from discreet.door import open_rows
-from discreet.inference import augmentation
-from discreet.inference.augmentation import augmented
-from discreet.inference.augmented_rows import FactoredDraw, NoisySum, rows_updated
+from discreet.inference.augmented import augmentation
+from discreet.inference.augmented.augmentation import augmented
+from discreet.inference.augmented.augmented_rows import FactoredDraw, NoisySum, rows_updated
+from discreet.inference.clt.reference import Problem
 from discreet.inference.measurements import Measurements, measured_in
-from discreet.inference.reference import Problem
-from discreet.inference.row_model import Layout, double_precision, row_model
+from discreet.inference.rows.row_model import Layout, double_precision, row_model
 from discreet.mechanisms import FactoredExponential
 from discreet.records import Block
 

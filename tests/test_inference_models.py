@@ -14,15 +14,15 @@ from tests.conftest import FALSE_ALARM
 
 import discreet as dp
 from discreet import statistics
-from discreet.inference.built_for import built_for, check_has_model
-from discreet.inference.factor_rows import rotated
-from discreet.inference.logistic_rows import contrasts
+from discreet.inference.default_models import built_for, check_has_model
 from discreet.inference.measurements import measured_in
-from discreet.inference.regression_rows import lines
-from discreet.inference.relabelling import relabelled
-from discreet.inference.row_model import double_precision, row_model
-from discreet.inference.uniform_priors import SquaredLengths, UniformCorrelations, UniformWeights
-from discreet.inference.whitened_normal import WhitenedChoice, WhitenedMixture, WhitenedNormal
+from discreet.inference.rows.factor_rows import rotated
+from discreet.inference.rows.gaussian_rows import relabelled
+from discreet.inference.rows.logistic_rows import contrasts
+from discreet.inference.rows.regression_rows import lines
+from discreet.inference.rows.row_model import double_precision, row_model
+from discreet.inference.rows.uniform_priors import SquaredLengths, UniformCorrelations, UniformWeights
+from discreet.inference.rows.whitened_normal import WhitenedChoice, WhitenedMixture, WhitenedNormal
 from discreet.noise import NotPrivateWarning
 
 ROWS = 4000

@@ -16,17 +16,16 @@ import pytest
 from scipy.stats import norm
 
 import discreet as dp
-from discreet.inference.layout import Layout
-from discreet.inference.lifted import lifted, restored
-from discreet.inference.likelihood import is_wide, target_at
+from discreet.inference.clt.likelihood import is_wide, target_at
+from discreet.inference.clt.moving_rows import lifted, moving_mean, moving_rows, restored
+from discreet.inference.clt.reference import Problem, find_reference
 from discreet.inference.measurements import measured_in
-from discreet.inference.moving_rows import moving_mean, moving_rows
-from discreet.inference.public_rows import public_rows
-from discreet.inference.reference import Problem, find_reference
-from discreet.inference.row_model import RowModel, double_precision, own_row_model, row_model
-from discreet.queries.objectives.features import Features
+from discreet.inference.rows.layout import Layout
+from discreet.inference.rows.public_rows import public_rows
+from discreet.inference.rows.row_model import RowModel, double_precision, own_row_model, row_model
 from discreet.queries.objectives.gradients import MarginGradient
-from discreet.queries.objectives.losses import Logistic
+from discreet.queries.objectives.labelled_rows import Features
+from discreet.queries.objectives.margin_losses import Logistic
 
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.inference.posterior.InferenceWarning")
 

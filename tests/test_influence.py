@@ -9,10 +9,11 @@ import pytest
 from scipy.special import ndtri
 
 from discreet.door import open_rows
-from discreet.statistics.densities import density
-from discreet.statistics.robustness import gross_error_sensitivity, influence
-from discreet.statistics.weighted_estimators import (
+from discreet.statistics.density.densities import density
+from discreet.statistics.robust.robustness import (
     ESTIMATORS,
+    gross_error_sensitivity,
+    influence,
     weighted_huber,
     weighted_mean,
     weighted_median,

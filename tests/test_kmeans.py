@@ -10,13 +10,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from discreet import Ball, Box, BudgetExceeded, Curator, Guarantee, LaplaceLoss, compose
 from discreet.estimators.kmeans import KMeans
-from discreet.models.cluster_metric import clusters
-from discreet.models.histogram_clusters import cells_along, denoised
-from discreet.models.lloyd import packed_start
+from discreet.models.clusters.histogram_clusters import cells_along, denoised
+from discreet.models.clusters.lloyd import packed_start
+from discreet.models.clusters.private_kmeans import clusters
 from discreet.noise import NotPrivateWarning
-from discreet.queries.counts.projected_grid import ProjectedGrid
-from discreet.queries.moments.clipped_moments import ClippedMoments
-from discreet.queries.moments.moment_sums import MomentSums
+from discreet.queries.counts.grids import ProjectedGrid
+from discreet.queries.moments.clipped_moments import ClippedMoments, MomentSums
 from discreet.queries.search import worst_neighbours
 from discreet.records import Block
 from instances import QUERIES

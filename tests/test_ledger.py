@@ -784,7 +784,7 @@ def test_a_role_that_may_only_append_is_enough(server, schema):
 
 
 def test_a_lock_that_stays_and_a_server_that_may_only_read(server, schema):
-    from discreet.ledger.postgresql import _LOCK
+    from discreet.ledger.storage import _LOCK
 
     ledger = Ledger(server.url(schema), timeout=0.2)
     with server.connect(schema) as connection:

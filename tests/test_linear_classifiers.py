@@ -21,7 +21,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_dataframe_column_names_consistency, parametrize_with_checks
 
 import discreet as dp
-from discreet.models.row_coordinates import CONSTANT
+from discreet.models.linear.row_coordinates import CONSTANT
 from discreet.noise import NotPrivateWarning
 from discreet.records import as_records
 

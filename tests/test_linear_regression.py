@@ -15,10 +15,8 @@ from sklearn.linear_model import LinearRegression as Exact
 from sklearn.utils.estimator_checks import check_dataframe_column_names_consistency, parametrize_with_checks
 
 import discreet as dp
-from discreet.models.regression import AdaptiveMoments
-from discreet.models.regression_line import adaptive_ridge, noise_aware
-from discreet.models.regression_moments import RegressionMoments
-from discreet.models.regression_unseen import Completion
+from discreet.models.regression.regression import AdaptiveMoments, RegressionMoments
+from discreet.models.regression.regression_line import Completion, adaptive_ridge, noise_aware
 from discreet.noise import NotPrivateWarning
 from discreet.records import as_records
 

@@ -10,9 +10,9 @@ import pytest
 
 from discreet.door.curator import Curator
 from discreet.records import Box, Number, Schema
-from discreet.statistics.m_estimators import huber_location, m_estimate
-from discreet.statistics.perturbed_histogram import LOSSES, lei_bins, located, minimised
-from discreet.statistics.weighted_estimators import weighted_huber
+from discreet.statistics.robust.m_estimators import huber_location, m_estimate
+from discreet.statistics.robust.perturbed_histogram import LOSSES, lei_bins, located, minimised
+from discreet.statistics.robust.robustness import weighted_huber
 
 LOUD = {"epsilon": 1e4}  # next to no noise
 K = 1.345

@@ -12,16 +12,16 @@ import pytest
 import discreet as dp
 from discreet.door import PublicSize, Release
 from discreet.door.exit import draw_plan
-from discreet.models.functional import Functional, coded_minimum
-from discreet.models.gradient_descent import NoisyGradient
-from discreet.models.row_coordinates import CONSTANT, Coordinates
+from discreet.models.linear.functional import Functional, coded_minimum
+from discreet.models.linear.gradient_descent import NoisyGradient
+from discreet.models.linear.row_coordinates import CONSTANT, Coordinates
 from discreet.noise import GaussianNoise
 from discreet.queries.bound import Bound
+from discreet.queries.moments.clipped_moments import Components
 from discreet.queries.moments.coded_moments import CodedMoments
-from discreet.queries.moments.components import Components
-from discreet.queries.objectives.features import Features
 from discreet.queries.objectives.gradients import STEP, MarginGradient, replaced_gradients
-from discreet.queries.objectives.losses import HuberHinge, Logistic
+from discreet.queries.objectives.labelled_rows import Features
+from discreet.queries.objectives.margin_losses import HuberHinge, Logistic
 from discreet.queries.search import worst_neighbours
 from discreet.records import Block, as_records
 

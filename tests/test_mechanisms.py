@@ -23,7 +23,7 @@ from discreet.door import Release, open_rows
 from discreet.guarantees import Neighbors
 from discreet.ledger import Ledger
 from discreet.noise import NotPrivateWarning, SeededBits
-from discreet.queries.functions.own import Own
+from discreet.queries.functions.user_functions import Own
 
 REPLACE, ADD = Neighbors.REPLACE_ONE, Neighbors.ADD_REMOVE
 

@@ -14,7 +14,7 @@ from discreet import Guarantee
 from discreet.door import open_rows
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, LaplaceLoss
 from discreet.queries.functions.blocks import MeanOfBlocks, MedianOfBlocks
-from discreet.queries.functions.own import Own
+from discreet.queries.functions.user_functions import Own
 from test_mechanisms import ADD, REPLACE, as_rows, data_sets, hockey_stick, pairs, quiet_bits
 
 VALUES = (0.0, 1.0)

@@ -14,7 +14,7 @@ from conftest import FALSE_ALARM
 from discreet.door import open_rows
 from discreet.guarantees import BoundedRangeLoss
 from discreet.mechanisms.exponential import scores_of, spread_of
-from discreet.queries.functions.exponential import Chosen
+from discreet.queries.functions.score_queries import Chosen
 from goodness import chi_square_p
 from test_mechanisms import ADD, REPLACE, as_rows, data_sets, hockey_stick, pairs, quiet_bits
 

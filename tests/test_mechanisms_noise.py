@@ -16,8 +16,8 @@ from discreet import Ball, Box, Curator, Number, Schema
 from discreet.door import open_rows
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, PureLoss
 from discreet.noise import LaplaceNoise
-from discreet.queries.functions.output_perturbation import Perturbed
-from discreet.queries.functions.own import Own, WholeRows
+from discreet.queries.functions.stated_noise import Perturbed
+from discreet.queries.functions.user_functions import Own, WholeRows
 from discreet.records import Block
 from test_mechanisms import ADD, REPLACE, as_rows, pairs, quiet_bits
 
@@ -31,7 +31,7 @@ def cost(law, a, b):
 
 
 class TestRows:
-    module = importlib.import_module("discreet.queries.functions.input_perturbation")
+    module = importlib.import_module("discreet.queries.functions.noisy_rows")
 
     def worst(self, space, loss):
         question = self.module.NoisyRows(space, 3)

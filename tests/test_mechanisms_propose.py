@@ -15,8 +15,8 @@ from discreet.door import open_rows
 from discreet.door.exit import draw_plan
 from discreet.guarantees import ApproximateLoss
 from discreet.mechanisms.propose_test_release import FARTHEST
-from discreet.queries.functions.own import Own
-from discreet.queries.functions.propose_test_release import ProposedTest
+from discreet.queries.functions.proposals import ProposedTest
+from discreet.queries.functions.user_functions import Own
 from goodness import binomial_p
 from test_mechanisms import REPLACE, as_rows, data_sets, neighbours, pairs, quiet_bits
 

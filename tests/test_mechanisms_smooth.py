@@ -18,11 +18,10 @@ from discreet.door import open_rows
 from discreet.door.exit import draw_plan
 from discreet.guarantees import ApproximateLoss, PureLoss
 from discreet.ledger import Ledger
-from discreet.queries.functions.admissible import Inverted
-from discreet.queries.functions.median_sensitivity import _smooth, rank_of
-from discreet.queries.functions.own import Own
-from discreet.queries.functions.smooth_median import OneColumn, SmoothMedian
-from discreet.queries.functions.smooth_sensitivity import FLOOR, SmoothOwn
+from discreet.queries.functions.admissible_noise import Inverted
+from discreet.queries.functions.median_sensitivity import OneColumn, SmoothMedian, _smooth, rank_of
+from discreet.queries.functions.smooth_noise import FLOOR, SmoothOwn
+from discreet.queries.functions.user_functions import Own
 from discreet.records import Box
 from goodness import binomial_p, chi_square_p
 from test_mechanisms import REPLACE, as_rows, data_sets, neighbours, pairs, quiet_bits

@@ -25,10 +25,10 @@ from discreet import (
 from discreet.guarantees import ObjectiveLoss
 from discreet.guarantees.normal import normal_delta
 from discreet.guarantees.objective import _corners
-from discreet.models.private_minimum import PrivateMinimum
-from discreet.models.row_coordinates import CONSTANT, Coordinates
-from discreet.queries.objectives.features import Features
-from discreet.queries.objectives.losses import HuberHinge, Logistic
+from discreet.models.linear.private_minimum import PrivateMinimum
+from discreet.models.linear.row_coordinates import CONSTANT, Coordinates
+from discreet.queries.objectives.labelled_rows import Features
+from discreet.queries.objectives.margin_losses import HuberHinge, Logistic
 from discreet.queries.objectives.minimum import GaussianObjective, Minimum, NoisyMinimum, PureObjective
 from discreet.queries.objectives.solver import MarginProblem, tolerance
 from discreet.records import Block, as_records

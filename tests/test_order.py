@@ -14,10 +14,17 @@ from discreet.door.exit import draw_plan
 from discreet.guarantees import BoundedRangeLoss, Neighbors, PureLoss
 from discreet.noise.draws import ChooseInRuns, PermuteAndFlip
 from discreet.queries.bound import Setting
-from discreet.queries.ranks import quantiles as order
-from discreet.queries.ranks.quantiles import TIE_BITS, DrawnQuantiles, Quantiles, quantile_levels
-from discreet.queries.ranks.ranks import WEIGHT_STEPS, Ranks, Target
-from discreet.queries.ranks.scales import Scale
+from discreet.queries.ranks import quantile_queries as order
+from discreet.queries.ranks.quantile_queries import (
+    TIE_BITS,
+    WEIGHT_STEPS,
+    DrawnQuantiles,
+    Quantiles,
+    Ranks,
+    Scale,
+    Target,
+    quantile_levels,
+)
 
 SPACE = dp.Box([0.0], [3.0])
 SCALE = Scale(0.0, 3.0, 1.0)

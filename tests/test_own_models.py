@@ -20,8 +20,7 @@ import discreet.models
 from discreet.model_check import _numbers, check_model
 from discreet.noise import GaussianNoise, NotPrivateWarning
 from discreet.queries.bound import Bound
-from discreet.queries.models.guarded_query import GuardedQuery
-from discreet.queries.models.model_query import ModelQuery
+from discreet.queries.models.model_query import GuardedQuery, ModelQuery
 from discreet.queries.question import Part
 from discreet.queries.search import worst_neighbours
 from discreet.records import Block, as_records

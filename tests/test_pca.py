@@ -11,11 +11,11 @@ from sklearn import decomposition
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import discreet as dp
-from discreet.models.directions import Directions
-from discreet.models.spectrum import Spectrum
+from discreet.models.spectral.principal_directions import Directions
+from discreet.models.spectral.spectrum import Spectrum
 from discreet.noise import NotPrivateWarning
-from discreet.queries.moments.directions import Energies, Frame, OneDirection, Scatter
-from discreet.queries.moments.products import Products
+from discreet.queries.moments.moments import Products
+from discreet.queries.moments.principal_direction import Energies, Frame, OneDirection, Scatter
 from discreet.queries.search import worst_neighbours
 from discreet.records import Ball, Block
 

@@ -13,9 +13,9 @@ from matplotlib import pyplot
 from matplotlib.patches import Ellipse
 
 import discreet as dp
-from discreet.estimators.portrait_columns import columns_of
-from discreet.estimators.portraits import portrait, portraits_of
-from discreet.pictures import (
+from discreet.estimators.fitted_columns import columns_of
+from discreet.estimators.plots import portrait, portraits_of
+from discreet.plots import (
     Coefficients,
     Ellipses,
     IntervalPanels,
@@ -27,8 +27,8 @@ from discreet.pictures import (
     SyntheticRows,
     picture_of_draws,
 )
-from discreet.pictures.palette import GRID, INK, MUTED, PAPER, SERIES
-from discreet.queries.moments.components import Components
+from discreet.plots.plot import GRID, INK, MUTED, PAPER, SERIES
+from discreet.queries.moments.clipped_moments import Components
 from shown_models import HOSTILE, KINDS, fitted, numbers
 
 matplotlib.use("Agg")

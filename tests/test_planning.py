@@ -42,8 +42,8 @@ from discreet.planning.formulas import (
 )
 from discreet.planning.recognition import NAMES
 from discreet.planning.tradeoff import CurveTradeoff, GaussianTradeoff, PointTradeoff, tradeoff_of
-from discreet.queries.counts.count import Count as CountQuery
-from discreet.queries.moments.components import Components
+from discreet.queries.counts.count_queries import Count as CountQuery
+from discreet.queries.moments.clipped_moments import Components
 from test_rooms import HEAVY, imported_rooms
 
 POINTS = [(0.1, 0.0), (1.0, 1e-6), (1.0, 0.05), (3.0, 0.2), (8.0, 1e-3)]

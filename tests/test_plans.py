@@ -16,13 +16,13 @@ import typer
 import discreet as dp
 from discreet import mechanisms, signals, statistics
 from discreet.audit.subjects.statistics import ASKED, OTHERS
-from discreet.cli.query import NAMES
+from discreet.cli.query_command import NAMES
 from discreet.database import Drafting, questions
 from discreet.database.questions import QUESTIONS, Questions
 from discreet.records import Condition, Records, open_records
 from discreet.statistics.request import STATISTICS
 
-cli_query = import_module("discreet.cli.query")  # the module, not the command
+cli_query = import_module("discreet.cli.query_command")  # the module, not the command
 RELATIONS = ("replace-one", "add-remove")
 COLUMNS = {"age": dp.Number(0, 120), "bmi": dp.Number(10, 60), "stay": dp.Number(0, 9), "ward": dp.Category(["n", "s"])}
 SCHEMA = dp.Schema(COLUMNS, unit="person", max_rows=3)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.records import Category, Number, Schema, Table, as_records, csv_engine
-from discreet.records.csv_engine import CsvEngine, csv_header
+from discreet.records.sources.csv_files import CsvEngine, csv_header
 from effort import measured, size
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from discreet.records import Box, Category, Date, Number, Schema, Unit
 from discreet.records.cells import category_key, date, number, unit_name
-from discreet.records.schema import as_reading
+from discreet.records.declared.schema import as_reading
 
 EXAMPLE = """
 unit = "patient_id"

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.records import Ball, Box, as_records, float_error
-from discreet.records.summation import CompensatedSum, two_sum
+from discreet.records.sources.source import CompensatedSum, two_sum
 from test_records_sources import ARRAYS, TABLES
 
 U = 2.0**-53

@@ -15,7 +15,7 @@ import pytest
 import discreet as dp
 from discreet.estimators.loading import load_model
 from discreet.inference.posterior import Diagnostics, Posterior, data_tree
-from discreet.pictures.palette import SERIES
+from discreet.plots.plot import SERIES
 from discreet.report.not_private import compared
 from discreet.report.owned_rows import rows_from_csv
 from shown_models import BOX, HOSTILE, KINDS, fitted, numbers, people, rows_of, target
@@ -309,7 +309,7 @@ def test_the_command_writes_the_file_and_says_when_it_is_not_private(tmp_path, m
     import typer
     from typer.testing import CliRunner
 
-    from discreet.cli.report import report
+    from discreet.cli.report_command import report
 
     app = typer.Typer()
     app.callback()(lambda: None)

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import discreet as dp
-from discreet.report.promise import explained
+from discreet.report.guarantee_text import explained
 from shown_models import BOX, KINDS, fitted, numbers, target
 
 

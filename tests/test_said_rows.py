@@ -14,7 +14,7 @@ import discreet as dp
 from cli_folder import discreet
 from discreet import mechanisms, signals
 from discreet import statistics as st
-from discreet.door.words import rows_in_words
+from discreet.door.release import rows_in_words
 
 mpl.use("Agg")
 
@@ -186,7 +186,7 @@ def test_a_report_says_it_first_and_where_it_is_cited(curator):
 
 
 def test_a_model_of_ones_own_and_a_private_score_say_it(curator):
-    from discreet.models.joint import JointMixture
+    from discreet.models.mixture.joint import JointMixture
 
     rows = curator.only(["age", "day"])
     fit = dp.fit_model(JointMixture(1), rows, epsilon=1.0, delta=1e-6, n_steps=2)

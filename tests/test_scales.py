@@ -22,7 +22,7 @@ from discreet import statistics
 from discreet.audit.pairs import neighbours
 from discreet.records.cells import date, day_text
 from discreet.scales import ColumnScale, column_scales
-from discreet.statistics.calendar import CALENDAR, calendar_bins
+from discreet.statistics.counts import CALENDAR, calendar_bins
 
 N = 20_000
 EPSILON = 200.0

@@ -13,8 +13,7 @@ from scipy.optimize import minimize
 
 from discreet.database import sensitivities as exact
 from discreet.guarantees import Neighbors
-from discreet.queries.moments.moments import Moments
-from discreet.queries.moments.squares import Squares
+from discreet.queries.moments.moments import Moments, Squares
 from discreet.records import Box
 
 ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE

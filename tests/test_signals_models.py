@@ -16,15 +16,12 @@ from discreet.door import Curator
 from discreet.guarantees import BoundedRangeLoss, Guarantee, Neighbors, compose
 from discreet.queries.bound import Bound, Setting
 from discreet.queries.search import worst_neighbours
-from discreet.queries.series.column_sums import ColumnSums
 from discreet.queries.series.fourier_choice import Kept
-from discreet.queries.series.step_sums import StepSums
-from discreet.queries.series.wave_sums import WaveSums
+from discreet.queries.series.series_sums import ColumnSums, StepSums, WaveSums
 from discreet.records import Block, Box
 from discreet.signals import Controller, Fourier, Identity, StateSpace, Toeplitz
 from discreet.signals.beliefs import believed
-from discreet.signals.kalman import steady_filter
-from discreet.signals.likelihood import fitted
+from discreet.signals.kalman import fitted, steady_filter
 from discreet.signals.state_space import local_level, local_linear_trend
 
 WATCH = importlib.import_module("discreet.signals.fast")._watch  # the name of the module is that of the function

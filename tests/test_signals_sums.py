@@ -20,21 +20,21 @@ from conftest import FALSE_ALARM
 from discreet.door import Curator, StreamMechanism
 from discreet.noise import GaussianNoise
 from discreet.queries.search import worst_neighbours
-from discreet.queries.series import step_sums as step_sums_module
+from discreet.queries.series import series_sums as step_sums_module
 from discreet.queries.series.blt import Run, Totals, fitted, streaming
-from discreet.queries.series.column_sums import ColumnSums
 from discreet.queries.series.factorization import (
     BETWEEN,
     BETWEEN_NORM,
     WITHIN,
     Blocks,
     Doubling,
+    Tree,
+    TreeSums,
     series_quotient,
     square_root,
 )
-from discreet.queries.series.step_sums import StepSums
-from discreet.queries.series.toeplitz import convolve
-from discreet.queries.series.tree import Tree, TreeSums
+from discreet.queries.series.operators import convolve
+from discreet.queries.series.series_sums import ColumnSums, StepSums
 from discreet.signals import Identity, Picked, PrefixSums, Series, Steps, Stream, Toeplitz, running_sum
 from discreet.signals.running_sum import METHODS
 

@@ -26,13 +26,10 @@ import pytest
 
 import discreet as dp
 from discreet.queries.adapted import Grouped
-from discreet.queries.counts.count import Count
-from discreet.queries.moments.moments import Moments, Sum
-from discreet.queries.moments.squares import Squares
-from discreet.queries.moments.total import Total
+from discreet.queries.counts.count_queries import Count
+from discreet.queries.moments.moments import Moments, Squares, Sum, Total
 from discreet.records import Ball, Box, Category, Contributions, Date, Number, Schema, as_records, sql_sum
-from discreet.records.sql_source import SqlSource
-from discreet.records.sql_table import Table
+from discreet.records.sources.databases import SqlSource, Table
 from discreet.sql import text as sql_text
 from discreet.sql.traced import NotTraceable
 from ideal_rows import ideal_rows
@@ -987,7 +984,7 @@ def test_a_large_file_is_not_read_whole(tmp_path):
 import re
 from pathlib import Path
 from discreet.records import Box, as_records
-from discreet.records.sql_table import Table
+from discreet.records.sources.databases import Table
 
 peaks = []
 for name in ("small", "large"):

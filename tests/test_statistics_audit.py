@@ -18,8 +18,7 @@ from discreet.door import curator as door_curator
 from discreet.door import exit as door
 from discreet.door import schedule as door_schedule
 from discreet.noise import GaussianNoise
-from discreet.queries.ranks.quantiles import TIE_BITS, Quantiles
-from discreet.queries.ranks.ranks import Ranks
+from discreet.queries.ranks.quantile_queries import TIE_BITS, Quantiles, Ranks
 
 COLUMNS = {
     "x": dp.Number(0, 10),
@@ -166,7 +165,7 @@ def test_the_audit_catches_a_broken_copy(fault, monkeypatch):
     rng = np.random.default_rng(18)
     ask = audited(monkeypatch, rng)
     if fault == "quantiles":
-        from discreet.queries.ranks.quantiles import DrawnQuantiles
+        from discreet.queries.ranks.quantile_queries import DrawnQuantiles
 
         right = DrawnQuantiles.spread
         monkeypatch.setattr(DrawnQuantiles, "spread", lambda self, query, setting: right(self, query, setting) / 2.0)

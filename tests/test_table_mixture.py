@@ -15,16 +15,13 @@ import pytest
 from sklearn.base import clone
 
 import discreet as dp
-from discreet.models.column_maps import corrected, moved
-from discreet.models.marginals import on_simplex
-from discreet.models.table_model import TableModel
+from discreet.models.table.column_maps import corrected, moved, on_simplex
+from discreet.models.table.table_model import TableModel
 from discreet.noise import NotPrivateWarning
 from discreet.queries.bound import Bound
-from discreet.queries.counts.cells import Cells
-from discreet.queries.counts.marginals import Marginals
+from discreet.queries.counts.grids import Cells, Marginals
 from discreet.queries.models.model_query import ModelQuery
-from discreet.queries.moments.clipped_moments import FEW_COLUMNS, ClippedMoments
-from discreet.queries.moments.components import Components
+from discreet.queries.moments.clipped_moments import FEW_COLUMNS, ClippedMoments, Components
 from discreet.queries.moments.mixed_moments import LEAST, MixedMoments
 from discreet.queries.question import Query
 from discreet.queries.search import worst_neighbours

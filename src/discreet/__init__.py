@@ -27,14 +27,13 @@ from discreet.guarantees import (
     compose,
 )
 from discreet.ledger import BudgetExceeded, Ledger
-from discreet.queries.counts.histogram import Histogram
-from discreet.queries.counts.mode import Mode
+from discreet.queries.counts.count_queries import Histogram, Mode
 from discreet.queries.moments.moments import Moments, Sum
 from discreet.records import Ball, Box, Category, Date, Number, Schema, Table
 
 if TYPE_CHECKING:
     from discreet import audit, database, inference, mechanisms, planning, signals, statistics
-    from discreet.database.front import StatisticalDatabase
+    from discreet.database.statistical_database import StatisticalDatabase
     from discreet.em import Model
     from discreet.estimators.factor_analysis import FactorAnalysis
     from discreet.estimators.gaussian_classifier import GaussianClassifier
@@ -124,7 +123,7 @@ _LATER = {
     "LinearSVC": "discreet.estimators.linear_svc",
     "LogisticRegression": "discreet.estimators.logistic_regression",
     "Model": "discreet.em",
-    "StatisticalDatabase": "discreet.database.front",
+    "StatisticalDatabase": "discreet.database.statistical_database",
     "TableMixture": "discreet.estimators.table_mixture",
     "WrongBound": "discreet.model_check",
     "compare": "discreet.planning",

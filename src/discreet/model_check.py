@@ -77,7 +77,7 @@ def check_model(
     --------
     >>> from discreet import Ball
     >>> from discreet.model_check import check_model
-    >>> from discreet.models.joint import JointMixture
+    >>> from discreet.models.mixture.joint import JointMixture
     >>> check_model(JointMixture(3), Ball(1.0, center=[0.0, 0.0]))
     """
     if not isinstance(model, Model):

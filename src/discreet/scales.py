@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.records.ball import Ball
 from discreet.records.cells import date, day_text
-from discreet.records.space import Space
+from discreet.records.declared.spaces import Ball, Space
 
 __all__ = ["ColumnScale", "as_dates", "as_days", "column_scales"]
 

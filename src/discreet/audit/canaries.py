@@ -29,7 +29,7 @@ from discreet.arguments import UNSHOWN, ArgumentError, integer, positive, probab
 from discreet.audit.limits import one_run_epsilon
 from discreet.door import Curator, Release
 from discreet.estimators.base import PrivateEstimator
-from discreet.estimators.targeted import TargetedEstimator
+from discreet.estimators.labelled import TargetedEstimator
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.queries.question import Query
 from discreet.records import Ball, Box, Category, Schema, read_bounds, space_of

@@ -115,7 +115,7 @@ class Attack:
 
     def picture(self) -> Any:
         """Return a picture of what was claimed and what the attacker attained."""
-        from discreet.pictures.tradeoff import TradeoffPicture
+        from discreet.plots.attack_curve import TradeoffPicture
 
         alarms = np.concatenate([np.geomspace(1e-3, 0.1, 30, endpoint=False), np.linspace(0.1, 1.0, 50)])
         curve = self.claim.tradeoff()

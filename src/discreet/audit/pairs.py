@@ -21,7 +21,7 @@ from discreet.arguments import choice
 from discreet.door import Curator
 from discreet.guarantees import Neighbors
 from discreet.records import Ball, Category, Date, Schema
-from discreet.records.columns import Numeric
+from discreet.records.declared.columns import Numeric
 
 __all__ = ["Pair", "in_a_ball", "neighbours"]
 

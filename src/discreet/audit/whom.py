@@ -9,14 +9,13 @@ from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.audit.pairs import Pair, in_a_ball, neighbours
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator, behind_a_door
-from discreet.estimators.labelled import LabelledEstimator
+from discreet.estimators.labelled import LabelledEstimator, TargetedEstimator
 from discreet.estimators.linear_regression import LinearRegression
-from discreet.estimators.targeted import TargetedEstimator
 from discreet.guarantees import Neighbors
 from discreet.records import Ball, Box, Category, Date, Number, Schema, Space, space_of
-from discreet.records.bounds import box_columns, filled
 from discreet.records.cells import day_text
-from discreet.records.columns import Column
+from discreet.records.declared.bounds import box_columns, filled
+from discreet.records.declared.columns import Column
 from discreet.scales import ColumnScale, column_scales
 
 __all__ = ["asked_of"]

@@ -7,17 +7,17 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import budget, schema
+from discreet.cli import budget_command, schema_command
 from discreet.cli.audit import audit
-from discreet.cli.compose import compose
-from discreet.cli.explain import explain
-from discreet.cli.fit import fit
-from discreet.cli.infer import infer
-from discreet.cli.plan import plan
-from discreet.cli.query import query
-from discreet.cli.report import report
+from discreet.cli.compose_command import compose
+from discreet.cli.explain_command import explain
+from discreet.cli.fit_command import fit
+from discreet.cli.infer_command import infer
+from discreet.cli.plan_command import plan
+from discreet.cli.query_command import query
+from discreet.cli.report_command import report
 from discreet.cli.reproduce import reproduce
-from discreet.cli.sample import sample
+from discreet.cli.sample_command import sample
 
 __all__ = ["application"]
 
@@ -57,7 +57,7 @@ def application(*, fancy: bool) -> typer.Typer:
         context_settings={"help_option_names": ["--help", "-h"]},
     )
     app.callback()(_discreet)
-    app.add_typer(schema.commands(), name="schema")
+    app.add_typer(schema_command.commands(), name="schema")
     app.command("fit")(fit)
     app.command("sample")(sample)
     app.command("query")(query)
@@ -68,7 +68,7 @@ def application(*, fancy: bool) -> typer.Typer:
     app.command("compose")(compose)
     app.command("audit")(audit)
     app.command("reproduce")(reproduce)
-    app.add_typer(budget.commands(), name="budget")
+    app.add_typer(budget_command.commands(), name="budget")
     return app
 
 

@@ -12,8 +12,8 @@ import typer
 from discreet.arguments import ArgumentError
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.records import Category, Date, Number, Schema, Table
-from discreet.records.csv_engine import CSV_SUFFIXES, csv_header
-from discreet.records.postgresql_engine import is_postgresql
+from discreet.records.sources.csv_files import CSV_SUFFIXES, csv_header
+from discreet.records.sources.postgresql_tables import is_postgresql
 
 __all__ = ["declared_schema", "limit_of", "names_of", "numbers_in", "opened", "read_schema"]
 

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 
 from discreet.guarantees import GaussianLoss, Loss, compose
 from discreet.ledger import BudgetExceeded
-from discreet.ledger.filters import within
-from discreet.ledger.limit import Preview, admits_alone, remaining, under
+from discreet.ledger.limits import Preview, admits_alone, remaining, under, within
 
 __all__ = ["exceeded_in_words"]
 

@@ -14,9 +14,9 @@ What this room promises:
 May import everything up to ``statistics``.
 """
 
-from discreet.database.front import StatisticalDatabase
 from discreet.database.pricing import Priced, Pricing
 from discreet.database.questions import Draft, Drafting
 from discreet.database.reply import Reply
+from discreet.database.statistical_database import StatisticalDatabase
 
 __all__ = ["Draft", "Drafting", "Priced", "Pricing", "Reply", "StatisticalDatabase"]

@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 from discreet.arguments import ArgumentError, choice, integer
 from discreet.guarantees import Guarantee, Neighbors
-from discreet.queries.moments.squares import Squares
+from discreet.queries.moments.moments import Squares
 from discreet.queries.question import additive_loss
 from discreet.records import Box
 

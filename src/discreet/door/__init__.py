@@ -10,9 +10,8 @@ the rows and pays, ``schedule`` is what was paid for before; ``opening`` is how 
 ``release`` what comes out, ``answer`` what is made of releases.
 """
 
-from discreet.door.answer import Answer
-from discreet.door.curator import Curator
-from discreet.door.opening import Declarations, open_rows
+from discreet.door.curator import Curator, Declarations, open_rows
+from discreet.door.inquiry import Answer
 from discreet.door.release import PublicSize, Release, simulate
 from discreet.door.schedule import Schedule, StreamMechanism
 

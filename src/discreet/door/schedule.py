@@ -4,7 +4,7 @@ What is measured may be chosen adaptively; what it costs was fixed when the sche
 composition holds.
 
 A stream is paid for once too, and drawn from piece by piece, as its numbers become known. What it may cost, whatever is
-asked after what was released, is proved beside its question (``queries.series.stream``).
+asked after what was released, is proved beside its question (``queries.series.stream_sums``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from discreet.guarantees.loss import as_counts
 from discreet.noise import Bits, Law
 from discreet.queries.mechanism import Mechanism, Plan
 from discreet.queries.question import Question
-from discreet.queries.series.stream import StreamSums
+from discreet.queries.series.stream_sums import StreamSums
 
 if TYPE_CHECKING:
     from discreet.door.curator import Curator

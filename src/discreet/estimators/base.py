@@ -30,10 +30,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreet.arguments import UNSHOWN, ArgumentError, listed, positive, probability
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry, Measure
-from discreet.door.words import promise_in_words
+from discreet.door.release import promise_in_words
 from discreet.em import Step
-from discreet.estimators.frames import select_columns, with_days
-from discreet.estimators.own_rows import scales_of, values_of_rows
+from discreet.estimators.fitted_columns import scales_of, select_columns, values_of_rows, with_days
 from discreet.estimators.persistence import Persistent
 from discreet.estimators.shown import Shown
 from discreet.guarantees import Guarantee, Neighbors

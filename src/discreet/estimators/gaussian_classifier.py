@@ -16,19 +16,18 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, listed, positive
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
+from discreet.estimators.fitted_columns import rows_of_values, scales_of
 from discreet.estimators.gaussian_mixture import full_covariances, shaped_covariances
 from discreet.estimators.labelled import LabelledEstimator, sorted_places
-from discreet.estimators.own_rows import rows_of_values, scales_of
 from discreet.guarantees import Guarantee, LaplaceLoss, Neighbors
-from discreet.models.adaptive_classes import AdaptiveClasses
-from discreet.models.bayes_error import BayesErrorBound, ParameterNoise, bayes_error_bound
-from discreet.models.class_gaussians import ClassGaussians
-from discreet.models.joint_classes import JointClasses
+from discreet.models.classes.bayes_error import BayesErrorBound, ParameterNoise, bayes_error_bound
+from discreet.models.classes.class_estimates import ClassGaussians
+from discreet.models.classes.class_methods import AdaptiveClasses, JointClasses
+from discreet.models.classes.xi_classes import XiClasses
 from discreet.models.method import Method
-from discreet.models.own_coordinates import Shape
-from discreet.models.xi_classes import XiClasses
+from discreet.models.mixture.own_coordinates import Shape
 from discreet.queries.moments.class_moments import SHAPES
-from discreet.queries.moments.components import Components
+from discreet.queries.moments.clipped_moments import Components
 from discreet.records import Bounds, Box
 
 __all__ = ["GaussianClassifier"]

@@ -15,17 +15,15 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import PrivateEstimator
-from discreet.estimators.own_rows import rows_of_values, scales_of
+from discreet.estimators.fitted_columns import rows_of_values, scales_of
 from discreet.guarantees import Neighbors
-from discreet.guarantees.calibration import METHODS as COMPOSITIONS
-from discreet.models.adaptive import Adaptive
-from discreet.models.joint import Joint, JointMixture
+from discreet.guarantees.composition import METHODS as COMPOSITIONS
 from discreet.models.method import Method
-from discreet.models.paper import Paper
-from discreet.models.prior import Prior
-from discreet.models.selection import SCORING, Selected
-from discreet.queries.moments.clipped_moments import SHAPES
-from discreet.queries.moments.components import Components
+from discreet.models.mixture.adaptive import Adaptive
+from discreet.models.mixture.joint import Joint, JointMixture, Prior
+from discreet.models.mixture.paper import Paper
+from discreet.models.mixture.selection import SCORING, Selected
+from discreet.queries.moments.clipped_moments import SHAPES, Components
 from discreet.records import Bounds
 
 __all__ = ["GaussianMixture"]

@@ -15,10 +15,10 @@ from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import PrivateEstimator, RowTransformer
 from discreet.guarantees import Neighbors
-from discreet.models.kmeans import adaptive_kmeans
-from discreet.models.lloyd import DPLloyd, lloyd_steps, lloyd_weights
+from discreet.models.clusters.lloyd import DPLloyd, lloyd_steps, lloyd_weights
+from discreet.models.clusters.private_kmeans import adaptive_kmeans
 from discreet.models.method import Method
-from discreet.queries.moments.components import Components
+from discreet.queries.moments.clipped_moments import Components
 from discreet.records import Bounds
 
 __all__ = ["KMeans"]

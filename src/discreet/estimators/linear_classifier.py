@@ -16,11 +16,10 @@ from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.labelled import LabelledEstimator, sorted_places
 from discreet.guarantees import Guarantee, Neighbors
+from discreet.models.linear.private_minimum import WAYS, PrivateMinimum
+from discreet.models.linear.row_coordinates import CONSTANT, Coordinates
 from discreet.models.method import Method
-from discreet.models.private_minimum import WAYS, PrivateMinimum
-from discreet.models.row_coordinates import CONSTANT, Coordinates
-from discreet.queries.objectives.linear_scores import LinearScores
-from discreet.queries.objectives.losses import MarginLoss
+from discreet.queries.objectives.margin_losses import LinearScores, MarginLoss
 
 __all__ = ["COORDINATES", "LinearClassifier"]
 

@@ -17,15 +17,14 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, listed
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import behind_a_door
-from discreet.estimators.portrait_columns import columns_of
-from discreet.estimators.targeted import TargetedEstimator, apart
+from discreet.estimators.fitted_columns import columns_of
+from discreet.estimators.labelled import TargetedEstimator, apart
 from discreet.guarantees import Neighbors
 from discreet.models.method import Method
-from discreet.models.regression import AdaptiveMoments, UnitMoments
-from discreet.models.regression_line import adaptive_ridge, noise_aware
-from discreet.models.regression_moments import RegressionMoments
+from discreet.models.regression.regression import AdaptiveMoments, RegressionMoments, UnitMoments
+from discreet.models.regression.regression_line import adaptive_ridge, noise_aware
 from discreet.records import Bounds, Box, Number, Records
-from discreet.records.bounds import read_pair
+from discreet.records.declared.bounds import read_pair
 from discreet.records.opening import is_stored
 from discreet.scales import column_scales
 

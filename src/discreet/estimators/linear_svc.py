@@ -8,7 +8,7 @@ from typing import Any
 from discreet.arguments import ArgumentError, positive
 from discreet.estimators.linear_classifier import LinearClassifier
 from discreet.guarantees import Neighbors
-from discreet.queries.objectives.losses import HuberHinge, MarginLoss
+from discreet.queries.objectives.margin_losses import HuberHinge, MarginLoss
 from discreet.records import Bounds
 
 __all__ = ["LinearSVC"]

@@ -13,12 +13,11 @@ from discreet.arguments import integer
 from discreet.door import Curator
 from discreet.estimators.linear_classifier import LinearClassifier
 from discreet.guarantees import Neighbors
-from discreet.models.functional import Functional
-from discreet.models.gradient_descent import NoisyGradient
+from discreet.models.linear.functional import Functional
+from discreet.models.linear.gradient_descent import NoisyGradient
 from discreet.models.method import Method
 from discreet.queries.objectives.gradients import MarginGradient
-from discreet.queries.objectives.linear_scores import LinearScores
-from discreet.queries.objectives.losses import Logistic, MarginLoss
+from discreet.queries.objectives.margin_losses import LinearScores, Logistic, MarginLoss
 from discreet.records import Bounds
 
 __all__ = ["LogisticRegression"]

@@ -19,14 +19,13 @@ from sklearn.utils import check_random_state
 from discreet.arguments import ArgumentError, integer, positive
 from discreet.door import Release
 from discreet.door.inquiry import Inquiry
-from discreet.door.words import promise_in_words, rows_of
+from discreet.door.release import promise_in_words, rows_of
 from discreet.em import Model, Step
 from discreet.estimators.base import PrivateEstimator
 from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.model_check import attack, check_model
 from discreet.models.method import Method
-from discreet.queries.models.guarded_query import GuardedQuery
-from discreet.queries.models.model_query import ModelQuery
+from discreet.queries.models.model_query import GuardedQuery, ModelQuery
 from discreet.queries.question import Question
 from discreet.records import Ball, Box
 
@@ -126,7 +125,7 @@ def fit_model(
     --------
     >>> import numpy as np
     >>> import discreet as dp
-    >>> from discreet.models.joint import JointMixture
+    >>> from discreet.models.mixture.joint import JointMixture
     >>> rng = np.random.default_rng(0)
     >>> rows = np.concatenate([rng.normal(-3.0, 1.0, (5000, 1)), rng.normal(3.0, 1.0, (5000, 1))])
     >>> fit = dp.fit_model(JointMixture(2), rows, epsilon=1.0, delta=1e-6, n_steps=8, bounds=dp.Ball(10.0))

@@ -15,15 +15,14 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import PrivateEstimator, RowTransformer
-from discreet.estimators.own_rows import rows_of_values, scales_of
+from discreet.estimators.fitted_columns import rows_of_values, scales_of
 from discreet.guarantees import Neighbors
-from discreet.models.adaptive import Adaptive
-from discreet.models.directions import Directions
 from discreet.models.method import Method
-from discreet.models.one_release import OneRelease
-from discreet.models.principal import Principal
-from discreet.models.sulq import Sulq
-from discreet.queries.moments.components import Components
+from discreet.models.mixture.adaptive import Adaptive
+from discreet.models.spectral.one_release import OneRelease, Sulq
+from discreet.models.spectral.principal_directions import Directions
+from discreet.models.spectral.spectrum import Principal
+from discreet.queries.moments.clipped_moments import Components
 from discreet.records import Bounds, Box
 
 __all__ = ["PCA"]

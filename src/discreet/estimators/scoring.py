@@ -14,7 +14,7 @@ from discreet.arguments import UNSHOWN, ArgumentError, iterable, positive, proba
 from discreet.door import Curator, Release
 from discreet.estimators.base import PrivateEstimator
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, Neighbors, calibrate
-from discreet.models.score import mean_scores
+from discreet.models.mixture.selection import mean_scores
 from discreet.queries.models.log_likelihood import LogLikelihood
 from discreet.records import Records
 

@@ -7,8 +7,8 @@ from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from discreet.door.words import promise_in_words, rows_of
-from discreet.estimators.portraits import portrait
+from discreet.door.release import promise_in_words, rows_of
+from discreet.estimators.plots import portrait
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -18,20 +18,19 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator, Release
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.fitted_columns import values_of_rows
 from discreet.estimators.gaussian_mixture import full_covariances, shaped_covariances
-from discreet.estimators.own_rows import values_of_rows
 from discreet.guarantees import Neighbors
-from discreet.models.adaptive_tables import AdaptiveTables, MixedComponents
-from discreet.models.column_maps import moved
-from discreet.models.released import noise_of
-from discreet.queries.counts.cells import Cells
-from discreet.queries.moments.clipped_moments import SHAPES
-from discreet.queries.moments.components import Components
+from discreet.models.mixture.moment_model import noise_of
+from discreet.models.table.column_maps import moved
+from discreet.models.table.table_method import AdaptiveTables, MixedComponents
+from discreet.queries.counts.grids import Cells
+from discreet.queries.moments.clipped_moments import SHAPES, Components
 from discreet.records import Box, Category, Records, Schema, Space, open_records
 from discreet.records.cells import date
 from discreet.records.cells import numbers as numbers_of
 from discreet.records.opening import is_array
-from discreet.records.table_source import as_frame, numeric, plain
+from discreet.records.sources.frames import as_frame, numeric, plain
 from discreet.scales import ColumnScale, column_scales
 
 __all__ = ["TableMixture"]

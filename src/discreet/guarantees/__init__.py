@@ -8,14 +8,12 @@ Where to look: the values are in ``normal``, ``additive``, ``stated`` and ``obje
 ``loss``; the methods in ``composition`` and ``classical``; the verbs in ``calibration``.
 """
 
-from discreet.guarantees.additive import GeometricLoss, LaplaceLoss
-from discreet.guarantees.calibration import Calibration, calibrate, compose
-from discreet.guarantees.composition import Composition
+from discreet.guarantees.composition import Calibration, Composition, calibrate, compose
 from discreet.guarantees.guarantee import Guarantee, Neighbors
 from discreet.guarantees.loss import Loss
+from discreet.guarantees.losses import ApproximateLoss, BoundedRangeLoss, GeometricLoss, LaplaceLoss, PureLoss, ZcdpLoss
 from discreet.guarantees.normal import ClassicalGaussianLoss, GaussianLoss
 from discreet.guarantees.objective import ObjectiveLoss
-from discreet.guarantees.stated import ApproximateLoss, BoundedRangeLoss, PureLoss, ZcdpLoss
 
 __all__ = [
     "ApproximateLoss",

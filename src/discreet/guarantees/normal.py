@@ -28,7 +28,7 @@ Where numbers become subnormal the last unit counts, not a share: four of them a
 a quarter of one, and one will do.
 
 The noise is rotation invariant, so the L2 length of a shift is all that matters: μ holds for vectors. Two steps of a
-relation are one at twice the shift (``Loss.under``; ``discreet.guarantees.additive`` says why), and Gaussian mechanisms
+relation are one at twice the shift (``Loss.under``; ``discreet.guarantees.losses`` says why), and Gaussian mechanisms
 compose to one (``together``).
 """
 

@@ -10,21 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, positive
-from discreet.door.words import rows_of
+from discreet.door.release import rows_of
 from discreet.guarantees import Guarantee
-from discreet.inference.augmentation import augmented
-from discreet.inference.built import Built
-from discreet.inference.built_for import built_for, check_has_model
-from discreet.inference.choices import target_of_choices
-from discreet.inference.determined import check_determined
-from discreet.inference.likelihood import effective_share, is_wide, target_at
+from discreet.inference.augmented.augmentation import augmented
+from discreet.inference.clt.determined import check_determined
+from discreet.inference.clt.likelihood import effective_share, is_wide, target_at
+from discreet.inference.clt.moving_rows import moving_rows
+from discreet.inference.clt.reference import Problem, find_reference
+from discreet.inference.clt.sampling import Chains, sample
+from discreet.inference.default_models import built_for, check_has_model
+from discreet.inference.factored.choices import target_of_choices
 from discreet.inference.measurements import Measurements, measured_in
-from discreet.inference.moving_rows import moving_rows
 from discreet.inference.posterior import Posterior, data_tree, diagnosed
-from discreet.inference.public_rows import public_rows
-from discreet.inference.reference import Problem, find_reference
-from discreet.inference.row_model import own_row_model, row_model
-from discreet.inference.sampling import Chains, sample
+from discreet.inference.rows.default_model import Built
+from discreet.inference.rows.public_rows import public_rows
+from discreet.inference.rows.row_model import own_row_model, row_model
 
 __all__ = ["infer"]
 

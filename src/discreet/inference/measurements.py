@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.door import Answer, Release
 from discreet.guarantees import Neighbors
-from discreet.inference.layout import Layout, Rows
+from discreet.inference.rows.layout import Layout, Rows
 from discreet.mechanisms import FactoredChoice
 from discreet.noise import Law
 from discreet.queries.question import Query

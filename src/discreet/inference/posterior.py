@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from discreet.arguments import choice, integer, probability
 from discreet.guarantees import Guarantee
-from discreet.inference.built import Built
-from discreet.inference.public_rows import numeric_rows
-from discreet.inference.row_model import RowModel
-from discreet.pictures import Picture, picture_of_draws
+from discreet.inference.rows.default_model import Built
+from discreet.inference.rows.public_rows import numeric_rows
+from discreet.inference.rows.row_model import RowModel
+from discreet.plots import Picture, picture_of_draws
 
 __all__ = ["Diagnostics", "InferenceWarning", "Posterior", "data_tree"]
 

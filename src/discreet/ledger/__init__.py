@@ -10,10 +10,9 @@ admitted); how the record hangs together in ``book``, and how it reads in ``hist
 ``storage``, ``sqlite`` and ``postgresql``.
 """
 
-from discreet.ledger.book import Entry
-from discreet.ledger.errors import BudgetExceeded, ChainError, LedgerError
+from discreet.ledger.book import BudgetExceeded, ChainError, Entry, LedgerError
 from discreet.ledger.history import History
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.limit import Limit, Preview, Remaining
+from discreet.ledger.limits import Limit, Preview, Remaining
 
 __all__ = ["BudgetExceeded", "ChainError", "Entry", "History", "Ledger", "LedgerError", "Limit", "Preview", "Remaining"]

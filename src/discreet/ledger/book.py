@@ -1,4 +1,11 @@
-"""The tables, and what can be done with them inside one transaction.
+"""What can go wrong with a ledger. Wrong arguments are ``ValueError``s, as everywhere.
+
+The texts of an entry: names of data sets, queries and people.
+
+Two spellings that look alike would be two data sets, each with a budget of its own. So blanks at the ends, invisible
+characters and line breaks are refused, and accented letters are brought to one form (Unicode NFC).
+
+The tables, and what can be done with them inside one transaction.
 
 One table holds the entries, append-only; another says which layout it has. A ``Book`` lives as long as one
 transaction. It sees one state of the record, and it appends after having looked at the last entry, so the caller holds
@@ -11,21 +18,114 @@ last hash stands for the whole record up to it.
 
 from __future__ import annotations
 
+import getpass
 import hashlib
 import json
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from discreet.arguments import integer
+from discreet.arguments import ArgumentError, integer
 from discreet.guarantees import Loss, Neighbors
-from discreet.ledger.errors import PUT_BACK, ChainError, LedgerError
-from discreet.ledger.limit import Limit
+from discreet.ledger.limits import Limit
 
-__all__ = ["COLUMNS", "GENESIS", "LIMITS", "SPENDS", "Book", "Dialect", "Entry", "State", "follow"]
+if TYPE_CHECKING:
+    from discreet.ledger.limits import Preview
+
+__all__ = [
+    "COLUMNS",
+    "GENESIS",
+    "LIMITS",
+    "PUT_BACK",
+    "SPENDS",
+    "Book",
+    "BudgetExceeded",
+    "ChainError",
+    "Dialect",
+    "Entry",
+    "LedgerError",
+    "State",
+    "follow",
+    "somebody",
+    "text",
+]
+
+PUT_BACK = "put back a good copy and verify it"  # what to do about a record that was changed
+
+
+class LedgerError(OSError):
+    """The record could not be read or written. Whatever was asked for does not count as spent: release nothing.
+
+    An ``OSError``, since its causes are: a full disk, a file that is missing, read-only, locked or damaged, a server
+    that does not answer.
+    """
+
+
+class ChainError(LedgerError):
+    """The entries do not follow from one another: the record was edited, cut, reordered or rolled back."""
+
+
+class BudgetExceeded(RuntimeError):  # noqa: N818  # the usual name for it
+    """A spend that the limit of its data set does not admit. Nothing was recorded.
+
+    A ``RuntimeError``: the same arguments are in order as long as there is budget left.
+
+    Attributes
+    ----------
+    preview : Preview
+        What was asked for and what is left.
+    asked : str or None
+        The same in the words of whoever asked.
+    """
+
+    def __init__(self, preview: Preview, asked: str | None = None) -> None:
+        super().__init__(preview, asked)  # the arguments of an exception are what its pickle keeps
+        self.preview = preview
+        self.asked = asked
+
+    def __str__(self) -> str:
+        return f"{self.preview if self.asked is None else self.asked}; nothing was recorded"
+
+
+_MOST = 1000
+# Letters and marks of Unicode that show nothing, although Python calls them printable: fillers, variation selectors.
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+
+
+def text(name: str, value: Any) -> str:
+    """Return ``value`` in its one form if it is a text that can be told from every other by looking at it.
+
+    >>> text("dataset", "census 2020")
+    'census 2020'
+    >>> text("dataset", "census ")
+    Traceback (most recent call last):
+        ...
+    discreet.arguments.ArgumentError: dataset='census ': expected a text of 1 to 1000 printable characters, ...
+    """
+    if isinstance(value, str):
+        normal = unicodedata.normalize("NFC", value)
+        seen = normal.isprintable() and not _INVISIBLE.search(normal)
+        if seen and normal == normal.strip() and 0 < len(normal) <= _MOST:
+            return normal
+    raise ArgumentError(name, value, f"a text of 1 to {_MOST} printable characters, without a blank at either end")
+
+
+def somebody(who: Any) -> str | None:
+    """Return the name of who is asking: as given, else the login name, else None where the system knows none."""
+    if who is not None:
+        return text("who", who)
+    with suppress(OSError, KeyError, ImportError, ValueError):  # a container's user often has no name
+        return text("who", getpass.getuser())
+    return None
+
 
 SPENDS = ("spend", "reserve")
 

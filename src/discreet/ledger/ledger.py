@@ -26,11 +26,19 @@ from discreet.arguments import ArgumentError, positive
 from discreet.guarantees import Guarantee, Loss
 from discreet.guarantees.guarantee import common
 from discreet.guarantees.loss import Losses, as_counts
-from discreet.ledger.book import GENESIS, Entry, State, follow, read_details, write_details
-from discreet.ledger.errors import BudgetExceeded
+from discreet.ledger.book import (
+    GENESIS,
+    BudgetExceeded,
+    Entry,
+    State,
+    follow,
+    read_details,
+    somebody,
+    text,
+    write_details,
+)
 from discreet.ledger.history import History
-from discreet.ledger.limit import Limit, Preview, Remaining, admits, admits_alone, remaining, under, weigh
-from discreet.ledger.naming import somebody, text
+from discreet.ledger.limits import Limit, Preview, Remaining, admits, admits_alone, remaining, under, weigh
 from discreet.ledger.storage import Address
 
 if TYPE_CHECKING:
@@ -91,11 +99,11 @@ class Ledger:
         """Return the place that the address means. The driver is imported here, when the first ledger is opened."""
         storage: Storage
         if self._address.path is not None:
-            from discreet.ledger.sqlite import SqliteStorage
+            from discreet.ledger.storage import SqliteStorage
 
             storage = SqliteStorage(self._address, self._timeout)
         else:
-            from discreet.ledger.postgresql import PostgresqlStorage
+            from discreet.ledger.storage import PostgresqlStorage
 
             storage = PostgresqlStorage(self._address, self._timeout)
         with storage.transaction(create=create) as book:
@@ -183,7 +191,7 @@ class Ledger:
         failures : float, optional
             The part of δ that is set aside for mechanisms that have a δ of their own. By default nothing (all of δ
             with the pure filter), and such mechanisms are refused. It has to be settled beforehand: see
-            ``discreet.ledger.filters``.
+            ``discreet.ledger.limits``.
         unit : str, optional
             Whose privacy it is about: ``"row"``, or ``"each patient"``, say. By default the unit of what
             was spent, or is spent first.

@@ -13,17 +13,19 @@ scores of each row; ``sample_and_aggregate``, with its proof in ``blocks``; ``sm
 quantiles.
 """
 
-from discreet.mechanisms.exponential import Choice, exponential
+from discreet.mechanisms.exponential import Choice, exponential, exponential_on_interval
 from discreet.mechanisms.factored_exponential import FactoredChoice, FactoredExponential
-from discreet.mechanisms.input_perturbation import input_perturbation
-from discreet.mechanisms.interval import exponential_on_interval
-from discreet.mechanisms.output_perturbation import NoisyValue, output_perturbation
+from discreet.mechanisms.perturbation import NoisyValue, input_perturbation, output_perturbation
 from discreet.mechanisms.propose_test_release import Verdict, propose_test_release
 from discreet.mechanisms.sample_and_aggregate import Aggregate, sample_and_aggregate
-from discreet.mechanisms.smooth_median import smooth_median
-from discreet.mechanisms.smooth_sensitivity import smooth_sensitivity
-from discreet.queries.functions.admissible import AdmissibleNoise, CauchyNoise, StudentNoise
-from discreet.queries.functions.admissible_delta import GaussianSlide, LaplaceSlide
+from discreet.mechanisms.smooth_sensitivity import smooth_median, smooth_sensitivity
+from discreet.queries.functions.admissible_noise import (
+    AdmissibleNoise,
+    CauchyNoise,
+    GaussianSlide,
+    LaplaceSlide,
+    StudentNoise,
+)
 from discreet.queries.functions.median_sensitivity import iqr_distance, median_distance, smooth_sensitivity_of_median
 
 __all__ = [

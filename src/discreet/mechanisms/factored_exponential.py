@@ -1,6 +1,6 @@
 """The factored exponential mechanism: a candidate by the sum of each row's scores (Williams and McSherry 2010).
 
-The question and its proof are in ``discreet.queries.functions.factored_exponential``. Here is what a user calls: it
+The question and its proof are in ``discreet.queries.functions.factored_scores``. Here is what a user calls: it
 tries the score on made-up rows, alone and together, before anything is spent.
 """
 
@@ -22,11 +22,10 @@ from discreet.door import Curator, Declarations, Release, open_rows
 from discreet.door.inquiry import Inquiry
 from discreet.guarantees import Guarantee
 from discreet.mechanisms.exponential import Choice
-from discreet.mechanisms.own import made_up, tried
+from discreet.mechanisms.trial import made_up, tried
 from discreet.noise import Bits
-from discreet.queries.functions.factored_exponential import COMPANY, FactoredSum
-from discreet.queries.functions.guard import attempt_rows
-from discreet.queries.functions.own import Array, Own
+from discreet.queries.functions.factored_scores import COMPANY, FactoredSum
+from discreet.queries.functions.user_functions import Array, Own, attempt_rows
 from discreet.records import Box
 
 __all__ = ["FactoredChoice", "FactoredExponential"]

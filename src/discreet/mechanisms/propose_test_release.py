@@ -1,6 +1,6 @@
 """Propose, test, release: a proposed bound on the local sensitivity is tested privately before it is used.
 
-The question and its proof are in ``discreet.queries.functions.propose_test_release``. A distance is proved for one
+The question and its proof are in ``discreet.queries.functions.proposals``. A distance is proved for one
 function. Where it says for which (``distance.statistic``), that very function is what is released: an f that is given
 as well must agree with it on made-up rows, and is not used beyond that.
 """
@@ -15,10 +15,10 @@ from discreet.arguments import ArgumentError, positive, probability, shown
 from discreet.door import Answer, Curator, Declarations, Release, open_rows
 from discreet.door.inquiry import Inquiry, planned
 from discreet.guarantees import Guarantee
-from discreet.mechanisms.own import made_up, tried
+from discreet.mechanisms.trial import made_up, tried
 from discreet.noise import Bits, Law
-from discreet.queries.functions.own import Array, Own
-from discreet.queries.functions.propose_test_release import Proposed, ProposedTest
+from discreet.queries.functions.proposals import Proposed, ProposedTest
+from discreet.queries.functions.user_functions import Array, Own
 
 __all__ = ["Verdict", "propose_test_release"]
 

@@ -19,11 +19,11 @@ from discreet.arguments import ArgumentError, choice, integer, probability
 from discreet.door import Answer, Declarations, Release, open_rows
 from discreet.door.inquiry import Inquiry, planned
 from discreet.guarantees import Guarantee
-from discreet.mechanisms.interval import MOST_CELLS
-from discreet.mechanisms.own import tried
+from discreet.mechanisms.exponential import MOST_CELLS
+from discreet.mechanisms.trial import tried
 from discreet.noise import Bits
 from discreet.queries.functions.blocks import Aggregation, MeanOfBlocks, MedianOfBlocks, OfBlocks
-from discreet.queries.functions.own import Array, Own
+from discreet.queries.functions.user_functions import Array, Own
 
 __all__ = ["Aggregate", "sample_and_aggregate"]
 

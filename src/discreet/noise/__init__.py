@@ -14,10 +14,15 @@ random directions, with floats, in ``bingham``; what else a mechanism may ask th
 from discreet.noise.bingham import bingham, gibbs_bingham
 from discreet.noise.bits import Bits, NotPrivateWarning, SecureBits, SeededBits
 from discreet.noise.discrete import bernoulli_exp, categorical, geometric, uniform_integers
+from discreet.noise.distributions import (
+    DiscreteGaussianNoise,
+    GaussianNoise,
+    GeometricNoise,
+    LaplaceNoise,
+    Law,
+    RoundedNoise,
+)
 from discreet.noise.euclidean import EuclideanNoise
-from discreet.noise.gaussian import DiscreteGaussianNoise, GaussianNoise
-from discreet.noise.laplace import GeometricNoise, LaplaceNoise
-from discreet.noise.laws import Law, RoundedNoise
 
 __all__ = [
     "Bits",

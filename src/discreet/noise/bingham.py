@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer
 from discreet.noise.bits import Bits
-from discreet.noise.gaussian import GaussianNoise
-from discreet.noise.laws import Array, as_numbers, source
+from discreet.noise.distributions import Array, GaussianNoise, as_numbers, source
 
 __all__ = ["bingham", "gibbs_bingham"]
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer, nonnegative, positive
 from discreet.noise.bits import Bits
-from discreet.noise.laws import Integers, Size, as_numbers, draw_integers, source
+from discreet.noise.distributions import Integers, Size, as_numbers, draw_integers, source
 from discreet.noise.reals import LazyUniform, exp_minus, one_by_one
 
 __all__ = ["bernoulli_exp", "categorical", "geometric", "uniform_integers"]

@@ -20,7 +20,7 @@ import numpy as np
 from discreet.noise.bingham import bingham, gibbs_bingham
 from discreet.noise.bits import Bits
 from discreet.noise.discrete import bernoulli_exp, categorical, uniform_integers
-from discreet.noise.laws import Array, Draw, Size, source
+from discreet.noise.distributions import Array, Draw, Size, source
 
 __all__ = [
     "Choose",

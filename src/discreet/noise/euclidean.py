@@ -28,9 +28,18 @@ from scipy.special import betaincc
 from discreet.arguments import UNSHOWN, ArgumentError, integer, positive, probability
 from discreet.guarantees import PureLoss
 from discreet.noise.bits import Bits
-from discreet.noise.gaussian import GaussianNoise
-from discreet.noise.laplace import LaplaceNoise
-from discreet.noise.laws import Array, Integers, Law, Size, as_numbers, check_grid, fit_grid, source
+from discreet.noise.distributions import (
+    Array,
+    GaussianNoise,
+    Integers,
+    LaplaceNoise,
+    Law,
+    Size,
+    as_numbers,
+    check_grid,
+    fit_grid,
+    source,
+)
 
 __all__ = ["EuclideanNoise"]
 

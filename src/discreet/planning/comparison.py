@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from discreet.arguments import axes, iterable, probability
-from discreet.guarantees.calibration import METHODS, compose
+from discreet.guarantees.composition import METHODS, compose
 from discreet.guarantees.guarantee import Neighbors, rounded_up
 from discreet.guarantees.loss import Array, Losses
 

@@ -15,6 +15,7 @@ from discreet.guarantees import Neighbors
 from discreet.guarantees.loss import MOST
 from discreet.planning.caution import MILD
 from discreet.planning.formulas import (
+    SHAPES,
     Axes,
     Cells,
     Count,
@@ -26,7 +27,6 @@ from discreet.planning.formulas import (
     Quantile,
     Variance,
 )
-from discreet.planning.formulas.mixtures import SHAPES
 from discreet.records import Ball, Box, space_of
 
 __all__ = ["NAMES", "Question", "delta_for", "formula_for", "name_of", "neighbors_for"]

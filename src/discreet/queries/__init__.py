@@ -12,9 +12,8 @@ has. A test sees that no question and no mechanism of the library stands elsewhe
 """
 
 from discreet.queries.bound import Bound, Setting
-from discreet.queries.counts.grid import Grid
-from discreet.queries.counts.histogram import Histogram
-from discreet.queries.counts.mode import Mode
+from discreet.queries.counts.count_queries import Histogram, Mode
+from discreet.queries.counts.grids import Grid
 from discreet.queries.mechanism import Additive, Euclidean, Exponential, Mechanism, NoisyMax, Plan
 from discreet.queries.moments.moments import Moments, Sum
 from discreet.queries.question import Part, Query, Question, RowQuery, Selection

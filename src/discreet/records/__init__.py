@@ -9,8 +9,8 @@ What this room promises:
   own declared rows alone (``row_choice``), and who is a unit on a declared type (``row_choice``).
 - **Silence.** Nothing here prints, logs, stores or raises anything that depends on the value of a row. Names, types and
   shapes are checked when records are made. (``check_finite`` is the one exception, for owners who may see the data.)
-- **Code of others.** A user's function or model meets rows in ``queries.functions.guard`` alone, which lets plain
-  numbers out and nothing else.
+- **Code of others.** A user's function or model meets rows in ``queries.functions.user_functions`` alone, which lets
+  plain numbers out and nothing else.
 - **One sum.** The same kernel gives the same sum on arrays, tables, Parquet files, Dask collections and in a database,
   within γ·N·B of the exact one, γ = ``Records.float_error`` (``summation`` has the proof, ``sql.text`` for databases).
 
@@ -24,19 +24,17 @@ numpy, array-api-compat and narwhals, and pyarrow, dask, duckdb and ADBC where t
 [107.0, 300.0]
 """
 
-from discreet.records.ball import Ball
-from discreet.records.bounds import Bounds, read_bounds, space_of
-from discreet.records.columns import Category, Date, Number
-from discreet.records.conditions import Condition
+from discreet.records.declared.bounds import Bounds, read_bounds, space_of
+from discreet.records.declared.columns import Category, Date, Number
+from discreet.records.declared.conditions import Condition
+from discreet.records.declared.schema import Schema
+from discreet.records.declared.spaces import Ball, Box, Space
 from discreet.records.opening import as_records, dataset_name, open_records
 from discreet.records.owned import check_finite
 from discreet.records.reading import Block, Unit
 from discreet.records.records import Records
-from discreet.records.schema import Schema
-from discreet.records.source import Contributions
-from discreet.records.space import Box, Space
-from discreet.records.sql_table import Table
-from discreet.records.summation import float_error
+from discreet.records.sources.databases import Table
+from discreet.records.sources.source import Contributions, float_error
 
 __all__ = [
     "Ball",

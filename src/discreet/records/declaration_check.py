@@ -20,12 +20,11 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from discreet.records.ball import Ball
-from discreet.records.columns import Category
+from discreet.records.declared.columns import Category
+from discreet.records.declared.spaces import Ball, to_host
 from discreet.records.reading import Block, Reading
 from discreet.records.row_choice import DeclaredRows
-from discreet.records.source import LocalSource, Source
-from discreet.records.space import to_host
+from discreet.records.sources.source import LocalSource, Source
 
 __all__ = ["LABEL_STATES", "STATES", "PersonSource", "StateReading", "sizes_of"]
 

@@ -26,26 +26,23 @@ from array_api_compat import device, is_array_api_obj, is_numpy_array
 from narwhals.exceptions import DuplicateError
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, listed, meant
-from discreet.records.array_source import ArraySource, check_array, check_ids, check_shape, unit_cells
-from discreet.records.ball import Ball
-from discreet.records.bounds import filled, read_bounds
-from discreet.records.columns import MISSING
-from discreet.records.dask_source import DaskSource
-from discreet.records.duckdb_engine import DUCKDB_SUFFIXES
+from discreet.records.declared.bounds import filled, read_bounds
+from discreet.records.declared.columns import MISSING
+from discreet.records.declared.schema import Schema, as_reading
+from discreet.records.declared.spaces import Ball, Box, to_host
 from discreet.records.owned import check_owned
-from discreet.records.postgresql_engine import is_postgresql
 from discreet.records.reading import Reading, Unit, check_no_limit
 from discreet.records.records import Records
 from discreet.records.row_choice import UnitCells
-from discreet.records.schema import Schema, as_reading
-from discreet.records.source import Source
-from discreet.records.space import Box, to_host
-from discreet.records.sql_source import SqlSource
-from discreet.records.sql_table import Table, open_table
-from discreet.records.stored_source import SqlEngine, StoredSource
-from discreet.records.summation import usual_rows
-from discreet.records.table_source import NAMES, TableSource, as_frame, check_type, check_types, unique_names
-from discreet.records.table_source import unit_cells as series_cells
+from discreet.records.sources.arrays import ArraySource, check_array, check_ids, check_shape, unit_cells
+from discreet.records.sources.dask_collections import DaskSource
+from discreet.records.sources.databases import SqlSource, Table, open_table
+from discreet.records.sources.duckdb_tables import DUCKDB_SUFFIXES
+from discreet.records.sources.frames import NAMES, TableSource, as_frame, check_type, check_types, unique_names
+from discreet.records.sources.frames import unit_cells as series_cells
+from discreet.records.sources.postgresql_tables import is_postgresql
+from discreet.records.sources.source import Source, usual_rows
+from discreet.records.sources.stored import SqlEngine, StoredSource
 from discreet.sql.text import quoted
 
 __all__ = ["as_records", "column_names", "dataset_name", "is_array", "is_file", "is_numpy", "is_stored", "open_records"]
@@ -348,7 +345,7 @@ def open_records(
     ----------
     data : Records, array of one or two dimensions, list, data frame, series, path, Table, or Dask collection
     bounds : (low, high), list of pairs, Box, Ball, or mapping of str to pairs or columns
-        Where numbers lie: see ``discreet.records.bounds``. Public, never taken from the rows.
+        Where numbers lie: see ``discreet.records.declared.bounds``. Public, never taken from the rows.
     classes : mapping of str to list or Category, optional
         Columns of categories beside bounds by name, and which categories there are.
     schema : Schema, optional

@@ -16,12 +16,11 @@ import narwhals as nw
 import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj
 
-from discreet.records.ball import Ball
 from discreet.records.cells import is_gap
-from discreet.records.columns import Date, Number
-from discreet.records.schema import Schema
-from discreet.records.space import Box
-from discreet.records.table_source import DAYS, as_frame, numeric, unique_names
+from discreet.records.declared.columns import Date, Number
+from discreet.records.declared.schema import Schema
+from discreet.records.declared.spaces import Ball, Box
+from discreet.records.sources.frames import DAYS, as_frame, numeric, unique_names
 
 __all__ = ["check_finite", "check_owned"]
 

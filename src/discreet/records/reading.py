@@ -18,11 +18,10 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, choice, integer, listed, shown
-from discreet.records.ball import Ball
-from discreet.records.columns import Category, without_gaps
-from discreet.records.conditions import Condition
+from discreet.records.declared.columns import Category, without_gaps
+from discreet.records.declared.conditions import Condition
+from discreet.records.declared.spaces import Ball, Box, on_device, set_fields, taken, to_host
 from discreet.records.row_choice import UNIT_TYPES, DeclaredRows
-from discreet.records.space import Box, on_device, set_fields, taken, to_host
 
 __all__ = ["Block", "Reading", "Unit", "check_no_limit"]
 

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, integer
-from discreet.records.conditions import Condition
 from discreet.records.declaration_check import PersonSource, StateReading
+from discreet.records.declared.conditions import Condition
 from discreet.records.reading import Block, Reading
-from discreet.records.source import Contributions, Kernel, Source
-from discreet.records.summation import float_error
+from discreet.records.sources.source import Contributions, Kernel, Source, float_error
 
 __all__ = ["Records"]
 

@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.records.cells import unit_name
-from discreet.records.space import taken, to_host
+from discreet.records.declared.spaces import taken, to_host
 
 __all__ = ["UNIT_TYPES", "DeclaredRows", "UnitCells", "Units", "choose_rows", "rows_that_count"]
 

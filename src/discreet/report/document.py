@@ -13,14 +13,14 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.arguments import ArgumentError
-from discreet.door.words import rows_of
-from discreet.estimators.portrait_columns import columns_of
-from discreet.estimators.portraits import portrait, portraits_of
-from discreet.pictures import Facts, Picture, SampleOverDensity
-from discreet.pictures.coefficients import NO_NOISE
+from discreet.door.release import rows_of
+from discreet.estimators.fitted_columns import columns_of
+from discreet.estimators.plots import portrait, portraits_of
+from discreet.plots import Facts, Picture, SampleOverDensity
+from discreet.plots.coefficients import NO_NOISE
 from discreet.report.figures import Figure, figure_of
+from discreet.report.guarantee_text import cautions, declared, explained, headline, refuse_simulated, relation, unit_of
 from discreet.report.not_private import compared
-from discreet.report.promise import cautions, declared, explained, headline, refuse_simulated, relation, unit_of
 from discreet.report.spend import spending
 from discreet.report.verification import citation, installed, recomputed, releases_table
 

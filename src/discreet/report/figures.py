@@ -12,9 +12,8 @@ import warnings
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from discreet.pictures import Facts, Picture
-from discreet.pictures.palette import GRID, INK, MUTED, PAPER, SERIES
-from discreet.pictures.picture import matplotlib_part
+from discreet.plots import Facts, Picture
+from discreet.plots.plot import GRID, INK, MUTED, PAPER, SERIES, matplotlib_part
 
 __all__ = ["Figure", "figure_of"]
 

@@ -15,12 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError
+from discreet.estimators.fitted_columns import (
+    columns_of,
+    declared_bounds,
+    drawn_columns,
+    rows_of_values,
+    scales_of,
+    value_labels,
+)
 from discreet.estimators.gaussian_mixture import full_covariances
-from discreet.estimators.own_rows import drawn_columns, rows_of_values, scales_of
-from discreet.estimators.portrait_columns import columns_of, declared_bounds, value_labels
-from discreet.estimators.portraits import portrait
-from discreet.pictures import Ellipses, Facts, Picture
-from discreet.pictures.labels import number, percent
+from discreet.estimators.plots import portrait
+from discreet.plots import Ellipses, Facts, Picture
+from discreet.plots.plot import number, percent
 from discreet.records.cells import day_text
 from discreet.scales import ColumnScale
 

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from discreet.estimators.portrait_columns import columns_of
+from discreet.estimators.fitted_columns import columns_of
 from discreet.records.cells import date
 from discreet.scales import as_dates, column_scales
 

@@ -12,8 +12,8 @@ from discreet.arguments import ArgumentError, listed, meant
 from discreet.guarantees import Loss, compose
 from discreet.ledger import Ledger
 from discreet.ledger.book import SPENDS
-from discreet.ledger.limit import under
-from discreet.pictures import Spending
+from discreet.ledger.limits import under
+from discreet.plots import Spending
 
 __all__ = ["spending"]
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from discreet.door import Release
-from discreet.door.words import rows_of
+from discreet.door.release import rows_of
 from discreet.guarantees import Loss, compose
 from discreet.guarantees.guarantee import rounded_up
-from discreet.pictures import Facts
-from discreet.pictures.labels import number
-from discreet.pictures.statistic_names import question_name
-from discreet.report.promise import headline, unit_of
+from discreet.plots import Facts
+from discreet.plots.plot import number
+from discreet.plots.statistic_names import question_name
+from discreet.report.guarantee_text import headline, unit_of
 
 __all__ = ["citation", "installed", "recomputed", "releases_table"]
 

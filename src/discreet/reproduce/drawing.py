@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.pictures.picture import matplotlib_part
+from discreet.plots.plot import matplotlib_part
 
 __all__ = ["panels"]
 

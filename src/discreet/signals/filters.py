@@ -30,7 +30,7 @@ from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, planned
 from discreet.noise import Bits
 from discreet.queries.series.factorization import Convolved, series_quotient
-from discreet.queries.series.toeplitz import Toeplitz, convolve
+from discreet.queries.series.operators import Toeplitz, convolve
 from discreet.signals.running_sum import answered
 from discreet.signals.series import Series, Steps
 from discreet.signals.signal import Signal

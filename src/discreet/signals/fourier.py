@@ -28,15 +28,11 @@ from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, Measure, planned
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.noise import Bits
-from discreet.queries.series.column_sums import ColumnSums
 from discreet.queries.series.fourier_choice import Kept
-from discreet.queries.series.fourier_operator import Fourier
-from discreet.queries.series.operators import Identity
-from discreet.queries.series.step_sums import StepSums
-from discreet.queries.series.wave_sums import WaveSums
-from discreet.signals.additive import promised_delta, quietest
+from discreet.queries.series.operators import Fourier, Identity
+from discreet.queries.series.series_sums import ColumnSums, StepSums, WaveSums
 from discreet.signals.series import Series, Steps
-from discreet.signals.signal import Signal
+from discreet.signals.signal import Signal, promised_delta, quietest
 
 __all__ = ["Waves", "fourier"]
 

@@ -13,8 +13,7 @@ from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, planned
 from discreet.noise import Bits
 from discreet.queries.series.blt import streaming
-from discreet.queries.series.factorization import Blocks, Doubling, Factorization, square_root
-from discreet.queries.series.tree import Tree, TreeSums
+from discreet.queries.series.factorization import Blocks, Doubling, Factorization, Tree, TreeSums, square_root
 from discreet.signals.series import SMALLEST, Series, Steps
 from discreet.signals.signal import Signal
 

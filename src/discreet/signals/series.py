@@ -28,13 +28,12 @@ from discreet.door import Curator, Release, open_rows
 from discreet.door.inquiry import Inquiry
 from discreet.guarantees import Guarantee, Loss
 from discreet.noise import Bits, Law
-from discreet.queries.columns import limits_of
+from discreet.queries.adapted import limits_of
 from discreet.queries.question import Query, additive_loss
-from discreet.queries.series.column_sums import ColumnSums
 from discreet.queries.series.operators import MOST_STEPS, Identity, Operator
-from discreet.queries.series.step_sums import StepSums
+from discreet.queries.series.series_sums import ColumnSums, StepSums
 from discreet.records import Box
-from discreet.statistics.columns import check_limits, place_of
+from discreet.statistics.request import check_limits, place_of
 
 __all__ = ["Series", "Steps"]
 

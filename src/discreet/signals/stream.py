@@ -3,7 +3,7 @@
 At step t the rows of that step are summed to S_t, k private buffers make u_t = (C·S)_t of it (``blt``), u_t is released
 with noise by the door (``door.schedule``), and k public buffers make the running sum of what was released. Everything
 is paid for at the beginning. Nothing private is kept but the buffers.
-The proof, float error included, stands beside the question (``queries.series.stream``).
+The proof, float error included, stands beside the question (``queries.series.stream_sums``).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from discreet.noise import Bits
 from discreet.queries.series.blt import Run, Totals, fitted
 from discreet.queries.series.factorization import MOST_BLOCKS, WITHIN
 from discreet.queries.series.operators import MOST_STEPS, UP
-from discreet.queries.series.stream import StreamSums
+from discreet.queries.series.stream_sums import StreamSums
 from discreet.records import Box
-from discreet.records.bounds import read_pair
+from discreet.records.declared.bounds import read_pair
 
 __all__ = ["Stream"]
 

@@ -10,12 +10,12 @@ It may import ``arguments``, ``guarantees``, ``noise``, ``records``, ``door``, `
 
 from discreet.statistics.counts import Counts, count, histogram
 from discreet.statistics.declarations import PersonCounts, SchemaCheck, check_schema, count_persons
-from discreet.statistics.densities import Density, density
-from discreet.statistics.m_estimators import MEstimate, huber_location, m_estimate
+from discreet.statistics.density.densities import Density, density
 from discreet.statistics.means import Mean, mean, trimmed_mean
-from discreet.statistics.perturbed_histogram import lei_bins
 from discreet.statistics.quantiles import Quantile, interquartile_range, median, quantile, quantiles
-from discreet.statistics.robustness import Influence, gross_error_sensitivity, influence
+from discreet.statistics.robust.m_estimators import MEstimate, huber_location, m_estimate
+from discreet.statistics.robust.perturbed_histogram import lei_bins
+from discreet.statistics.robust.robustness import Influence, gross_error_sensitivity, influence
 from discreet.statistics.spreads import Covariance, covariance, variance
 from discreet.statistics.statistic import Statistic
 from discreet.statistics.totals import Totals, sum  # noqa: A004  # as in NumPy

@@ -5,7 +5,7 @@ rows, and nothing says so: what was dropped, filled or clipped is as private as 
 
 - ``check_schema``: of the rows that count, how many are as declared in each column, how many are clipped from below and
   from above, have a gap, or hold something that cannot be read. It is one release: a row adds 1 to one of five counts
-  in each of d columns, √d in L2 and d in L1; a replaced row moves √(2d) and 2d (``queries.counts.margins``).
+  in each of d columns, √d in L2 and d in L1; a replaced row moves √(2d) and 2d (``queries.counts.count_queries``).
 - ``count_persons``: how many persons have one row, how many up to ``max_rows``, how many more. A person adds 1 to one
   of the counts, whatever the number of rows. How many *rows* are beyond the limit cannot be asked: one person may have
   any number of them.
@@ -22,8 +22,7 @@ import numpy as np
 from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.noise import Bits
-from discreet.queries.counts.histogram import Histogram
-from discreet.queries.counts.margins import Margins
+from discreet.queries.counts.count_queries import Histogram, Margins
 from discreet.records.declaration_check import STATES
 from discreet.statistics.counts import Counts
 from discreet.statistics.request import Request, statistic

@@ -26,13 +26,10 @@ from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.guarantees import Loss
 from discreet.noise import Bits
-from discreet.queries.adapted import Within
-from discreet.queries.columns import limits_of
+from discreet.queries.adapted import Within, limits_of
 from discreet.queries.moments.moments import Moments
 from discreet.queries.question import Query
-from discreet.queries.ranks.quantiles import Quantiles
-from discreet.queries.ranks.ranks import Target
-from discreet.queries.ranks.scales import Scale
+from discreet.queries.ranks.quantile_queries import Quantiles, Scale, Target
 from discreet.records import Box
 from discreet.scales import ColumnScale
 from discreet.statistics.request import ColumnRequest, Request, statistic

@@ -7,8 +7,8 @@ contribute (a, b·y, c·yyᵀ): the query ``Moments``. With second moments Q it 
 e₂/c − (m_i e₁ⱼ + m_j e₁ᵢ)/b − (Q_ij − 2m_i m_j)·e₀/a, over N; e₂ is smaller by √2 off the diagonal, since the matrix is
 packed with √2 there.
 
-**In rounds** (needs δ > 0): a Gaussian in its own coordinates, ``models.one_gaussian``: clip to an ellipsoid from the
-round before, so that noise is relative to the rows' own spread. What clipping did is undone as if the rows were
+**In rounds** (needs δ > 0): one Gaussian in its coordinates (``models.mixture.one_gaussian``): clip to an ellipsoid of
+the round before, so that noise is relative to the rows' own spread. What clipping did is undone as if the rows were
 Gaussian, so with heavy tails it falls short. With noise of variance v off the diagonal (2v on it) in the coordinates
 of the last round, entry (i, j) has the variance v(Σ_ii·Σ_jj + Σ_ij²).
 
@@ -35,12 +35,11 @@ from discreet.arguments import ArgumentError, choice
 from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.guarantees import Loss
-from discreet.models.adaptive import Adaptive
-from discreet.models.released import clipped_spectrum, noise_of, released_rows
+from discreet.models.mixture.adaptive import Adaptive
+from discreet.models.mixture.moment_model import clipped_spectrum, noise_of, released_rows
 from discreet.noise import Bits
-from discreet.queries.moments.moments import Moments
+from discreet.queries.moments.moments import Moments, Squares
 from discreet.queries.moments.scatter import Scatter
-from discreet.queries.moments.squares import Squares
 from discreet.records import Box
 from discreet.statistics.request import ColumnRequest, Request, shaped, statistic
 from discreet.statistics.statistic import Statistic
@@ -247,7 +246,7 @@ class CovarianceRequest(SpreadRequest):
         super().__post_init__()
 
     def at_once(self) -> Inquiry[Covariance]:
-        """Return moments with shares of the budget that suit so many columns; see ``models.one_release``."""
+        """Return moments with shares of the budget that suit so many columns; see ``models.spectral.one_release``."""
         box, d = self.box, len(self.places)
         shares = np.array([0.5 / d if self.rows is None else 0.0, 1.0 / math.sqrt(d), 1.0])
         a2, b2, c2 = (shares / shares.sum()).tolist()

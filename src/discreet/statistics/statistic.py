@@ -1,8 +1,8 @@
 """What a statistic returns: its value, limits on what noise did to it, and the release behind it.
 
 **Scales.** What is measured of a log column is of its logarithms, and of a column of dates in days since 1970-01-01
-(``records.columns``). A location (a mean, a quantile) comes back in the column's own units; of dates ``value`` and
-``interval`` are numbers of days, and whatever is shown (``repr``, ``to_dict``, ``table``) has dates. A spread stays on
+(``records.declared.columns``). A location (a mean, a quantile) comes back in the column's own units; of dates ``value``
+and ``interval`` are numbers of days, and what is shown (``repr``, ``to_dict``, ``table``) has dates. A spread stays on
 the scale that it was measured on: of logarithms, which the name of its column then says, or in days.
 """
 

@@ -1,4 +1,4 @@
-"""Totals: sums of columns, in groups and with weights if need be (``queries.moments.total``)."""
+"""Totals: sums of columns, in groups and with weights if need be (``queries.moments.moments``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.arguments import ArgumentError
 from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.noise import Bits
-from discreet.queries.moments.total import Total
+from discreet.queries.moments.moments import Total
 from discreet.statistics.request import ColumnRequest, Request, statistic
 from discreet.statistics.statistic import Statistic
 

@@ -20,7 +20,7 @@ from discreet.estimators.own_model import fit_model
 from discreet.estimators.pca import PCA
 from discreet.estimators.scoring import private_score
 from discreet.estimators.table_mixture import TableMixture
-from discreet.models.joint import JointMixture
+from discreet.models.mixture.joint import JointMixture
 from discreet.records import Category, Schema
 
 __all__ = ["estimators"]

@@ -9,7 +9,7 @@ from discreet.estimators.gaussian_mixture import GaussianMixture
 from discreet.estimators.kmeans import KMeans
 from discreet.estimators.table_mixture import TableMixture
 from discreet.records import Category, Number, Schema
-from discreet.records.columns import Column
+from discreet.records.declared.columns import Column
 
 __all__ = ["mixtures"]
 

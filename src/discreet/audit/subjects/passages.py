@@ -7,9 +7,8 @@ from typing import Any
 from discreet.audit.subjects.subject import BOTH, LABELLED, LINE, MANY, PERSONS, PLANE, Subject, of_schema
 from discreet.door import Curator
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, LaplaceLoss, PureLoss
-from discreet.queries.counts.grid import Grid
-from discreet.queries.counts.histogram import Histogram
-from discreet.queries.counts.mode import Mode
+from discreet.queries.counts.count_queries import Histogram, Mode
+from discreet.queries.counts.grids import Grid
 from discreet.queries.mechanism import Euclidean, NoisyMax
 from discreet.queries.moments.moments import Moments, Sum
 

@@ -13,7 +13,7 @@ from discreet.audit.pairs import Pair, neighbours
 from discreet.door import Curator
 from discreet.guarantees import Loss, Neighbors
 from discreet.records import Category, Number, Schema
-from discreet.records.columns import Column
+from discreet.records.declared.columns import Column
 
 __all__ = ["BOTH", "DELTA", "LABELLED", "LINE", "MANY", "PERSONS", "PLANE", "REPLACE", "Subject", "across", "of_schema"]
 

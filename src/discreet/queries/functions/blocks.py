@@ -33,9 +33,8 @@ import numpy as np
 from discreet.guarantees import BoundedRangeLoss, Guarantee, Loss
 from discreet.noise.draws import ChooseCell, UniformIntegers
 from discreet.queries.bound import Setting
-from discreet.queries.functions.exponential import rate
-from discreet.queries.functions.interval import PLACES, within
-from discreet.queries.functions.own import Array, Own, OwnMechanism, WholeRows
+from discreet.queries.functions.score_queries import PLACES, rate, within
+from discreet.queries.functions.user_functions import Array, Own, OwnMechanism, WholeRows
 from discreet.queries.mechanism import Plan, additive_noise
 from discreet.queries.question import Part, additive_loss
 

@@ -34,6 +34,11 @@ serves, or (i, j) itself where i = 0; when one goes down, (i, j + 1), or (i, j) 
 neighbours' differences can so be 2⁻⁵²·W farther apart than in exact arithmetic. Their distance is therefore computed
 for b − 2⁻⁵¹·W, which for b ≤ W is below b − 2⁻⁵²·W in floats too: while one more row moves the exact difference by no
 more than that, it moves the computed one by no more than b. (For b > W nothing moves by more than b.)
+
+The median with noise of its smooth sensitivity, through the door.
+
+*Proof.* ``median_sensitivity`` has the smooth sensitivity of the lower median under replace-one with n public;
+``smooth_sensitivity`` what a release with it keeps. Values are the column inside of its declared bounds.
 """
 
 from __future__ import annotations
@@ -46,11 +51,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer, positive
-from discreet.guarantees import Neighbors
-from discreet.queries.functions.own import Array
-from discreet.records import Box
+from discreet.guarantees import Guarantee, Loss, Neighbors
+from discreet.queries.bound import Setting
+from discreet.queries.functions.smooth_noise import Smooth
+from discreet.queries.functions.user_functions import Array, refuse_gaps
+from discreet.queries.mechanism import Mechanism, Plan
+from discreet.queries.question import RowQuery
+from discreet.records import Block, Box
 
-__all__ = ["OrderDistance", "iqr_distance", "median_distance", "rank_of", "smooth_sensitivity_of_median"]
+__all__ = [
+    "OneColumn",
+    "OrderDistance",
+    "SmoothMedian",
+    "iqr_distance",
+    "median_distance",
+    "rank_of",
+    "smooth_sensitivity_of_median",
+]
 
 NEGLIGIBLE = 750.0  # e^-750 is zero in floats
 
@@ -207,3 +224,52 @@ def iqr_distance(proposal: float, low: float, high: float, column: int = 0) -> O
     3.0
     """
     return OrderDistance(proposal, low, high, (0.25, 0.75), column)
+
+
+class SmoothMedian(Smooth):
+    """The lower median of one column, under replace-one with n public (``median_sensitivity`` has the formula)."""
+
+    def at(self, values: Array, beta: float) -> tuple[float, float]:
+        """Return the median and its smooth sensitivity."""
+        ordered = np.sort(values[:, 0])
+        low, high = float(np.asarray(self.box.low)[0]), float(np.asarray(self.box.high)[0])
+        bound = smooth_sensitivity_of_median(ordered, low, high, beta)
+        return float(ordered[rank_of(0.5, ordered.size) - 1]), bound
+
+    def planned(self, loss: Loss, setting: Setting) -> Plan:
+        """Return the draw; under replace-one only."""
+        refuse_gaps(setting, OneColumn.name)
+        return super().planned(loss, setting)
+
+
+@dataclass(frozen=True, eq=False)
+class OneColumn(RowQuery):
+    """One numeric column, inside of its bounds."""
+
+    way: Smooth
+    numbers: int
+    place: int
+    name = "smooth median"
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism."""
+        return self.way
+
+    @property
+    def dimension(self) -> int:
+        """The number of numeric columns."""
+        return self.numbers
+
+    @property
+    def width(self) -> int:
+        """One."""
+        return 1
+
+    def taken(self, block: Block) -> Any:
+        """Return the column."""
+        return block.x[:, self.place : self.place + 1]
+
+    def usual_loss(self, guarantee: Guarantee) -> Loss:
+        """Return the mechanism's."""
+        return self.way.usual_loss(guarantee)

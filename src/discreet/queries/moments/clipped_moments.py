@@ -1,4 +1,6 @@
-"""What a row contributes to a mixture: its responsibilities times its clipped moments, with their norm and its proof.
+"""The parameters of a Gaussian mixture: weights, means and covariances, as one value.
+
+What a row contributes to a mixture: its responsibilities times its clipped moments, with their norm and its proof.
 
 **The statistic.** Row y (in the unit ball) has responsibilities γ on the simplex and, for each component k, coordinates
 y_k with ‖y_k‖ ≤ 1: those of the unit ball, or the component's own, z = L_k⁻¹(y − m_k), moved radially into the ball
@@ -42,6 +44,14 @@ l_k = ln w_k + ln det P_k. Each term is a bound on what the computed value lacks
 
 Where rows are assigned to one component ("hard"), a rounding could move a row from one to another. There the distances
 are computed column by column with elementwise operations only, so a row's assignment is a function of its own bits.
+
+Sums of clipped moments at public components, as a query: for methods that are no loop of one model.
+
+A row is mapped into the unit ball of the space and contributes what ``clipped_moments`` says. Its bounds and its
+roundoff, with their proofs, are the query's: the map clips by itself, so they hold for any row.
+
+The weights (a², b², c²) say which moments there are. Those that are in use are named here, so that the search attacks
+what is measured.
 """
 
 from __future__ import annotations
@@ -59,13 +69,109 @@ from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.queries.bound import Bound
-from discreet.queries.moments.components import Components
-from discreet.queries.question import Part, packed_scale
-from discreet.records.space import UNIT_ROUNDOFF
+from discreet.queries.question import Part, Query, packed_scale
+from discreet.records import Ball, Block, Box
+from discreet.records.declared.spaces import UNIT_ROUNDOFF
 
-__all__ = ["SHAPES", "ClippedMoments"]
+__all__ = [
+    "COUNTS",
+    "COUNTS_AND_SUMS",
+    "FIRST",
+    "FULL",
+    "ROUND",
+    "SECOND",
+    "SHAPES",
+    "ClippedMoments",
+    "Components",
+    "MomentSums",
+]
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """K Gaussians in d dimensions.
+
+    Attributes
+    ----------
+    weights : array of shape (K,)
+        Positive, summing to 1.
+    means : array of shape (K, d)
+    covariances : array of shape (K, d, d)
+        Symmetric, positive definite.
+
+    Examples
+    --------
+    >>> two = Components(np.array([0.5, 0.5]), np.array([[0.0], [4.0]]), np.ones((2, 1, 1)))
+    >>> two.log_density(np.array([[0.0], [2.0]])).round(3).tolist()
+    [-1.612, -2.919]
+    """
+
+    weights: Array
+    means: Array
+    covariances: Array
+
+    @property
+    def count(self) -> int:
+        """K."""
+        return len(self.weights)
+
+    @property
+    def dimension(self) -> int:
+        """The number of columns, d."""
+        return int(self.means.shape[1])
+
+    @cached_property
+    def factors(self) -> Array:
+        """The lower Cholesky factors L of the covariances."""
+        return np.asarray(np.linalg.cholesky(self.covariances), dtype=np.float64)
+
+    @cached_property
+    def whitening(self) -> Array:
+        """L⁻¹, lower triangular: a component's own coordinates are z = L⁻¹(x − μ)."""
+        return np.asarray(np.tril(np.linalg.inv(self.factors)), dtype=np.float64)
+
+    @cached_property
+    def offsets(self) -> Array:
+        """L⁻¹μ."""
+        return np.asarray(np.einsum("kij,kj->ki", self.whitening, self.means))
+
+    @cached_property
+    def log_constants(self) -> Array:
+        """The logarithm of weight·density at the mean, without (2π)^(−d/2)."""
+        return np.asarray(np.log(self.weights) - np.log(np.diagonal(self.factors, axis1=1, axis2=2)).sum(axis=1))
+
+    def log_joint(self, x: Array) -> Array:
+        """Return ln(weight·density) of each row under each component, shape (n, K)."""
+        joint = np.empty((len(x), self.count))
+        for k in range(self.count):
+            z = (x - self.means[k]) @ self.whitening[k].T
+            joint[:, k] = self.log_constants[k] - 0.5 * np.einsum("nd,nd->n", z, z)
+        return joint - 0.5 * self.dimension * math.log(2.0 * math.pi)
+
+    def log_density(self, x: Array) -> Array:
+        """Return the logarithm of the mixture's density at each row."""
+        joint = self.log_joint(x)
+        largest = joint.max(axis=1)
+        return np.asarray(largest + np.log(np.exp(joint - largest[:, None]).sum(axis=1)))
+
+    def sample(self, size: int, rng: np.random.Generator) -> tuple[Array, NDArray[np.int64]]:
+        """Return rows drawn from the mixture, and the component of each."""
+        labels = np.repeat(np.arange(self.count), rng.multinomial(size, self.weights))
+        rng.shuffle(labels)
+        z = rng.standard_normal((size, self.dimension))
+        rows = self.means[labels]
+        for k, factor in enumerate(self.factors):
+            rows[labels == k] += z[labels == k] @ factor.T
+        return rows, labels
+
+    def moved(self, offset: Array, scale: Array) -> Components:
+        """Return the mixture of offset + scale·x, column by column."""
+        return Components(
+            self.weights, offset + scale * self.means, self.covariances * np.outer(scale, scale)[None, :, :]
+        )
+
 
 SHAPES = ("full", "diag", "tied", "spherical")
 CAP = 2500.0  # Q
@@ -452,3 +558,55 @@ def _beside(like: Any, values: Array) -> Any:
 
 
 _NORMS = ("l2", "l1", "replace_l2", "replace_l1")
+
+
+COUNTS, FIRST, SECOND = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+COUNTS_AND_SUMS = (0.5, 0.5, 0.0)  # a ≥ b: a replaced row costs √2
+ROUND = (0.25, 0.5, 0.25)  # 2ac ≥ b²: the same
+FULL = (0.2, 0.3, 0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class MomentSums(Query):
+    """Sums of clipped moments over the rows.
+
+    Parameters
+    ----------
+    moments : ClippedMoments
+    space : Box or Ball
+        Of the curator; rows are mapped from it into the unit ball.
+    name : str
+        For the ledger and the release: what the sums are for.
+    """
+
+    moments: ClippedMoments
+    space: Box | Ball
+    name: str  # type: ignore[misc]
+
+    @property
+    def dimension(self) -> int:
+        """The number of columns."""
+        return self.space.dimension
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
+        """Counts, first and second moments, as far as they have a weight."""
+        return self.moments.parts
+
+    @property
+    def bound(self) -> Bound:
+        """See ``clipped_moments``."""
+        return self.moments.bound
+
+    @property
+    def roundoff(self) -> float:
+        """See ``clipped_moments``."""
+        return self.moments.roundoff
+
+    def contributions(self, block: Block) -> Any:
+        """Return responsibilities times clipped moments."""
+        return self.moments.contributions(self.space.to_unit(block.x))
+
+    def sum(self, block: Block) -> Any:
+        """Return their sum."""
+        return self.moments.sum(self.space.to_unit(block.x))

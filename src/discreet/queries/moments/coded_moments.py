@@ -33,12 +33,11 @@ from numpy.typing import NDArray
 from discreet.arguments import ArgumentError, probability
 from discreet.queries.bound import Bound
 from discreet.queries.moments.mixed_moments import one_hot
-from discreet.queries.objectives.features import Features
 from discreet.queries.objectives.gradients import has_unit_rows
-from discreet.queries.objectives.labelled import FeatureQuestion
+from discreet.queries.objectives.labelled_rows import FeatureQuestion, Features
 from discreet.queries.question import Part, Query, packed_scale
 from discreet.records import Ball, Block
-from discreet.records.space import UNIT_ROUNDOFF
+from discreet.records.declared.spaces import UNIT_ROUNDOFF
 
 __all__ = ["CodedMoments"]
 

@@ -4,7 +4,7 @@
 shares and moments of them. ``evidence`` and ``tally`` are for columns of categories (``mixed_moments``). The array form
 goes over memory some twenty times; here all stays in the cache, the inner loops run over rows and are vectorised, and
 without the interpreter's lock they run on all cores. Sums over rows or columns may be taken in any order and with fused
-operations, which the bounds on float error in ``clipped_moments`` and ``records.summation`` allow for.
+operations, which the bounds on float error in ``clipped_moments`` and ``records.sources.source`` allow for.
 
 P is lower triangular (the inverse of a Cholesky factor), so only that half is used. Whether a row is nearest to a mean
 is decided without any such freedom (``nearest``): it must be a function of the row's own bits.

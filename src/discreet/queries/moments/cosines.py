@@ -34,8 +34,8 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, integer, nonnegative
+from discreet.queries.adapted import column_share
 from discreet.queries.bound import Bound
-from discreet.queries.columns import column_share
 from discreet.queries.question import UNIT_ROUNDOFF, Part, Query
 from discreet.records import Ball, Block, Box
 

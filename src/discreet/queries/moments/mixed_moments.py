@@ -47,7 +47,7 @@ from discreet.queries.bound import Bound
 from discreet.queries.moments.clipped_moments import ClippedMoments
 from discreet.queries.question import Part
 from discreet.records import Block
-from discreet.records.space import UNIT_ROUNDOFF
+from discreet.records.declared.spaces import UNIT_ROUNDOFF
 
 __all__ = ["LEAST", "MixedMoments", "one_hot"]
 

@@ -20,6 +20,36 @@ In a box y = z/√d with z in [−1, 1]^d, and two rows are closer. Let β_i = |
   term (16c²/d²)β²(1 − β)², which is at most (4c²/d²)β(1 − β), with equality at both ends. With that in its place the
   second derivative is at least 8b²/d − 8c²/d² ≥ 0 if b²d ≥ c². So the maximum is at two corners that differ in k
   columns: 4b²k/d + 8c²k(d − k)/d².
+
+Sums of one column and of its squares, about the middle of its bounds: what a variance is made of.
+
+With y in [−1, 1] a row contributes (a, b·y, c·(2y² − 1)), a² + b² + c² = 1. The square is taken about its own middle,
+so that a row that comes or goes moves it by half of what y² would.
+
+*Bounds.* b²y² + c²(2y² − 1)² is convex in y², so it is largest at |y| = 1 (or at 0, where it is less): ‖ψ‖₂ ≤ 1, and
+‖ψ‖₁ ≤ a + b + c, as b|y| + c|2y² − 1| is at most c + b²/(8c) < b + c where 2y² < 1 and b ≤ 4c, and rises after that.
+
+For two rows let δ = |y − y'| and s = |y + y'|, δ + s ≤ 2. They are apart by (b·δ, 2c·δ·s), so take s = 2 − δ.
+- L1: δ(b + 2c(2 − δ)) is largest at δ = 1 + b/(4c), where it is 2c(1 + b/(4c))²; if b ≥ 4c at δ = 2, where it is 2b.
+- L2: δ²(b² + 4c²(2 − δ)²) is 4b² at δ = 2. With u = 2 − δ its slope is 0 where b² + 8c²u² − 8c²u = 0, of which
+  u = (1 + √(1 − b²/(2c²)))/2 is the maximum, if b² ≤ 2c².
+
+Sums of columns in their own units, about zero: what a total is.
+
+With columns in [l_j, h_j] and M_j = max(|l_j|, |h_j|) a row contributes (x_j/(M_j·√d))_j.
+
+*Bounds.* Each |x_j| ≤ M_j, so ‖c‖₂ ≤ 1 and ‖c‖₁ ≤ √d, attained where every |x_j| = M_j. Two rows are apart by at most
+w_j = (h_j − l_j)/M_j in each, so by √(Σw_j²/d) in L2 and Σw_j/√d in L1, attained at two opposite corners.
+(Theorem 3.2 of Xi, Kantarcioglu and Inan 2011, for columns in [0, 1]: d in L1 for Σx, the same as n times the mean's.)
+
+``Sum`` is about the middle of the bounds instead: better where the number of rows is public or wanted as well.
+
+A covariance by SuLQ (Blum, Dwork, McSherry and Nissim 2005), to compare with: every entry is a query of its own.
+
+Rows y in the unit ball contribute the products y_i·y_j, i ≤ j. *Bound.* Their squares sum to (‖y‖⁴ + Σy_i⁴)/2 ≤ 1. For
+two rows, with D = yyᵀ − y'y'ᵀ, to (‖D‖² + ΣD_ii²)/2, where ‖D‖² ≤ 2, as ⟨yyᵀ, y'y'ᵀ⟩ ≥ 0, and ΣD_ii² is at most
+Σy_i⁴ + Σy'_i⁴ ≤ 2: √2 in all. The noise is copied across the diagonal; the packed matrix of ``Moments`` has half of its
+variance there.
 """
 
 from __future__ import annotations
@@ -27,17 +57,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from discreet.arguments import ArgumentError, nonnegative
+from discreet.arguments import ArgumentError, nonnegative, positive
 from discreet.queries.bound import Bound
 from discreet.queries.question import Part, Query, packed_scale
 from discreet.records import Ball, Block, Box
+from discreet.records.declared.spaces import on_device
 
-__all__ = ["Moments", "Sum"]
+__all__ = ["COUNTED", "Moments", "Products", "Squares", "Sum", "Total"]
 
 
 def _check_space(space: Any) -> None:
@@ -184,3 +216,169 @@ class Moments(Query):
             gram = xp.reshape(xp.matmul(y.T, y), (-1,))
             parts.append(c * (xp.take(gram, i * self.dimension + j, axis=0) * xp.astype(scale, y.dtype)))
         return xp.concat(parts, axis=0)
+
+
+@dataclass(frozen=True)
+class Squares(Query):
+    """Σ(a, b·y, c·(2y² − 1)) of one column.
+
+    Parameters
+    ----------
+    space : Box
+        The column's bounds.
+    counted : bool
+        Whether the rows are counted as well.
+    weights : (float, float, float), optional
+        a², b² and c², in any unit. The usual ones make the error of the variance small where the mean is up to a third
+        of the way from the middle to an end, and do not fail it elsewhere.
+    """
+
+    space: Box
+    counted: bool
+    weights: tuple[float, float, float] | None = None
+
+    name = "squares"
+
+    def __post_init__(self) -> None:
+        if self.space.dimension != 1:
+            raise ArgumentError("space", self.space, "the bounds of one column")
+        for weight in self.weights or ():
+            positive("weights", weight)
+
+    @property
+    def amplitudes(self) -> tuple[float, float, float]:
+        """a, b and c."""
+        usual = (0.64, 1.0, 1.0) if self.counted else (0.0, 1.21, 1.0)
+        a2, b2, c2 = usual if self.weights is None else self.weights
+        total = (a2 if self.counted else 0.0) + b2 + c2
+        return math.sqrt(a2 / total) if self.counted else 0.0, math.sqrt(b2 / total), math.sqrt(c2 / total)
+
+    @property
+    def dimension(self) -> int:
+        """One."""
+        return 1
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
+        """The count, the sum of y and the sum of 2y² − 1."""
+        a, b, c = self.amplitudes
+        return ({"count": Part((1,), a)} if a else {}) | {"first": Part((1,), b), "square": Part((1,), c)}
+
+    @property
+    def bound(self) -> Bound:
+        """See the module."""
+        a, b, c = self.amplitudes
+        if 2.0 * c * c >= b * b:
+            u = (1.0 + math.sqrt(1.0 - b * b / (2.0 * c * c))) / 2.0
+            inner = (2.0 - u) * math.sqrt(b * b + 4.0 * c * c * u * u)
+        else:
+            inner = 0.0
+        replace_l1 = 2.0 * b if b >= 4.0 * c else 2.0 * c * (1.0 + b / (4.0 * c)) ** 2
+        return Bound(l2=1.0, l1=a + b + c, replace_l2=max(2.0 * b, inner), replace_l1=replace_l1)
+
+    def contributions(self, block: Block) -> Any:
+        """Return (a, b·y, c·(2y² − 1))."""
+        a, b, c = self.amplitudes
+        y = self.space.to_unit(block.x)
+        xp = array_namespace(y)
+        count = [xp.full(y.shape, a, dtype=y.dtype, device=device(y))] if a else []
+        return xp.concat([*count, b * y, c * (2.0 * y * y - 1.0)], axis=1)
+
+
+@dataclass(frozen=True)
+class Total(Query):
+    """Σx, each column over its largest size and √d."""
+
+    space: Box
+
+    name = "total"
+
+    @property
+    def dimension(self) -> int:
+        """The number of columns."""
+        return self.space.dimension
+
+    @cached_property
+    def _ends(self) -> tuple[Any, Any]:
+        return np.asarray(self.space.low, dtype=np.float64), np.asarray(self.space.high, dtype=np.float64)
+
+    @cached_property
+    def scale(self) -> tuple[float, ...]:
+        """M_j·√d: what a step of the released numbers is in the columns' units."""
+        low, high = self._ends
+        sizes: list[float] = (np.maximum(np.abs(low), np.abs(high)) * math.sqrt(self.dimension)).tolist()
+        return tuple(sizes)
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
+        """The sums."""
+        return {"total": Part((self.dimension,))}
+
+    @property
+    def bound(self) -> Bound:
+        """See the module."""
+        low, high = self._ends
+        widths = (high - low) / np.asarray(self.scale)
+        l1, l2 = float(widths.sum()), float(np.sqrt((widths**2).sum()))
+        return Bound(l2=1.0, l1=math.sqrt(self.dimension), replace_l2=l2, replace_l1=l1)
+
+    def contributions(self, block: Block) -> Any:
+        """Return x/(M·√d)."""
+        x = self.space.clip(block.x)
+        sizes = on_device(self.scale, x)
+        return array_namespace(x).clip(x / sizes, -1.0, 1.0)
+
+
+COUNTED = 0.05  # a²
+
+
+@dataclass(frozen=True)
+class Products(Query):
+    """Σ y_i·y_j for i ≤ j, and the number of rows where it is asked for; see the module."""
+
+    space: Box | Ball
+    counted: bool
+    name = "products"
+
+    @property
+    def dimension(self) -> int:
+        """The number of columns."""
+        return self.space.dimension
+
+    @property
+    def _weights(self) -> tuple[float, float]:
+        a2 = COUNTED if self.counted else 0.0
+        return math.sqrt(a2), math.sqrt(1.0 - a2)
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
+        """The count and the products."""
+        a, c = self._weights
+        count = {"count": Part((1,), a)} if a else {}
+        return count | {"products": Part((self.dimension * (self.dimension + 1) // 2,), c)}
+
+    @property
+    def bound(self) -> Bound:
+        """See the module; two rows along different axes attain it, which the search comes near to."""
+        _, c = self._weights
+        near = 0.9 if self.dimension > 1 else math.sqrt(0.5)
+        return Bound(l2=1.0, replace_l2=math.sqrt(2.0) * c, attained={"replace_l2": near})
+
+    def contributions(self, block: Block) -> Any:
+        """Return the count and the products."""
+        a, c = self._weights
+        y = self.space.to_unit(block.x)
+        xp = array_namespace(y)
+        i, j = (xp.asarray(part, device=device(y)) for part in np.triu_indices(self.dimension))
+        count = [xp.full((y.shape[0], 1), a, dtype=y.dtype, device=device(y))] if a else []
+        return xp.concat([*count, c * xp.take(y, i, axis=1) * xp.take(y, j, axis=1)], axis=1)
+
+    def sum(self, block: Block) -> Any:
+        """Return the sums by one matrix product."""
+        a, c = self._weights
+        y = self.space.to_unit(block.x)
+        xp = array_namespace(y)
+        i, j = (xp.asarray(part, device=device(y)) for part in np.triu_indices(self.dimension))
+        gram = xp.take(xp.reshape(xp.matmul(y.T, y), (-1,)), i * self.dimension + j, axis=0)
+        count = [xp.full((1,), a * y.shape[0], dtype=y.dtype, device=device(y))] if a else []
+        return xp.concat([*count, c * gram], axis=0)

@@ -38,9 +38,8 @@ from discreet.guarantees import Guarantee, Loss, Neighbors, ObjectiveLoss, PureL
 from discreet.noise import EuclideanNoise, GaussianNoise
 from discreet.queries.bound import Setting
 from discreet.queries.mechanism import Mechanism, Plan
-from discreet.queries.objectives.features import Features
-from discreet.queries.objectives.labelled import FeatureQuestion
-from discreet.queries.objectives.losses import MarginLoss
+from discreet.queries.objectives.labelled_rows import FeatureQuestion, Features
+from discreet.queries.objectives.margin_losses import MarginLoss
 from discreet.queries.objectives.solver import MarginProblem, Sums, longest, tolerance
 from discreet.queries.question import Part, Question
 from discreet.records import Records

@@ -34,10 +34,10 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from discreet.queries.objectives.features import Features
-from discreet.queries.objectives.losses import MarginLoss
+from discreet.queries.objectives.labelled_rows import Features
+from discreet.queries.objectives.margin_losses import MarginLoss
 from discreet.records import Block
-from discreet.records.space import UNIT_ROUNDOFF
+from discreet.records.declared.spaces import UNIT_ROUNDOFF
 
 __all__ = ["MarginProblem", "Sums", "tolerance"]
 

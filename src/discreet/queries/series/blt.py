@@ -30,8 +30,7 @@ from scipy.optimize import minimize
 
 from discreet.arguments import integer
 from discreet.queries.series.factorization import BETWEEN, BETWEEN_NORM, MOST_BLOCKS, Convolved, square_root_terms
-from discreet.queries.series.operators import MOST_STEPS
-from discreet.queries.series.toeplitz import Toeplitz
+from discreet.queries.series.operators import MOST_STEPS, Toeplitz
 
 __all__ = ["Buffered", "Run", "Totals", "fitted", "streaming", "usual_buffers"]
 

@@ -22,10 +22,8 @@ from numpy.typing import NDArray
 
 from discreet.queries.bound import Bound
 from discreet.queries.question import Part, Selection
-from discreet.queries.series.column_sums import ColumnSums
-from discreet.queries.series.fourier_operator import Fourier
-from discreet.queries.series.step_sums import StepSums
-from discreet.queries.series.toeplitz import UNIT_ROUNDOFF
+from discreet.queries.series.operators import UNIT_ROUNDOFF, Fourier
+from discreet.queries.series.series_sums import ColumnSums, StepSums
 from discreet.records import Block, Box, Records
 
 if TYPE_CHECKING:

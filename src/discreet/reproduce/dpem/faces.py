@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import discreet as dp
-from discreet.models.factors import Factors
-from discreet.models.released import noise_of
+from discreet.models.mixture.moment_model import noise_of
+from discreet.models.spectral.factors import Factors
 from discreet.noise import SeededBits
 
 __all__ = ["METHODS", "Found", "alignment", "pictures"]

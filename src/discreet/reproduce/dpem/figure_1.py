@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import discreet as dp
-from discreet.pictures.palette import INK, MUTED, SERIES
-from discreet.pictures.picture import matplotlib_part
 from discreet.planning.tradeoff import tradeoff_of
+from discreet.plots.plot import INK, MUTED, SERIES, matplotlib_part
 from discreet.reproduce.drawing import panels
 from discreet.reproduce.experiment import Experiment, Measured, Part, Table, Verdict
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import discreet as dp
-from discreet.pictures.palette import GRID, INK, MUTED, SERIES
+from discreet.plots.plot import GRID, INK, MUTED, SERIES
 from discreet.reproduce.dpem.likelihoods import split
 from discreet.reproduce.dpem.published_kmeans import PublishedKMeans, as_published
 from discreet.reproduce.drawing import panels

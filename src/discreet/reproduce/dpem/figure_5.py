@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.pictures.palette import INK, MUTED, SERIES
-from discreet.pictures.picture import matplotlib_part
+from discreet.plots.plot import INK, MUTED, SERIES, matplotlib_part
 from discreet.reproduce.dpem.faces import METHODS, alignment, pictures
 from discreet.reproduce.experiment import Experiment, Measured, Part, Table, Verdict
 

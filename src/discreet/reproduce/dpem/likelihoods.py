@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import discreet as dp
 from discreet.guarantees import Loss
-from discreet.pictures.palette import INK, SERIES
+from discreet.plots.plot import INK, SERIES
 from discreet.reproduce.drawing import panels
 from discreet.reproduce.experiment import Measured, Table
 

@@ -18,13 +18,11 @@ import discreet as dp
 from discreet.door import Curator, Release
 from discreet.em import Step
 from discreet.guarantees import Guarantee, LaplaceLoss, Loss, calibrate
-from discreet.models.cluster_metric import clusters, column_scales, inside_space
-from discreet.models.lloyd import packed_start
+from discreet.models.clusters.lloyd import packed_start
+from discreet.models.clusters.private_kmeans import clusters, column_scales, inside_space
 from discreet.models.method import Method
-from discreet.models.released import noise_of, positive_counts
-from discreet.queries.moments.clipped_moments import ClippedMoments
-from discreet.queries.moments.components import Components
-from discreet.queries.moments.moment_sums import COUNTS, FIRST, MomentSums
+from discreet.models.mixture.moment_model import noise_of, positive_counts
+from discreet.queries.moments.clipped_moments import COUNTS, FIRST, ClippedMoments, Components, MomentSums
 from discreet.records import Ball, Box
 
 __all__ = ["PublishedKMeans", "as_published"]

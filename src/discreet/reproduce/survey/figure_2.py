@@ -17,7 +17,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.pictures.palette import INK, MUTED, SERIES
+from discreet.plots.plot import INK, MUTED, SERIES
 from discreet.reproduce.drawing import panels
 from discreet.reproduce.experiment import Experiment, Measured, Part, Table, Verdict
 

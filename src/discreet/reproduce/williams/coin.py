@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.pictures.palette import INK, SERIES
+from discreet.plots.plot import INK, SERIES
 
 __all__ = ["COST", "KINDS", "STYLES", "THETA", "likelihoods"]
 
@@ -44,14 +44,14 @@ STYLES: dict[str, dict[str, Any]] = {
 
 def likelihoods(rows: int, epsilon: float, index: int) -> dict[str, Array]:
     """Return the logarithm of p(z|θ) for the candidate of that place at each of ``THETA``: exact, bounds and ours."""
-    from discreet.inference.factored_bounds import (
+    from discreet.inference.factored.factored_bounds import (
         log_exact_likelihood,
         log_lower_bound,
         log_normal_likelihood,
         log_upper_bound,
         standard_normals,
     )
-    from discreet.inference.factored_tilt import Observed, log_sum, log_upper_bound_at
+    from discreet.inference.factored.factored_tilt import Observed, log_sum, log_upper_bound_at
 
     observed = [Observed(SCORES, epsilon, (index,))]
 

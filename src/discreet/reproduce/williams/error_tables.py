@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.pictures.palette import INK, MUTED, SERIES
+from discreet.plots.plot import INK, MUTED, SERIES
 from discreet.reproduce.drawing import panels
 from discreet.reproduce.experiment import Experiment, Measured, Part, Table, Verdict
 from discreet.reproduce.williams.logistic import (

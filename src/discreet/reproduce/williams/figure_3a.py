@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.pictures.palette import INK, SERIES, series
+from discreet.plots.plot import INK, SERIES, series
 from discreet.reproduce.drawing import panels
 from discreet.reproduce.experiment import Experiment, Measured, Part, Table, Verdict
 from discreet.reproduce.williams.logistic import DELTA, gradients, inferred, private_fits, split

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.pictures.palette import INK, MUTED, SERIES
+from discreet.plots.plot import INK, MUTED, SERIES
 from discreet.reproduce.drawing import panels
 from discreet.reproduce.experiment import Experiment, Measured, Part, Table, Verdict
 
@@ -52,7 +52,7 @@ def off_axis(angle: float, true: float) -> float:
 def measure(epsilon: float, runs: int, angles: int, lengths: int) -> dict[str, Any]:
     """Return the posteriors of one choice, and what repeated choices give."""
     from discreet.estimators.pca import PCA
-    from discreet.inference.direction_posterior import axis_posterior, direction_mechanism
+    from discreet.inference.factored.direction_posterior import axis_posterior, direction_mechanism
     from discreet.noise import SeededBits
     from discreet.records import Ball
 

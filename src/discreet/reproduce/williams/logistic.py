@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 import discreet as dp
 from discreet.noise import SeededBits
-from discreet.queries.objectives.features import Features
 from discreet.queries.objectives.gradients import MarginGradient
-from discreet.queries.objectives.losses import Logistic
+from discreet.queries.objectives.labelled_rows import Features
+from discreet.queries.objectives.margin_losses import Logistic
 from discreet.records import Block
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.pictures.palette import INK, MUTED, SERIES
+from discreet.plots.plot import INK, MUTED, SERIES
 from discreet.reproduce.drawing import panels
 from discreet.reproduce.experiment import Measured, Table
 

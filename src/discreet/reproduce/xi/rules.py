@@ -17,10 +17,10 @@ import discreet as dp
 from discreet.datasets.truth import Mixture
 from discreet.door import Curator
 from discreet.guarantees import Guarantee, LaplaceLoss, Loss
-from discreet.models.class_gaussians import ClassGaussians
+from discreet.models.classes.class_estimates import ClassGaussians
+from discreet.models.classes.xi_classes import XiClasses
 from discreet.models.method import Method
-from discreet.models.xi_classes import XiClasses
-from discreet.queries.moments.components import Components
+from discreet.queries.moments.clipped_moments import Components
 
 __all__ = [
     "DELTA",

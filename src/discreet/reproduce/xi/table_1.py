@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import discreet as dp
-from discreet.pictures.palette import MUTED, SERIES
+from discreet.plots.plot import MUTED, SERIES
 from discreet.reproduce.drawing import panels
 from discreet.reproduce.experiment import Experiment, Measured, Part, Table, Verdict
 from discreet.reproduce.xi.correlated import SIGMAS, correlated_rows

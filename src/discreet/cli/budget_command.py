@@ -1,0 +1,228 @@
+"""``discreet budget``: what was spent, what is left, and what may be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from pathlib import Path
+from textwrap import wrap
+from typing import Annotated, Any
+
+import typer
+
+from discreet.arguments import UNSHOWN, ArgumentError, listed, meant
+from discreet.cli.answer import Answer, Grid, facts
+from discreet.cli.budget_limits import existing
+from discreet.cli.command import command
+from discreet.cli.declared import limit_of
+from discreet.cli.options import Ledger
+from discreet.cli.printing import note
+from discreet.database.budget_shares import BudgetShares
+from discreet.guarantees import Guarantee, Neighbors
+from discreet.ledger import Ledger as Record
+from discreet.ledger.book import SPENDS
+from discreet.ledger.history import History
+
+__all__ = ["commands", "history", "limit", "show", "verify"]
+
+KINDS = """\
+Kinds of entries:
+  limit    a limit was set or lowered
+  raise    a limit was raised, for the reason that stands there
+  spend    one release was paid for
+  reserve  all releases of a question or a fit were paid for at once"""
+WIDTH = 80  # of a terminal
+
+Name = Annotated[str | None, typer.Option("--name", help="One data set; all of them by default.")]
+
+
+def commands() -> typer.Typer:
+    """Return ``discreet budget show``, ``limit``, ``history`` and ``verify``."""
+    app = typer.Typer(help="Show, set and check what may be spent.", no_args_is_help=True)
+    app.command("show")(show)
+    app.command("limit")(limit)
+    app.command("history")(history)
+    app.command("verify")(verify)
+    return app
+
+
+@command("discreet budget show people.ledger")
+def show(ledger: Ledger, name: Name = None) -> Answer:
+    """Show the limit of each data set, what is left of it, and for whom it holds."""
+    record = _opened(ledger)
+    sets = [_standing(record, one) for one in _chosen(record, name)]
+    head = ("data set", "protects", "limit", "spends", "left", "next, at most")
+    rows = [[one[key] for key in ("name", "unit", "words", "spends", "share", "next")] for one in sets]
+    return Answer({"datasets": [_without(one, "words", "share") for one in sets]}, [Grid(head, rows)])
+
+
+@command(
+    "discreet budget limit people.ledger 2:1e-6 --name people --reason 'second survey, agreed by the board'",
+    "discreet budget limit clinic.ledger 1:1e-6 --name clinic",
+)
+def limit(
+    ledger: Ledger,
+    promise: Annotated[str, typer.Argument(metavar="EPS:DELTA", help="What all releases together may cost.")],
+    name: Annotated[str, typer.Option("--name", help="The data set.")],
+    reason: Annotated[str | None, typer.Option("--reason", help="Why it is raised, for whoever reads on.")] = None,
+    count_by: Annotated[
+        str | None, typer.Option("--filter", help="How losses add up: gaussian, zcdp or pure; gaussian by default.")
+    ] = None,
+    unit: Annotated[str | None, typer.Option("--unit", help="Whose privacy it is: row, or 'each patient'.")] = None,
+    neighbors: Annotated[
+        Neighbors | None, typer.Option("--neighbors", help="Replace-one, or as the limit in force has it.")
+    ] = None,
+) -> Answer:
+    """Set or lower the limit of a data set; with --reason, raise it. A ledger is made where there is none."""
+    from discreet.planning.caution import spending_caution
+
+    stated = limit_of(promise, Neighbors.REPLACE_ONE, "EPS:DELTA")  # a mistake makes no ledger
+    if stated is not None and not stated.delta:
+        note(
+            f"note: {promise} means δ=0, which admits no Gaussian noise; write {promise.partition(':')[0]}:1e-6 for a δ"
+        )
+    caution = spending_caution(0.0 if stated is None else stated.delta, None, "record")
+    if caution:
+        note(f"note: {caution}")
+    _check_known(ledger, name, raised=reason is not None)
+    record = Record(ledger)
+    in_force = record.limit(name)
+    usual = Neighbors.REPLACE_ONE if in_force is None else in_force.guarantee.neighbors
+    guarantee = limit_of(promise, neighbors or usual, "EPS:DELTA")
+    assert guarantee is not None
+    if reason is None:
+        if in_force is not None and _above(guarantee, in_force.guarantee):
+            raise ValueError(
+                f"{promise}: the limit of {name!r} is {in_force.guarantee}, and this one is higher; a raise needs "
+                "a reason, which is recorded: write --reason 'why'"
+            )
+        counted = "gaussian" if in_force is None else in_force.filter
+        found = record.set_limit(name, guarantee, count_by or counted, unit=unit)
+    else:
+        if unit is not None:
+            raise ArgumentError("unit", UNSHOWN, "nothing with --reason; whose privacy it is stays as it is")
+        found = record.raise_limit(name, guarantee, reason=reason, filter=count_by)
+    left = record.remaining(name)
+    if not (left.mu or left.epsilon or left.rho):
+        note(f"note: as much as that is spent of {name!r}; nothing more can be asked of it")
+    return Answer(
+        {"name": name, "limit": found.guarantee, "filter": found.filter, "reason": reason},
+        [facts({"data set": name, "limit": str(found), "reason": reason})],
+    )
+
+
+@command("discreet budget history people.ledger --name people", table=KINDS)
+def history(ledger: Ledger, name: Name = None) -> Answer:
+    """Show every entry of the record: who spent what on which question, and how limits changed."""
+    record = _opened(ledger)
+    if name is not None:
+        _chosen(record, name)
+    found = record.history(name)
+    entries = [_entry(one, cost) for one, cost in zip(found, found.costs, strict=True)]
+    names = dict.fromkeys(one["name"] for one in entries)
+    shown: list[str | Grid] = []
+    for each in names:
+        shown += [f"data set: {each}", _page([entry for entry in found if entry.dataset == each])]
+    return Answer({"entries": entries}, shown or ["(none)"])
+
+
+@command("discreet budget verify people.ledger")
+def verify(
+    ledger: Ledger,
+    head: Annotated[str | None, typer.Option("--head", help="A head from earlier, which must be in it.")] = None,
+) -> Answer:
+    """Read the whole record and see that nobody changed it. Write its head down elsewhere to hold it against later."""
+    found = _opened(ledger).verify(head)
+    return Answer({"intact": True, "head": found}, [facts({"record": "intact", "head": found})])
+
+
+def _opened(ledger: str) -> Record:
+    """Return a ledger that is there already."""
+    if "://" not in ledger and not Path(ledger).is_file():
+        raise ValueError(
+            f"{ledger}: there is no such ledger; discreet fit and discreet query make one with --ledger, and so does "
+            f"discreet budget limit {ledger} 1:1e-6 --name …"
+        )
+    return Record(ledger, create=False)
+
+
+def _chosen(record: Record, name: str | None) -> tuple[str, ...]:
+    known = record.datasets()
+    if name is None:
+        return known
+    if name not in known:
+        raise ArgumentError("name", name, f"a data set of the ledger, one of {listed(known)}{meant(name, known)}")
+    return (name,)
+
+
+def _check_known(ledger: str, name: str, *, raised: bool) -> None:
+    """Raise where a limit shall be raised that there is none of; say it where a name is new beside others."""
+    book = existing(ledger)
+    known = () if book is None else book.datasets()
+    if name in known:
+        return
+    if raised:
+        expected = f"a data set with a limit to raise, of {listed(known)}{meant(name, known)}"
+        raise ArgumentError("name", name, expected, write="no --reason for a first limit")
+    if known:
+        others = f"{listed(known)}{meant(name, known)}"
+        note(f"note: {name!r} is new in this ledger, with a budget of its own, beside {others}")
+
+
+def _standing(record: Record, name: str) -> dict[str, Any]:
+    """Return the limit of a data set, and what is left of it."""
+    in_force = record.limit(name)
+    left = None if in_force is None else BudgetShares.of(record, name).left(record.spent(name))
+    return {
+        "name": name,
+        "unit": record.unit(name),
+        "limit": None if in_force is None else in_force.guarantee,
+        "words": "none" if in_force is None else str(in_force.guarantee),
+        "spends": sum(entry.kind in SPENDS for entry in record.history(name)),
+        "left": left,
+        "share": "" if left is None else f"{left:.1%}",
+        "next": str(record.remaining(name)),
+    }
+
+
+def _entry(entry: Any, cost: str) -> dict[str, Any]:
+    return {
+        "number": entry.number,
+        "time": entry.time.isoformat(timespec="seconds"),
+        "kind": entry.kind,
+        "name": entry.dataset,
+        "unit": entry.unit,
+        "who": entry.who,
+        "what": entry.query if entry.limit is None else entry.reason,
+        "cost": cost,
+        "losses": [loss.to_dict() | {"count": count} for loss, count in entry.losses],
+        "limit": None if entry.limit is None else entry.limit.to_dict(),
+        "hash": entry.hash,
+    }
+
+
+def _page(entries: Sequence[Any]) -> Grid:
+    """Return the entries of a data set as a table of at most ``WIDTH`` letters, where long words go on below."""
+    head = ("no.", "time", "kind", "who", "what", "cost")
+    rows = []
+    for entry, cost in zip(entries, History(entries).costs, strict=True):
+        promise = None if entry.limit is None else entry.limit.guarantee
+        short = cost if promise is None else f"ε={promise.epsilon:g} at δ={promise.delta:g}"
+        what = entry.query if entry.limit is None else entry.reason
+        rows.append([str(entry.number), f"{entry.time:%Y-%m-%d %H:%M}", entry.kind, entry.who or "", what or "", short])
+    widest = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    widest[3] = min(widest[3], 10)
+    widest[4] = max(WIDTH - 2 * (len(head) - 1) - sum(widest) + widest[4], 12)
+    lines = []
+    for row in rows:
+        cells = [wrap(cell, width) for cell, width in zip(row, widest, strict=True)]
+        lines += [list(line) for line in zip_longest(*cells, fillvalue="")]
+    return Grid(head, lines)
+
+
+def _above(asked: Guarantee, in_force: Guarantee) -> bool:
+    return asked.epsilon > in_force.epsilon or asked.delta > in_force.delta
+
+
+def _without(values: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in names}

@@ -1,0 +1,231 @@
+"""``discreet fit``: a private model from a file or a database."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.answer import Answer, Grid, facts
+from discreet.cli.budget_limits import check_limit, on_trial
+from discreet.cli.command import command
+from discreet.cli.declared import declared_schema, limit_of, names_of, numbers_in, opened
+from discreet.cli.files import new_file
+from discreet.cli.model_kinds import MODELS, Kind, KindName, kind_of
+from discreet.cli.model_table import found_in
+from discreet.cli.named_columns import check_columns, check_target
+from discreet.cli.options import (
+    AtMost,
+    Bounds,
+    Classes,
+    Data,
+    MaxRows,
+    Name,
+    NewLimit,
+    Order,
+    Overwrite,
+    PerUnit,
+    Relation,
+    SchemaFile,
+    SomeLedger,
+    TableName,
+    Unit,
+    UnitType,
+    Where,
+)
+from discreet.cli.printing import note, watched
+from discreet.door import Curator
+from discreet.door.curator import AT_MOST
+from discreet.door.release import rows_of
+from discreet.guarantees import Guarantee, Neighbors
+from discreet.ledger import Ledger
+from discreet.ledger.book import SPENDS
+from discreet.records import Schema, dataset_name, open_records
+from discreet.scales import column_scales
+
+__all__ = ["fit"]
+
+UNRECORDED = "note: no ledger records what this cost; write --ledger people.ledger to keep a budget over all releases"
+
+
+@command(
+    "discreet fit mixture people.csv --schema people.toml --components 4 --epsilon 1 --delta 1e-6 --out model.json",
+    "discreet fit kmeans people.csv --bounds age=17:90 --bounds hours=1:99 --clusters 5 --epsilon 0.5 --out k.json",
+    "discreet fit logistic people.csv --schema people.toml --target income --epsilon 0.3 --out logistic.json"
+    " --ledger people.ledger --limit 1:1e-6",
+    table=MODELS,
+)
+def fit(
+    kind: Annotated[KindName, typer.Argument(metavar="MODEL", help=", ".join(KindName), show_default=False)],
+    data: Data,
+    epsilon: Annotated[float, typer.Option("--epsilon", help="The promise for the whole fit.")],
+    delta: Annotated[float, typer.Option("--delta", help="The promise: far below one over the number of rows.")] = 1e-6,
+    out: Annotated[Path, typer.Option("--out", help="Where the model goes, as JSON.")] = Path("model.json"),
+    overwrite: Overwrite = False,
+    schema: SchemaFile = None,
+    bounds: Bounds = None,
+    classes: Classes = None,
+    unit: Unit = None,
+    max_rows: MaxRows = None,
+    unit_type: UnitType = None,
+    order: Order = None,
+    table: TableName = None,
+    per_unit: PerUnit = False,
+    columns: Annotated[str | None, typer.Option("--columns", help="Some of the declared columns: age,hours.")] = None,
+    where: Where = None,
+    target: Annotated[str | None, typer.Option("--target", help="The column to predict.")] = None,
+    components: Annotated[
+        str | None,
+        typer.Option("--components", "--clusters", help="How many; of several (2,4,8) a mixture chooses privately."),
+    ] = None,
+    covariance: Annotated[str | None, typer.Option("--covariance", help="full, tied, diag or spherical.")] = None,
+    method: Annotated[str | None, typer.Option("--method", help="Another method than the default.")] = None,
+    steps: Annotated[int | None, typer.Option("--steps", help="How many steps; chosen by default.")] = None,
+    whole: Annotated[
+        str | None, typer.Option("--whole", help="Columns of whole numbers, for synthetic rows with categories.")
+    ] = None,
+    scale: Annotated[bool, typer.Option("--scale", help="PCA: columns relative to their bounds.")] = False,
+    neighbors: Relation = Neighbors.REPLACE_ONE,
+    at_most: AtMost = None,
+    ledger: SomeLedger = None,
+    name: Name = None,
+    limit: NewLimit = None,
+) -> Answer:
+    """Fit a model under differential privacy, and write it to a file of public numbers.
+
+    A mixture takes categories beside numbers where some are declared. Nothing that is printed depends on a row but
+    through the noise.
+    """
+    declared = declared_schema(schema, bounds, classes, unit, max_rows, unit_type, order)
+    if ledger is None and (limit is not None or name is not None):
+        raise typer.BadParameter("expected with --ledger FILE, which keeps them", param_hint="--limit, --name")
+    budget, source = limit_of(limit, neighbors), opened(data, table, declared.names, per_unit=per_unit)
+    called = name or ("" if ledger is None else dataset_name(source))
+    first = ledger is not None and not check_limit(ledger, called, limit, budget) and budget is not None
+    wanted = names_of(columns)
+    check_columns(declared, wanted, numbers=False)
+    chosen = [column for column in declared.names if not wanted or column in wanted]
+    model = kind_of(kind, categories=any(column in declared.categories for column in chosen))
+    chosen = _used(model, chosen, target, declared, from_file=schema is not None)
+    counts = [] if components is None else numbers_in(components, int, "--components", "whole numbers, as 4 or 2,4,8")
+    flags = {
+        "components": counts[0] if len(counts) == 1 else counts or None,
+        "covariance": covariance,
+        "method": method,
+        "steps": steps,
+    }
+    flags |= {"whole": names_of(whole) or None, "scale": scale or None}
+    given = {flag: value for flag, value in flags.items() if value is not None}
+    ordered = {"schema": Schema({one: declared[one] for one in chosen})} if model.categories else {}
+    estimator = model.make(epsilon, delta, given, verbose=watched(), **ordered)
+    with new_file(out, overwrite=overwrite, spared=[data, ledger, schema]) as place:
+        rows = open_records(source, schema=declared)
+
+        def curated(book: str | Ledger | None) -> Curator:
+            name, most = None if book is None else called, AT_MOST if at_most is None else at_most
+            return Curator(rows, name=name, neighbors=neighbors, budget=budget, ledger=book, at_most=most)
+
+        def view(whole: Curator) -> Curator:
+            return (whole if where is None else whole.where(where)).only(chosen)
+
+        if first:
+            with on_trial(str(ledger), called) as book:  # what is refused leaves no limit behind
+                trial = curated(book)
+                losses = estimator.plan(view(trial), target).losses
+                book.reserve(called, losses, query=model.estimator, unit=trial.unit)
+        curator = curated(ledger)
+        _caution(delta, budget, curator)
+        if not watched():
+            note(f"fitting {model.estimator}")
+        estimator.fit(view(curator), target)
+        _kept(estimator.to_json(), place)
+    _remark(curator)
+    return _answer(estimator, curator, out, chosen, found_in(estimator, column_scales(curator.declared), target))
+
+
+def _used(model: Kind, chosen: list[str], target: str | None, declared: Schema, *, from_file: bool) -> list[str]:
+    """Return the columns that a model uses: numbers, and with them categories or a target where it is about those."""
+    if not model.targeted:
+        if target is not None:
+            raise ValueError(f"--target: {model.estimator} predicts no column; leave it out")
+        return chosen if model.categories else [name for name in chosen if name in declared.numbers]
+    if target is None:
+        raise typer.BadParameter("expected the column to predict; write --target income", param_hint="--target")
+    check_target(target, declared, categories=model.estimator != "LinearRegression", from_file=from_file)
+    return [name for name in declared.names if name == target or (name in chosen and name in declared.numbers)]
+
+
+def _caution(delta: float, budget: Guarantee | None, curator: Curator) -> None:
+    """Say it where a δ lets whole records out, of the fit or of a first limit, before anything is spent."""
+    from discreet.planning.caution import spending_caution
+
+    largest = delta if budget is None else max(delta, budget.delta)
+    caution = spending_caution(largest, curator.size.units, curator.unit.removeprefix("each "))
+    if caution:
+        note(f"note: {caution}")
+
+
+def _remark(curator: Curator) -> None:
+    """Say it where nothing keeps a budget, or a new name has one of its own."""
+    if curator.ledger is None or curator.name is None:
+        note(UNRECORDED)
+        return
+    if curator.ledger.limit(curator.name) is None:
+        note(f"note: {curator.name!r} has no limit, so nothing is ever refused; write --limit 1:1e-6 with --ledger")
+    others = [repr(name) for name in curator.ledger.datasets() if name != curator.name]
+    first = sum(entry.kind in SPENDS for entry in curator.ledger.history(curator.name)) == 1
+    if others and first:
+        note(
+            f"note: {curator.name!r} is new in this ledger, beside {', '.join(others)}; the same people must share one "
+            "name, for each name has a budget of its own; write --name"
+        )
+
+
+def _kept(text: str, place: Path) -> None:
+    """Write the model, which is paid for; elsewhere where this fails."""
+    try:
+        place.write_text(text, encoding="utf-8")
+    except OSError as error:
+        handle, other = tempfile.mkstemp(prefix="discreet-model-", suffix=".json")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        raise ValueError(
+            f"the model could not be written ({error.strerror}); it is fitted and paid for, and is kept in {other}"
+        ) from None
+
+
+def _answer(estimator: Any, curator: Curator, out: Path, columns: list[str], grid: Grid | None) -> Answer:
+    promise, kind = estimator.guarantee_, type(estimator).__name__
+    book, place = curator.ledger, curator.name
+    left = None if book is None or place is None else str(book.remaining(place))
+    return Answer(
+        {
+            "kind": kind,
+            "out": out,
+            "guarantee": promise,
+            "unit": estimator.unit_,
+            "which_rows": rows_of(estimator.releases_),
+            "releases": len(estimator.releases_),
+            "columns": columns,
+            "recorded": book is not None,
+            "name": place,
+            "left": left,
+            "found": None if grid is None else [dict(zip(grid.head, row, strict=True)) for row in grid.rows],
+        },
+        [
+            facts(
+                {
+                    "model": kind,
+                    "fitted to": rows_of(estimator.releases_),
+                    "promise": f"{promise}, for {'each row' if estimator.unit_ == 'row' else estimator.unit_}",
+                    "recorded as": place,
+                    "left": left,
+                    "written to": out,
+                }
+            ),
+            *([] if grid is None else [grid]),
+        ],
+    )

@@ -1,0 +1,105 @@
+"""``discreet infer``: what a fitted model's releases say about the people behind the rows. It costs nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.answer import Answer, Grid, plain
+from discreet.cli.command import command
+from discreet.cli.files import new_file
+from discreet.cli.flags import in_flags
+from discreet.cli.options import ModelFile, Overwrite
+from discreet.cli.printing import note, watched
+
+__all__ = ["infer"]
+
+FITTED = (
+    "From the command line: discreet fit mixture (of numbers alone: --columns age,hours), classifier, factor-analysis, "
+    "regression, or logistic --method gradient"
+)
+
+
+WRITTEN = {"draws": "--draws", "warmup": "--warmup"}
+
+
+@command("discreet infer gaussians.json --level 0.9 --draws 200 --chains 2 --out draws.json")
+def infer(
+    model: ModelFile,
+    level: Annotated[float, typer.Option("--level", help="Of the credible intervals.")] = 0.9,
+    draws: Annotated[int, typer.Option("--draws", help="Of each chain.")] = 1000,
+    chains: Annotated[int, typer.Option("--chains")] = 4,
+    warmup: Annotated[int, typer.Option("--warmup", help="Steps of each chain before its draws.")] = 500,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="All draws: a file that ends with .json, or .nc for netCDF.")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> Answer:
+    """Show the posterior of a fitted model's parameters, noise and sampling accounted for. It looks at no row.
+
+    The first chain of a model takes twenty seconds to a minute, most of it compilation.
+    """
+    from discreet.estimators.loading import load_model
+    from discreet.inference.default_models import check_has_model
+    from discreet.inference.infer import infer as inferred
+
+    fitted = load_model(model)
+    try:
+        check_has_model(fitted)
+    except ValueError as error:
+        raise ValueError(f"{model.name}: {error}. {FITTED}") from None
+    if out is not None and out.suffix.lower() not in (".json", ".nc"):
+        raise typer.BadParameter(f"{out.name!r}: expected a name that ends with .json or .nc", param_hint="--out")
+    sizes: dict[str, Any] = {"chains": chains, "draws": draws, "warmup": warmup}
+    if not watched():
+        note(f"inferring from {type(fitted).__name__}")
+    if out is None:
+        posterior = inferred(fitted, **sizes, progress=watched())
+    else:
+        with new_file(out, overwrite=overwrite, spared=[model]) as place:
+            posterior = inferred(fitted, **sizes, progress=watched())
+            _write(posterior, place, out.suffix.lower())
+    return _answer(posterior, level, out)
+
+
+def _answer(posterior: Any, level: float, out: Path | None) -> Answer:
+    table = posterior.summary(level)
+    head = ["quantity", *map(str, table.columns)]
+    rows = [[str(label), *map(float, values)] for label, values in zip(table.index, table.to_numpy(), strict=True)]
+    says = posterior.diagnostics
+    return Answer(
+        {
+            "summary": [dict(zip(head, row, strict=True)) for row in rows],
+            "level": level,
+            "likelihood": posterior.likelihood,
+            "which_rows": posterior.which_rows,
+            "diagnostics": {
+                "r_hat": says.r_hat,
+                "effective_draws": says.ess,
+                "divergences": says.divergences,
+                "draws": says.draws,
+                "complaints": [in_flags(complaint, WRITTEN) for complaint in says.complaints],
+            },
+            "out": out,
+        },
+        [
+            *([] if posterior.which_rows is None else [f"from {posterior.which_rows}"]),
+            Grid(head, rows),
+            f"{says.draws} draws worth {says.ess:.0f} or more, R-hat {says.r_hat:.3f}, {says.divergences} divergences"
+            + ("" if says.complaints else "; the chains agree"),  # complaints are notes already
+            *([] if out is None else [f"draws written to {out}"]),
+        ],
+    )
+
+
+def _write(posterior: Any, place: Path, suffix: str) -> None:
+    """Write all draws: by chain and draw, in the data's own units."""
+    drawn = posterior.data["posterior"].dataset
+    if suffix == ".nc":
+        drawn.to_netcdf(place, engine="scipy")
+    else:
+        text = json.dumps({str(name): plain(drawn[name].values) for name in drawn.data_vars}, allow_nan=False)
+        place.write_text(text, encoding="utf-8")

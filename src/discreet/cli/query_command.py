@@ -1,0 +1,283 @@
+"""``discreet query``: a statistical database over a file or a server, which answers until its budget is spent."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from typing import Annotated, Any
+
+import typer
+
+from discreet.arguments import probability
+from discreet.cli.answer import Answer, Grid, facts
+from discreet.cli.budget_limits import check_limit, on_trial
+from discreet.cli.command import command
+from discreet.cli.declared import declared_schema, limit_of, numbers_in, opened
+from discreet.cli.named_columns import check_columns
+from discreet.cli.options import (
+    AtMost,
+    Bounds,
+    Classes,
+    Data,
+    LedgerPath,
+    MaxRows,
+    Name,
+    NewLimit,
+    Order,
+    PerUnit,
+    Relation,
+    SchemaFile,
+    TableName,
+    Unit,
+    UnitType,
+    Where,
+)
+from discreet.cli.refusals import EXCEEDED
+from discreet.database.questions import QUESTIONS
+from discreet.guarantees import Neighbors
+from discreet.records import Table, dataset_name, open_records
+from discreet.statistics import Counts
+
+__all__ = ["query"]
+
+NAMES = {name.replace("_", "-"): statistic for name, statistic in QUESTIONS.items()}
+FLAGS = {"column", "columns", "by", "weights", "step", "q", "levels", "bins", "trim", "loose", "method", "interval"}
+TAKEN = {name: {one.name for one in statistic.parameters} for name, statistic in NAMES.items()}
+
+
+def _known(statistic: str) -> str:
+    if statistic not in NAMES:
+        raise typer.BadParameter(f"{statistic!r} is not one of {', '.join(map(repr, NAMES))}.")
+    return statistic
+
+
+def _takers(flag: str) -> list[str]:
+    """Return the statistics that take a flag."""
+    if flag == "where":  # all but those that are about the declaration, and so about all rows
+        return [name for name, taken in TAKEN.items() if taken]
+    return [name for name, taken in TAKEN.items() if taken & ({"q", "levels"} if flag == "q" else {flag})]
+
+
+@command(
+    "discreet query people.csv mean hours --by income --where '25 <= age < 65' --schema people.toml"
+    " --ledger people.ledger --limit 1:1e-6",
+    "discreet query people.csv quantiles age --q 0.25 --q 0.75 --step 1 --schema people.toml --ledger people.ledger"
+    " --preview",
+)
+def query(
+    data: Data,
+    statistic: Annotated[
+        str,
+        typer.Argument(
+            metavar="STATISTIC",
+            help=", ".join(NAMES),
+            show_default=False,
+            callback=_known,
+            autocompletion=lambda: list(NAMES),
+        ),
+    ],
+    ledger: LedgerPath,
+    columns: Annotated[
+        list[str] | None, typer.Argument(metavar="COLUMN", help="Of which declared columns.", show_default=False)
+    ] = None,
+    by: Annotated[str | None, typer.Option("--by", help="An answer for each category of this column.")] = None,
+    where: Where = None,
+    epsilon: Annotated[float | None, typer.Option("--epsilon", help="What the answer costs; or:")] = None,
+    share: Annotated[
+        float | None, typer.Option("--share", help="The share of the budget that it takes; a tenth by default.")
+    ] = None,
+    preview: Annotated[bool, typer.Option("--preview", help="Only say what it would cost; nothing is spent.")] = False,
+    level: Annotated[float, typer.Option("--level", help="Of the limits around each number.")] = 0.95,
+    weights: Annotated[str | None, typer.Option("--weights", help="A declared column of weights.")] = None,
+    step: Annotated[float | None, typer.Option("--step", help="Quantiles: what values are multiples of.")] = None,
+    q: Annotated[
+        list[str] | None, typer.Option("--q", help="Which quantile, or several: 0.25,0.5. Repeatable.")
+    ] = None,
+    bins: Annotated[
+        str | None,
+        typer.Option(
+            "--bins", help="Of a histogram: how many, edges (0,18,65,120), or of dates day, week, month, year."
+        ),
+    ] = None,
+    trim: Annotated[
+        float | None, typer.Option("--trim", help="Of a trimmed mean: the share left out at an end.")
+    ] = None,
+    loose: Annotated[bool, typer.Option("--loose", help="Mean: bounds are far wider than the rows.")] = False,
+    method: Annotated[str | None, typer.Option("--method", help="Variance, covariance: another method.")] = None,
+    own: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Another argument of the statistic: --set NAME=VALUE. Repeatable."),
+    ] = None,
+    schema: SchemaFile = None,
+    bounds: Bounds = None,
+    classes: Classes = None,
+    unit: Unit = None,
+    max_rows: MaxRows = None,
+    unit_type: UnitType = None,
+    order: Order = None,
+    table: TableName = None,
+    per_unit: PerUnit = False,
+    neighbors: Relation = Neighbors.REPLACE_ONE,
+    at_most: AtMost = None,
+    name: Name = None,
+    limit: NewLimit = None,
+) -> Answer:
+    """Ask a statistical database. Every answer has noise, and is recorded in the ledger before it is given.
+
+    The first question needs --limit, the budget of the data set; afterwards the ledger has it. What is refused leaves
+    no trace, and neither does --preview, which ends with code 3 where the budget does not admit the question.
+    """
+    from discreet.database import StatisticalDatabase
+
+    probability("level", level)  # before anything is spent
+    flags = {
+        "by": by,
+        "where": where,
+        "weights": weights,
+        "step": step,
+        "q": [level for text in q or () for level in numbers_in(text, float, "--q", "numbers; write --q 0.25,0.5")],
+        "bins": _bins(bins),
+        "trim": trim,
+    }
+    arguments = _arguments(statistic, columns or [], level, flags | {"loose": loose or None, "method": method})
+    arguments |= _own(statistic, own or []) | {"epsilon": epsilon, "share": share}
+    _check_given(statistic, arguments)
+    declared, budget = (
+        declared_schema(schema, bounds, classes, unit, max_rows, unit_type, order),
+        limit_of(limit, neighbors),
+    )
+    numbers = not issubclass(NAMES[statistic].result, Counts)
+    check_columns(declared, columns or [], numbers=numbers, by=by, weights=weights)
+    place = opened(data, table, declared.names, per_unit=per_unit)
+    rows = open_records(place if isinstance(place, Table) else Table(place), schema=declared)
+    called = name or dataset_name(place)
+    in_force = check_limit(ledger, called, limit, budget)
+    if not in_force and budget is None:
+        raise ValueError(f"--ledger {ledger}: it has no limit for {called!r} yet; write --limit 1:1e-6 the first time")
+
+    def database(book: Any) -> Any:
+        return StatisticalDatabase(rows, budget=budget, neighbors=neighbors, ledger=book, name=called, at_most=at_most)
+
+    asked = statistic.replace("-", "_")
+    with nullcontext(ledger) if in_force else on_trial(ledger, called) as book:
+        tried = database(book)
+        pricing = None if in_force and not preview else tried.preview(getattr(tried.draft, asked)(**arguments))
+        if pricing is not None and preview:
+            return _priced(pricing)
+        if pricing is None or not pricing.admitted:
+            return _replied(getattr(tried, asked)(**arguments), level)  # which refuses what is not admitted
+    return _replied(getattr(database(ledger), asked)(**arguments), level)
+
+
+def _bins(text: str | None) -> Any:
+    """Return a number of bins, edges that commas separate, or what the calendar calls them."""
+    if text is None or ("," not in text and not text.lstrip("+-").isdigit()):
+        return text
+    if "," not in text:
+        return int(text)
+    edges = [one.strip() for one in text.split(",")]
+    try:
+        return [float(one) for one in edges]
+    except ValueError:
+        return edges  # dates; what is none is refused before anything is spent
+
+
+def _own(statistic: str, texts: list[str]) -> dict[str, Any]:
+    """Return arguments that have no flag of their own: numbers, lists and words as JSON has them, or as text."""
+    known = sorted(TAKEN[statistic] - FLAGS)
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or name not in known:
+            there = f"NAME=VALUE, with a NAME of {', '.join(known)}" if known else f"nothing, for {statistic}"
+            raise typer.BadParameter(f"{text!r}: expected {there}", param_hint="--set")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def _check_given(statistic: str, arguments: dict[str, Any]) -> None:
+    """Raise where an argument of the statistic is missing."""
+    for one in NAMES[statistic].parameters:
+        if one.default is one.empty and one.name not in arguments:
+            raise typer.BadParameter(f"{statistic} needs {one.name}; write --set {one.name}=…", param_hint="--set")
+
+
+def _arguments(statistic: str, columns: list[str], level: float, flags: dict[str, Any]) -> dict[str, Any]:
+    """Return what the question takes, from what was written."""
+    given = {flag: value for flag, value in flags.items() if value is not None and value != []}
+    for flag in given:
+        if statistic not in _takers(flag):
+            raise ValueError(f"--{flag}: {statistic} does not take it; it is for {', '.join(_takers(flag))}")
+    taken = TAKEN[statistic]
+    several = "columns" in taken
+    if not several and "column" not in taken:
+        if columns:
+            how = "write --by or --where, or histogram" if "by" in taken else "it is about all rows"
+            raise ValueError(f"{' '.join(columns)}: {statistic} takes no column; {how}")
+        return given
+    if not columns or (len(columns) > 1 and not several):
+        of = "columns" if several else "one column"
+        raise typer.BadParameter(f"{statistic} is of {of}; write for example: {statistic} age", param_hint="COLUMN")
+    levels = given.pop("q", None)
+    if "levels" in taken:
+        given["levels"] = levels or [0.25, 0.5, 0.75]
+    elif "q" in taken:
+        if levels is None or len(levels) != 1:
+            raise typer.BadParameter("quantile takes one; write --q 0.9, or quantiles for several", param_hint="--q")
+        given["q"] = levels[0]
+    if "interval" in taken:
+        given["interval"] = level
+    asked = columns if len(columns) > 1 else columns[0]
+    return {"columns" if several else "column": asked} | given
+
+
+def _priced(pricing: Any) -> Answer:
+    (one,) = pricing.questions
+    verdict = "yes" if pricing.admitted else "no"
+    return Answer(
+        {
+            "question": one.draft.words,
+            "which_rows": pricing.which_rows,
+            "guarantee": one.guarantee,
+            "share": one.share,
+            "left": pricing.left,
+            "admitted": pricing.admitted,
+        },
+        [
+            facts(
+                {
+                    "question": one.draft.words,
+                    "from": pricing.which_rows,
+                    "would cost": str(one.guarantee),
+                    "of the budget": f"{one.share:.1%}",
+                    "left now": f"{pricing.left:.1%}",
+                    "admitted": verdict,
+                }
+            )
+        ],
+        code=0 if pricing.admitted else EXCEEDED,
+    )
+
+
+def _replied(reply: Any, level: float) -> Answer:
+    rows, about = reply.table(level), reply.which_rows
+    head = [name for name in rows[0] if name != "which_rows"]  # which is said once, above the table
+    return Answer(
+        {
+            "question": reply.priced.draft.words,
+            "which_rows": about,
+            "answer": rows,
+            "level": level,
+            "guarantee": reply.guarantee,
+            "share": reply.share,
+            "left": reply.left,
+        },
+        [
+            *([] if about is None else [f"{reply.priced.draft.question}, from {about}"]),
+            Grid(head, [[row[one] for one in head] for row in rows]),
+            reply.cost,
+        ],
+    )

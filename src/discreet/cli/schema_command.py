@@ -1,0 +1,134 @@
+"""``discreet schema``: a schema to fill in, and whether one is right.
+
+``init`` takes the names of columns and, where the file states them, their types. It looks at no row: no range, no value
+and no number of rows goes into a schema, for whatever is declared is public. A CSV file states no types, and guessing
+them would be reading rows, so its owner chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.arguments import listed
+from discreet.cli.answer import Answer, Grid
+from discreet.cli.command import command
+from discreet.cli.declared import opened, read_schema
+from discreet.cli.files import new_file
+from discreet.cli.options import Data, Overwrite, TableName
+from discreet.records import Category, Date, Number, Schema, Table
+from discreet.records.sources.csv_files import CSV_SUFFIXES
+
+__all__ = ["check", "commands", "init"]
+
+NUMBER = "# low =\n# high ="
+DATE = "# low = 2020-01-01\n# high = 2025-12-31"
+VALUES = '# values = ["", ""]'
+GAPS = '# missing = "fill"\n# fill ='
+FIELDS = {
+    "integer": NUMBER,
+    "float": NUMBER,
+    "decimal": NUMBER,
+    "boolean": "values = [false, true]",
+    "date": DATE,
+    "timestamp": DATE,
+    "text": VALUES,
+    "unknown": f"# numbers:\n{NUMBER}\n# or dates:\n{DATE}\n# or categories:\n{VALUES}",
+}
+HEAD = """\
+# The columns of a table, to fill in from a code book or from what they mean, never from the rows: what stands here is
+# public. Numbers and dates need low and high, categories their values. Positive numbers with a long tail, such as
+# incomes, may have log = true: answers then have relative noise, and a mean is a geometric mean. Take away the # of a
+# line to use it, and take out columns that nobody shall ask about: what is not declared is not read. A row with a gap
+# in a column that is asked about is left out, unless missing = "fill" and fill say what stands in a gap.
+
+# Where one person has several rows: the column that says whose row it is, and how many of them count.
+# unit = ""
+# max_rows = 1
+"""
+
+
+def commands() -> typer.Typer:
+    """Return ``discreet schema init`` and ``discreet schema check``."""
+    app = typer.Typer(help="Write a schema to fill in, or check one.", no_args_is_help=True)
+    app.command("init")(init)
+    app.command("check")(check)
+    return app
+
+
+@command("discreet schema init people.csv --out draft.toml", "discreet schema init clinic.duckdb --table visits")
+def init(
+    data: Data,
+    table: TableName = None,
+    out: Annotated[Path | None, typer.Option("--out", help="A file; standard output by default.")] = None,
+    overwrite: Overwrite = False,
+) -> Answer:
+    """Write a schema to fill in: names of columns, and types where the file states them. No row is looked at.
+
+    What you fill in is public, so take it from a code book, and never from the rows.
+    """
+    types = _stated_types(data, table)
+    text = HEAD + "".join(_entry(name, kind) for name, kind in types.items())
+    shown = text.rstrip("\n")
+    if out is not None:
+        with new_file(out, overwrite=overwrite, spared=[data]) as place:
+            place.write_text(text, encoding="utf-8")
+        shown = f"{out}: fill in what is public, then: discreet schema check {out}"
+    columns = [{"name": name, "type": kind} for name, kind in types.items()]
+    return Answer({"columns": columns, "toml": text, "out": out}, [shown])
+
+
+@command("discreet schema check people.toml --data people.csv")
+def check(
+    file: Annotated[Path, typer.Argument(metavar="SCHEMA", help="A TOML file.")],
+    data: Annotated[str | None, typer.Option("--data", help="Whether this file or database has the columns.")] = None,
+    table: TableName = None,
+) -> Answer:
+    """Check a schema, and show what it declares. With --data: whether the columns are there. No row is looked at."""
+    schema = read_schema(file)
+    if data is not None:
+        _check_names(schema, list(_stated_types(data, table, schema.names)))
+    rows = []
+    for name, column in schema.columns:
+        if isinstance(column, Category):
+            rows.append((name, "category", ", ".join(map(str, column.values)), _gaps(column.fill)))
+        elif isinstance(column, Date):
+            rows.append((name, "date", f"{column.low} to {column.high}", _gaps(column.fill)))
+        else:
+            ends = f"{column.low:g} to {column.high:g}" + (", on a log scale" if column.log else "")
+            rows.append((name, "number", ends, _gaps(column.fill)))
+    whose = "each row" if schema.unit is None else f"each {schema.unit}, of whom {schema.max_rows} rows count"
+    columns = [{"name": name, "kind": kind, "declared": declared} for name, kind, declared, _ in rows]
+    return Answer(
+        {"valid": True, "columns": columns, "unit": schema.unit, "max_rows": schema.max_rows},
+        [Grid(("column", "kind", "declared", "gaps"), rows), f"Protected: {whose}."],
+    )
+
+
+def _stated_types(data: str, table: str | None, declared: Sequence[str] = ()) -> Mapping[str, str]:
+    """Return the columns and the types that the file or the database states for them."""
+    place = opened(data, table, declared, per_unit=True)  # no row is read
+    engine = (place if isinstance(place, Table) else Table(place)).engine()
+    if data.lower().endswith(CSV_SUFFIXES):
+        return dict.fromkeys(engine.types, "unknown")
+    return {name: kind if kind in FIELDS else "other" for name, kind in engine.types.items()}
+
+
+def _entry(name: str, kind: str) -> str:
+    head = Schema({name: Number(0, 1)}).to_toml().splitlines()[0]  # quoted as TOML wants it
+    stated = "" if kind == "unknown" else f"  # {kind}"
+    return f"\n{head}{stated}\n{FIELDS.get(kind, FIELDS['unknown'])}\n{GAPS}\n"
+
+
+def _check_names(schema: Schema, known: list[str]) -> None:
+    wanted = [*schema.names, *([] if schema.unit is None else [schema.unit])]
+    missing = [name for name in wanted if name not in known]
+    if missing:
+        raise ValueError(f"not in the data: {listed(missing)}; expected some of {listed(known)}")
+
+
+def _gaps(fill: object) -> str:
+    return "row left out" if fill is None else f"filled with {fill}"

@@ -1,0 +1,87 @@
+"""A budget as its owner thinks of it: so much of the whole.
+
+The limit's filter (``discreet.ledger.limits``) adds up a price for each loss and compares the sum with a capacity. The
+share of a loss is its price over the capacity: shares add up, and what sums to 1 is admitted, whatever the questions
+were and in whatever order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from discreet.arguments import ArgumentError
+from discreet.guarantees import GaussianLoss, Guarantee
+from discreet.guarantees.arithmetic import least
+from discreet.guarantees.loss import Losses, as_counts
+from discreet.ledger import Ledger
+from discreet.ledger.limits import Filter, Limit, under
+from discreet.statistics.request import Request
+
+__all__ = ["BudgetShares"]
+
+MARGIN = 1.0 - 1e-9  # so that ten tenths are a whole, with their last digits
+FILLED = 0.99  # of a share that a question takes
+RANGE = 16.0  # times the ε of one release with additive noise, or one draw: where another question fills a share
+
+
+@dataclass(frozen=True)
+class BudgetShares:
+    """How the limit of a data set counts; arithmetic, which asks nothing of a ledger."""
+
+    limit: Limit
+
+    @classmethod
+    def of(cls, ledger: Ledger, name: str) -> BudgetShares:
+        """Return that of the limit in force."""
+        limit = ledger.limit(name)
+        if limit is None:
+            raise ArgumentError("name", name, "a data set with a limit in the ledger; declare a budget")
+        return cls(limit)
+
+    @cached_property
+    def _filter(self) -> Filter:
+        """The filter that counts: the chosen one, or the pure one where there is no δ for it."""
+        return self.limit.filters()[0 if self.limit.guarantee.delta > self.limit.failures else -1]
+
+    @cached_property
+    def _capacity(self) -> float:
+        return self._filter.capacity()
+
+    @property
+    def delta(self) -> float:
+        """The δ of a question with Gaussian noise; 0 where the budget has room for none."""
+        limit = self.limit
+        return limit.guarantee.delta - limit.failures if self._filter.largest(self._capacity).mu else 0.0
+
+    def share(self, losses: Losses) -> float:
+        """Return the share of the budget that losses take."""
+        return self._filter.total(under(self.limit, as_counts(losses))) / self._capacity
+
+    def left(self, spent: Losses) -> float:
+        """Return the share that is left when so much has been spent."""
+        return max(1.0 - self.share(spent), 0.0) if spent else 1.0
+
+    def filled(self, request: Request[Any], share: float) -> Request[Any]:
+        """Return a request at about the largest ε at which it keeps to a share.
+
+        A release with additive noise at (ε, δ) has the price of one Gaussian loss, and one draw that of a pure ε, which
+        the filter can solve for ε. Several draws at parts of ε are cheaper than one at all of it, and a question that
+        both draws and sums has a price of its own: there the losses are solved for the noise that fills the share.
+        """
+        largest = self._filter.largest(share * self._capacity * MARGIN)
+        epsilon, delta, relation = largest.epsilon, 0.0, self.limit.guarantee.neighbors
+        if largest.mu and not request.pure:
+            delta = self.delta
+            epsilon = GaussianLoss(largest.mu, relation).epsilon_at(delta)
+            if not epsilon > 0.0:
+                raise ValueError(f"share={share:g}: expected a larger one; with δ={delta:g} it buys no answer at any ε")
+
+        def at(noise: float) -> Request[Any]:
+            return request.at(Guarantee(epsilon / noise, delta, relation))
+
+        found = at(1.0)
+        if FILLED * share <= self.share(found.losses) <= share:
+            return found
+        return at(least(lambda noise: self.share(at(noise).losses), share, 1.0 / RANGE, RANGE, relative=1e-4))

@@ -1,0 +1,306 @@
+"""``StatisticalDatabase``: a table that answers questions about all of its rows, and none about one."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from discreet.arguments import UNSHOWN, ArgumentError
+from discreet.database.budget_shares import BudgetShares
+from discreet.database.pricing import Priced, Pricing
+from discreet.database.questions import QUESTIONS, Draft, Drafting, Questions, checked_share
+from discreet.database.reply import Reply
+from discreet.door import Curator
+from discreet.door.inquiry import Inquiry
+from discreet.door.release import rows_in_words
+from discreet.guarantees import Guarantee, Neighbors
+from discreet.ledger import Ledger
+from discreet.ledger.book import BudgetExceeded
+from discreet.ledger.limits import Preview
+from discreet.records import Bounds, Schema, Table, dataset_name, open_records
+from discreet.statistics.request import Request
+
+__all__ = ["StatisticalDatabase"]
+
+USUAL_SHARE = 0.1
+
+
+class StatisticalDatabase(Questions[Reply]):
+    """A table behind the door, with a budget: it answers aggregate questions with noise until the budget is spent.
+
+    Answers are those of ``discreet.statistics``; sums and moments are computed inside the database, with the clipping
+    and the limit of a person in the SQL. No text that an analyst writes reaches it. How long an answer takes may depend
+    on the rows: timing is outside of what is promised.
+
+    Parameters
+    ----------
+    data : path, URL, Table, data frame, or Records
+        A Parquet file (or a folder of them), a CSV, Arrow or DuckDB file, the URL of a PostgreSQL database; see
+        ``discreet.Table``. Data frames and ``Records`` are read where they are.
+    bounds : mapping of str to (low, high), Number or Date
+        The columns of numbers and dates, and where they lie: public, never taken from the rows. Where all columns are
+        numbers also (low, high), a list of such pairs, a Box or a Ball. With
+    classes : mapping of str to list, or Category
+        the columns of categories, and which there are; or, in place of both,
+    schema : Schema
+    budget : Guarantee
+        What all answers together may cost, for ever. The ledger keeps it; None where it has it already.
+    ledger : Ledger, path or URL
+        Where every answer is recorded before it is given.
+    name : str, optional
+        The data set's name in the ledger. By default that of the file or folder, links followed, up to the first dot;
+        for a table of a database ``schema.table``. All databases on the same data must use the same name.
+    table : str, optional
+        Which table, where ``data`` holds several.
+    per_unit : bool
+        Of a view: the owner's word that each row is made from one person's rows, as in ``Table``.
+    neighbors : str, optional
+        ``"replace-one"`` (the number of rows is public) or ``"add-remove"``; by default that of the budget.
+    unit, max_rows, unit_type, order : str, int, str, str
+        The column that says whose row it is, where a person may have several, and how many of them count.
+    unit_name, at_most, who
+        As in ``Curator``.
+    share : float
+        The share of the budget that a question takes which says neither ``epsilon`` nor ``share``.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np, pandas as pd, discreet as dp
+    >>> rng = np.random.default_rng(0)
+    >>> clinic = pd.DataFrame({"age": rng.uniform(20, 80, 5000), "diabetic": rng.integers(0, 2, 5000)})
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> clinic.to_parquet(os.path.join(folder.name, "clinic.parquet"))
+    >>> db = dp.StatisticalDatabase(
+    ...     os.path.join(folder.name, "clinic.parquet"), bounds={"age": (0, 120)}, classes={"diabetic": [0, 1]},
+    ...     budget=dp.Guarantee(1.0, 1e-6), ledger=os.path.join(folder.name, "clinic.ledger"))
+    >>> found = db.mean("age", by="diabetic", share=0.25)
+    >>> found.value.round(-1).tolist(), found.cost
+    ([50.0, 50.0], 'mean of age by diabetic: (ε=0.475232, δ=1e-06) replace-one, 25.0% of the budget; 75.0% is left')
+    >>> print(db.preview([db.draft.count(where="age > 65"), db.draft.median("age", share=0.2)]))
+    count where age > 65: (ε=0.2..., δ=1e-06) replace-one, 10.0% of the budget
+    median of age: (ε=..., δ=0) replace-one, ...% of the budget
+    together ...% of the budget, of which 75.0% is left; ...% would be left
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        *,
+        bounds: Bounds | None = None,
+        classes: Mapping[str, Any] | None = None,
+        schema: Schema | None = None,
+        budget: Guarantee | None = None,
+        ledger: Ledger | str | os.PathLike[str] | None = None,
+        name: str | None = None,
+        table: str | None = None,
+        per_unit: bool = False,
+        neighbors: Neighbors | str | None = None,
+        unit: str | None = None,
+        max_rows: int | None = None,
+        unit_type: str | None = None,
+        order: str | None = None,
+        unit_name: str | None = None,
+        at_most: int | None = None,
+        who: str | None = None,
+        share: float = USUAL_SHARE,
+    ) -> None:
+        self._share = checked_share(share)
+        if ledger is None:
+            raise ArgumentError(
+                "ledger",
+                None,
+                "where answers are recorded, a path or a Ledger; without it nobody would know when the budget is spent",
+                write="for example ledger='clinic.ledger'",
+            )
+        if budget is not None and not isinstance(budget, Guarantee):
+            raise ArgumentError("budget", budget, "a Guarantee", write="budget=dp.Guarantee(1.0, 1e-6)")
+        if budget is not None and neighbors is not None and Neighbors.of(neighbors) is not budget.neighbors:
+            raise ArgumentError(
+                "neighbors",
+                neighbors,
+                f"{str(budget.neighbors)!r}, as the budget",
+                write=f"for example budget=dp.Guarantee({budget.epsilon:g}, {budget.delta:g}, {neighbors!r})",
+            )
+        relation = (Neighbors.REPLACE_ONE if budget is None else budget.neighbors) if neighbors is None else neighbors
+        if isinstance(data, str | os.PathLike):
+            data = Table(data, table, per_unit)
+        elif table is not None or per_unit:
+            raise ArgumentError("table", table, "None where data is not a path or a URL")
+        units = {"unit": unit, "max_rows": max_rows, "unit_type": unit_type, "order": order}
+        # What an analyst may learn depends on no row: those in memory are read as declared too.
+        records = open_records(data, bounds=bounds, classes=classes, schema=schema, complete=False, **units)
+        name = dataset_name(data) if name is None else name
+        book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+        most: dict[str, Any] = {} if at_most is None else {"at_most": at_most}
+        self._curator = Curator(
+            records, name=name, neighbors=relation, budget=budget, ledger=book, unit_name=unit_name, who=who, **most
+        )
+        self._ledger, self._name = book, name
+        self._warn_of_delta()
+        if self.budget.neighbors is not self._curator.neighbors:
+            raise ArgumentError(
+                "neighbors",
+                str(self._curator.neighbors),
+                f"{str(self.budget.neighbors)!r}, the relation of the limit that the ledger has for {name!r}",
+            )
+
+    def _warn_of_delta(self) -> None:
+        rows, delta = self._curator.size.units, self.budget.delta
+        if rows and delta * rows > 0.1:
+            warnings.warn(
+                f"budget: δ={delta:g} promises little where {rows} are protected: to publish one of them, chosen at "
+                f"random, with a probability of {delta * rows:.1g} would keep it; expected at most {0.1 / rows:.1g}",
+                stacklevel=3,
+            )
+
+    @property
+    def curator(self) -> Curator:
+        """The rows behind the door, for estimators: their fits are paid for from the same budget."""
+        return self._curator
+
+    @property
+    def name(self) -> str:
+        """The data set's name in the ledger."""
+        return self._name
+
+    @property
+    def ledger(self) -> Ledger:
+        """Where every answer is recorded: ``db.ledger.history(db.name)`` has them."""
+        return self._ledger
+
+    @property
+    def budget(self) -> Guarantee:
+        """What all answers together may cost."""
+        return self._shares.limit.guarantee
+
+    @property
+    def remaining(self) -> float:
+        """The share of the budget that is left, from 1 to 0.
+
+        What single questions it admits, as losses, is told by ``ledger.remaining(name)``.
+        """
+        return self._shares.left(self._ledger.spent(self._name))
+
+    @property
+    def _shares(self) -> BudgetShares:
+        """How the limit counts that is in force now."""
+        return BudgetShares.of(self._ledger, self._name)
+
+    @property
+    def draft(self) -> Drafting:
+        """The same questions, written down and not asked: for ``preview`` and ``answer``."""
+        return Drafting()
+
+    def preview(self, questions: Draft | Iterable[Draft]) -> Pricing:
+        """Return what questions would cost, one by one and together. Nothing is spent, and no row is read.
+
+        Parameters
+        ----------
+        questions : Draft or list of Draft
+            From ``draft``: ``db.preview([db.draft.mean("age"), db.draft.count(where="age > 65")])``.
+        """
+        drafts = _drafts(questions)
+        return self._priced(drafts)[0] if drafts else Pricing((), self.remaining, True, self._which_rows)
+
+    def answer(self, questions: Pricing | Draft | Iterable[Draft]) -> list[Reply]:
+        """Ask drafted questions, or what ``preview`` returned: all of them, or none.
+
+        They are paid for at once, as one entry of the ledger. Should the database fail in the middle, what was answered
+        before is in ``replies`` of the error.
+
+        Raises
+        ------
+        BudgetExceeded
+            Where the budget does not admit them all. Nothing was recorded.
+        """
+        drafts = [one.draft for one in questions.questions] if isinstance(questions, Pricing) else _drafts(questions)
+        if not drafts:
+            return []
+        pricing, inquiries, preview = self._priced(drafts)
+        if not pricing.admitted:
+            raise BudgetExceeded(preview, str(pricing))
+        losses = [loss for one in pricing.questions for loss in one.losses]
+        noting = self._curator.noting("; ".join(one.draft.words for one in pricing.questions))
+        paid = noting.reserve(losses, query="batch")
+        replies: list[Reply] = []
+        try:
+            for one, inquiry in zip(pricing.questions, inquiries, strict=True):
+                found = inquiry.run(paid)
+                replies.append(Reply(found, one, self.remaining))
+        except Exception as error:
+            error.replies = replies  # type: ignore[attr-defined]
+            raise
+        return replies
+
+    def _priced(self, drafts: Sequence[Draft]) -> tuple[Pricing, list[Inquiry[Any]], Preview]:
+        """Return the price of questions together, what each of them asks, and what the ledger says to it.
+
+        The ledger would also admit what the pure filter alone admits. Shares say nothing of that, so it is refused
+        here: what is left must mean what it says.
+        """
+        shares, known = self._shares, zip(self._curator.columns, self._curator.scales, strict=True)
+        scales = {name: scale for name, scale in known if scale != "linear"}
+        told = [replace(draft, scales=scales) for draft in drafts]
+        inquiries = [self._request(draft, shares).plan() for draft in told]
+        priced = [
+            Priced(draft, one.guarantee, one.losses, shares.share(one.losses))
+            for draft, one in zip(told, inquiries, strict=True)
+        ]
+        preview = self.ledger.preview(self.name, [loss for one in priced for loss in one.losses])
+        left = shares.left(self.ledger.spent(self.name))
+        fits = sum(one.share for one in priced) <= left * (1.0 + 1e-9)
+        return Pricing(tuple(priced), left, fits and preview.admitted, self._which_rows), inquiries, preview
+
+    def _request(self, draft: Draft, shares: BudgetShares) -> Request[Any]:
+        """Return what a question asks for at the ε that it says, or at as much as its share buys."""
+        view = self._curator.noting(draft.words)
+        view = view if draft.where is None else view.where(draft.where)
+        make, delta = QUESTIONS[draft.statistic].request, shares.delta
+        request = make(view, **draft.arguments, epsilon=1.0 if draft.epsilon is None else draft.epsilon, delta=delta)
+        if draft.epsilon is None:
+            return shares.filled(request, self._share if draft.share is None else draft.share)
+        return request.at(replace(request.guarantee, delta=0.0)) if request.pure else request
+
+    def _ask(self, draft: Draft) -> Reply:
+        pricing, (inquiry,), preview = self._priced([draft])
+        (priced,) = pricing.questions
+        if not pricing.admitted:
+            raise self._refusal(priced, preview)
+        try:
+            found = inquiry.run()
+        except BudgetExceeded as error:  # others spent what was left
+            refusal = self._refusal(priced, error.preview)
+        else:
+            return Reply(found, priced, self.remaining)
+        raise refusal
+
+    def _refusal(self, priced: Priced, preview: Preview) -> BudgetExceeded:
+        words = f"{priced}; {self.remaining:.1%} of it is left"
+        if priced.draft.epsilon is not None and self._shares.delta and not priced.guarantee.delta:
+            words += " (pure-ε queries are expensive in a Gaussian budget; write share= in its place, or declare δ = 0)"
+        return BudgetExceeded(preview, words)
+
+    @property
+    def _which_rows(self) -> str | None:
+        """Of which rows every question chooses its own, in words; None where of all. Gaps depend on the question."""
+        return rows_in_words(self._curator.declared | {"required": []})
+
+    def __repr__(self) -> str:
+        left = f"{self.remaining:.1%} of {self.budget} is left for {self._curator.unit}"
+        rows = "" if self._which_rows is None else f"; answers are from {self._which_rows}"
+        return f"<StatisticalDatabase {self.name!r}: {left}{rows}>"
+
+
+def _drafts(questions: Draft | Iterable[Draft]) -> list[Draft]:
+    several = questions if isinstance(questions, Iterable) and not isinstance(questions, Draft) else [questions]
+    found = list(several)
+    if not all(isinstance(draft, Draft) for draft in found):
+        raise ArgumentError(
+            "questions", UNSHOWN, "drafts", write="for example [db.draft.mean('age'), db.draft.count()]"
+        )
+    return found

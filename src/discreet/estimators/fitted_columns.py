@@ -1,0 +1,154 @@
+"""The columns of a fitted estimator: their names, their declared bounds, and which of them a picture is drawn along.
+
+Rows of a fitted model in their own units, where columns are dates or on a log scale.
+
+Fitted parameters are of the values that were measured: of logarithms, and of days since 1970-01-01. Rows that come in
+to be scored and rows that are drawn are as the table has them. All of it follows from what the releases declare.
+
+Data frames in memory, as estimators take them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arguments import ArgumentError, listed
+from discreet.records import Ball, Space
+from discreet.records.sources.frames import as_frame, numeric
+from discreet.scales import ColumnScale, as_days, column_scales
+
+__all__ = [
+    "all_declared_bounds",
+    "chosen_columns",
+    "columns_of",
+    "dated_columns",
+    "declared_bounds",
+    "drawn_columns",
+    "rows_of_values",
+    "scales_of",
+    "select_columns",
+    "value_labels",
+    "values_of_rows",
+    "with_days",
+]
+
+Array = NDArray[np.float64]
+
+
+def columns_of(model: Any) -> list[str]:
+    """Return the names of an estimator's numeric columns."""
+    if hasattr(model, "cells_"):  # a table's
+        return list(model._numbers)
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
+
+
+def value_labels(model: Any) -> list[str]:
+    """Return what the values of the numeric columns are called: ``log(income)`` for a log column."""
+    known = column_scales(model.releases_[0].declared)
+    return [known[name].label if name in known else name for name in columns_of(model)]
+
+
+def dated_columns(model: Any) -> frozenset[str]:
+    """Return the names of the columns of dates."""
+    known = column_scales(model.releases_[0].declared)
+    return frozenset(name for name, scale in known.items() if scale.kind == "date")
+
+
+def declared_bounds(model: Any) -> Array:
+    """Return (low, high) of the values of each numeric column as declared, shape (d, 2)."""
+    names, bounds = columns_of(model), all_declared_bounds(model)
+    if len(bounds) == len(names):
+        return bounds
+    everything = list(model.releases_[0].declared["columns"])
+    return np.asarray(bounds[[everything.index(name) for name in names]])  # all but a target
+
+
+def all_declared_bounds(model: Any) -> Array:
+    """Return (low, high) of each declared column of numbers, a regression's target among them."""
+    declared = model.releases_[0].declared
+    space = Space.from_dict(declared["space"]).for_columns(len(declared["columns"]))
+    if isinstance(space, Ball):
+        return np.asarray(np.asarray(space.center)[:, None] + space.radius * np.array([-1.0, 1.0]))
+    return np.stack([np.asarray(space.low), np.asarray(space.high)], axis=1)  # type: ignore[attr-defined]
+
+
+def chosen_columns(model: Any, columns: Sequence[str | int] | None, most: int, default: Sequence[int]) -> list[int]:
+    """Return the places of the columns that were asked for, all of them checked."""
+    if columns is None:
+        return list(default)
+    names, labels = columns_of(model), value_labels(model)
+    given = list(columns) if isinstance(columns, Iterable) and not isinstance(columns, str) else [columns]
+    places = [names.index(one) if one in names else labels.index(one) if one in labels else one for one in given]
+    known = all(isinstance(one, int | np.integer) and 0 <= one < len(names) for one in places)
+    if not known or not 2 <= len(set(places)) == len(places) <= most:
+        few = "two" if most == 2 else f"two to {most}"
+        raise ArgumentError("columns", columns, f"{few} different columns of " + ", ".join(map(repr, names)))
+    return [int(one) for one in places]
+
+
+def scales_of(model: Any) -> tuple[ColumnScale, ...]:
+    """Return the scale of each numeric column of a fitted model."""
+    known = column_scales(model.releases_[0].declared)
+    names = columns_of(model)
+    if all(name in known for name in names):
+        return tuple(known[name] for name in names)
+    return tuple(known.values())[: len(names)]  # columns that nobody named
+
+
+def values_of_rows(rows: Array, scales: Sequence[ColumnScale]) -> Array:
+    """Return rows in their own units as values; cells of a log column are moved into their bounds, as in a fit."""
+    if all(scale.kind != "log" for scale in scales):
+        return np.asarray(rows, dtype=np.float64)
+    columns = [np.asarray(rows[:, j], dtype=np.float64) for j in range(rows.shape[1])]
+    for j, scale in enumerate(scales):
+        if scale.kind == "log":
+            columns[j] = scale.to_values(np.clip(columns[j], *scale.own_ends))
+    return np.stack(columns, axis=1)
+
+
+def rows_of_values(values: Array, scales: Sequence[ColumnScale]) -> Array:
+    """Return values as rows in their own units: exponentials, and whole days since 1970-01-01."""
+    columns = [np.asarray(values[:, j]) for j in range(values.shape[1])]
+    for j, scale in enumerate(scales):
+        if scale.kind == "log":
+            columns[j] = scale.to_own(columns[j], inside=False)
+        elif scale.kind == "date":
+            columns[j] = np.rint(columns[j])
+    return np.stack(columns, axis=1)
+
+
+def drawn_columns(drawn: Mapping[str, Any], scales: Sequence[ColumnScale]) -> Array:
+    """Return numeric columns that were drawn, by name and in their own units, as rows of values."""
+    found = [as_days(drawn[one.name]) if one.kind == "date" else np.asarray(drawn[one.name], float) for one in scales]
+    return values_of_rows(np.stack(found, axis=1), scales)
+
+
+def select_columns(data: Any, names: Sequence[str]) -> Any:
+    """Return some of the columns of a data frame in memory; an error where one is not there."""
+    frame = as_frame(data)
+    if frame is None:
+        raise ValueError(f"X of type {type(data).__name__}: expected a data frame, whose columns have names")
+    for name in names:
+        if name not in frame.columns:
+            raise ValueError(f"bounds: the column {name!r} is not in the data: expected one of {listed(frame.columns)}")
+    return frame.select(list(names)).to_native()
+
+
+def with_days(data: Any, dated: Sequence[str]) -> Any:
+    """Return a data frame with days since 1970-01-01 in the place of dates; anything else as it is."""
+    frame = as_frame(data) if dated else None
+    there = [] if frame is None else [name for name in dated if name in frame.columns]
+    if frame is None or not there:
+        return data
+    backend = frame.implementation
+    days = [nw.new_series(name, numeric(frame[name], "date"), nw.Float64, backend=backend) for name in there]
+    kept = frame.with_columns(*days).to_native()
+    if hasattr(kept, "index") and hasattr(data, "index"):
+        kept.index = data.index
+    return kept

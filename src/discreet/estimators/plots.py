@@ -1,0 +1,260 @@
+"""Pictures of fitted estimators: which there are, and the public numbers that go into each.
+
+Everything here reads fitted attributes and releases, which are public. No row comes near it; the rows of a picture are
+synthetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.arguments import ArgumentError, choice
+from discreet.door import Release
+from discreet.estimators.fitted_columns import (
+    chosen_columns,
+    dated_columns,
+    declared_bounds,
+    drawn_columns,
+    scales_of,
+    value_labels,
+    values_of_rows,
+)
+from discreet.models.mixture.moment_model import noise_of, released_rows
+from discreet.plots import (
+    Centres,
+    Coefficients,
+    Ellipses,
+    Grid,
+    NoiseShares,
+    Pairs,
+    Picture,
+    SampleOverDensity,
+    Scree,
+    Shares,
+    SyntheticRows,
+)
+from discreet.plots.plot import number
+from discreet.plots.scatter_matrix import MOST_PAIRED
+from discreet.plots.statistic_names import statistic_names
+from discreet.queries.moments.clipped_moments import Components
+
+__all__ = ["portrait", "portraits_of"]
+
+Array = NDArray[np.float64]
+
+DRAWN = 600  # synthetic rows
+MOST_ABREAST = 12  # columns of a table
+MOST_SHOWN = 40  # bars, or rows of a table: of more the largest are drawn
+
+
+def portrait(model: Any, what: str | None = None, columns: Sequence[str | int] | None = None) -> Picture:
+    """Return a picture of a fitted estimator.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    what : str, optional
+        One of ``portraits_of(model)``; by default the first of them.
+    columns : sequence of str or int, optional
+        Which columns it is drawn along, where it is: two of them, and up to five for ``"pairs"``.
+    """
+    check_is_fitted(model)
+    names = portraits_of(model)
+    picture = PORTRAITS[choice("what", names[0] if what is None else what, names)](model, columns)
+    return picture.with_dates(dated_columns(model))
+
+
+def portraits_of(model: Any) -> tuple[str, ...]:
+    """Return which pictures there are of an estimator."""
+    names: tuple[str, ...] = model._portraits
+    return names
+
+
+def _gaussians(model: Any) -> Components:
+    found: Components = model._mixture.components if hasattr(model, "cells_") else model._components
+    return found
+
+
+def _apart(found: Components) -> list[int]:
+    """Return the columns, those first along which Gaussians differ most."""
+    mean = found.weights @ found.means
+    between = found.weights @ (found.means - mean) ** 2
+    within = found.weights @ np.diagonal(found.covariances, axis1=1, axis2=2)
+    return [int(place) for place in np.argsort(-between / (between + within), kind="stable")]
+
+
+def _seen(model: Any) -> dict[str, Any]:
+    """Return what one of the Gaussians is, their names, and whether rows are moved into the bounds."""
+    if hasattr(model, "priors_"):
+        return {"what": "class", "labels": [str(label) for label in model.classes_], "cut": False}
+    labels = [str(k + 1) for k in range(len(_gaussians(model).weights))]
+    return {"what": "component", "labels": labels, "cut": hasattr(model, "cells_")}
+
+
+def _components(model: Any, columns: Sequence[str | int] | None) -> Picture:
+    found, names = _gaussians(model), value_labels(model)
+    if len(names) == 1:
+        return _pairs(model, None)
+    j = chosen_columns(model, columns, 2, sorted(_apart(found)[:2]))
+    parts = (found.means[:, j], found.covariances[:, j][:, :, j])
+    bounds = declared_bounds(model)[j]
+    return Ellipses(found.weights, *parts, columns=(names[j[0]], names[j[1]]), bounds=bounds, **_seen(model))
+
+
+def _pairs(model: Any, columns: Sequence[str | int] | None) -> Picture:
+    found, names = _gaussians(model), value_labels(model)
+    j = chosen_columns(model, columns, MOST_PAIRED, sorted(_apart(found)[:MOST_PAIRED]))
+    parts = (found.means[:, j], found.covariances[:, j][:, :, j])
+    bounds = declared_bounds(model)[j]
+    return Pairs(found.weights, *parts, columns=[names[one] for one in j], bounds=bounds, **_seen(model))
+
+
+def _largest(sizes: Array) -> list[int]:
+    """Return the places of the largest numbers in the order in which they stand: all, where they are not too many."""
+    return [int(place) for place in np.sort(np.argsort(-np.abs(sizes), kind="stable")[:MOST_SHOWN])]
+
+
+def _some(what: str, kept: Sequence[int], count: int) -> str:
+    """Return what is shown, with a word about what is left out."""
+    return what if len(kept) == count else f"{what}, the {len(kept)} largest of {count}"
+
+
+def _weights(model: Any, _: Any) -> Picture:
+    found, seen = _gaussians(model), _seen(model)
+    labels = [f"{seen['what']} {label}" for label in seen["labels"]]
+    noise = None
+    counted = [one for one in model.releases_ if one.law is not None and _counts(one) == len(found.weights)]
+    if hasattr(model, "noise_"):
+        noise = model.noise_["counts"] / max(float(model.class_count_.sum()), 1.0)
+    elif counted:
+        deviation = noise_of(counted[-1], "counts") / released_rows(counted[-1])
+        noise = np.full(len(found.weights), deviation)
+    what = "shares of the classes" if seen["what"] == "class" else "weights of the components"
+    kept = _largest(found.weights)
+    noise = None if noise is None else noise[kept]
+    return Shares(found.weights[kept], [labels[k] for k in kept], noise, _some(what, kept, len(labels)))
+
+
+def _counts(release: Release) -> int:
+    return release.parts["counts"].size if "counts" in release.parts else 0
+
+
+def _centres(model: Any, columns: Sequence[str | int] | None) -> Picture:
+    names, centres, bounds = value_labels(model), model.cluster_centers_, declared_bounds(model)
+    if len(names) == 1:
+        return _grid(centres, [f"centre {k + 1}" for k in range(len(centres))], names, "centres")
+    spread = centres.std(axis=0) / (bounds[:, 1] - bounds[:, 0])
+    j = chosen_columns(model, columns, 2, sorted(np.argsort(-spread, kind="stable")[:2].tolist()))
+    return Centres(centres[:, j], (names[j[0]], names[j[1]]), bounds[j], regions=len(names) == 2)
+
+
+def _grid(values: Array, rows: Sequence[str], columns: Sequence[str], what: str) -> Picture:
+    """Return a table of the rows that have the largest numbers, and of the first columns."""
+    kept, some = _largest(np.abs(values).max(axis=1)), range(min(values.shape[1], MOST_ABREAST))
+    what = _some(what, kept, len(rows)) + ("" if len(some) == len(columns) else f", the first {len(some)} columns")
+    return Grid(values[kept][:, some], [rows[k] for k in kept], [columns[k] for k in some], what)
+
+
+def _axes(model: Any, _: Any) -> Picture:
+    labels = [f"axis {k + 1}" for k in range(len(model.components_))]
+    return _grid(model.components_.T, value_labels(model), labels, "principal axes")
+
+
+def _loadings(model: Any, _: Any) -> Picture:
+    labels = [f"factor {k + 1}" for k in range(len(model.components_))]
+    what = "loadings of the factors, as correlations with the columns"
+    return _grid(_correlations(model), value_labels(model), labels, what)
+
+
+def _correlations(model: Any) -> Array:
+    return np.asarray((model.components_ / np.sqrt(np.diagonal(model.get_covariance()))).T)
+
+
+def _scree(model: Any, _: Any) -> Picture:
+    if hasattr(model, "explained_variance_ratio_"):
+        labels = [f"axis {k + 1}" for k in range(len(model.components_))]
+        return Scree(model.explained_variance_ratio_, labels)
+    labels = [f"factor {k + 1}" for k in range(len(model.components_))]
+    what = "share of the columns' variance that each factor explains, on average over the columns"
+    return Scree((_correlations(model) ** 2).mean(axis=0), labels, what)
+
+
+def _coefficients(model: Any, _: Any) -> Picture:
+    names, bounds = value_labels(model), declared_bounds(model)
+    widths = bounds[:, 1] - bounds[:, 0]
+    if model.coef_.ndim == 1 or len(model.coef_) == 1:
+        line = model.coef_.ndim == 1
+        own, noise = model.coef_.reshape(-1), model.noise_ if line else None
+        moves = "the target" if line else f"the score of {model.classes_[1]}"
+        intercept = float(model.intercept_ if line else model.intercept_[0])
+        kept = _largest(own * widths)
+        noise = None if noise is None else noise[kept]
+        shown = [names[k] for k in kept]
+        what = _some(f"coefficients (intercept {number(intercept)})", kept, len(names))
+        return Coefficients.of(own[kept], widths[kept], shown, noise, moves, what)
+    what = "coefficients of each class times the widths of the declared bounds"
+    return _grid((model.coef_ * widths).T, names, [f"class {label}" for label in model.classes_], what)
+
+
+def _categories(model: Any, _: Any) -> Picture:
+    rows, values = [], []
+    for name, table in model.probabilities_.items():
+        rows += [f"{name}: {value}" for value in model.categories_[name]]
+        values += list(table.T)
+    labels = [f"component {k + 1}" for k in range(len(model.weights_))]
+    return _grid(np.array(values), rows, labels, "probabilities of the categories in each component")
+
+
+def _sample(model: Any, columns: Sequence[str | int] | None) -> Picture:
+    found, names = _gaussians(model), value_labels(model)
+    if len(names) == 1:
+        raise ArgumentError("what", "sample", "a model of two columns or more; this one has one")
+    j = chosen_columns(model, columns, 2, sorted(_apart(found)[:2]))
+    drawn = model.sample(DRAWN, random_state=0)
+    shown, bounds, scales = (names[j[0]], names[j[1]]), declared_bounds(model)[j], scales_of(model)
+    if isinstance(drawn, dict):  # a table's, moved into bounds and cells: the Gaussians' density is not theirs
+        return SyntheticRows(drawn_columns(drawn, scales)[:, j], shown, bounds)
+    rows = values_of_rows(drawn[0] if isinstance(drawn, tuple) else drawn, scales)
+    parts = (found.weights, found.means[:, j], found.covariances[:, j][:, :, j])
+    return SampleOverDensity(rows[:, j], *parts, shown, bounds)
+
+
+def _noise(model: Any, _: Any) -> Picture:
+    """Return the noise of each part of each question; of several releases of one the middle of them."""
+    found: dict[tuple[str, str], list[tuple[float, float, str]]] = {}
+    for release in model.releases_:
+        if release.law is None:
+            continue
+        deviation = float(np.sqrt(release.law.variance))
+        for name, part in release.parts.items():
+            if part.weight:
+                noise = part.shown(np.full(part.size, deviation))
+                sizes = [float(np.sqrt(np.mean(numbers**2))) for numbers in (noise, release[name])]
+                found.setdefault((release.query, name), []).append((sizes[0], sizes[1], type(release.law).__name__))
+    if not found:
+        raise ArgumentError("what", "noise", "releases with a noise law; this model has none")
+    noises, values = (np.array([np.median([one[i] for one in each]) for each in found.values()]) for i in (0, 1))
+    declared = model.releases_[0].declared
+    names = statistic_names(list(found), declared["columns"], declared.get("category_columns") or ())
+    return NoiseShares(names, noises, values, [each[0][2] for each in found.values()])
+
+
+PORTRAITS: dict[str, Callable[[Any, Sequence[str | int] | None], Picture]] = {
+    "components": _components,
+    "classes": _components,
+    "pairs": _pairs,
+    "weights": _weights,
+    "centres": _centres,
+    "axes": _axes,
+    "loadings": _loadings,
+    "scree": _scree,
+    "coefficients": _coefficients,
+    "categories": _categories,
+    "sample": _sample,
+    "noise": _noise,
+}

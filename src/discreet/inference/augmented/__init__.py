@@ -1,0 +1,1 @@
+"""Exact posteriors for few rows: the unseen rows are sampled too."""

@@ -1,0 +1,301 @@
+"""Exact posteriors for few rows: the rows that nobody has seen are sampled along (Ju, Awan, Gong and Rao 2022).
+
+The chain holds parameters v and all n rows, and leaves their joint posterior as it is,
+
+    p(v, x_1 … x_n | z) ∝ prior(v) Π_i p(x_i|v) Π_j η_j(z_j | x_1 … x_n)
+
+(public rows count with the prior), with the exact density η_j of each mechanism (``augmented_rows``): nothing is taken
+as normal, however small n is. One sweep:
+
+1. *Rows.* For each i in turn a row is proposed from the model, x' ~ p(·|v). What the model says cancels, so it is
+   accepted with probability min(1, Π_j η_j(z_j | x' for x_i)/η_j(z_j | x)). η_j depends on a sum: a step costs O(1).
+2. *Parameters.* One step of NUTS given the rows. Its step size and metric are fitted during warm-up and then kept.
+3. *Both.* v' = v + a normal step (of the metric's shape), and all rows anew from p(·|v'). The step is symmetric and the
+   model cancels again: accepted with probability min(1, prior(v')η(z|x')/(prior(v)η(z|x))). Where noise is large, rows
+   say much of v and little of z, so that 1 and 2 creep; there this step is mostly accepted. Where noise is small it is
+   not, and 1 and 2 are quick.
+
+*A bound on the acceptance of 1.* Rows with x' and with x_i are neighbours under replace-one, so under pure privacy each
+η_j changes by a factor of at least e^(−ε_j): acceptance is at least e^(−Σε_j). (Under add-remove ε_j is that of two
+steps, 2ε.) It is checked on every proposal, for each mechanism by itself and in both directions: a chain that breaks it
+has found a density that is not the mechanism's, or a mechanism that is less private than it says.
+
+Sums are kept row by row within a sweep and taken afresh for the next, so that float errors do not pile up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+from numpyro.infer.hmc import hmc
+
+from discreet.arguments import ArgumentError, integer
+from discreet.inference.augmented.augmented_rows import SumDensity, densities_of, log_densities, rows_updated
+from discreet.inference.clt.reference import Problem, find_reference
+from discreet.inference.rows.layout import Rows
+from discreet.inference.rows.row_model import RowModel, double_precision
+from discreet.mechanisms import FactoredChoice
+
+__all__ = ["Augmented", "augmented"]
+
+Array = NDArray[np.float64]
+
+MOST_ROWS, MOST_NUMBERS = 10_000, 100_000  # n, and n·D: a sweep of four chains takes some tenths of a second
+TREE = 8
+ACCEPTANCE = 0.8
+SLACK = 1e-9  # of a log-ratio, for floats
+FAR = 2.38  # standard deviations over √p: the step of a random walk
+
+
+@dataclass(frozen=True, eq=False)
+class Augmented:
+    """Draws from the exact posterior, and how the chain fared.
+
+    Attributes
+    ----------
+    v : array of shape (chains, draws, p)
+    diverging : array of shape (chains, draws)
+        Whether a step of NUTS went astray.
+    acceptance : float
+        The mean acceptance probability of a proposed row.
+    least : float
+        The least one, warm-up included.
+    bound : float or None
+        What pure privacy says that it is at least, e^(−Σε); None where a mechanism is not purely private.
+    together : float
+        The mean acceptance probability of a step in parameters and rows together.
+    """
+
+    v: Array
+    diverging: NDArray[np.bool_]
+    acceptance: float
+    least: float
+    bound: float | None
+    together: float
+
+
+def augmented(
+    problem: Problem,
+    *,
+    chains: int,
+    draws: int,
+    warmup: int,
+    seed: int,
+    progress: bool,
+    steps: int = 1,
+    also: Sequence[FactoredChoice | SumDensity] = (),
+    start: Array | None = None,
+) -> Augmented:
+    """Return draws of v from the exact posterior.
+
+    Parameters
+    ----------
+    problem : Problem
+        With the number of rows. Its measurements may be none, ``Measurements((), layout)``, where ``also`` has some.
+    chains, draws, warmup, seed : int
+    progress : bool
+        Whether to show a bar.
+    steps : int
+        Sweeps from one draw to the next.
+    also : sequence of FactoredChoice or SumDensity
+        What else was released of the same rows.
+    start : array of shape (p,), optional
+        v to start from; by default near the mode of the normal likelihood, or draws from the prior where nothing was
+        measured with noise.
+    """
+    chains, draws, warmup, steps = (
+        integer(name, value, least=1)
+        for name, value in (("chains", chains), ("draws", draws), ("warmup", warmup), ("steps", steps))
+    )
+    rng, model = np.random.default_rng(integer("seed", seed, least=0)), problem.model
+    densities = densities_of(problem.measured, also, model.layout)
+    n = _rows_of(problem, sum(one.size for one in densities))
+    v, diverging = np.empty((chains, draws, model.size)), np.zeros((chains, draws), dtype=bool)
+    with double_precision():
+        chain = _Chain(problem, densities, n, _start(problem, start, chains, seed), warmup * steps, rng)
+        for sweep in _shown((warmup + draws) * steps, progress):
+            chain.sweep()
+            at = sweep // steps - warmup
+            if at >= 0:
+                v[:, at] = chain.state.z
+                diverging[:, at] |= np.asarray(chain.state.diverging)
+            elif sweep == warmup * steps - 1:
+                chain.forget()
+    total = sum(one.epsilon for one in densities)
+    return Augmented(
+        v, diverging, float(np.mean(chain.accepted)), math.exp(chain.least),
+        math.exp(-total) if math.isfinite(total) else None, float(np.mean(chain.together)),
+    )  # fmt: skip
+
+
+def _rows_of(problem: Problem, numbers: int) -> int:
+    """Return n, where it is public and small."""
+    if problem.rows is None:
+        raise ArgumentError(
+            "rows",
+            None,
+            "the number of rows, since the exact method goes through them one by one",
+            write="rows=…, from a count that was released or from what is known, or likelihood='normal'",
+        )
+    n = integer("rows", int(problem.rows) if problem.rows == int(problem.rows) else problem.rows, least=1)
+    if n > MOST_ROWS or n * numbers > MOST_NUMBERS:
+        raise ValueError(
+            f"rows={n}: expected at most {min(MOST_ROWS, MOST_NUMBERS // numbers)} for {numbers} released numbers, as "
+            "the exact method goes through all rows again and again; write likelihood='normal', close for so many rows"
+        )
+    return n
+
+
+def _start(problem: Problem, start: Array | None, chains: int, seed: int) -> Array:
+    """Return v for each chain."""
+    model = problem.model
+    if start is None and not problem.measured.each:
+        return np.stack([model.call("prior_draw", key) for key in jax.random.split(jax.random.key(seed), chains)])
+    v = find_reference(problem, None, seed).w if start is None else np.asarray(start, dtype=np.float64)
+    if v.shape != (model.size,):
+        raise ValueError(f"start of shape {v.shape}: expected ({model.size},); write model.vector({{…}})")
+    return np.tile(v, (chains, 1))
+
+
+def _shown(sweeps: int, progress: bool) -> Iterator[int]:
+    """Yield the numbers of the sweeps, beside a bar where one is wanted."""
+    if not progress:
+        yield from range(sweeps)
+        return
+    from tqdm.auto import tqdm
+
+    yield from tqdm(range(sweeps), desc="sweeps", unit="sweep")
+
+
+class _Chain:
+    """Some chains side by side: their parameters, rows, and what these contribute."""
+
+    def __init__(
+        self, problem: Problem, densities: Sequence[SumDensity], n: int, v: Array, warmup: int, rng: np.random.Generator
+    ) -> None:
+        self.densities, self.n, self.public, self._rng = densities, n, problem.public, rng
+        self.chains = len(v)
+        self._draw, begin, self._nuts = _compiled(problem.model, warmup)
+        self._through = jax.jit(jax.vmap(partial(rows_updated, densities)))
+        self._jump = jax.jit(jax.vmap(partial(_jump, densities, problem.model), (0, 0, 0, None)))
+        self.rows = self._drawn(v)
+        self.c = self._contributions(self.rows)
+        self.state = begin(v, self._seeds(self.chains), self.rows, self.public)
+        self.least = 0.0
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin to count acceptances anew."""
+        self.accepted: list[float] = []
+        self.together: list[float] = []
+
+    def _seeds(self, *shape: int) -> NDArray[np.uint32]:
+        """Return what JAX's keys are made of."""
+        return self._rng.integers(2**32, size=(*shape, 2), dtype=np.uint32)
+
+    def _log_uniforms(self, *shape: int) -> Array:
+        return -self._rng.standard_exponential(shape)
+
+    def _drawn(self, v: Any) -> Rows:
+        rows: Rows = self._draw(v, self._seeds(self.chains, self.n))
+        return rows
+
+    def _contributions(self, rows: Rows) -> Array:
+        count = self.chains * self.n
+        flat = {part: np.asarray(values).reshape(count, values.shape[-1]) for part, values in rows.items()}
+        found = [np.asarray(one.contributions(flat), dtype=np.float64) for one in self.densities]
+        for one, c in zip(self.densities, found, strict=True):
+            if c.shape != (count, one.size):
+                raise ValueError(f"contributions of {one.name!r}: expected shape (rows, {one.size}), got {c.shape}")
+        return np.concatenate(found, axis=1).reshape(self.chains, self.n, -1)
+
+    def sweep(self) -> None:
+        """Do the three steps once."""
+        others = self._drawn(self.state.z)
+        there = self._contributions(others)
+        logs = self._log_uniforms(self.chains, self.n)
+        self.rows, self.c, *facts = self._through(logs, self.rows, others, self.c, there)
+        mean, least, most = map(np.asarray, facts)
+        self._check(most.max(axis=0))
+        self.accepted.append(float(mean.mean()))
+        self.least = min(self.least, float(least.min()))
+        step = self._rng.standard_normal(self.state.z.shape)
+        self.state, v = self._nuts(step, self.state, self.rows, self.public)
+        rows = self._drawn(v)
+        now, new = (self.state.z, self.rows, self.c), (v, rows, self._contributions(rows))
+        (v, self.rows, self.c), chance = self._jump(self._log_uniforms(self.chains), now, new, self.public)
+        self.state = self.state._replace(z=v)
+        self.together.append(float(np.mean(chance)))
+
+    def _check(self, most: Array) -> None:
+        """Raise where a density changed by more than privacy allows."""
+        for one, change in zip(self.densities, most, strict=True):
+            if change > one.epsilon + SLACK:
+                raise RuntimeError(
+                    f"{one.name}: its density or its sensitivity is wrong; one row with other values changed the "
+                    f"log-density by {change:.6g}, and its loss says at most {one.epsilon:.6g}"
+                )
+
+
+def _known(model: RowModel, v: Any, public: Rows | None) -> Any:
+    """Return ln(prior and density of the public rows)."""
+    return model.log_prior(v) + (0.0 if public is None else jnp.sum(model.log_rows(v, public)))
+
+
+def _jump(
+    densities: Sequence[SumDensity], model: RowModel, log_uniform: Any, now: Any, new: Any, public: Rows | None
+) -> Any:
+    """Do the third step; return v, rows and contributions, and the acceptance probability."""
+
+    def log_target(at: Any) -> Any:
+        v, _, c = at
+        return _known(model, v, public) + jnp.sum(log_densities(densities, jnp.sum(c, axis=0)))
+
+    log_chance = jnp.minimum(log_target(new) - log_target(now), 0.0)
+    log_chance = jnp.where(jnp.isnan(log_chance), -jnp.inf, log_chance)
+    return jax.tree.map(partial(jnp.where, log_uniform < log_chance), new, now), jnp.exp(log_chance)
+
+
+def _compiled(model: RowModel, warmup: int) -> Any:
+    """Return how rows are drawn, how NUTS begins, and its step with a proposal for the third; once for all runs."""
+    key = ("augmented", warmup)
+    if key not in model.compiled:
+        init, step = hmc(potential_fn_gen=partial(_potential, model), algo="NUTS")
+
+        def draw(v: Any, seeds: Any) -> Rows:
+            return model.drawn(v, jax.random.wrap_key_data(seeds))
+
+        def begin(v: Any, seed: Any, rows: Rows, public: Rows | None) -> Any:
+            return init(
+                v, warmup, dense_mass=True, target_accept_prob=ACCEPTANCE, max_tree_depth=TREE,
+                model_args=(rows, public), rng_key=jax.random.wrap_key_data(seed),
+            )  # fmt: skip
+
+        def nuts(normal: Any, state: Any, rows: Rows, public: Rows | None) -> Any:
+            energy, slope = jax.value_and_grad(_potential(model, rows, public))(state.z)  # the rows are others now
+            state = step(state._replace(potential_energy=energy, z_grad=slope), (rows, public))
+            root = jnp.linalg.cholesky(state.adapt_state.inverse_mass_matrix)
+            return state, state.z + FAR / math.sqrt(model.size) * root @ normal
+
+        each = (0, 0, 0, None)
+        mapped = (jax.vmap(draw), jax.vmap(begin, each), jax.vmap(nuts, each))
+        model.compiled[key] = tuple(jax.jit(one) for one in mapped)
+    return model.compiled[key]
+
+
+def _potential(model: RowModel, rows: Rows, public: Rows | None) -> Any:
+    """Return the function from v to −ln(prior and density of all rows)."""
+
+    def energy(v: Any) -> Any:
+        total = _known(model, v, public) + jnp.sum(model.log_rows(v, rows))
+        return jnp.where(jnp.isnan(total), jnp.inf, -total)
+
+    return energy

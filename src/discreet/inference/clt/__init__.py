@@ -1,0 +1,1 @@
+"""Posteriors by the central-limit likelihood: for many rows and any model."""

@@ -1,0 +1,1 @@
+"""Posteriors from draws of the factored exponential mechanism."""

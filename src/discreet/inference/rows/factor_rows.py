@@ -1,0 +1,133 @@
+"""Rows of factor analysis: N(mean, WWᵀ + diag(ψ)), its loadings W told apart only up to a rotation.
+
+**Parameters.** W = diag(√ψ)·Z: loadings in units of each column's own noise. Z is lower triangular with a positive
+diagonal, in an order of the columns in which the fit's is far from singular: of all rotations of a W there is one such.
+
+**Prior.** Entries of Z below the diagonal are N(0, s²), and the j-th on it is s times the root of a χ² of k − j + 1
+degrees of freedom. That is the triangular form of a matrix of independent N(0, s²) (Bartlett's decomposition; Leung
+and Drton 2016), whose law no rotation changes. So ZZᵀ has the same law whatever the order of the columns: the order is
+a choice of coordinates, and the prior does not know the releases. √ψ has the prior of a standard deviation.
+
+**Report.** Each draw's loadings are rotated to where they are nearest to the fit's (orthogonal Procrustes), in units of
+the noise. The covariance, WWᵀ + diag(ψ), and ψ need none of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from numpy.typing import NDArray
+from scipy.linalg import qr
+
+from discreet.inference.rows.default_model import Built, Draws
+from discreet.inference.rows.gaussian_rows import LEAST, MOST, Scales, deviations, inside
+from discreet.inference.rows.uniform_priors import SquaredLengths
+from discreet.inference.rows.whitened_normal import WhitenedNormal
+
+__all__ = ["factor_analysis", "rotated"]
+
+Array = NDArray[np.float64]
+
+SIGNAL = 3.0  # s: nine tenths of a column's variance explained are one of these from none
+LEAST_CORNER = 1e-3  # of s², to start from
+
+
+@lru_cache(maxsize=32)
+def _factors(where: Scales, order: tuple[int, ...], count: int, centered: bool) -> Callable[[], Any]:
+    center, half = (np.array(part) for part in where)
+    d, places = half.size, np.argsort(order)
+    below = np.tril_indices(d, -1, count)
+    freedom = [count - j for j in range(count)]
+
+    def model() -> None:
+        mean = numpyro.sample("θ.mean", dist.Normal(center, half).to_event(1)) if centered else jnp.asarray(center)
+        noise = numpyro.sample("θ.noise", deviations(half, (d,)))
+        corner = numpyro.sample("θ.corner", SquaredLengths(freedom).to_event(1))
+        z = jnp.zeros((d, count)).at[np.arange(count), np.arange(count)].set(SIGNAL * jnp.sqrt(corner))
+        if below[0].size:
+            rest = numpyro.sample("θ.below", dist.Normal(0.0, SIGNAL).expand((below[0].size,)).to_event(1))
+            z = z.at[below].set(rest)
+        loadings = numpyro.deterministic("θ.loadings", noise[:, None] * z[places])
+        covariance = numpyro.deterministic("θ.covariance", loadings @ loadings.T + jnp.diag(noise**2))
+        numpyro.sample("row", WhitenedNormal(mean, jnp.linalg.cholesky(covariance)))
+
+    return model
+
+
+def rotated(loadings: Array, noise: Array, to: Array) -> Array:
+    """Return loadings in the rotation that is nearest to others, in units of the noise.
+
+    Parameters
+    ----------
+    loadings : array of shape (…, d, k)
+    noise : array of shape (…, d)
+        √ψ.
+    to : array of shape (d, k)
+
+    Examples
+    --------
+    >>> rotated(np.array([[0.0, -2.0], [1.0, 0.0]]), np.ones(2), np.array([[2.0, 0.0], [0.0, 1.0]])).tolist()
+    [[2.0, 0.0], [0.0, 1.0]]
+    """
+    cross = np.swapaxes(loadings / noise[..., None], -1, -2) @ (to / noise[..., None])
+    left, _, right = np.linalg.svd(cross)
+    return np.asarray(loadings @ (left @ right))
+
+
+def factor_analysis(
+    where: Scales, columns: tuple[str, ...], mean: Array | None, loadings: Array, noise_variance: Array
+) -> Built:
+    """Return the model of factor analysis, from where a fit found it.
+
+    Parameters
+    ----------
+    where : Scales
+    columns : tuple of str
+    mean : array of shape (d,), or None
+        None where the centre of the bounds is the mean, as declared.
+    loadings : array of shape (d, k)
+    noise_variance : array of shape (d,)
+    """
+    d, count = loadings.shape
+    noise = np.sqrt(noise_variance)
+    _, _, chosen = qr((loadings / noise[:, None]).T, pivoting=True, mode="economic")
+    order = tuple(int(place) for place in chosen)
+    own = np.clip(noise, LEAST * np.array(where[1]), MOST * np.array(where[1]))
+    triangle = np.linalg.qr((loadings / own[:, None])[list(order)].T)[1].T
+    signs = np.where(np.diagonal(triangle) < 0.0, -1.0, 1.0)
+    triangle = triangle * signs
+    start = {"θ.noise": own, "θ.corner": np.maximum((np.diagonal(triangle) / SIGNAL) ** 2, LEAST_CORNER)}
+    below = np.tril_indices(d, -1, count)
+    if below[0].size:
+        start["θ.below"] = triangle[below]
+    if mean is not None:
+        start["θ.mean"] = inside(mean, where)
+
+    def report(draws: Draws) -> dict[str, Array]:
+        turned = rotated(draws["θ.loadings"], draws["θ.noise"], loadings)
+        center = {} if mean is None else {"mean": draws["θ.mean"]}
+        return center | {
+            "loadings": np.swapaxes(turned, -1, -2),
+            "noise_variance": draws["θ.noise"] ** 2,
+            "covariance": draws["θ.covariance"],
+        }
+
+    axes = {} if mean is None else {"mean": ["column"]}
+    return Built(
+        _factors(where, order, count, mean is not None),
+        start,
+        report,
+        axes
+        | {
+            "loadings": ["factor", "column"],
+            "noise_variance": ["column"],
+            "covariance": ["column", "other_column"],
+        },
+        {"column": columns, "other_column": columns, "factor": range(count)},
+    )

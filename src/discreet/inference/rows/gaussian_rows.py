@@ -1,0 +1,290 @@
+"""One order of a mixture's components for all draws.
+
+A mixture is the same whatever its components are called, so a chain may call them otherwise than another, or change
+its mind. Each draw's components are put into the order in which they are nearest to those of a reference, in the sum
+of Bhattacharyya distances
+
+    ⅛ Δᵀ S⁻¹ Δ + ½ ln(|S|/√(|Σ₁||Σ₂|)),    S = (Σ₁ + Σ₂)/2,    Δ = μ₁ − μ₂,
+
+which are the same in all coordinates. The reference is a fit's at first, and then the mean of the draws in the order
+that was found (Stephens 2000, with another distance).
+
+Gaussians as NumPyro models of one row: one, or a mixture of several.
+
+**Priors.** A mean is normal around the middle of its column's bounds, with the half-width as its deviation. A standard
+deviation is a share of the half-width, whose log-odds are normal: a fifth is the median, a hundredth is likely enough,
+and more than all of it is impossible, as it is for rows within their bounds. Correlations are uniform over all
+matrices, weights over the simplex. Where nothing is measured that tells a deviation, half of the half-width is the
+median, and a tenth unlikely: only its prior says then how far a mean may be from that of the rows, and too far is the
+safer error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from numpy.typing import NDArray
+from numpyro.distributions import constraints, transforms
+from scipy.optimize import linear_sum_assignment
+
+from discreet.inference.measurements import Measurements
+from discreet.inference.rows.default_model import Built, Draws
+from discreet.inference.rows.uniform_priors import UniformCorrelations, UniformWeights
+from discreet.inference.rows.whitened_normal import WhitenedMixture, WhitenedNormal, squared
+from discreet.records import Box, Space
+
+__all__ = [
+    "NARROW",
+    "UNMEASURED",
+    "USUAL",
+    "Scales",
+    "Spread",
+    "covariance_roots",
+    "covariance_start",
+    "declared_scales",
+    "deviations",
+    "gaussian_model",
+    "inside",
+    "mixture",
+    "orders",
+    "relabelled",
+    "shaped_draws",
+    "shared_axes",
+]
+
+Array = NDArray[np.float64]
+
+PASSES = 2
+
+
+def orders(means: Array, covariances: Array, to_means: Array, to_covariances: Array) -> NDArray[np.int64]:
+    """Return for each draw which of its components takes each place of a reference.
+
+    Parameters
+    ----------
+    means : array of shape (draws, K, d)
+    covariances : array of shape (draws, K, d, d)
+    to_means : array of shape (K, d)
+    to_covariances : array of shape (K, d, d)
+
+    Returns
+    -------
+    array of shape (draws, K)
+
+    Examples
+    --------
+    >>> places = np.array([[0.0], [5.0]])
+    >>> orders(places[None, ::-1], np.ones((1, 2, 1, 1)), places, np.ones((2, 1, 1))).tolist()
+    [[1, 0]]
+    """
+    count = len(to_means)
+    costs = np.empty((len(means), count, count))  # place, component
+    sizes, to_sizes = np.linalg.slogdet(covariances)[1], np.linalg.slogdet(to_covariances)[1]
+    for place in range(count):
+        both = (covariances + to_covariances[place]) / 2.0
+        away = means - to_means[place]
+        far = (away * np.linalg.solve(both, away[..., None])[..., 0]).sum(axis=-1)
+        unlike = np.linalg.slogdet(both)[1] - (sizes + to_sizes[place]) / 2.0
+        costs[:, place] = far / 8.0 + unlike / 2.0
+    return np.array([linear_sum_assignment(cost)[1] for cost in costs])
+
+
+def relabelled(
+    weights: Array, means: Array, covariances: Array, to_means: Array, to_covariances: Array
+) -> tuple[Array, Array, Array]:
+    """Return draws with their components in the order of a reference.
+
+    Parameters
+    ----------
+    weights, means, covariances : array
+        Of shapes (chains, draws, K), (chains, draws, K, d) and (chains, draws, K, d, d).
+    to_means, to_covariances : array
+        Of shapes (K, d) and (K, d, d).
+    """
+    chains, draws, count = weights.shape
+    flat = [part.reshape(chains * draws, *part.shape[2:]) for part in (weights, means, covariances)]
+    if count > 1:
+        each = np.arange(chains * draws)[:, None]
+        for _ in range(PASSES):
+            order = orders(flat[1], flat[2], to_means, to_covariances)
+            flat = [part[each, order] for part in flat]
+            to_means, to_covariances = flat[1].mean(axis=0), flat[2].mean(axis=0)
+    found = [part.reshape(chains, draws, *part.shape[1:]) for part in flat]
+    return found[0], found[1], found[2]
+
+
+Scales = tuple[tuple[float, ...], tuple[float, ...]]  # centres and half-widths of the columns
+
+Spread = tuple[float, float]  # the median of a standard deviation over a half-width, and the spread of its log-odds
+
+NARROW = 0.2
+USUAL: Spread = (NARROW, 1.5)
+UNMEASURED: Spread = (0.5, 1.0)
+LEAST, MOST = 1e-6, 0.98  # of a half-width, for a deviation to start from
+
+
+def declared_scales(measured: Measurements) -> Scales:
+    """Return the centre and the half-width of each column of the layout, as declared."""
+    found: dict[str, tuple[float, float]] = {}
+    for one in measured.each:
+        space = Space.from_dict(one.release.declared["space"]).for_columns(len(one.columns))
+        center = np.broadcast_to(np.asarray(space.center, dtype=np.float64), (len(one.columns),))
+        if isinstance(space, Box):
+            half = (np.asarray(space.high) - np.asarray(space.low)) / 2.0
+        else:
+            half = np.full(len(one.columns), space.radius)  # type: ignore[attr-defined]
+        for name, middle, wide in zip(one.columns, center.tolist(), half.tolist(), strict=True):
+            found.setdefault(name, (middle, wide))
+    centers, halves = zip(*(found[name] for name in measured.layout.columns), strict=True)
+    return centers, halves
+
+
+def deviations(half: Any, shape: tuple[int, ...], spread: Spread = USUAL) -> Any:
+    """Return the prior of standard deviations, for half-widths that broadcast to a shape."""
+    median, orders = spread
+    odds = math.log(median / (1.0 - median))
+    moves = [
+        transforms.SigmoidTransform(),
+        transforms.AffineTransform(0.0, jnp.broadcast_to(half, shape), domain=constraints.unit_interval),
+    ]
+    return dist.TransformedDistribution(dist.Normal(odds, orders).expand(shape), moves).to_event(len(shape))
+
+
+def covariance_roots(half: Any, kind: str, count: int, spread: Spread = USUAL) -> Any:
+    """Sample the covariances of K Gaussians and return their Cholesky factors, shape (K, d, d).
+
+    Parameters
+    ----------
+    half : array of shape (d,)
+    kind : str
+        ``"full"``, ``"tied"``, ``"diag"`` or ``"spherical"``, as scikit-learn's.
+    count : int
+    spread : Spread
+        Of the deviations.
+    """
+    d = half.size
+    if kind == "spherical":
+        sd = numpyro.sample("θ.sd", deviations(np.exp(np.log(half).mean()), (count,), spread))
+        return sd[:, None, None] * jnp.eye(d)
+    each = 1 if kind == "tied" else count
+    sd = numpyro.sample("θ.sd", deviations(half, (each, d), spread))
+    correlation: Any = jnp.eye(d)
+    if kind != "diag" and d > 1:
+        correlation = numpyro.sample("θ.correlation", UniformCorrelations(d).expand((each,)).to_event(1))
+    return jnp.broadcast_to(sd[:, :, None] * correlation, (count, d, d))
+
+
+def covariance_start(covariances: Array, half: Sequence[float], kind: str) -> dict[str, Array]:
+    """Return the parameters of ``covariance_roots`` for K given matrices, about."""
+    wide, d = np.asarray(half), covariances.shape[-1]
+    sd = np.sqrt(np.diagonal(covariances, axis1=-2, axis2=-1))
+    if kind == "spherical":
+        most = math.exp(float(np.log(wide).mean()))
+        return {"θ.sd": np.clip(np.sqrt((sd**2).mean(axis=-1)), LEAST * most, MOST * most)}
+    each = covariances[:1] if kind == "tied" else covariances
+    sd = np.clip(sd[: len(each)], LEAST * wide, MOST * wide)
+    if kind == "diag" or d == 1:
+        return {"θ.sd": sd}
+    unit = np.sqrt(np.diagonal(each, axis1=-2, axis2=-1)) + 1e-300
+    correlation = each / unit[:, :, None] / unit[:, None, :] * (1.0 - 1e-6) + 1e-6 * np.eye(d)
+    values, vectors = np.linalg.eigh(correlation)
+    correlation = np.einsum("kij,kj,klj->kil", vectors, np.maximum(values, 1e-6), vectors)
+    unit = np.sqrt(np.diagonal(correlation, axis1=-2, axis2=-1))
+    correlation = correlation / unit[:, :, None] / unit[:, None, :]
+    return {"θ.sd": sd, "θ.correlation": np.linalg.cholesky(correlation)}
+
+
+def inside(means: Array, where: Scales) -> Array:
+    """Return means moved into the declared bounds, to start from."""
+    center, half = (np.array(part) for part in where)
+    return np.clip(means, center - half, center + half)
+
+
+def shaped_draws(covariances: Array, kind: str) -> Array:
+    """Return draws of K full matrices, shape (…, K, d, d), in the shape of a covariance type."""
+    if kind == "tied":
+        return np.asarray(covariances[..., 0, :, :])
+    if kind == "spherical":
+        return np.asarray(covariances[..., 0, 0])
+    return np.asarray(np.diagonal(covariances, axis1=-2, axis2=-1)) if kind == "diag" else covariances
+
+
+def shared_axes(kind: str, group: str) -> list[str]:
+    """Return the names of the axes of covariances of a type; ``group`` is what there are K of."""
+    columns = {"full": ["column", "other_column"], "tied": ["column", "other_column"], "diag": ["column"]}
+    return ([] if kind == "tied" else [group]) + columns.get(kind, [])
+
+
+@lru_cache(maxsize=32)
+def gaussian_model(where: Scales, kind: str, spread: Spread = USUAL) -> Callable[[], Any]:
+    """Return the model of one Gaussian; ``kind`` is ``"full"`` or ``"diag"``."""
+    center, half = (np.array(part) for part in where)
+
+    def model() -> None:
+        mean = numpyro.sample("θ.mean", dist.Normal(center, half).to_event(1))
+        root = covariance_roots(half, kind, 1, spread)[0]
+        numpyro.deterministic("θ.covariance", squared(root))
+        numpyro.sample("row", WhitenedNormal(mean, root))
+
+    return model
+
+
+@lru_cache(maxsize=32)
+def _mixture(where: Scales, kind: str, count: int) -> Callable[[], Any]:
+    center, half = (np.array(part) for part in where)
+
+    def model() -> None:
+        weights: Any = jnp.ones(1)
+        if count > 1:
+            weights = numpyro.sample("θ.weights", UniformWeights(count))
+        means = numpyro.sample("θ.means", dist.Normal(center, half).expand((count, half.size)).to_event(2))
+        roots = covariance_roots(half, kind, count)
+        numpyro.deterministic("θ.covariances", squared(roots))
+        numpyro.sample("row", WhitenedMixture(weights, means, roots))
+
+    return model
+
+
+def mixture(
+    where: Scales, columns: tuple[str, ...], kind: str, weights: Array, means: Array, covariances: Array
+) -> Built:
+    """Return a mixture of Gaussians, from where a fit found it; draws have its components in its order.
+
+    Parameters
+    ----------
+    where : Scales
+    columns : tuple of str
+    kind : str
+        The type of the covariances.
+    weights, means, covariances : array
+        Of shapes (K,), (K, d) and (K, d, d).
+    """
+    count = len(weights)
+    start = {"θ.means": inside(means, where)} | covariance_start(covariances, where[1], kind)
+    if count > 1:
+        start["θ.weights"] = weights
+
+    def report(draws: Draws) -> dict[str, Array]:
+        found, spread = draws["θ.means"], draws["θ.covariances"]
+        shares = draws["θ.weights"] if count > 1 else np.ones(found.shape[:-1])
+        shares, centers, spreads = relabelled(shares, found, spread, means, covariances)
+        return {"weights": shares, "means": centers, "covariances": shaped_draws(spreads, kind)}
+
+    return Built(
+        _mixture(where, kind, count),
+        start,
+        report,
+        {
+            "weights": ["component"],
+            "means": ["component", "column"],
+            "covariances": shared_axes(kind, "component"),
+        },
+        {"column": columns, "other_column": columns, "component": range(count)},
+    )

@@ -1,0 +1,88 @@
+"""Linear regression: features and target are one Gaussian together, and the line is what it expects of the target.
+
+With means μ and covariances Σ of the features x, and those of the target y beside them, y given x is normal around
+a + x·β with β = Σ⁻¹·cov(x, y), a = E y − μ·β, and variance var(y) − cov(x, y)·β. That is x ~ N(μ, Σ) and y | x ~
+N(a + x·β, s²) in other parameters. The prior is that of one Gaussian (``gaussian_rows``): it treats the target as any
+column, and so it does not matter in which order they stand.
+
+Where there shall be no intercept, the line is the best one through 0: β = E[xxᵀ]⁻¹·E[xy].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.inference.rows.default_model import Built, Draws
+from discreet.inference.rows.gaussian_rows import Scales, covariance_start, gaussian_model, inside
+
+__all__ = ["lines", "regression"]
+
+Array = NDArray[np.float64]
+
+
+def lines(means: Array, covariances: Array, target: int, *, intercept: bool) -> dict[str, Array]:
+    """Return coefficients, intercepts and the deviations around the lines.
+
+    Parameters
+    ----------
+    means : array of shape (…, d + 1)
+    covariances : array of shape (…, d + 1, d + 1)
+    target : int
+        The target's place among the columns.
+    intercept : bool
+        Whether there is one.
+
+    Examples
+    --------
+    >>> found = lines(np.array([1.0, 5.0]), np.array([[1.0, 2.0], [2.0, 5.0]]), 1, intercept=True)
+    >>> found["coef"].tolist(), float(found["intercept"]), float(found["noise"])
+    ([2.0], 3.0, 1.0)
+    """
+    second = covariances if intercept else covariances + means[..., :, None] * means[..., None, :]
+    others = [place for place in range(means.shape[-1]) if place != target]
+    cross = second[..., others, target]
+    coef = np.linalg.solve(second[..., others, :][..., :, others], cross[..., None])[..., 0]
+    rest = second[..., target, target] - (cross * coef).sum(axis=-1)
+    level = means[..., target] - (means[..., others] * coef).sum(axis=-1)
+    return {
+        "coef": coef,
+        "intercept": level if intercept else np.zeros_like(level),
+        "noise": np.sqrt(np.maximum(rest, 0.0)),
+    }
+
+
+def regression(
+    where: Scales, columns: tuple[str, ...], target: int, mean: Array, covariance: Array, *, intercept: bool
+) -> Built:
+    """Return the model of linear regression.
+
+    Parameters
+    ----------
+    where : Scales
+    columns : tuple of str
+        The target's among them.
+    target : int
+        Its place.
+    mean, covariance : array
+        Of all columns together, to start from.
+    intercept : bool
+    """
+
+    def report(draws: Draws) -> dict[str, Array]:
+        found = lines(draws["θ.mean"], draws["θ.covariance"], target, intercept=intercept)
+        return found if intercept else {name: found[name] for name in ("coef", "noise")}
+
+    def predict(one: Mapping[str, Array], X: Array) -> Array:
+        return np.asarray(X @ one["coef"] + one.get("intercept", 0.0))
+
+    return Built(
+        gaussian_model(where, "full"),
+        {"θ.mean": inside(mean, where)} | covariance_start(covariance[None], where[1], "full"),
+        report,
+        {"coef": ["column"], "intercept": [], "noise": []} if intercept else {"coef": ["column"], "noise": []},
+        {"column": [name for place, name in enumerate(columns) if place != target]},
+        predict=predict,
+    )

@@ -1,0 +1,1 @@
+"""Gaussian classes and the Bayes rule."""

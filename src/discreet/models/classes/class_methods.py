@@ -1,0 +1,199 @@
+"""Classes from one release: counts, first and second moments of all of them, in the coordinates of the unit ball.
+
+Add-remove costs 1 and replace-one √2 or little more, however many classes there are (``class_moments``). The weights
+are those that make the Kullback–Leibler error of a Gaussian smallest, (a², b², c²) ∝ (√A, √B, √C) with
+
+    A = ½ + m²/(2s²) + (m⁴ − 2s²m² + ds⁴)/(4s⁴),    B = d/(2s²) + (d + 1)m²/(2s⁴),    C = d(d + 1)/(8s⁴),
+
+for a mean at distance m from the centre and a covariance s²I. Both are guesses: a deviation is half of the half-width
+of its column, and the mean that far off the centre in every column.
+
+Classes from a few releases, each of which looks through the eyes of the one before.
+
+1. Some rounds find one Gaussian of all rows, whatever their class (``one_gaussian``): the noise of these is relative to
+   all of the rows. Every class starts from it.
+2. In each further round all classes are measured at once (``class_moments``), each in its own coordinates as the round
+   before found them, so that the noise is relative to the spread of the class. Clipping is undone
+   (``class_estimates``), rounds are averaged by their noise, and what noise could have done alone is not believed
+   (``class_beliefs``).
+
+Every choice is a function of public numbers: ε, δ, the numbers of columns and classes, and that of the rows where it is
+public. Labels are known, so nothing must converge: few rounds serve, and the later ones have more of the budget.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from discreet.door import PublicSize, Release
+from discreet.em import Step, expectation_maximization
+from discreet.guarantees import Guarantee, Neighbors
+from discreet.guarantees.normal import normal_mu
+from discreet.models.classes.class_estimates import ClassEstimates, ClassGaussians, believed
+from discreet.models.method import Method
+from discreet.models.mixture.adaptive import GUESS
+from discreet.models.mixture.moment_model import released_rows
+from discreet.models.mixture.one_gaussian import OneGaussian
+from discreet.models.mixture.own_coordinates import Clipping, Shape, mixture_weights
+from discreet.queries.moments.class_moments import ClassMoments
+from discreet.queries.moments.clipped_moments import Components
+from discreet.records import Ball, Box
+
+__all__ = ["AdaptiveClasses", "JointClasses", "joint_weights"]
+
+DEVIATION = 0.5  # of a half-width
+
+
+def joint_weights(shape: Shape) -> tuple[float, float, float]:
+    """Return a², b², c² of the module; a covariance of fewer numbers has a smaller C.
+
+    >>> [round(weight, 2) for weight in joint_weights(Shape("full", 5))]
+    [0.05, 0.31, 0.64]
+    """
+    d = shape.dimension
+    s2, m2 = DEVIATION**2 / d, DEVIATION**2
+    s4 = s2 * s2
+    count = 0.5 + m2 / (2.0 * s2) + (m2 * m2 - 2.0 * s2 * m2 + d * s4) / (4.0 * s4)
+    first, second = d / (2.0 * s2) + (d + 1) * m2 / (2.0 * s4), shape.numbers / (4.0 * s4)
+    a2, b2, c2 = (math.sqrt(cost) for cost in (count, first, second))
+    a2, b2 = a2 / (a2 + b2 + c2), b2 / (a2 + b2 + c2)
+    return a2, b2, 1.0 - a2 - b2
+
+
+@dataclass(frozen=True)
+class JointClasses(Method[ClassGaussians]):
+    """One release of moments.
+
+    Parameters
+    ----------
+    count : int
+        K.
+    shape : Shape
+    column : int
+        Which of the columns of categories holds the labels.
+    """
+
+    count: int
+    shape: Shape
+    column: int = 0
+
+    @property
+    def shares(self) -> list[float]:
+        """All of it at once."""
+        return [1.0]
+
+    def run(
+        self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
+    ) -> tuple[ClassGaussians, list[Release]]:
+        """Measure the moments, and take off what noise has put into them."""
+        k, d = self.count, self.shape.dimension
+        nowhere = Components(np.full(k, 1.0 / k), np.zeros((k, d)), np.repeat(np.eye(d)[None], k, axis=0))
+        query = ClassMoments(space, nowhere, None, joint_weights(self.shape), self.shape.name, self.column)
+        release = next(measures)(query)
+        found = ClassEstimates.of(release, nowhere, None, self.shape)
+        return ClassGaussians.of(believed(found, self.shape), found, self.shape), [release]
+
+
+FIRST = 0.15  # of the budget, for the Gaussian of all rows
+ROUNDS = 4  # of these
+FIRST_MOMENT = 0.2  # b², about
+GROWTH = 1.5  # of the budget from one round to the next
+UNCLIPPED = 0.9  # of a Gaussian, at least
+SPREAD = 0.1  # of the eigenvalues of a covariance, that noise may make where less is clipped
+MOST_SQUARED = 1e4  # R², a column
+SHARED = 0.5  # nats that the covariance of all rows costs already, for the weights
+
+
+@dataclass(frozen=True)
+class AdaptiveClasses(Method[ClassGaussians]):
+    """Rounds of one Gaussian, and of all classes.
+
+    Parameters
+    ----------
+    count : int
+        K.
+    shape : Shape
+    neighbors : Neighbors
+    size : PublicSize
+    budget : float
+        μ² of the fit.
+    column : int
+        Which of the columns of categories holds the labels.
+    """
+
+    count: int
+    shape: Shape
+    neighbors: Neighbors
+    size: PublicSize
+    budget: float
+    column: int = 0
+
+    @classmethod
+    def for_data(
+        cls, count: int, shape: Shape, promise: Guarantee, size: PublicSize, column: int = 0
+    ) -> AdaptiveClasses:
+        """Return the method for a promise."""
+        return cls(count, shape, promise.neighbors, size, normal_mu(promise.epsilon, promise.delta) ** 2, column)
+
+    @property
+    def _noise(self) -> float:
+        """About the squared error of a class's mean in its own coordinates, from one release of all the budget."""
+        d, rows = self.shape.dimension, max(self.size.units or GUESS, 1)
+        return self.count**2 / (self.budget * rows**2) * d * (d + 2.0) / FIRST_MOMENT
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds the classes have: more where there is less noise, which clipping would then outweigh."""
+        return 3 if self._noise > 1e-3 else 4 if self._noise > 1e-5 else 6
+
+    @property
+    def shares(self) -> list[float]:
+        """Growing ones in both phases."""
+        first, own = GROWTH ** np.arange(ROUNDS), GROWTH ** np.arange(self.rounds)
+        shares: list[float] = [*(FIRST * first / first.sum()), *((1.0 - FIRST) * own / own.sum())]
+        return shares
+
+    def clipping(self, rows: float) -> Clipping:
+        """Return how rows are clipped in the coordinates of their class: less where there is less noise.
+
+        At radius R noise spreads the eigenvalues of a covariance by about 2√d·R²·K/(μ·rows). R² is what makes this
+        ``SPREAD``, so that clipping vanishes with the noise, and rows that are no Gaussian's count as they are.
+        """
+        d = self.shape.dimension
+        usual = Clipping.at_quantile(d, UNCLIPPED)
+        affordable = SPREAD * math.sqrt(self.budget) * rows / (2.0 * math.sqrt(d) * self.count)
+        return Clipping(d, min(max(usual.squared, affordable), MOST_SQUARED * d))
+
+    def weights(self, clipping: Clipping, share: float, rows: float) -> tuple[float, float, float]:
+        """Return a², b², c² of a round with this share of the budget, for about so many rows."""
+        noise = (self.count / rows) ** 2 / (share * self.budget)
+        return mixture_weights(clipping, self.shape, self.neighbors, self.count, noise, SHARED)
+
+    def run(
+        self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
+    ) -> tuple[ClassGaussians, list[Release]]:
+        """Find one Gaussian, start every class from it, and improve them."""
+        k, shape = self.count, self.shape
+        whole = Shape("diag" if shape.name == "diag" else "full", shape.dimension)
+        wide = Clipping.at_quantile(shape.dimension, UNCLIPPED)
+        one = OneGaussian(whole, wide, self.neighbors, self.size.rows is None)
+        start = one.initialize(space.dimension, rng)
+        base, releases = expectation_maximization(one, start, space, islice(measures, ROUNDS))
+        classes = Components(np.full(k, 1.0 / k), base.means.repeat(k, axis=0), base.covariances.repeat(k, axis=0))
+        found: ClassEstimates | None = None
+        rows = released_rows(releases[-1])
+        clipping = self.clipping(rows)
+        for measure, share in zip(measures, self.shares[ROUNDS:], strict=True):
+            weights = self.weights(clipping, share, rows)
+            query = ClassMoments(space, classes, clipping.radius, weights, shape.name, self.column)
+            releases.append(measure(query))
+            new = ClassEstimates.of(releases[-1], classes, clipping, shape)
+            found = new if found is None else found.pooled(new, shape)
+            classes = believed(found, shape)
+        assert found is not None  # there is a round
+        return ClassGaussians.of(classes, found, shape), releases

@@ -1,0 +1,113 @@
+"""Classes as Xi, Kantarcioglu and Inan (2011) measure them, to compare with: Laplace noise on every number.
+
+Counts, sums and the scatter about the exact mean, of rows scaled to [0, 1], each with a third of ε. Every class is
+measured at once: under add-remove a row is in one of them only (they compose in parallel), under replace-one a changed
+label touches two. A sum over a noisy count is the paper's mean. The counts are private here, which the paper's are not,
+and so is everything that its truncation took from the rows.
+
+The paper's repair of a noisy covariance: eigenvalues that are not positive become the smallest positive one. Where
+none is positive it says nothing; such a class gets the covariance of rows that are uniform in the bounds, I/12.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.door import Release
+from discreet.em import Step
+from discreet.guarantees import Guarantee, LaplaceLoss, Loss
+from discreet.models.classes.class_estimates import ClassGaussians
+from discreet.models.method import Method
+from discreet.queries.counts.count_queries import Histogram
+from discreet.queries.moments.class_moments import ClassSums
+from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.scatter import Scatter
+from discreet.queries.question import Question
+from discreet.records import Ball, Box
+
+__all__ = ["XiClasses", "repaired"]
+
+Array = NDArray[np.float64]
+
+UNIFORM = 1.0 / 12.0
+
+
+def repaired(matrix: Array) -> Array:
+    """Return a symmetric matrix with the paper's repair.
+
+    >>> repaired(np.diag([3.0, -1.0, 2.0])).tolist()
+    [[3.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    positive = values[values > 1e-9 * np.abs(values).max(initial=0.0)]
+    if not len(positive):
+        return np.eye(len(matrix)) * UNIFORM
+    least = max(float(positive.min()), 1e-12)
+    return np.asarray((vectors * np.where(values < least, least, values)) @ vectors.T)
+
+
+@dataclass(frozen=True)
+class XiClasses(Method[ClassGaussians]):
+    """The published way.
+
+    Parameters
+    ----------
+    classes : int
+        How many labels are declared.
+    column : int
+        Which of the columns of categories holds them.
+    """
+
+    classes: int
+    column: int = 0
+
+    @property
+    def shares(self) -> list[float]:
+        """Of ε."""
+        return [1.0 / 3.0] * 3
+
+    def losses(self, promise: Guarantee) -> tuple[Loss, ...]:
+        """Return pure losses, a third of ε each; δ is left."""
+        return tuple(LaplaceLoss(promise.epsilon * share, promise.neighbors) for share in self.shares)
+
+    def _questions(self, space: Box | Ball) -> tuple[Question, Question, Question]:
+        assert isinstance(space, Box)  # as every schema has
+        scatter = Scatter(space, tuple(range(space.dimension)), (self.column, self.classes))
+        return Histogram(self.classes, self.column), ClassSums(space, self.classes, self.column), scatter
+
+    def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
+        """Return what will be measured."""
+        return self._questions(space)
+
+    def run(
+        self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
+    ) -> tuple[ClassGaussians, list[Release]]:
+        """Measure counts, sums and scatters, and repair what comes out."""
+        questions = zip(measures, self._questions(space), strict=True)
+        counted, summed, scattered = (measure(question) for measure, question in questions)
+        d, k = space.dimension, self.classes
+        rows = np.maximum(counted["counts"], 1.0)
+        means = np.clip(summed["sums"] / rows[:, None], 0.0, 1.0)
+        i, j = np.triu_indices(d)
+        covariances = np.zeros((k, d, d))
+        covariances[:, i, j] = covariances[:, j, i] = scattered["upper"] / rows[:, None]
+        covariances = np.array([repaired(covariance) for covariance in covariances])
+        noises = []
+        for release in (counted, summed, scattered):
+            assert release.law is not None
+            noises.append(math.sqrt(release.law.variance))
+        found = ClassGaussians(
+            Components(rows / rows.sum(), means, covariances),
+            counted["counts"],
+            np.full(k, noises[0]),
+            np.repeat(noises[1] / rows[:, None], d, axis=1),
+            np.ones((k, d, d)) * (noises[2] / rows[:, None, None]),
+        )
+        # From [0, 1] to the unit ball, where a half-width is 1/√d
+        root = math.sqrt(d)
+        return found.moved(np.full(d, -1.0 / root), np.full(d, 2.0 / root)), [counted, summed, scattered]

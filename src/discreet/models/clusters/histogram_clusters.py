@@ -1,0 +1,197 @@
+"""From a noisy histogram to clusters: take noise out of its cells, and k-means on them is free.
+
+**How many cells** (``grid_size``). The sum of a cluster's rows has the noise of its cells, √(cells)·s·spread with s the
+noise of a count: 2√2/ε for a replaced row and Laplace noise. M = (0.28·N/s)^(2d/(2+d)) balances noise and width, which
+is the (Nε/10)^(2d/(2+d)) of Su et al. 2016, said with s; at least 8K.
+
+**Noise.** Counts are thresholded in a Haar basis (``denoised``).
+
+All of it is computed from releases and public numbers. scikit-learn is imported where it is needed first.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erfc
+
+from discreet.door import Release
+from discreet.models.mixture.moment_model import noise_of
+
+__all__ = ["Found", "cells_along", "denoised", "found_clusters", "grid_size", "weighted_kmeans"]
+
+Array = NDArray[np.float64]
+
+MOST_CELLS = 2**14
+SPINS = 8
+
+
+def grid_size(count: int, rows: float, noise: float, dimension: int) -> int:
+    """Return M; see the module."""
+    balanced = max(0.28 * rows / noise, 1.0) ** (2.0 * dimension / (2.0 + dimension))
+    return int(min(max(balanced, 8.0 * count, 16.0), MOST_CELLS))
+
+
+def cells_along(most: int, widths: Array) -> tuple[int, ...]:
+    """Return numbers of cells, at most ``most`` in all, that make the cells about as wide in each direction."""
+    widest = float(widths.max())
+    low, high = 1e-9 * widest, widest  # the side of a cell
+    for _ in range(60):
+        side = math.sqrt(low * high)
+        cells = np.maximum(1.0, np.round(widths / side))
+        low, high = (side, high) if math.log(most) < float(np.log(cells).sum()) else (low, side)
+    numbers = np.maximum(1, np.round(widths / high).astype(int))
+    if numbers.max() == 1:  # a grid has two cells or more
+        numbers[widths.argmax()] = 2
+    return tuple(int(number) for number in numbers)
+
+
+def _split(values: Array, axes: list[int]) -> list[Array]:
+    """Return sums and differences of neighbours along each axis, over √2: the sums along all axes first."""
+    parts = [values]
+    for axis in axes:
+        split = []
+        for part in parts:
+            even, odd = (np.take(part, range(start, part.shape[axis], 2), axis=axis) for start in (0, 1))
+            split += [(even + odd) / math.sqrt(2.0), (even - odd) / math.sqrt(2.0)]
+        parts = split
+    return parts
+
+
+def _joined(parts: list[Array], axes: list[int]) -> Array:
+    """Undo ``_split``."""
+    for axis in reversed(axes):
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        parts = [
+            np.stack([(both + difference), (both - difference)], axis=axis + 1).reshape(
+                [size * (2 if place == axis else 1) for place, size in enumerate(both.shape)]
+            )
+            / math.sqrt(2.0)
+            for both, difference in pairs
+        ]
+    return parts[0]
+
+
+def _axes(values: Array) -> list[int]:
+    return [axis for axis, size in enumerate(values.shape) if size > 1]
+
+
+def _details(values: Array) -> Array:
+    """Return all Haar coefficients but the total."""
+    found = [np.empty(0)]
+    while axes := _axes(values):
+        values, *details = _split(values, axes)
+        found += [part.ravel() for part in details]
+    return np.concatenate(found)
+
+
+def _thresholded(values: Array, threshold: float) -> Array:
+    axes = _axes(values)
+    if not axes:
+        return values
+    total, *details = _split(values, axes)
+    kept = [np.where(np.abs(part) > threshold, part, 0.0) for part in details]
+    return _joined([_thresholded(total, threshold), *kept], axes)
+
+
+def denoised(counts: Array, noise: float, total: float | None, rng: np.random.Generator, false: float = 0.1) -> Array:
+    """Return noisy counts of cells as counts ≥ 0 of a known total, with what is likely to be noise taken out.
+
+    In an orthonormal Haar basis every coefficient has the same noise, and those of many cells hold much signal. Kept
+    are coefficients above the least threshold at which a share ``false`` of them is expected to be noise alone; the
+    mean over shifted bases has no blocks. Then come the nearest counts that are ≥ 0 and have the total (``total``, or
+    the sum). Where there is nothing but noise, the result is flat.
+
+    Parameters
+    ----------
+    counts : array
+        One axis a column.
+    noise : float
+        Standard deviation.
+    total : float or None
+    rng : Generator
+        For the shifts.
+    false : float
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> true = np.kron([[0.0, 100.0], [0.0, 0.0]], np.ones((8, 8)))
+    >>> found = denoised(true + rng.normal(0.0, 10.0, true.shape), 10.0, 6400.0, rng)
+    >>> bool(abs(found - true).mean() < 2.0)
+    True
+    """
+
+    def placed(sizes: list[int], starts: list[int]) -> tuple[Array, tuple[slice, ...]]:
+        larger = np.zeros(sizes)
+        where = tuple(slice(start, start + size) for start, size in zip(starts, counts.shape, strict=True))
+        larger[where] = counts
+        return larger, where
+
+    least = [1 << (size - 1).bit_length() for size in counts.shape]
+    scaled = np.sort(np.abs(_details(placed(least, [0] * counts.ndim)[0]))) / noise
+    levels = np.arange(1.5, 5.0, 0.1)
+    above = len(scaled) - np.searchsorted(scaled, levels)
+    good = counts.size * erfc(levels / math.sqrt(2.0)) <= false * np.maximum(above, 1)
+    threshold = noise * float(levels[good.argmax()] if good.any() else 5.0)
+    mean = np.zeros(counts.shape)
+    for _ in range(SPINS):
+        sizes = [2 * size if size > 1 else 1 for size in least]
+        starts = [int(rng.integers(0, size - own + 1)) for size, own in zip(sizes, counts.shape, strict=True)]
+        larger, where = placed(sizes, starts)
+        mean += _thresholded(larger, threshold)[where] / SPINS
+    # Thresholds move rows to the border around the counts; the total brings them back.
+    return _on_simplex(mean, max(float(counts.sum()) if total is None else total, 1.0))
+
+
+def _on_simplex(values: Array, total: float) -> Array:
+    """Return the nearest numbers ≥ 0 with this sum."""
+    down = np.sort(values, axis=None)[::-1]
+    shifts = (np.cumsum(down) - total) / np.arange(1, down.size + 1)
+    shift = shifts[np.flatnonzero(down > shifts)[-1]]
+    return np.asarray(np.maximum(values - shift, 0.0))
+
+
+def weighted_kmeans(points: Array, weights: Array, count: int, rng: np.random.Generator) -> tuple[Array, NDArray[Any]]:
+    """Return centres of weighted points, and the centre of each point; the best of ten starts."""
+    from sklearn.cluster import KMeans
+
+    everywhere = weights + 1e-9 * weights.sum() / len(weights)  # so that there are never fewer points than centres
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of starts that did not converge
+        model = KMeans(count, n_init=10, random_state=int(rng.integers(2**31)))
+        model.fit(points, sample_weight=everywhere / everywhere.mean())
+    return np.asarray(model.cluster_centers_, dtype=np.float64), np.asarray(model.labels_)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Clusters found in a histogram: rows, centres, mean squared distance and extent of each, variance of a centre."""
+
+    counts: Array
+    centers: Array
+    squares: Array
+    extents: Array
+    variances: Array
+
+
+def found_clusters(points: Array, release: Release, side: float, count: int, rng: np.random.Generator) -> Found:
+    """Return the clusters of a grid whose cells, at most ``side`` wide, are around these points."""
+    noise = noise_of(release, "counts")
+    total = None if release.size.rows is None else float(release.size.rows)
+    # With few cells to a cluster, a coefficient that is missed may be a cluster, and a false one costs little.
+    false = 0.5 if len(points) < 16 * count else 0.1
+    cells = denoised(release["counts"], noise, total, rng, false).ravel()
+    centers, labels = weighted_kmeans(points, cells, count, rng)
+    squared = ((points - centers[labels]) ** 2).sum(axis=1)
+    rows = np.maximum(np.bincount(labels, cells, count), 1.0)
+    squares = np.bincount(labels, cells * squared, count) / rows + side**2 / 12.0
+    extents = np.zeros(count)
+    np.maximum.at(extents, labels, np.where(cells > 0.0, np.sqrt(squared), 0.0))
+    variances = noise**2 * np.bincount(labels, squared, count) / rows**2 + side**2 / 12.0
+    return Found(rows, centers, squares, extents + side, variances)

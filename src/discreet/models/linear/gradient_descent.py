@@ -1,0 +1,144 @@
+"""Linear classifiers by noisy gradient descent: a fixed number of steps over all rows, every gradient a release.
+
+The objective is the mean of the losses and a small ridge. In the rows' own coordinates (``row_coordinates``) its
+second derivative is about h = ¼·variance in every direction, and ¼κ² along the constant; steps are relative to 1/h, so
+that all directions are found at the same pace. A gradient at θ = 0 costs half of what one costs at a large θ
+(``margin_gradients``), and the noise is scaled to each as it is.
+
+The budget is shared evenly. With T steps the noise of one is √T times that of all the budget at once, and the average
+over the later iterates takes most of it out again. Gradients are taken ahead of the iterates, with momentum (Nesterov
+1983), so that margins that must grow large do so in few steps. Iterates stay within a ball, and all of it is a function
+of public numbers and of earlier releases. A release knows its question, and so the θ at which it was taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.door import Release
+from discreet.em import Step
+from discreet.models.linear.row_coordinates import Coordinates, Seen
+from discreet.models.method import Method
+from discreet.models.mixture.moment_model import inside_ball, kept, noise_of
+from discreet.queries.objectives.gradients import MarginGradient
+from discreet.queries.objectives.labelled_rows import Features
+from discreet.queries.objectives.margin_losses import LinearScores, MarginLoss
+from discreet.queries.question import Question
+from discreet.records import Ball, Box
+
+__all__ = ["NoisyGradient"]
+
+Array = NDArray[np.float64]
+
+LARGEST = 30.0  # ‖θ‖ of a problem
+RIDGE = 1e-3  # relative to h
+LATER = 0.5  # of the iterates are averaged
+STEPS, STEPS_OF_SEVERAL = 0.18, 0.3  # over the relative noise of θ; for more than two classes
+MOST_STEPS = 40
+MOMENTUM = 0.8
+LEAST_KEPT = 0.1  # of weights that are nearly all noise
+
+
+def usual_steps(coordinates: Coordinates, classes: int) -> int:
+    """Return how many steps suit the noise: one where it is large, for θ = 0 is where a gradient costs least.
+
+    All the budget at once leaves θ with noise of variance D·(4/(μ·rows·variance))²; where the labels' variance is half
+    explained, ‖θ‖² is 2/variance.
+    """
+    noise = 8.0 * coordinates.size_of_features / (coordinates.budget * coordinates.rows**2 * coordinates.variance)
+    steps = (STEPS if classes == 2 else STEPS_OF_SEVERAL) / math.sqrt(max(noise, 1e-300))
+    return int(min(max(steps, 1.0), MOST_STEPS))
+
+
+@dataclass(frozen=True)
+class NoisyGradient(Method[LinearScores]):
+    """Descent along noisy gradients.
+
+    Parameters
+    ----------
+    classes : int
+    loss : MarginLoss
+        For two classes; with more it is that of the softmax.
+    coordinates : Coordinates
+    steps : int
+    column : int
+        Which of the columns of categories holds the labels.
+    """
+
+    classes: int
+    loss: MarginLoss
+    coordinates: Coordinates
+    steps: int
+    column: int = 0
+
+    @classmethod
+    def for_data(
+        cls, classes: int, loss: MarginLoss, coordinates: Coordinates, column: int = 0, steps: int | None = None
+    ) -> NoisyGradient:
+        """Return the method with a number of steps that suits the noise, if none is given."""
+        return cls(classes, loss, coordinates, steps or usual_steps(coordinates, classes), column)
+
+    @property
+    def shares(self) -> list[float]:
+        """Those of the coordinates, and the rest evenly."""
+        first = self.coordinates.shares
+        return first + [(1.0 - math.fsum(first)) / self.steps] * self.steps
+
+    @property
+    def _problems(self) -> int:
+        return 1 if self.classes == 2 else self.classes
+
+    def start(self, features: Features) -> Array:
+        """Return θ at which the first gradient is taken."""
+        return np.zeros((self._problems, features.size))
+
+    def curvature(self, seen: Seen) -> Array:
+        """Return about the second derivative of the objective along each coordinate: at most, or (softmax) at θ = 0."""
+        most = self.loss.most_curvature if self.classes == 2 else max(1.0 / self.classes, 0.25)
+        variances = np.full(seen.features.size, seen.variance)
+        if seen.features.constant:
+            variances[-1] = seen.features.constant**2
+        return most * variances
+
+    def next(self, theta: Array, seen: Seen, gradient: Array) -> Array:
+        """Return the θ that follows from one and the gradient at it."""
+        curvature = self.curvature(seen)
+        return inside_ball(theta - (gradient / seen.rows / curvature + RIDGE * theta), LARGEST)
+
+    def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
+        """Return what finds coordinates, and gradients in the declared ones, which have as many numbers."""
+        declared = Features(space, self.coordinates.constant)
+        query = MarginGradient(declared, self.loss, self.start(declared), self.classes, self.column)
+        return [*super().questions(space, number - self.steps), *[query] * self.steps]
+
+    def run(
+        self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
+    ) -> tuple[LinearScores, list[Release]]:
+        """Find coordinates, go down, and average the later iterates."""
+        seen = self.coordinates.find(space, rng, measures)
+        releases, before, theta = list(seen.releases), self.start(seen.features), self.start(seen.features)
+        path = []
+        for measure in measures:
+            ahead = inside_ball(theta + MOMENTUM * (theta - before), LARGEST)
+            releases.append(measure(MarginGradient(seen.features, self.loss, ahead, self.classes, self.column)))
+            before, theta = theta, self.next(ahead, seen, releases[-1]["gradient"])
+            path.append(theta)
+        found = np.mean(path[int(len(path) * (1.0 - LATER)) :], axis=0)
+        return seen.features.scores(self._believed(found, seen, noise_of(releases[-1], "gradient"))), releases
+
+    def _believed(self, theta: Array, seen: Seen, noise: float) -> Array:
+        """Return θ drawn back by the share of noise in it, the weights together and the intercepts together."""
+        deviations = noise / (seen.rows * self.curvature(seen) * math.sqrt(self.steps))
+        weights = slice(0, seen.features.space.dimension)
+        parts = [weights, slice(weights.stop, None)] if seen.features.constant else [weights]
+        believed = theta.copy()
+        for part in parts:
+            squares = len(theta) * float((deviations[part] ** 2).sum())
+            share = kept(squares, float((theta[:, part] ** 2).sum()), theta[:, part].size, 0.0)
+            believed[:, part] *= max(share, LEAST_KEPT)
+        return believed

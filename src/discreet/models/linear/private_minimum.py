@@ -1,0 +1,159 @@
+"""Linear classifiers by a private minimum: how the budget and the ridge are chosen.
+
+Every choice is a function of public numbers: ε, δ, the numbers of columns, classes and rows a unit, and that of the
+rows where it is public. With noise of deviation σ in each coordinate of the objective and coefficients that are
+expected to be of size w in each, the ridge λ = (σ/w)² is the one that errs least; a ridge so small that the
+determinants would cost more than a part of ε is raised. Where there are rows enough they are seen in their own
+coordinates (``row_coordinates``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from discreet.arguments import ArgumentError
+from discreet.door import Release
+from discreet.em import Step
+from discreet.guarantees import GaussianLoss, Guarantee, Loss, ObjectiveLoss, PureLoss, calibrate
+from discreet.models.linear.row_coordinates import Coordinates
+from discreet.models.method import Method
+from discreet.queries.objectives.labelled_rows import Features
+from discreet.queries.objectives.margin_losses import LinearScores, MarginLoss
+from discreet.queries.objectives.minimum import (
+    GaussianObjective,
+    Minimum,
+    MinimumMechanism,
+    NoisyMinimum,
+    PureObjective,
+    pushes_of,
+)
+from discreet.queries.question import Question
+from discreet.records import Ball, Box
+
+__all__ = ["WAYS", "PrivateMinimum"]
+
+WAYS: dict[str, MinimumMechanism] = {
+    "objective": GaussianObjective(),
+    "objective-2011": PureObjective(),
+    "output": NoisyMinimum(),
+}
+
+EXPECTED = 1.0  # w: of a coefficient, in deviations of the rows
+DETERMINANT, MOST_DETERMINANT = 0.02, 0.9  # of ε: what determinants may cost by choice, and at all
+GENEROUS = 10.0  # ε from which on the ridge falls no more: floats would blur a minimum that hardly anything holds
+SMALLEST = 1e-7  # a pure ε for one minimum, below which its noise has no grid
+SOLVER = 0.03  # μ of what covers the solver's error, over that of the rest
+
+
+@dataclass(frozen=True)
+class PrivateMinimum(Method[LinearScores]):
+    """Coordinates, where there are rows enough, and a minimum.
+
+    Parameters
+    ----------
+    way : str
+        One of ``WAYS``.
+    loss : MarginLoss
+    classes : int
+    promise : Guarantee
+    coordinates : Coordinates
+    max_rows : int
+        Rows a unit may have.
+    ridge : float, optional
+        λ in the coordinates in which rows have norm at most 1; chosen where it is None.
+    column : int
+        Which of the columns of categories holds the labels.
+    """
+
+    way: str
+    loss: MarginLoss
+    classes: int
+    promise: Guarantee
+    coordinates: Coordinates
+    max_rows: int = 1
+    ridge: float | None = None
+    column: int = 0
+
+    @property
+    def _problems(self) -> int:
+        return 1 if self.classes == 2 else self.classes
+
+    @property
+    def shares(self) -> Sequence[float]:
+        """Those of the coordinates, and the rest for the minimum."""
+        first = self.coordinates.shares
+        return [*first, 1.0 - math.fsum(first)]
+
+    @property
+    def _deviation(self) -> float:
+        """About σ, of the noise in each coordinate of the objective."""
+        pushes = pushes_of(self.promise.neighbors, self.max_rows) * math.sqrt(self._problems)
+        if self.way == "objective-2011":
+            return pushes * math.sqrt(self._problems * (self.coordinates.size_of_features + 1.0)) / self.promise.epsilon
+        return pushes / math.sqrt(self.coordinates.budget * self.shares[-1])
+
+    @property
+    def _ridge(self) -> float:
+        """λ; see the module, and for noise on the minimum what makes its own and the ridge's error alike."""
+        if self.ridge is not None:
+            return self.ridge
+        variance = self.coordinates.variance
+        expected = EXPECTED / math.sqrt(variance)
+        if self.way == "output":
+            curvature = self.loss.most_curvature * variance * self.coordinates.rows
+            return math.sqrt(self._deviation * curvature / expected)
+        return max(
+            (self._deviation / expected) ** 2,
+            self._least_ridge(DETERMINANT * min(1.0, GENEROUS / self.promise.epsilon)),
+        )
+
+    def _least_ridge(self, share: float) -> float:
+        """Return the λ at which determinants cost this share of ε."""
+        most = share * self.promise.epsilon / (self._problems * self.max_rows)
+        return self.loss.most_curvature / math.expm1(min(most, 700.0))
+
+    def losses(self, promise: Guarantee) -> tuple[Loss, ...]:
+        """Return Gaussian losses for the coordinates, and that of the minimum."""
+        if self.way == "objective-2011":
+            least = SMALLEST * self._problems
+            if promise.epsilon < least:
+                raise ArgumentError("epsilon", promise.epsilon, f"at least {least:g} for method='objective-2011'")
+            return (PureLoss(promise.epsilon, promise.neighbors),)
+        *first, last = (math.sqrt(share) for share in self.shares)
+        if self.way == "output":
+            return super().losses(promise)
+        if self._ridge < self._least_ridge(MOST_DETERMINANT):
+            raise ValueError(
+                f"C={1.0 / self._ridge:.4g}: expected at most {1.0 / self._least_ridge(MOST_DETERMINANT):.4g} at ε="
+                f"{promise.epsilon:g}, or None; a smaller ridge leaves nothing of ε for the noise"
+            )
+        determinant = self._problems * self.max_rows * math.log1p(self.loss.most_curvature / self._ridge)
+        pushes = pushes_of(promise.neighbors, self.max_rows)
+        shift = last / (pushes * math.sqrt(self._problems))
+        own = ObjectiveLoss(shift, SOLVER * last, determinant, pushes, self._problems, promise.neighbors)
+        return _calibrated(promise, tuple(first), own)
+
+    def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
+        """Return what finds coordinates, and the minimum in the declared ones, which has as many numbers."""
+        return [*super().questions(space, number - 1), self._minimum(Features(space, self.coordinates.constant))]
+
+    def _minimum(self, features: Features) -> Minimum:
+        return Minimum(features, self.loss, self._ridge, self.classes, WAYS[self.way], self.column)
+
+    def run(
+        self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
+    ) -> tuple[LinearScores, list[Release]]:
+        """Find coordinates, and the minimum in them."""
+        seen = self.coordinates.find(space, rng, measures)
+        release = next(measures)(self._minimum(seen.features))
+        return seen.features.scores(release["theta"]), [*seen.releases, release]
+
+
+@lru_cache(maxsize=64)
+def _calibrated(promise: Guarantee, first: tuple[float, ...], own: ObjectiveLoss) -> tuple[Loss, ...]:
+    return calibrate(promise, [*(GaussianLoss(mu, promise.neighbors) for mu in first), own]).losses

@@ -1,0 +1,1 @@
+"""Mixtures of Gaussians, fitted by private expectation maximisation."""

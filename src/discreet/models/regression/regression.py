@@ -1,0 +1,251 @@
+"""A mean and a covariance of features and target together, as releases tell them, with what noise they have.
+
+Noise. A release has white noise in coordinates L⁻¹(y − m), and an average of releases that of each, by its weight. So
+the covariance carries for each round v of ``own_coordinates``, the variance of an entry off the diagonal, in the
+coordinates of that round's *frame* LLᵀ. An earlier round looked less closely at directions in which rows hardly vary,
+and most of the noise along these is its own. The mean carries the variance of a coordinate in those of the last frame.
+Nothing here is shrunk or floored but what is divided by: ``regression_line`` says what of it to believe.
+
+Linear regression by releases of moments: in rounds, or all at once.
+
+**Adaptive.** Features and target are one Gaussian together, found in rounds (``one_gaussian``); each later round
+measures their moments in the coordinates of the one before, in which the target is what the line so far leaves of it.
+So the noise is relative to the residuals, and to the features' own spread. Rounds are averaged by their noise
+(``class_estimates``), and a ridge that knows the noise draws the line back (``regression_line``).
+
+Clipping in these coordinates would bend the line where rows are no Gaussian's: rows far off count for less, as in a
+robust regression. So the later rounds clip less where there is less noise, as ``adaptive_classes`` does.
+
+**AdaSSP** (Wang 2018): one release of all moments in the unit ball, with the published ridge. The first moments, for
+the intercept, are in it, as is the target's square; the paper spends a third of ε on each of XᵀX, Xᵀy and the smallest
+eigenvalue, which here is read off the released matrix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import islice
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.door import PublicSize, Release
+from discreet.em import Step, expectation_maximization
+from discreet.guarantees import Guarantee, Neighbors
+from discreet.guarantees.normal import normal_mu
+from discreet.models.classes.class_estimates import ClassEstimates, believed
+from discreet.models.method import Method
+from discreet.models.mixture.adaptive import GUESS
+from discreet.models.mixture.moment_model import inside_ball, noise_of, released_rows
+from discreet.models.mixture.one_gaussian import OneGaussian
+from discreet.models.mixture.own_coordinates import Clipping, Shape
+from discreet.models.spectral.one_release import OneRelease
+from discreet.queries.moments.clipped_moments import Components
+from discreet.records import Ball, Box
+
+__all__ = ["AdaptiveMoments", "RegressionMoments", "UnitMoments", "estimates_of", "pooled"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionMoments:
+    """What releases say of all columns.
+
+    Attributes
+    ----------
+    mean : array of shape (p,)
+    covariance : array of shape (p, p)
+    mean_noise : float
+        In the coordinates of the last frame.
+    noises : array of shape (K,)
+        v of each round, by its weight in the covariance.
+    frames : array of shape (K, p, p)
+        In whose coordinates they are; positive definite.
+    units : array of shape (p,)
+        What one step in the unit ball is in each column.
+    """
+
+    mean: Array
+    covariance: Array
+    mean_noise: float
+    noises: Array
+    frames: Array
+    units: Array
+
+    @classmethod
+    def of(cls, rounds: Sequence[ClassEstimates], space: Box | Ball) -> RegressionMoments:
+        """Return the average of estimates of one class, all rows; their mean lies in the space."""
+        found, noises = rounds[0], rounds[0].covariance_noise
+        for new in rounds[1:]:
+            before, found = found, pooled(found, new)
+            gain = _gain(before.covariances, new.covariances, found.covariances)
+            noises = np.append((1.0 - gain) ** 2 * noises, gain**2 * new.covariance_noise)
+        mean = np.asarray(space.to_unit(space.from_unit(found.means)))[0]
+        frames = np.concatenate([each.frames for each in rounds])
+        return cls(mean, found.covariances[0], float(found.mean_noise[0]), noises, frames, np.ones(len(mean)))
+
+    def moved(self, offset: Array, scale: Array) -> Self:
+        """Return the same in the coordinates offset + scale·y, column by column."""
+        units = self.units * scale
+        grown = np.outer(scale, scale)
+        return type(self)(
+            offset + scale * self.mean,
+            self.covariance * grown,
+            self.mean_noise,
+            self.noises,
+            self.frames * grown,
+            units,
+        )
+
+
+def pooled(found: ClassEstimates, new: ClassEstimates) -> ClassEstimates:
+    """Return the average of one class's estimates with those of a later release."""
+    return found.pooled(new, Shape("full", found.means.shape[1]))
+
+
+def _gain(before: Array, new: Array, after: Array) -> float:
+    """Return the weight of what is new in an average."""
+    step = new - before
+    size = float((step * step).sum())
+    return min(max(float((step * (after - before)).sum()) / size, 0.0), 1.0) if size > 0.0 else 0.5
+
+
+def estimates_of(release: Release, gaussian: Components | None, clipping: Clipping | None) -> ClassEstimates:
+    """Return what a release of moments of all rows says, clipping undone.
+
+    Parameters
+    ----------
+    release : Release
+        Of ``OneGaussian`` or of ``Moments``.
+    gaussian : Components or None
+        In whose coordinates it was measured, clipped so; None for those of the unit ball.
+    clipping : Clipping or None
+    """
+    counts = next((name for name in ("counts", "count") if name in release.parts), None)
+    rows = released_rows(release, counts or "counts")
+    count_noise = 0.0 if counts is None or release.size.rows is not None else noise_of(release, counts)
+    d = release.parts["second"].shape[-1]
+    first, second = inside_ball(release["first"].reshape(d) / rows), release["second"].reshape(d, d) / rows
+    moved, entry, count = noise_of(release, "first") / rows, noise_of(release, "second") / rows, count_noise / rows
+    # A noisy mean times itself is too large by its noise
+    spread = second - np.outer(first, first) + moved**2 * np.eye(d)
+    long = float(first @ first)
+    mean_noise = moved**2 + count**2 * long / d
+    products = moved**4 + 2.0 * moved**2 * max(long / d - moved**2, 0.0)
+    covariance_noise = 0.5 * entry**2 + products + count**2 * float((spread**2).sum()) / Shape("full", d).energy()
+    mean, covariance, frame = first, spread, np.eye(d)
+    if gaussian is not None and clipping is not None:
+        shift, own, size = clipping.undone(first, spread)
+        factor, frame = gaussian.factors[0], gaussian.covariances[0]
+        mean, covariance = gaussian.means[0] + factor @ shift, factor @ own @ factor.T
+        mean_noise *= clipping.squared / clipping.response(size).beta1 ** 2
+        covariance_noise *= (clipping.squared / clipping.response(size).beta2) ** 2
+    return ClassEstimates(
+        np.array([rows]), max(count_noise, 1.0) ** 2, mean[None], np.array([mean_noise]), covariance[None],
+        np.array([covariance_noise]), frame[None],
+    )  # fmt: skip
+
+
+FIRST = 0.15  # of the budget, for the first rounds
+ROUNDS = 3  # of these
+GROWTH = 1.5  # of the budget from one round to the next
+UNCLIPPED = 0.9  # of a Gaussian, at least
+SPREAD = 0.1  # of the eigenvalues of a covariance, that noise may make where less is clipped
+ROUGH = 1.0  # the same, in the first rounds
+WIDE = 20.0  # R², a column
+MOST_SQUARED = 1e4
+
+
+@dataclass(frozen=True)
+class AdaptiveMoments(Method[RegressionMoments]):
+    """Rounds of one Gaussian.
+
+    Parameters
+    ----------
+    columns : int
+        Of features and target.
+    neighbors : Neighbors
+    size : PublicSize
+    budget : float
+        μ² of the fit.
+    """
+
+    columns: int
+    neighbors: Neighbors
+    size: PublicSize
+    budget: float
+
+    @classmethod
+    def for_data(cls, columns: int, promise: Guarantee, size: PublicSize) -> AdaptiveMoments:
+        """Return the method for a promise."""
+        return cls(columns, promise.neighbors, size, normal_mu(promise.epsilon, promise.delta) ** 2)
+
+    @property
+    def rounds(self) -> int:
+        """How many later rounds there are: more where there is less noise, which clipping would then outweigh."""
+        d, rows = self.columns, max(self.size.units or GUESS, 1)
+        noise = d * (d + 2.0) / (self.budget * rows**2)
+        return 3 if noise > 2e-4 else 4 if noise > 2e-6 else 6
+
+    @property
+    def shares(self) -> list[float]:
+        """Growing ones in both phases."""
+        first, own = GROWTH ** np.arange(ROUNDS), GROWTH ** np.arange(self.rounds)
+        shares: list[float] = [*(FIRST * first / first.sum()), *((1.0 - FIRST) * own / own.sum())]
+        return shares
+
+    def clipping(self, rows: float, share: float, spread: float) -> Clipping:
+        """Return how rounds with a share of the budget clip: as much as makes noise spread eigenvalues by so much.
+
+        At radius R noise spreads them by about 2√p·R²/(μ·rows). Where R² is large already, less noise is worth more
+        than fewer clipped rows: half of what could be afforded goes to each, on a logarithmic scale.
+        """
+        usual = Clipping.at_quantile(self.columns, UNCLIPPED).squared
+        affordable = spread * math.sqrt(share * self.budget) * rows / (2.0 * math.sqrt(self.columns))
+        if affordable > WIDE * self.columns:
+            affordable = math.sqrt(affordable * WIDE * self.columns)
+        return Clipping(self.columns, min(max(usual, affordable), MOST_SQUARED * self.columns))
+
+    def run(
+        self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
+    ) -> tuple[RegressionMoments, list[Release]]:
+        """Find one Gaussian, and measure moments in its coordinates."""
+        shape, counted = Shape("full", self.columns), self.size.rows is None
+        rough = self.clipping(float(self.size.units or GUESS), FIRST / ROUNDS, ROUGH)
+        one = OneGaussian(shape, Clipping.at_quantile(self.columns, UNCLIPPED), self.neighbors, counted)
+        gaussian, releases = one.initialize(self.columns, rng), list[Release]()
+        for model, rounds in ((one, 1), (OneGaussian(shape, rough, self.neighbors, counted), ROUNDS - 1)):
+            gaussian, more = expectation_maximization(model, gaussian, space, islice(measures, rounds))
+            releases += more
+        clipping = self.clipping(released_rows(releases[-1]), 1.0, SPREAD)
+        wide = OneGaussian(shape, clipping, self.neighbors, counted)
+        found: list[ClassEstimates] = []
+        for measure in measures:
+            releases.append(measure(wide.query(gaussian, space)))
+            found.append(estimates_of(releases[-1], gaussian, clipping))
+            gaussian = believed(reduce(pooled, found), shape)
+        return RegressionMoments.of(found, space), releases
+
+
+@dataclass(frozen=True)
+class UnitMoments(Method[RegressionMoments]):
+    """One release of moments in the unit ball."""
+
+    size: PublicSize
+
+    @property
+    def shares(self) -> list[float]:
+        """All of it at once."""
+        return [1.0]
+
+    def run(
+        self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
+    ) -> tuple[RegressionMoments, list[Release]]:
+        """Measure the moments."""
+        release = next(measures)(OneRelease(self.size).query(space))
+        return RegressionMoments.of([estimates_of(release, None, None)], space), [release]

@@ -1,0 +1,1 @@
+"""Covariances, principal axes and factors."""

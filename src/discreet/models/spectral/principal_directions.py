@@ -1,0 +1,100 @@
+"""Principal directions by the exponential mechanism: rows choose a direction, with the energy along it as its score.
+
+The scores, the energies and their proofs are in ``queries.moments.principal_direction``. The next direction is drawn in
+the complement of those before it, from rows that are measured again in a basis of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.door import PublicSize, Release
+from discreet.em import Step
+from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, Loss, calibrate
+from discreet.models.method import Method
+from discreet.models.mixture.moment_model import released_rows
+from discreet.models.spectral.spectrum import Principal, signed
+from discreet.queries.moments.principal_direction import Energies, Frame, OneDirection, Scatter
+from discreet.queries.question import Question
+from discreet.records import Ball, Box
+
+__all__ = ["Directions"]
+
+Array = NDArray[np.float64]
+
+MEASURED = 0.1  # of the budget: how much lies along the directions
+
+
+@dataclass(frozen=True)
+class Directions(Method[Principal]):
+    """Directions drawn one after the other (or as a frame), and then how much lies along them.
+
+    Parameters
+    ----------
+    count : int
+        k.
+    size : PublicSize
+    frame : bool
+        Whether they are drawn at once, approximately.
+    """
+
+    count: int
+    size: PublicSize
+    frame: bool = False
+
+    @property
+    def shares(self) -> list[float]:
+        """Equal ones for the draws, and the part for what lies along them."""
+        draws = 1 if self.frame else self.count
+        return [(1.0 - MEASURED) / draws] * draws + [MEASURED]
+
+    def losses(self, promise: Guarantee) -> tuple[Loss, ...]:
+        """Return bounded-range losses, ρ = ε²/8, and a Gaussian one, ρ = μ²/2, in these shares."""
+        return _losses(tuple(self.shares), promise)
+
+    def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
+        """Return draws and a measurement."""
+        every = np.eye(space.dimension)
+        return [*[self._scatter(space, every)] * (number - 1), self._energies(space, every[: self.count])]
+
+    def _scatter(self, space: Box | Ball, basis: Array) -> Scatter:
+        return Scatter(space, basis, Frame(self.count) if self.frame else OneDirection())
+
+    def _energies(self, space: Box | Ball, axes: Array) -> Energies:
+        return Energies(space, axes, self.size.rows is None)
+
+    def run(
+        self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
+    ) -> tuple[Principal, list[Release]]:
+        """Draw, measure, and order the axes by what lies along them."""
+        d = space.dimension
+        releases: list[Release] = []
+        if self.frame:
+            releases.append(next(measures)(self._scatter(space, np.eye(d))))
+            axes = releases[-1]["frame"].T
+        else:
+            axes = np.zeros((0, d))
+            for _ in range(self.count):
+                basis = np.linalg.svd(axes)[2][len(axes) :].T if len(axes) else np.eye(d)
+                releases.append(next(measures)(self._scatter(space, basis)))
+                axes = np.vstack([axes, basis @ releases[-1]["direction"]])
+        axes = np.linalg.qr(axes.T)[0].T  # orthonormal to the last digits
+        release = next(measures)(self._energies(space, axes))
+        rows = released_rows(release, "count")
+        along, rest = np.clip(release["along"] / rows, 1e-12, 1.0), max(float(release["rest"][0]) / rows, 0.0)
+        order = np.argsort(-along)
+        found = Principal(np.zeros(d), signed(axes[order]), along[order], float(along.sum()) + rest)
+        return found, [*releases, release]
+
+
+@lru_cache(maxsize=64)  # it takes a second or more, and a fit is often repeated
+def _losses(shares: tuple[float, ...], promise: Guarantee) -> tuple[Loss, ...]:
+    *draws, last = shares
+    relative: list[Loss] = [BoundedRangeLoss(math.sqrt(8.0 * share), promise.neighbors) for share in draws]
+    return calibrate(promise, [*relative, GaussianLoss(math.sqrt(2.0 * last), promise.neighbors)]).losses

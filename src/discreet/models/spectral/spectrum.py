@@ -1,0 +1,153 @@
+"""Principal axes: orthonormal directions with the variance along each.
+
+The spectrum of a symmetric matrix that was released with noise, and what of it to believe.
+
+Let Ã = A + E with E symmetric Gaussian, variance τ² off the diagonal and 2τ² on it: what ``Part(symmetric=True)``
+releases, since (G + Gᵀ)σ/2 and a triangle packed with √2 are the same law, τ = σ/√2. Noise pushes eigenvalues apart. To
+second order the i-th one of Ã lies at λ_i + τ² Σ_{j≠i} 1/(λ_i − λ_j), and what A has in the direction of the i-th noisy
+eigenvector, ṽᵀAṽ, falls as far short of λ̃_i again. So, of the noisy eigenvalues,
+
+    λ̂_i = λ̃_i − s_i,    ξ_i = λ̃_i − 2s_i,    s_i = τ² Σ_{j≠i} (λ̃_i − λ̃_j)/((λ̃_i − λ̃_j)² + τ²):
+
+λ̂ estimates the eigenvalue of A, and Σ ξ_i ṽ_iṽ_iᵀ is the matrix with these eigenvectors that is nearest to A (Bun,
+Allez, Bouchaud and Potters 2016, whose formula for many columns it is; the τ² below the fraction is their
+regularisation). For few large eigenvalues above nothing else these are the known λ̂ = (λ̃ + √(λ̃² − 4τ²d))/2 and
+√(λ̃² − 4τ²d): an eigenvalue below τ√d cannot be seen, at whatever it was. Without noise both are λ̃.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.models.spectral.factors import Factors
+from discreet.queries.moments.clipped_moments import Components
+
+__all__ = ["Principal", "Spectrum"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Principal:
+    """Some principal axes.
+
+    Attributes
+    ----------
+    mean : array of shape (d,)
+    axes : array of shape (k, d)
+        Orthonormal rows.
+    variances : array of shape (k,)
+    total : float
+        The variance along all d directions together, positive.
+
+    Examples
+    --------
+    >>> one = Principal.of(Components(np.ones(1), np.zeros((1, 2)), np.array([[[5.0, 3.0], [3.0, 5.0]]])))
+    >>> one.axes.round(2).tolist(), one.variances.round(2).tolist()
+    ([[0.71, 0.71], [0.71, -0.71]], [8.0, 2.0])
+    """
+
+    mean: Array
+    axes: Array
+    variances: Array
+    total: float
+
+    @classmethod
+    def of(cls, gaussian: Components) -> Principal:
+        """Return all principal axes of a single Gaussian, the largest variance first."""
+        values, vectors = np.linalg.eigh(gaussian.covariances[0])
+        axes = signed(vectors[:, ::-1].T)
+        return cls(gaussian.means[0], axes, values[::-1].copy(), float(values.sum()))
+
+    def first(self, count: int) -> Principal:
+        """Return the first of the axes."""
+        return Principal(self.mean, self.axes[:count], self.variances[:count], self.total)
+
+    def moved(self, offset: Array, scale: Array) -> Principal:
+        """Return the axes of offset + scale·y. The scale is the same in every column: another would turn them."""
+        assert np.all(scale == scale[0])
+        step = float(scale[0])
+        return Principal(offset + step * self.mean, self.axes, step * step * self.variances, step * step * self.total)
+
+    @property
+    def rest(self) -> float:
+        """The mean variance along a direction that is not among the axes."""
+        k, d = self.axes.shape
+        return max(self.total - float(self.variances.sum()), 1e-9 * self.total) / (d - k) if k < d else 0.0
+
+    @property
+    def factors(self) -> Factors:
+        """The Gaussian with these variances along the axes and the same variance along all others."""
+        k, d = self.axes.shape
+        noise = self.rest if k < d else float(self.variances.min()) / 2.0
+        noise = max(noise, 1e-12 * self.total)
+        return Factors(self.mean, self.axes.T * np.sqrt(np.maximum(self.variances - noise, 0.0)), np.full(d, noise))
+
+
+def signed(axes: Array) -> Array:
+    """Return axes with their largest coordinate positive: a direction and its opposite are the same axis."""
+    largest = np.abs(axes).argmax(axis=1)
+    signs = np.where(axes[np.arange(len(axes)), largest] < 0.0, -1.0, 1.0)
+    return np.asarray(axes * signs[:, None])
+
+
+CELLS = 2**22  # pairs of eigenvalues at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Eigenvalues and eigenvectors of a noisy matrix, the largest first.
+
+    Attributes
+    ----------
+    values : array of shape (d,)
+        Of the noisy matrix.
+    vectors : array of shape (d, d)
+        A column each.
+    noise : float
+        τ.
+
+    Examples
+    --------
+    >>> Spectrum.of(np.diag([9.0, 1.0, 0.9]), noise=0.5).estimates.round(2).tolist()
+    [8.94, 0.93, 1.03]
+    """
+
+    values: Array
+    vectors: Array
+    noise: float
+
+    @classmethod
+    def of(cls, matrix: Array, noise: float) -> Spectrum:
+        """Return the spectrum of a symmetric matrix."""
+        values, vectors = np.linalg.eigh(matrix)
+        return cls(values[::-1].copy(), vectors[:, ::-1].copy(), noise)
+
+    @property
+    def _push(self) -> Array:
+        """What noise has pushed the eigenvalues apart by: s of the module."""
+        if not self.noise:
+            return np.zeros_like(self.values)
+        step = max(CELLS // len(self.values), 1)
+        pushed = []
+        for start in range(0, len(self.values), step):
+            apart = self.values[start : start + step, None] / self.noise - self.values[None, :] / self.noise
+            pushed.append((apart / (apart * apart + 1.0)).sum(axis=1))
+        return np.asarray(self.noise * np.concatenate(pushed))
+
+    @property
+    def estimates(self) -> Array:
+        """λ̂: the eigenvalues of the matrix before noise."""
+        return np.asarray(self.values - self._push)
+
+    @property
+    def shrunk(self) -> Array:
+        """ξ: what the matrix before noise has in the direction of each eigenvector."""
+        return np.asarray(self.values - 2.0 * self._push)
+
+    def matrix(self, values: Array) -> Array:
+        """Return the matrix with these eigenvectors and other eigenvalues."""
+        return np.asarray((self.vectors * values) @ self.vectors.T)

@@ -1,0 +1,1 @@
+"""Mixtures over tables with numbers and categories."""

@@ -1,0 +1,116 @@
+"""Numbers drawn from a mixture, moved so that each column has the histogram that was released.
+
+Gaussians are smooth, and columns of numbers often are not: most people have no capital gains, and work 40 hours. So a
+column x of the mixture, with distribution function F, becomes G⁻¹(F(x)): it keeps its ranks, and with them most of
+what it has to do with other columns, and gets the distribution G. In each of its ``cells`` G has the mixture's
+probability (that within the bounds) where the released one differs from it by no more than noise explains, and else the
+released one; within a cell it is shaped as the mixture is. All of it is a function of releases.
+
+From a release of all columns' histograms to probabilities.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from discreet.door import Release
+from discreet.models.mixture.moment_model import noise_of
+from discreet.queries.counts.grids import EVEN, Cells, Marginals
+from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.moments.mixed_moments import LEAST
+
+__all__ = ["corrected", "moved", "on_simplex", "probabilities"]
+
+Array = NDArray[np.float64]
+
+BELIEVED = 3.5  # standard deviations of noise: of some hundred cells none is wrong by chance alone
+FINE = 16  # points a cell
+
+
+def _distribution(components: Components, column: int, points: Array) -> Array:
+    """Return F of a column of the mixture."""
+    deviations = np.sqrt(components.covariances[:, column, column])
+    z = (points[:, None] - components.means[:, column]) / deviations
+    return np.asarray(np.clip(ndtr(z) @ components.weights, 0.0, 1.0))
+
+
+def corrected(components: Components, column: int, cells: Cells, found: Array, noise: float) -> Array:
+    """Return the probabilities of the cells: the mixture's, where the released ones do not tell otherwise.
+
+    Parameters
+    ----------
+    components : Components
+    column : int
+    cells : Cells
+        Of that column, in the units of the components.
+    found : array
+        The released probabilities.
+    noise : float
+        The variance of the noise on one of them.
+    """
+    own = np.diff(_distribution(components, column, cells.ends))
+    own = own / own.sum() if own.sum() > 1e-9 else np.full(len(own), 1.0 / len(own))
+    if not cells.single:  # a Gaussian's tail beyond a bound is no reason to think that rows are at it
+        own = np.concatenate([[0.0], own, [0.0]])
+    told = np.abs(found - own) > BELIEVED * math.sqrt(noise)
+    shares = np.where(told, np.maximum(found, 0.0), 0.0)
+    left = max(1.0 - float(shares.sum()), 0.0)
+    others = np.where(told, 0.0, own)
+    if others.sum() > 0.0:
+        shares += others * (left / others.sum())
+    return np.asarray(shares / shares.sum() if shares.sum() > 0.0 else own)
+
+
+def moved(components: Components, column: int, cells: Cells, shares: Array, x: Array) -> Array:
+    """Return G⁻¹(F(x)), inside of the bounds; ``shares`` are the probabilities of the cells."""
+    u = _distribution(components, column, x)
+    if cells.single:
+        place = np.searchsorted(np.cumsum(shares)[:-1], u)
+        return np.asarray(math.ceil(cells.low) + place, dtype=np.float64)
+    grid = np.linspace(cells.low, cells.high, EVEN * FINE + 1)
+    own = _distribution(components, column, grid)
+    starts, sizes = own[:-1:FINE], np.diff(own[::FINE])
+    within = (own[:-1].reshape(EVEN, FINE) - starts[:, None]) / np.maximum(sizes, 1e-300)[:, None]
+    within = np.where(sizes[:, None] > 1e-9, within, np.arange(FINE) / FINE)  # where the mixture has nothing: evenly
+    before = shares[0] + np.concatenate([[0.0], np.cumsum(shares[1:-1])[:-1]])
+    target = np.append((before[:, None] + shares[1:-1, None] * within).ravel(), 1.0 - shares[-1])
+    inside = np.interp(u, np.maximum.accumulate(target), grid)
+    at_low, at_high = u <= shares[0], u >= 1.0 - shares[-1]
+    found = np.where(at_low, cells.low, np.where(at_high, cells.high, inside))
+    return np.asarray(np.rint(found).clip(math.ceil(cells.low), math.floor(cells.high)) if cells.whole else found)
+
+
+def probabilities(query: Marginals, release: Release) -> tuple[tuple[Array, ...], tuple[float, ...]]:
+    """Return the probabilities of each column, categories before numbers, and the variance of the noise on one."""
+    tables = [release[f"table{j}"] for j in range(len(query.categories))]
+    tables += [release[f"cells{j}"] for j in range(query.dimension)]
+    units = release.size.rows
+    noise = noise_of(release, "table0")
+    # Every row is in every table, so their sums are so many looks at one number.
+    rows = float(np.mean([table.sum() for table in tables])) if units is None else float(units)
+    rows = max(rows, 2.0 * noise, 1.0)
+    found = tuple(on_simplex(table + (rows - table.sum()) / len(table), rows) for table in tables)
+    return found, ((noise / rows) ** 2,) * len(found)
+
+
+def on_simplex(counts: Array, total: float, least: float = LEAST) -> Array:
+    """Return the probabilities nearest to counts/total, each at least ``least``; for whatever numbers there are.
+
+    The Euclidean projection onto the simplex (Held, Wolfe and Crowder 1974), along the last axis.
+
+    >>> on_simplex(np.array([60.0, 50.0, -10.0]), 100.0, least=0.0).round(2).tolist()
+    [0.55, 0.45, 0.0]
+    """
+    size = counts.shape[-1]
+    free = 1.0 - size * least
+    shares = np.clip(counts / total, -1e6, 1e6) - least
+    ordered = -np.sort(-shares, axis=-1)
+    excess = (np.cumsum(ordered, axis=-1) - free) / np.arange(1, size + 1)
+    inside = np.maximum((ordered > excess).sum(axis=-1, keepdims=True) - 1, 0)
+    found = np.maximum(shares - np.take_along_axis(excess, inside, axis=-1), 0.0)
+    found = found * (free / found.sum(axis=-1, keepdims=True)) + least
+    return np.asarray(np.clip(found, least, 1.0))

@@ -1,0 +1,195 @@
+"""The method for tables with numbers and categories: marginals first, one Gaussian, then a mixture of both.
+
+Every choice is a function of public numbers: ε, δ, the number of columns, of categories and of components, and the
+number of rows where it is public.
+
+**How a release is shared.** In nats a row, noise of variance x on all numbers of a release costs a table of C
+categories about x·C²/(2e_j²), and the moments x·G²/(1 − e²), with G = √A + √B + √C of ``own_coordinates``. So e_j² ∝
+C_j, and e² : 1 − e² = ΣC_j/√2 : G. What is believed of a noisy table costs less than that, so twice G is taken.
+
+**Steps.** Twice as many as for Gaussians alone: tables take longer to settle, and pooling gives back what that costs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.door import PublicSize, Release
+from discreet.em import Step, expectation_maximization
+from discreet.guarantees import Guarantee
+from discreet.models.method import Method
+from discreet.models.mixture.adaptive import ROUNDS, Adaptive
+from discreet.models.mixture.moment_model import released_rows
+from discreet.models.mixture.own_coordinates import Clipping, Shape, costs
+from discreet.models.table.column_maps import corrected, probabilities
+from discreet.models.table.table_model import TableModel
+from discreet.queries.counts.grids import Marginals
+from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.question import Question
+from discreet.records import Ball, Box
+
+__all__ = ["AdaptiveTables", "MixedComponents"]
+
+Array = NDArray[np.float64]
+
+FIRST = 0.1  # of the budget, for the marginals
+ALONE = 0.3  # the same where there is one component only, and no table to come
+LEAST_TABLES, MOST_TABLES = 0.1, 0.5  # of e²
+LONGER = 2  # the steps, relative to those for Gaussians alone
+MOST_STEPS = 60
+RESOLUTION = 0.1  # of a column's half-width: while there are steps to come, no component is narrower
+USUAL = 0.9  # of a Gaussian, left unclipped
+
+
+@dataclass(frozen=True, eq=False)
+class MixedComponents:
+    """A mixture over numbers and categories.
+
+    Attributes
+    ----------
+    components : Components
+        Of the numbers.
+    probabilities : tuple of arrays of shape (K, C)
+        For each column of categories.
+    cells : tuple of arrays
+        For each column of numbers the probabilities of its ``cells``, over all components.
+    """
+
+    components: Components
+    probabilities: tuple[Array, ...]
+    cells: tuple[Array, ...]
+
+    def moved(self, offset: Array, scale: Array) -> Self:
+        """Return the same in other units of the numbers."""
+        return replace(self, components=self.components.moved(offset, scale))
+
+    def log_joint(self, x: Array, codes: NDArray[np.int64]) -> Array:
+        """Return ln(weight·density·probability) of each row under each component, shape (n, K)."""
+        joint = self.components.log_joint(x)
+        for j, table in enumerate(self.probabilities):
+            joint += np.log(table).T[codes[:, j]]
+        return joint
+
+    def log_density(self, x: Array, codes: NDArray[np.int64]) -> Array:
+        """Return the logarithm of density times probability of each row."""
+        joint = self.log_joint(x, codes)
+        return np.asarray(np.logaddexp.reduce(joint, axis=1))
+
+    def sample(self, size: int, rng: np.random.Generator) -> tuple[Array, NDArray[np.int64]]:
+        """Return rows of numbers, and their categories' codes."""
+        x, labels = self.components.sample(size, rng)
+        codes = np.empty((size, len(self.probabilities)), dtype=np.int64)
+        for j, table in enumerate(self.probabilities):
+            ends = np.cumsum(table, axis=1)
+            ends /= ends[:, -1:]
+            codes[:, j] = (rng.random(size)[:, None] >= ends[labels, :-1]).sum(axis=1)
+        return x, codes
+
+
+@dataclass(frozen=True)
+class AdaptiveTables(Method[MixedComponents]):
+    """Marginals, phase 1 and phase 2, and how they share the budget.
+
+    Parameters
+    ----------
+    numbers : Adaptive
+        How the Gaussians are found, with the part of the budget that they have.
+    categories : tuple of int
+        How many categories each column has.
+    whole : tuple of bool
+        For each column of numbers whether they are declared to be whole.
+    """
+
+    numbers: Adaptive
+    categories: tuple[int, ...]
+    whole: tuple[bool, ...]
+
+    @classmethod
+    def for_data(
+        cls,
+        count: int,
+        space: Box | Ball,
+        categories: tuple[int, ...],
+        promise: Guarantee,
+        size: PublicSize,
+        *,
+        whole: tuple[bool, ...],
+        shape: str = "full",
+        steps: int | None = None,
+    ) -> AdaptiveTables:
+        """Return the method for a promise, with as many components as it can tell apart."""
+        part = (1.0 - FIRST) * (1.0 - _tables(Shape(shape, space.dimension), categories))
+        numbers = Adaptive.for_data(count, space, promise, size, shape=shape, steps=steps, part=part)
+        if numbers.affordable < count:  # fewer that can be told apart say more than many that cannot
+            numbers = Adaptive.for_data(numbers.affordable, space, promise, size, shape=shape, steps=steps, part=part)
+        if steps is None and not numbers.single:
+            numbers = replace(numbers, steps=min(LONGER * numbers.steps, MOST_STEPS))
+        return cls(numbers, categories, whole)
+
+    @property
+    def single(self) -> bool:
+        """Whether one Gaussian is all that can be had."""
+        return self.numbers.single
+
+    @property
+    def shares(self) -> list[float]:
+        """The marginals' first, then those of the Gaussians."""
+        first = ALONE if self.single else FIRST
+        return [first, *((1.0 - first) * share for share in self.numbers.shares)]
+
+    def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
+        """Return the marginals, and sums."""
+        return [self._first(space), *super().questions(space, number - 1)]
+
+    def _first(self, space: Box | Ball) -> Marginals:
+        assert isinstance(space, Box)  # as every schema has
+        return Marginals(self.categories, space, self.whole)
+
+    def run(
+        self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
+    ) -> tuple[MixedComponents, list[Release]]:
+        """Find the marginals and one Gaussian, spread the components over them, and improve them."""
+        query = self._first(space)
+        release = next(measures)(query)
+        found, noises = probabilities(query, release)
+        marginals, noise = found[: len(self.categories)], noises[: len(self.categories)]
+        count = self.numbers.count
+
+        def finished(components: Components, tables: tuple[Array, ...]) -> MixedComponents:
+            own = components.moved(np.asarray(space.center), np.asarray(space.scale))
+            several = enumerate(zip(query.cells, found[len(self.categories) :], strict=True))
+            shares = tuple(corrected(own, j, cells, released, noises[0]) for j, (cells, released) in several)
+            return MixedComponents(components, tables, shares)
+
+        if self.single:
+            components, releases = self.numbers.run(space, rng, measures)
+            tables = tuple(np.repeat(marginal[None], count, axis=0) for marginal in marginals)
+            return finished(components, tables), [release, *releases]
+        first = sum(self.numbers.shares[:ROUNDS])
+        one = replace(self.numbers, count=1, steps=ROUNDS, budget=self.numbers.budget * first)
+        base, releases = one.run(space, rng, islice(measures, ROUNDS))
+        mixture = self.numbers.mixture(base, released_rows(releases[-1]))
+        mixture = replace(mixture, narrowest=RESOLUTION**2 / space.dimension)
+        model = TableModel(mixture, marginals, noise, self._weights)
+        pool, more = expectation_maximization(model, model.initialize(space.dimension, rng), space, measures)
+        return finished(pool.components, pool.probabilities), [release, *releases, *more]
+
+    @property
+    def _weights(self) -> tuple[float, ...]:
+        """e_j² for each column: as it has categories."""
+        sizes = np.array(self.categories, dtype=np.float64)
+        return tuple((_tables(self.numbers.shape, self.categories) * sizes / sizes.sum()).tolist())
+
+
+def _tables(shape: Shape, categories: tuple[int, ...]) -> float:
+    """Return e²."""
+    tables = sum(categories) / math.sqrt(2.0)
+    moments = sum(map(math.sqrt, costs(Clipping.at_quantile(shape.dimension, USUAL), shape)))
+    return min(max(tables / (tables + 2.0 * moments), LEAST_TABLES), MOST_TABLES)

@@ -1,0 +1,105 @@
+"""``TradeoffPicture``: what an attacker attained, below what is promised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.plots.plot import INK, MUTED, SERIES, Array, Facts, Picture, number, plain, quiet
+
+__all__ = ["TradeoffPicture"]
+
+
+@dataclass(frozen=True, eq=False)
+class TradeoffPicture(Picture):
+    """The power of an attack against its false alarms.
+
+    Parameters
+    ----------
+    name : str
+        What was attacked.
+    alarms : array of shape (n,)
+        Probabilities of a false alarm, and
+    promised : array of shape (n,)
+        the most power that the claim allows at each.
+    attained : array of shape (k, 2)
+        False alarms and power at every threshold, as counted.
+    chosen : pair of float
+        The same at the threshold that the attacker had chosen before, and
+    limits : pair of float
+        their limits at the confidence: the true point lies to the left of the first and above the second.
+    epsilon, claimed, delta : float
+        The bound, and the claim at this δ.
+    confidence : float
+    holds : bool
+    """
+
+    name: str
+    alarms: Array
+    promised: Array
+    attained: Array
+    chosen: tuple[float, float]
+    limits: tuple[float, float]
+    epsilon: float
+    claimed: float
+    delta: float
+    confidence: float
+    holds: bool
+
+    @property
+    def title(self) -> str:
+        """What was attacked."""
+        return f"Attack on {self.name}"
+
+    @property
+    def description(self) -> str:
+        """The bound."""
+        return (
+            f"The power of the attack over its false alarms, and what ε = {number(self.claimed, 4)} allows. At the "
+            f"chosen threshold {self.chosen[0]:.1%} are false alarms and {self.chosen[1]:.1%} are recognised, from "
+            f"which ε ≥ {number(self.epsilon, 4)} follows with {self.confidence:.4%} confidence."
+        )
+
+    @property
+    def facts(self) -> Facts:
+        """The promise at some false alarms, and what was attained there."""
+        rows = []
+        for place in range(0, len(self.alarms), 8):
+            alarm = float(self.alarms[place])
+            here = self.attained[self.attained[:, 0] <= alarm]
+            power = f"{here[:, 1].max():.1%}" if len(here) else "0.0%"
+            rows.append([f"{alarm:.2%}", f"{self.promised[place]:.1%}", power])
+        return Facts(["false alarms", "power that is promised at most", "power that was attained"], rows)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Nearly square."""
+        return 5.4, 4.8
+
+    def _fill(self, panels: Any) -> None:
+        ax = panels[0, 0]
+        blue, vermillion = SERIES["blue"], SERIES["vermillion"]
+        alarms, promised = np.append(0.0, self.alarms), np.append(0.0, self.promised)
+        ax.fill_between(alarms, promised, 1.0, color=vermillion, alpha=0.12, linewidth=0)
+        ax.plot(alarms, promised, color=vermillion, linewidth=1.6)
+        ax.plot([0.0, 1.0], [0.0, 1.0], color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
+        order = np.lexsort((self.attained[:, 1], self.attained[:, 0]))
+        ax.plot(*self.attained[order].T, color=blue, linewidth=2.0)
+        ax.plot(*self.chosen, "o", color=blue, markersize=6)
+        ax.plot(
+            [self.chosen[0], self.limits[0], self.limits[0]], [self.limits[1], self.limits[1], self.chosen[1]],
+            color=INK, linewidth=1.0,
+        )  # fmt: skip
+        told = [
+            ("orange: the most power that the claim allows", 0.24, 8.5),
+            ("dot: the chosen threshold, corner: its limits", 0.18, 8.5),
+            (f"claimed: ε = {number(self.claimed, 4)} at δ = {self.delta:g}", 0.1, 10),
+            (f"attacked: ε ≥ {number(self.epsilon, 4)}{'' if self.holds else ', the claim is refuted'}", 0.04, 10),
+        ]
+        for words, height, letters in told:
+            ax.annotate(plain(words), (0.98, height), ha="right", fontsize=letters, color=INK if letters > 9 else MUTED)
+        ax.set_title(plain(self.title))
+        ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), xlabel="false alarms", ylabel="power of the attack")
+        quiet(ax, grid="both")

@@ -1,0 +1,248 @@
+"""``Intervals``: numbers with limits, one below the other: coefficients, or what a posterior says.
+
+``IntervalPanels``: numbers with limits, a panel for each column, as columns have units of their own.
+
+From draws of a quantity to the picture of its intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.arguments import ArgumentError
+from discreet.plots.plot import INK, MUTED, SERIES, Array, Facts, Picture, number, plain, quiet
+
+__all__ = ["MOST_DRAWN", "IntervalPanels", "Intervals", "draw_intervals", "picture_of_draws"]
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals(Picture):
+    """Numbers as points, and their limits as lines.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+    labels : sequence of str
+    low, high : array of shape (n,), optional
+        Limits; none where they are not known.
+    inner : pair of arrays of shape (n,), optional
+        Limits of a smaller interval, drawn as a thicker line.
+    what : str
+        What the numbers are: "coefficients", say.
+    unit : str
+        What the axis says.
+    limits : str
+        What the lines are: "two standard deviations of the noise", say.
+    unknown : str
+        What is said where there are no limits.
+    zero : bool
+        Whether 0 is on the axis wherever the numbers are.
+    """
+
+    values: Array
+    labels: Sequence[str]
+    low: Array | None = None
+    high: Array | None = None
+    inner: tuple[Array, Array] | None = None
+    what: str = "coefficients"
+    unit: str = ""
+    limits: str = "two standard deviations of the noise"
+    unknown: str = "no limits are known"
+    zero: bool = False
+
+    @property
+    def title(self) -> str:
+        """What they are."""
+        return f"The {self.what}"
+
+    @property
+    def description(self) -> str:
+        """The largest of them, with their limits."""
+        order = np.argsort(-np.abs(self.values))[:4]
+        each = [f"{self.labels[k]} {number(self.values[k])}{self._between(int(k))}" for k in order]
+        lines = self.unknown if self.low is None else f"lines are {self.limits}"
+        lines = lines[0].upper() + lines[1:]
+        return f"Points for {len(self.values)} numbers; the largest are " + ", ".join(each) + f". {lines}."
+
+    def _between(self, k: int) -> str:
+        if self.low is None or self.high is None:
+            return ""
+        return f" (from {number(self.low[k])} to {number(self.high[k])})"
+
+    @property
+    def facts(self) -> Facts:
+        """Values and limits."""
+        rows = [[str(label), number(value, 4)] for label, value in zip(self.labels, self.values, strict=True)]
+        if self.low is None or self.high is None:
+            return Facts(["", "value"], rows)
+        ends = zip(rows, self.low, self.high, strict=True)
+        return Facts(["", "value", "from", "to"], [[*row, number(low, 4), number(high, 4)] for row, low, high in ends])
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """As high as there are numbers."""
+        return 7.0, (1.1 if self.low is not None else 1.4) + 0.32 * len(self.values)
+
+    def _fill(self, panels: Any) -> None:
+        ax = panels[0, 0]
+        draw_intervals(ax, self.values, self.low, self.high, self.inner, zero=self.zero)
+        ax.set_yticks(np.arange(len(self.values)), [plain(label) for label in self.labels])
+        ax.set(xlabel=self.unit)
+        quiet(ax, grid="x")
+        if self.low is None:
+            ax.set_title(self.unknown, fontsize=9, color=MUTED, loc="left")
+
+
+def draw_intervals(
+    ax: Any,
+    values: Array,
+    low: Array | None,
+    high: Array | None,
+    inner: tuple[Array, Array] | None,
+    *,
+    zero: bool = False,
+) -> None:
+    """Draw points with their lines, the first one on top; with ``zero`` 0 is on the axis wherever they are."""
+    places, blue = np.arange(len(values)), SERIES["blue"]
+    ends = [values] if low is None or high is None else [values, low, high]
+    if zero or min(map(np.min, ends)) <= 0.0 <= max(map(np.max, ends)):
+        ax.axvline(0.0, color=MUTED, linewidth=1.0, linestyle=(0, (4, 3)))
+    if low is not None and high is not None:
+        ax.hlines(places, low, high, color=blue, linewidth=1.6)
+    if inner is not None:
+        ax.hlines(places, *inner, color=blue, linewidth=4.5)
+    ax.plot(values, places, "o", color=INK if inner is not None else blue, markersize=5)
+    if zero:
+        ax.update_datalim([(0.0, 0.0)], updatey=False)
+        ax.autoscale_view(scaley=False)
+    ax.set_ylim(len(values) - 0.5, -0.5)
+    ax.locator_params(axis="x", nbins=6)
+
+
+ABREAST = 3  # panels side by side
+
+
+@dataclass(frozen=True, eq=False)
+class IntervalPanels(Picture):
+    """A table of numbers with limits: one panel for each column, one line for each row.
+
+    Parameters
+    ----------
+    values, low, high : array of shape (rows, columns)
+    rows, columns : sequence of str
+    inner : pair of arrays of that shape, optional
+    what, limits : str
+        As in ``Intervals``.
+    """
+
+    values: Array
+    low: Array
+    high: Array
+    rows: Sequence[str]
+    columns: Sequence[str]
+    inner: tuple[Array, Array] | None = None
+    what: str = "means"
+    limits: str = "90 % of the posterior"
+
+    @property
+    def title(self) -> str:
+        """What they are."""
+        return f"The {self.what}"
+
+    @property
+    def description(self) -> str:
+        """The first row, with its limits."""
+        each = [
+            f"{name} {number(self.values[0, j])} (from {number(self.low[0, j])} to {number(self.high[0, j])})"
+            for j, name in enumerate(self.columns[:4])
+        ]
+        return (
+            f"{len(self.columns)} panels of {len(self.rows)} points each. Of {self.rows[0]}: {', '.join(each)}. Lines "
+            f"are {self.limits}."
+        )
+
+    @property
+    def facts(self) -> Facts:
+        """Values and limits, a row for each number."""
+        rows = [
+            [f"{row}, {column}", *(number(part[i, j], 4) for part in (self.values, self.low, self.high))]
+            for i, row in enumerate(self.rows)
+            for j, column in enumerate(self.columns)
+        ]
+        return Facts(["", "value", "from", "to"], rows)
+
+    @property
+    def panels(self) -> tuple[int, int]:
+        """Three abreast."""
+        return -(-len(self.columns) // ABREAST), min(ABREAST, len(self.columns))
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """As high as there are panels and lines in them."""
+        return (8.6 if self.panels[1] == ABREAST else 7.0), self.panels[0] * (0.9 + 0.26 * len(self.rows))
+
+    def _fill(self, panels: Any) -> None:
+        for j, ax in enumerate(panels.flat):
+            if j >= len(self.columns):
+                ax.set_axis_off()
+                continue
+            inner = None if self.inner is None else (self.inner[0][:, j], self.inner[1][:, j])
+            draw_intervals(ax, self.values[:, j], self.low[:, j], self.high[:, j], inner)
+            ax.set_yticks(np.arange(len(self.rows)), [plain(row) for row in self.rows])
+            ax.set_xlabel(plain(self.columns[j]))
+            ax.locator_params(axis="x", nbins=4)
+            quiet(ax, grid="x")
+            if j % ABREAST:
+                ax.tick_params(labelleft=False)
+
+
+MOST_DRAWN = 200  # numbers in one picture
+INNER = 0.5  # what the thicker line holds
+
+
+def picture_of_draws(name: str, draws: Array, names: Sequence[Sequence[Any]], level: float) -> Picture:
+    """Return intervals of a quantity, one for each of its numbers.
+
+    Columns have units of their own, so the last axis is a panel each. Of matrices over the same columns the picture has
+    the square roots of the diagonals: standard deviations, where they are covariances.
+
+    Parameters
+    ----------
+    name : str
+        What the quantity is called.
+    draws : array of shape (draws, …)
+    names : sequence of sequences
+        For each further axis what the places along it are called.
+    level : float
+        What the thin line holds.
+    """
+    if draws.ndim >= 3 and list(names[-1]) == list(names[-2]):
+        draws, names = np.sqrt(np.abs(np.diagonal(draws, axis1=-2, axis2=-1))), names[:-1]
+        name = f"square roots of the diagonal of {name}"
+    if draws[0].size > MOST_DRAWN:
+        raise ArgumentError("name", name, f"a quantity of at most {MOST_DRAWN} numbers; this one has {draws[0].size}")
+    quantiles = [(1.0 - level) / 2.0, (1.0 - INNER) / 2.0, (1.0 + INNER) / 2.0, (1.0 + level) / 2.0]
+    low, inner_low, inner_high, high = np.quantile(draws, quantiles, axis=0)
+    what = f"posterior of {name}"
+    limits = f"{100.0 * level:g} % of the posterior, thick ones {100.0 * INNER:g} %"
+    mean = draws.mean(axis=0)
+    if draws.ndim <= 2:
+        labels = [name] if draws.ndim == 1 else [str(one) for one in names[0]]
+        parts = [np.atleast_1d(part) for part in (mean, low, high, inner_low, inner_high)]
+        return Intervals(parts[0], labels, parts[1], parts[2], (parts[3], parts[4]), what, name, limits)
+    rows = [", ".join(map(str, place)) for place in _places(names[:-1])]
+    shape = (len(rows), draws.shape[-1])
+    parts = [part.reshape(shape) for part in (mean, low, high, inner_low, inner_high)]
+    columns = [str(one) for one in names[-1]]
+    return IntervalPanels(parts[0], parts[1], parts[2], rows, columns, (parts[3], parts[4]), what, limits)
+
+
+def _places(names: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    places: list[tuple[Any, ...]] = [()]
+    for axis in names:
+        places = [(*before, one) for before in places for one in axis]
+    return places

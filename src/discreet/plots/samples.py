@@ -1,0 +1,170 @@
+"""``SyntheticRows``: synthetic rows along two columns, and nothing else.
+
+``SampleOverDensity``: synthetic rows along two columns, and the density that they were drawn from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.plots.ellipses import window
+from discreet.plots.plot import SERIES, Array, Facts, Picture, number, plain, quiet
+
+__all__ = ["SampleOverDensity", "SyntheticRows"]
+
+POINT = 6.0  # square points of ink for a row
+
+
+@dataclass(frozen=True, eq=False)
+class SyntheticRows(Picture):
+    """Synthetic rows as points, where no density in closed form is theirs. Rows in one place make a larger point.
+
+    Parameters
+    ----------
+    rows : array of shape (n, 2)
+        Synthetic ones: a picture of private rows would be one of private rows.
+    columns : pair of str
+    bounds : array of shape (2, 2)
+        The declared (low, high) of both columns.
+    """
+
+    rows: Array
+    columns: tuple[str, str]
+    bounds: Array
+
+    @property
+    def title(self) -> str:
+        """How many rows, and along which columns."""
+        return f"{len(self.rows)} synthetic rows along {self.columns[0]} and {self.columns[1]}"
+
+    @property
+    def description(self) -> str:
+        """Means and spreads, and why there are no lines."""
+        each = [
+            f"{name} has mean {self.place(name, column.mean())} and standard deviation {number(column.std())}"
+            for name, column in zip(self.columns, self.rows.T, strict=True)
+        ]
+        return (
+            f"Points are synthetic rows, within the declared bounds: {'; '.join(each)}. No density is drawn, since "
+            "rows that were moved into bounds or rounded have none in closed form."
+        )
+
+    @property
+    def facts(self) -> Facts:
+        """Means, standard deviations and ends."""
+        rows = [
+            [
+                name,
+                self.place(name, column.mean(), 4),
+                number(column.std(), 4),
+                self.place(name, column.min(), 4),
+                self.place(name, column.max(), 4),
+            ]
+            for name, column in zip(self.columns, self.rows.T, strict=True)
+        ]
+        return Facts(["column", "mean", "standard deviation", "least", "most"], rows)
+
+    def _fill(self, panels: Any) -> None:
+        ax = panels[0, 0]
+        places, counts = np.unique(self.rows, axis=0, return_counts=True)
+        ax.scatter(*places.T, s=POINT * counts, color=SERIES["sky"], alpha=0.6, linewidths=0)
+        margin = 0.04 * (self.bounds[:, 1] - self.bounds[:, 0])
+        low = np.maximum(self.rows.min(axis=0) - margin, self.bounds[:, 0] - margin)
+        high = np.minimum(self.rows.max(axis=0) + margin, self.bounds[:, 1] + margin)
+        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+        ax.set(xlabel=plain(self.columns[0]), ylabel=plain(self.columns[1]))
+        quiet(ax, grid="both")
+
+
+FINE = 90  # cells along an axis
+SEEN = 2.9  # standard deviations around each centre: a little more than 95 % of rows
+HELD = (0.5, 0.8, 0.95)  # shares of the rows that the lines hold
+
+
+@dataclass(frozen=True, eq=False)
+class SampleOverDensity(Picture):
+    """Synthetic rows as points, and lines around 50, 80 and 95 % of a mixture of Gaussians, along two columns.
+
+    Parameters
+    ----------
+    rows : array of shape (n, 2)
+        Synthetic ones: a picture of private rows would be one of private rows.
+    weights : array of shape (K,)
+    means : array of shape (K, 2)
+    covariances : array of shape (K, 2, 2)
+    columns : pair of str
+    bounds : array of shape (2, 2), optional
+    """
+
+    rows: Array
+    weights: Array
+    means: Array
+    covariances: Array
+    columns: tuple[str, str]
+    bounds: Array | None = None
+
+    @property
+    def title(self) -> str:
+        """How many rows, and along which columns."""
+        return f"{len(self.rows)} synthetic rows over the model's density, {self.columns[0]} and {self.columns[1]}"
+
+    @property
+    def description(self) -> str:
+        """Means and spreads of the synthetic rows and of the model."""
+        mean, spread = self._model()
+        return (
+            f"Points are synthetic rows, lines hold 50, 80 and 95 % of them. Of {self.columns[0]} the rows have mean "
+            f"{self.place(self.columns[0], self.rows[:, 0].mean())} and standard deviation "
+            f"{number(self.rows[:, 0].std())}, the density {self.place(self.columns[0], mean[0])} and "
+            f"{number(spread[0])}; of {self.columns[1]} the rows have "
+            f"{self.place(self.columns[1], self.rows[:, 1].mean())} and {number(self.rows[:, 1].std())}, the density "
+            f"{self.place(self.columns[1], mean[1])} and {number(spread[1])}."
+        )
+
+    @property
+    def facts(self) -> Facts:
+        """Means and standard deviations of both."""
+        mean, spread = self._model()
+        rows = [
+            [
+                name,
+                self.place(name, r.mean(), 4),
+                self.place(name, mean[j], 4),
+                number(r.std(), 4),
+                number(spread[j], 4),
+            ]
+            for j, (name, r) in enumerate(zip(self.columns, self.rows.T, strict=True))
+        ]
+        return Facts(["column", "mean of the rows", "of the density", "sd of the rows", "of the density"], rows)
+
+    def _model(self) -> tuple[Array, Array]:
+        """Return mean and standard deviation of the mixture along each column."""
+        mean = self.weights @ self.means
+        variances = np.diagonal(self.covariances, axis1=1, axis2=2) + (self.means - mean) ** 2
+        return mean, np.sqrt(self.weights @ variances)
+
+    def _density(self, points: Array) -> Array:
+        """Return the mixture's density at points of shape (…, 2)."""
+        total = np.zeros(points.shape[:-1])
+        for weight, mean, covariance in zip(self.weights, self.means, self.covariances, strict=True):
+            away = points - mean
+            squares = np.einsum("...i,ij,...j->...", away, np.linalg.inv(covariance), away)
+            total += weight * np.exp(-0.5 * squares) / (2.0 * np.pi * np.sqrt(np.linalg.det(covariance)))
+        return total
+
+    def _fill(self, panels: Any) -> None:
+        ax = panels[0, 0]
+        limits = window(self.means, self.covariances, self.bounds, SEEN)
+        x, y = (np.linspace(limits[j, 0], limits[j, 1], FINE) for j in (0, 1))
+        grid = self._density(np.stack(np.meshgrid(x, y), axis=-1))
+        # Lines around a share of the rows: quantiles of the density at rows that follow it.
+        levels = np.unique(np.quantile(self._density(self.rows), [1.0 - share for share in HELD]))
+        levels = levels[(levels > grid.min()) & (levels < grid.max())]
+        ax.plot(*self.rows.T, "o", color=SERIES["sky"], markersize=2.6, alpha=0.55, markeredgewidth=0)
+        if len(levels):
+            ax.contour(x, y, grid, levels=levels, colors=[SERIES["vermillion"]], linewidths=1.3)
+        ax.set(xlim=limits[0], ylim=limits[1], xlabel=plain(self.columns[0]), ylabel=plain(self.columns[1]))
+        quiet(ax, grid="both")

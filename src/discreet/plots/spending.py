@@ -1,0 +1,109 @@
+"""``Spending``: how ε grew with the entries of a ledger, below its limit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.plots.plot import INK, SERIES, Array, Facts, Picture, number, plain, quiet
+
+__all__ = ["Spending"]
+
+
+@dataclass(frozen=True, eq=False)
+class Spending(Picture):
+    """ε of all that was spent up to each entry, and the limit that was in force then.
+
+    Parameters
+    ----------
+    entries : sequence of str
+        What each entry was for.
+    times : sequence of str
+        When.
+    spent : array of shape (n,)
+        ε of all entries up to each, at ``delta``.
+    limits : array of shape (n,)
+        ε of the limit in force; ∞ where there was none.
+    delta : float
+    name : str
+        The data set.
+    numbers : sequence of int, optional
+        The place of each among all entries, where some have no point of their own. What a point was for then names all
+        entries since the point before it.
+    """
+
+    entries: Sequence[str]
+    times: Sequence[str]
+    spent: Array
+    limits: Array
+    delta: float
+    name: str
+    numbers: Sequence[int] = ()
+
+    @property
+    def _places(self) -> Sequence[int]:
+        return self.numbers or range(1, len(self.entries) + 1)
+
+    @property
+    def title(self) -> str:
+        """Whose spend it is."""
+        return f"What was spent of the budget of {self.name}"
+
+    @property
+    def description(self) -> str:
+        """The last numbers."""
+        limit = self.limits[-1]
+        held = f"of a limit of ε = {number(limit, 4)}" if np.isfinite(limit) else "and no limit is set"
+        return (
+            f"A line that rises with each of {self._places[-1]} entries of the ledger, to ε = "
+            f"{number(self.spent[-1], 4)} at δ = {self.delta:g}, {held}."
+        )
+
+    @property
+    def facts(self) -> Facts:
+        """All entries."""
+        rows = [
+            [f"{place}: {entry}", time, number(spent, 4), number(limit, 4) if np.isfinite(limit) else "none"]
+            for place, time, entry, spent, limit in zip(
+                self._places, self.times, self.entries, self.spent, self.limits, strict=True
+            )
+        ]
+        return Facts(["step", "time", "ε of all up to here", "limit"], rows)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Wide and low."""
+        return 7.0, 3.2
+
+    def _fill(self, panels: Any) -> None:
+        ax = panels[0, 0]
+        edges = np.array([0, *self._places]) + 0.5  # each entry has the place around its number
+        blue, vermillion = SERIES["blue"], SERIES["vermillion"]
+        ax.stairs(self.spent, edges, fill=True, color=blue, alpha=0.18)
+        ax.stairs(self.spent, edges, baseline=None, color=blue, linewidth=2.0)
+        self._note(ax, f"spent: ε = {number(self.spent[-1], 4)}", float(self.spent[-1]), 5)
+        known = np.isfinite(self.limits)
+        if known.any():
+            ax.stairs(np.where(known, self.limits, np.nan), edges, baseline=None, color=vermillion, linewidth=1.6)
+        if known[-1]:
+            self._note(ax, f"limit: ε = {number(self.limits[-1], 4)}", float(self.limits[-1]), 5)
+        top = max(float(self.spent.max()), float(np.max(self.limits, where=np.isfinite(self.limits), initial=0.0)))
+        ax.set(xlim=(edges[0], edges[-1]), xlabel="entries of the ledger, numbered as in the table")
+        ax.set_ylim(0.0, 1.2 * top if top > 0.0 else 1.0)
+        ax.set_ylabel(plain(f"ε at δ = {self.delta:g}"))
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        quiet(ax, grid="y")
+
+    def _note(self, ax: Any, text: str, height: float, away: int) -> None:
+        ax.annotate(
+            text,
+            (self._places[-1] + 0.5, height),
+            xytext=(-4, away),
+            textcoords="offset points",
+            ha="right",
+            fontsize=9,
+            color=INK,
+        )

@@ -1,0 +1,173 @@
+"""The factored exponential mechanism: a candidate by the sum of each row's scores (Williams and McSherry 2010).
+
+Candidate z is drawn with probability ∝ exp(η Σ_i s(z, x_i)), s(z, x) = log φ(z, x) moved into a declared interval
+[low, high] of width w. What a row says is clamped, so that nobody has to understand the score to trust the bound; and
+the law of the draw factors over rows, so that models can be inferred from it (``discreet.inference``).
+
+*Proof.* Take the middle of the interval off each score: it changes no probability. A row that comes or goes moves the
+sums by c(z) ∈ [−w/2, w/2], moves that differ from one another by at most w. A row that is replaced moves them by
+c'(z) − c(z) ∈ [−w, w]: at most 2w. The rows of a unit add up: m times that. So the log-ratio of two neighbours' output
+laws has a range of at most η·spread, spread = mw or 2mw, and it is bounded range ε at η = ε/spread. (Sums beyond n·w/2
+are moved back, which brings each move nearer to 0 and leaves it in an interval around 0 of that length.) Computed
+sums are off by at most E each, two neighbours' over two candidates: the spread grows by 4E. The rest of the floats
+is ``exponential.rate``'s. Attained: by rows whose scores are low for one candidate and high for another.
+
+A score must look at one row at a time. Where it fails on some rows together, it is called again with fewer, down to one
+row: so what stands for a row does not depend on its neighbours. BLAS may round in another way for other numbers of
+rows: a score is charged as if it could differ by 2⁻⁴⁰w in other company. Made-up rows, alone and together, show before
+anything is spent whether that holds for them. It is no theorem for a score with jumps: there a rounding moves a row by
+all of w, so such a score must be computed without matrix products.
+
+Section 2 of the paper counts φ in [1/e, e] as 2ε; by its range that is ε·w = 2ε under add-remove and 4ε for a row that
+is replaced.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from discreet.arguments import ArgumentError
+from discreet.guarantees import Loss, Neighbors
+from discreet.noise.draws import Choose
+from discreet.queries.bound import Bound, Setting
+from discreet.queries.functions.score_queries import rate
+from discreet.queries.functions.user_functions import Array
+from discreet.queries.mechanism import Mechanism, Plan
+from discreet.queries.question import Part, Question, Selection
+from discreet.records import Block, Records
+from discreet.records.declared.spaces import to_host
+
+__all__ = ["AT_A_TIME", "COMPANY", "Factored", "FactoredSum"]
+
+
+COMPANY = 2.0**-40  # of the width: what a score may differ by when other rows stand beside its own
+
+
+AT_A_TIME = 2**20  # scores that are held
+
+
+class Scored(Protocol):
+    """Clamped scores of each row (``discreet.mechanisms.FactoredExponential``)."""
+
+    @property
+    def candidates(self) -> Any:
+        """Public."""
+
+    @property
+    def low(self) -> float:
+        """The least score."""
+
+    @property
+    def high(self) -> float:
+        """The largest score."""
+
+    @property
+    def half_width(self) -> float:
+        """How far a score can be from the middle; rounded up."""
+
+    def log_scores(self, rows: Array) -> Array:
+        """Return a score for each row and candidate, between ``low`` and ``high``; total."""
+
+
+@dataclass(frozen=True, eq=False)
+class FactoredSum(Selection):
+    """The sums of all rows' scores, their middle taken off.
+
+    A row contributes h = w/2 at most in each coordinate: h√|Z| in L2, h|Z| in L1, twice that when it is replaced; all
+    attained. What is drawn rests on ``spread``.
+    """
+
+    scored: Scored
+    numbers: int
+    categories: tuple[int, ...] = ()
+    name = "factored exponential mechanism"
+
+    @property
+    def dimension(self) -> int:
+        """The number of numeric columns."""
+        return self.numbers
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The draw."""
+        return Factored()
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
+        """One sum a candidate."""
+        return {"scores": Part((len(self.scored.candidates),))}
+
+    @property
+    def bound(self) -> Bound:
+        """See the class."""
+        half = self.scored.half_width
+        return Bound(l2=half * math.sqrt(self.size), l1=half * self.size)
+
+    @property
+    def roundoff(self) -> float:
+        """A score in other company, in half widths."""
+        return 2.0 * COMPANY
+
+    def contributions(self, block: Block) -> Array:
+        """Return the scores of each row, between −h and h."""
+        return np.concatenate([np.empty((0, self.size)), *self._pieces(block)])
+
+    def sum(self, block: Block) -> Array:
+        """Return their sum; few rows are scored at a time, however many candidates there are."""
+        return np.asarray(sum((piece.sum(axis=0) for piece in self._pieces(block)), np.zeros(self.size)))
+
+    def _pieces(self, block: Block) -> Iterator[Array]:
+        rows = np.concatenate([to_host(block.x), to_host(block.codes)[:, : len(self.categories)]], axis=1)
+        half = self.scored.half_width
+        middle = self.scored.low / 2 + self.scored.high / 2
+        step = max(AT_A_TIME // self.size, 1)
+        for start in range(0, len(rows), step):
+            yield np.clip(self.scored.log_scores(rows[start : start + step]) - middle, -half, half)
+
+    def collect(self, records: Records, setting: Setting) -> Array:
+        """Return the sum over all rows; a database sends them, since it cannot score them."""
+        most = self.largest_score(setting)
+        return np.clip(records.reduce(self.sum, self.size), -most, most)
+
+    def scores(self, values: Array) -> Array:
+        """Return the sums."""
+        return values
+
+    def spread(self, setting: Setting) -> float:
+        """Return mw under add-remove, 2mw under replace-one, and four times the error of a computed sum."""
+        half = self.scored.half_width
+        error = setting.rows * half * (self.roundoff + setting.accumulation * (1.0 + self.roundoff))
+        ideal = setting.max_rows * 2.0 * half * (1.0 if setting.neighbors is Neighbors.ADD_REMOVE else 2.0)
+        return (ideal + 4.0 * error) * (1.0 + 2.0**-50)
+
+    def largest_score(self, setting: Setting) -> float:
+        """Return half the width times the bound on the number of rows."""
+        return setting.rows * self.scored.half_width * (1.0 + 1e-6)
+
+    def rate(self, loss: Loss, setting: Setting) -> float:
+        """Return η for a ``BoundedRangeLoss``."""
+        return rate(loss, self.spread(setting), self.largest_score(setting))
+
+
+class Factored(Mechanism):
+    """The draw of a candidate; see the module for the proof."""
+
+    kind = "selection"
+
+    def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
+        """Return the draw for a ``BoundedRangeLoss``."""
+        if not isinstance(question, FactoredSum):
+            raise ArgumentError("query", question.name, "the sum of a factored exponential mechanism")
+        eta = question.rate(loss, setting)
+        return Plan(
+            kind=self.kind,
+            loss=loss,
+            parts={"selected": Part((1,))},
+            draw=Choose(),
+            target=lambda values: eta * values,
+        )

@@ -1,0 +1,125 @@
+"""Smooth sensitivity: noise that fits how far a statistic can move near these rows, and not near the worst ones.
+
+*Proof.* For any f with a β-smooth upper bound S on its local sensitivity, f + (S/α)·Z keeps (ε, δ) with the α and β of
+``admissible``. What is done to S here keeps it one: moving f into an interval of width W moves no two values apart;
+min(S, W) still bounds the local sensitivity and, like max(S, floor), is β-smooth where S is, since a constant is. The
+result is moved into the interval again, which is post-processing.
+
+*The floor.* With M the largest size of a number in the interval it is 2⁻⁴⁰·M·max(1, α), and is applied last, so that
+the scale of the noise, S/α, is never below 2⁻⁴⁰·M. Floats up to M are at most 2⁻⁵²·M apart: the scale is at least 2¹²
+of their steps, wherever the interval lies and however large ε is. (An interval that is narrow for where it lies is
+better moved to zero: of a number near 1e9 that varies by 1, release what it is above 1e9.) A computed S that
+underflows, so that it is not smooth any more, is mended by it too.
+
+The noise scale depends on the rows: it is never released, nor anything that follows from it. Draws are floats, so
+a release is marked idealised.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.arguments import ArgumentError
+from discreet.guarantees import ApproximateLoss, Guarantee, Loss, PureLoss
+from discreet.noise.draws import NoDraw
+from discreet.queries.bound import Setting
+from discreet.queries.functions.admissible_noise import AdmissibleNoise
+from discreet.queries.functions.user_functions import Array, Own, OwnMechanism, WholeRows
+from discreet.queries.mechanism import Plan
+from discreet.queries.question import Part
+from discreet.records import Box
+
+__all__ = ["FLOOR", "Smooth", "SmoothOwn", "Smoothed", "width_of"]
+
+
+FLOOR = 2.0**-40  # the least scale of the noise, in units of the largest number there may be
+
+
+def width_of(box: Box) -> float:
+    """Return the width of a box of one column."""
+    return float(np.asarray(box.high)[0] - np.asarray(box.low)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Smooth(OwnMechanism):
+    """f + (S/α)·Z, moved into a box; see the module for the proof."""
+
+    noise: AdmissibleNoise
+    share: float
+    box: Box
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        """What the user stated; nothing where S is proved."""
+        return {}
+
+    @abstractmethod
+    def at(self, values: Array, beta: float) -> tuple[float, float]:
+        """Return f and S for rows; both private."""
+
+    def usual_loss(self, guarantee: Guarantee) -> Loss:
+        """Return a pure loss, or (ε, δ) itself where the noise needs a δ."""
+        if self.noise.pure:
+            return PureLoss(guarantee.epsilon, guarantee.neighbors)
+        return ApproximateLoss(guarantee.epsilon, guarantee.delta, guarantee.neighbors)
+
+    def planned(self, loss: Loss, setting: Setting) -> Plan:
+        """Return the draw for a ``PureLoss``, or an ``ApproximateLoss``."""
+        if not isinstance(loss, PureLoss if self.noise.pure else ApproximateLoss):
+            raise ArgumentError("loss", loss, "a PureLoss, or an ApproximateLoss where the noise needs a δ")
+        if setting.max_rows != 1:
+            raise ValueError(f"max_rows={setting.max_rows}: expected 1")
+        alpha, beta = self.noise.rates(loss.pure, loss.failure, self.share)
+        if not (alpha > 0.0 and beta > 0.0):
+            raise ArgumentError("loss", loss, "a larger ε; at this one the noise overflows")
+
+        def noisy(rows: Array, z: Array) -> Array:
+            value, bound = self.bounded(rows, alpha, beta)
+            with np.errstate(all="ignore"):
+                return np.asarray(self.box.clip(value + bound / alpha * z))
+
+        return Plan(
+            loss=loss,
+            parts={"value": Part((1,))},
+            draw=NoDraw(),
+            first=((self.noise, lambda rows: 1),),
+            target=noisy,
+            declared=self.declared,
+        )
+
+    def bounded(self, values: Array, alpha: float, beta: float) -> tuple[float, float]:
+        """Return f in the box, and S, at most the box's width and at least the floor."""
+        value, bound = self.at(values, beta)
+        largest = float(max(np.abs(np.asarray(self.box.low)).max(), np.abs(np.asarray(self.box.high)).max()))
+        floor = FLOOR * largest * max(1.0, alpha)
+        return float(self.box.clip(np.array([value]))[0]), max(min(bound, width_of(self.box)), floor)
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothOwn(Smooth):
+    """A user's f and s."""
+
+    own: Own
+    s: Callable[[Array, float], Any]
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        """The smooth bound."""
+        return {"smooth sensitivity": "stated by the user"}
+
+    def at(self, values: Array, beta: float) -> tuple[float, float]:
+        """Return f, and s or the width."""
+        width = width_of(self.box)
+        bound = Own.of(lambda rows: self.s(rows, beta), (0.0, width), None, width)
+        return float(self.own(values.copy())[0]), float(bound(values)[0])
+
+
+class Smoothed(WholeRows):
+    """A user's statistic with smooth noise."""
+
+    name = "smooth sensitivity"

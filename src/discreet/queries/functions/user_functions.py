@@ -1,0 +1,400 @@
+"""The guard around code that a user brings to the private side: a function of rows, a score, a model.
+
+``attempt`` makes a call total. What comes back is a new array of NumPy's own class, float64, of the shape that was
+asked for, or None. Nothing else of the call comes out:
+
+- *What is raised.* Every exception is a failure, also those that are no ``Exception``: a ``SystemExit`` ends nothing, a
+  ``KeyboardInterrupt`` that the code itself raises stops nothing. All of it, with its text, its cause and the frames
+  that hold rows, is dropped here.
+- *A real Ctrl-C* ends the call. It is told from the code's own by the signal: while the code runs on the main thread a
+  handler notes it. (Python delivers signals to no other thread.) The handler that was there before is then called, and
+  a new, bare ``KeyboardInterrupt`` raised, after everything of the code was left: it has no text, no cause and no
+  context. Code that catches the first one does not swallow it.
+- *What is returned* is converted before anybody looks at it. ``numpy.asarray`` takes the data of a subclass of
+  ``ndarray`` as they are, so no operator, property or mask of another class takes part in a later comparison. What is
+  masked becomes NaN. Objects that compute when they are asked (a lazy array, ``__array__``, ``__float__``) do so in
+  here. Numbers that are not real, text, dates and other shapes are failures; the shape is looked at before anything is
+  copied.
+- *Warnings* are dropped (``quiet``).
+
+On trust, since nobody can check it from outside: that the code does not write, print, log or send what it sees, keeps
+nothing of it, ends neither the process nor its memory, and that the time it takes tells nothing that matters.
+
+A function that a user brings, on the private side: how it is called, and why nothing of a row gets out by it.
+
+``Own`` makes a function total. Whatever it does with rows (an exception, a NaN, another shape, a warning), what comes
+back is a vector in a declared box, and no message tells of it: a declared default stands for every failure.
+``discreet.queries.functions.user_functions`` has how a call is made total, and what stays on trust.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+import numpy as np
+from array_api_compat import array_namespace
+from numpy.typing import NDArray
+
+from discreet.arguments import ArgumentError
+from discreet.guarantees import Guarantee, Loss, Neighbors
+from discreet.queries.bound import Setting
+from discreet.queries.mechanism import Mechanism, Plan
+from discreet.queries.question import Question, RowQuery
+from discreet.records import Block, Box
+from discreet.records.declared.spaces import to_host
+
+__all__ = [
+    "LARGEST",
+    "SMALLEST",
+    "Array",
+    "NotNumbers",
+    "Own",
+    "OwnMechanism",
+    "WholeRows",
+    "attempt",
+    "attempt_rows",
+    "numbers",
+    "quiet",
+    "refuse_gaps",
+]
+
+Array = NDArray[np.float64]
+
+REAL = "biufO"  # kinds of NumPy's types; objects are numbers if float() takes each of them
+
+
+class NotNumbers(ValueError):  # noqa: N818  (it names what is wrong, as WrongBound does)
+    """A result of another shape or another kind than was asked for; its text says which."""
+
+
+def numbers(found: Any, shape: tuple[int, ...]) -> Array:
+    """Return a result as a new array of float64 and NumPy's own class, NaN where it is masked; raise where it is none.
+
+    >>> numbers(np.ma.masked_invalid([1, np.inf]), (2,)).tolist()
+    [1.0, nan]
+    """
+    data = to_host(found)
+    if data.shape != shape:
+        raise NotNumbers(f"shape {data.shape}")
+    if data.dtype.kind not in REAL:
+        raise NotNumbers(f"values of type {data.dtype}")
+    values = np.array(data, dtype=np.float64)
+    if isinstance(found, np.ma.MaskedArray):
+        values[np.asarray(np.ma.getmaskarray(found), dtype=np.bool_)] = np.nan
+    return values
+
+
+def attempt(f: Callable[[], Any], shape: tuple[int, ...]) -> Array | None:
+    """Return the numbers that a user's code gives, or None where it fails; see the module.
+
+    >>> attempt(lambda: [1, 2.5], (2,)).tolist()
+    [1.0, 2.5]
+    >>> attempt(lambda: 1 / 0, ()) is None
+    True
+    """
+    found = None
+    with _Interruptions() as interruptions, quiet():
+        try:
+            interruptions.inside = True
+            found = numbers(f(), shape)
+        except BaseException:  # no call in here: Python runs handlers of signals at calls, and one would have a context
+            found = None
+        interruptions.inside = False
+    return found
+
+
+def attempt_rows(f: Callable[[slice], Any], count: int, width: int, otherwise: float) -> Array:
+    """Return ``width`` numbers for each row, ``otherwise`` for a row on which a user's code fails.
+
+    Where it fails on some rows together it is called again with half of them, down to one row: so one row does not take
+    the others with it, and what stands for a row does not depend on its neighbours.
+
+    Parameters
+    ----------
+    f : callable
+        From a slice of the rows to their numbers, shape (rows, width); each row's a function of that row alone.
+    count, width : int
+    otherwise : float
+
+    Examples
+    --------
+    >>> attempt_rows(lambda some: 1 / np.array([[1], [2], [0], [4]], dtype=object)[some], 4, 1, 0.0)[:, 0].tolist()
+    [1.0, 0.5, 0.0, 0.25]
+    """
+    values = np.full((count, width), otherwise)
+    waiting = [slice(0, count)] if count else []
+    while waiting:
+        some = waiting.pop()
+        size = some.stop - some.start
+        found = attempt(partial(f, some), (size, width))
+        if found is not None:
+            values[some] = found
+        elif size > 1:
+            middle = some.start + size // 2
+            waiting += [slice(middle, some.stop), slice(some.start, middle)]
+    return values
+
+
+class _Interruptions:
+    """Notes a Ctrl-C while a user's code runs, and hands it on afterwards."""
+
+    def __init__(self) -> None:
+        self.inside = False  # the code: the only place where it is raised at once
+        self._came = False
+        self._before: Any = None  # the handler that was there
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.getsignal(signal.SIGINT)
+            if callable(self._before):
+                try:
+                    signal.signal(signal.SIGINT, self._note)
+                except ValueError:  # another interpreter than the main one: no signal comes here
+                    self._before = None
+        return self
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._came = True
+        if self.inside:
+            raise KeyboardInterrupt
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._before is None:
+            return
+        if signal.getsignal(signal.SIGINT) is not self._before:  # ours, or one that the code has set
+            signal.signal(signal.SIGINT, self._before)
+        if self._came:
+            handler: Any = self._before
+            handler(signal.SIGINT, None)  # no frame: that one's would hold rows
+            raise KeyboardInterrupt
+
+
+_running: list[None] = []  # one entry for each call that is under way; append and pop are atomic
+
+
+class _Always(type):
+    def __subclasscheck__(cls, other: type) -> bool:
+        return bool(_running)
+
+
+class WhileOwnCodeRuns(Warning, metaclass=_Always):
+    """A category that every warning belongs to while a user's code runs, and none otherwise."""
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Drop all warnings of the process for as long as this lasts, NumPy's of floats included; right on threads.
+
+    ``warnings.catch_warnings`` would not do: it saves the filters of the whole process and puts them back, so of two
+    threads the one that leaves first ends the silence of the other, and the one that leaves last may leave the process
+    silent for good. Here nothing is saved, and nothing is put back. Two things are added once, and stay: a filter that
+    ignores ``WhileOwnCodeRuns``, and a look at the same question before a warning is shown. Both ask how many calls are
+    under way, on any thread, and do nothing while there is none.
+
+    The filter is what a warning meets first, so that filters of the user (``"error"``) do not change results. It can
+    lose its place, to code that sets filters itself or to a ``catch_warnings`` of another thread. What is shown
+    nevertheless is then dropped by the second, which no such block replaces: it stands before ``showwarning`` and
+    before the lists of those that record.
+
+    Warnings of other threads that come meanwhile are dropped as well: they may be of threads that the code started.
+    """
+    _running.append(None)
+    try:
+        _add_once()
+        with np.errstate(all="ignore"):
+            yield
+    finally:
+        _running.pop()
+
+
+def _add_once() -> None:
+    if not warnings.filters or warnings.filters[0][2] is not WhileOwnCodeRuns:
+        warnings.simplefilter("ignore", WhileOwnCodeRuns)
+    show = vars(warnings).get("_showwarnmsg")
+    if show is not None and not isinstance(show, _Shown):
+        vars(warnings)["_showwarnmsg"] = _Shown(show)
+
+
+class _Shown:
+    """What Python calls to show a warning, for those that may be shown."""
+
+    def __init__(self, show: Callable[[Any], None]) -> None:
+        self._show = show
+
+    def __call__(self, message: Any) -> None:
+        if not _running:
+            self._show(message)
+
+
+LARGEST, SMALLEST = 1e300, 1e-300  # what a Box takes
+
+
+class OwnMechanism(Mechanism):
+    """A mechanism that starts from rows, and knows what to spend a guarantee on."""
+
+    @abstractmethod
+    def usual_loss(self, guarantee: Guarantee) -> Loss:
+        """Return the loss that spends a guarantee on this mechanism."""
+
+    @abstractmethod
+    def planned(self, loss: Loss, setting: Setting) -> Plan:
+        """Return what to charge and what to draw from rows; raise here or not at all."""
+
+    def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
+        """Return the same for a question that gathers rows; no other."""
+        if not isinstance(question, RowQuery):
+            raise ArgumentError("query", question.name, "one that gathers rows")
+        return self.planned(loss, setting)
+
+
+@dataclass(frozen=True, eq=False)
+class WholeRows(RowQuery):
+    """The rows side by side: the numeric columns in their units, then the number of each category.
+
+    Parameters
+    ----------
+    way : OwnMechanism
+    numbers, labels : int
+        How many columns of each kind.
+    """
+
+    way: OwnMechanism
+    numbers: int
+    labels: int
+    name = "function of rows"
+
+    @classmethod
+    def of(cls, rows: Any, way: OwnMechanism) -> WholeRows:
+        """Return the question for rows of these ``columns`` and ``categories``."""
+        return cls(way, len(rows.columns), len(rows.categories))
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism."""
+        return self.way
+
+    @property
+    def dimension(self) -> int:
+        """The number of numeric columns."""
+        return self.numbers
+
+    @property
+    def width(self) -> int:
+        """All columns."""
+        return self.numbers + self.labels
+
+    def taken(self, block: Block) -> Any:
+        """Return all columns of each row."""
+        xp = array_namespace(block.x)
+        return xp.concat([block.x, xp.astype(block.codes, xp.float64)], axis=1) if self.labels else block.x
+
+    def usual_loss(self, guarantee: Guarantee) -> Loss:
+        """Return the mechanism's."""
+        return self.way.usual_loss(guarantee)
+
+
+@dataclass(frozen=True, eq=False)
+class Own:
+    """A user's function, made total: from rows to a vector in a declared box.
+
+    Parameters
+    ----------
+    f : callable
+        From rows, an array of shape (rows, columns) in the data's units, to numbers.
+    box : Box
+        Where its results are moved into, with as many columns as it has results.
+    shape : tuple of int
+        The shape that it must return.
+    default : array of shape (box.dimension,)
+        What stands for a number that it fails to give.
+    """
+
+    f: Callable[[Array], Any]
+    box: Box
+    shape: tuple[int, ...]
+    default: Array
+
+    @classmethod
+    def of(cls, f: Callable[[Array], Any], output: Any, size: int | None = None, default: Any = None) -> Own:
+        """Return the function with its results in ``output`` = (low, high); of one number where ``size`` is None.
+
+        Where nothing is declared as a default it is the middle of the box.
+        """
+        if not callable(f):
+            raise ArgumentError("f", f, "a function of rows", write="for example lambda rows: rows.mean()")
+        if not isinstance(output, tuple | list) or len(output) != 2:
+            raise ArgumentError("output", output, "(low, high), what f returns", write="for example (0, 100)")
+        try:
+            box = Box(*output)
+            shape = (box.columns,) if box.columns is not None else () if size is None else (size,)
+            box = box.for_columns(size or box.columns or 1)
+        except ValueError:
+            many = "numbers" if size is None else f"numbers, one or {size} of each"
+            raise ArgumentError(
+                "output",
+                output,
+                f"low < high, finite {many}, of at most {LARGEST:g} in size and at least {2 * SMALLEST:g} apart",
+                write="for example (0, 100)",
+            ) from None
+        try:
+            given = np.asarray(box.center if default is None else default, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            given = np.array(np.nan)
+        if given.ndim > 1 or given.size not in (1, box.dimension) or not np.all(np.isfinite(given)):
+            many = "a finite number" + (f", or {box.dimension} of them" if box.dimension > 1 else "")
+            raise ArgumentError("default", default, f"{many}", write="for example default=0.0")
+        return cls(f, box, shape, box.clip(np.broadcast_to(given, (box.dimension,))))
+
+    @classmethod
+    def one(cls, f: Callable[[Array], Any], output: Any, default: Any) -> Own:
+        """Return a function of one number; an error where ``output`` is for several."""
+        own = cls.of(f, output, None, default)
+        if own.shape:
+            raise ArgumentError(
+                "output",
+                output,
+                "(low, high), one number each, since f returns one number; for several, write sample_and_aggregate, "
+                "or a call for each",
+            )
+        return own
+
+    def __call__(self, rows: Array) -> Array:
+        """Return what the function makes of rows; never an error, never a warning."""
+        found = attempt(partial(self.f, rows), self.shape)
+        if found is None:
+            return self.default
+        found = found.reshape(-1)
+        return np.asarray(self.box.clip(np.where(np.isfinite(found), found, self.default)))
+
+    def shown(self, values: Array) -> Any:
+        """Return numbers in the shape that the function has; one number as a float."""
+        return values.reshape(self.shape).copy() if self.shape else float(values[0])
+
+    @property
+    def largest(self) -> float:
+        """A bound on the size of every number."""
+        low, high = np.abs(np.asarray(self.box.low)), np.abs(np.asarray(self.box.high))
+        return max(float(low.max()), float(high.max()), 1e-280)
+
+
+def refuse_gaps(setting: Setting, query: str) -> None:
+    """Raise where rows may be dropped or a unit may have several: for proofs that take their number as public."""
+    if setting.neighbors is not Neighbors.REPLACE_ONE or not setting.complete:
+        raise ArgumentError(
+            "query",
+            query,
+            "replace-one, and rows of which each surely counts and stands for itself, since their number must be "
+            "public",
+            write="missing='fill' for columns with gaps, and one row for each person",
+        )

@@ -1,0 +1,168 @@
+"""What questions about labelled rows have in common: a column of as many categories as there are classes.
+
+Features: rows as vectors of norm at most 1, with a constant for the intercept among their coordinates.
+
+A row y of the unit ball is seen as it is, or through a Gaussian that earlier releases found: z = P(y − m), moved into
+the ball of radius R and divided by R. With a constant κ
+
+    u = (√(1 − κ²)·z, κ),    ‖u‖² ≤ (1 − κ²) + κ² = 1,
+
+so the intercept κθ_D is a coefficient like any other: the ridge holds it, and noise covers it. Without one u = z.
+
+**Floats.** y is what ``to_unit`` makes of a row by itself, a float vector of norm at most 1, and is taken as it is. y −
+m and the product with P are off by at most e = (d + 3)u·‖P‖_F(1 + ‖m‖) in norm, with u = 2⁻⁵³. Moving into the ball is
+1-Lipschitz; dividing by R makes e/R; the root, the division and the last product add (d/2 + 8)u. The norm itself is at
+most 1 + (d/2 + 8)u; what is charged for float error covers it.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, device
+from numpy.typing import NDArray
+
+from discreet.arguments import ArgumentError, positive
+from discreet.queries.moments.clipped_moments import Components
+from discreet.queries.objectives.margin_losses import LinearScores
+from discreet.queries.question import Question
+from discreet.records import Ball, Block, Box, Space
+from discreet.records.declared.spaces import UNIT_ROUNDOFF
+
+__all__ = ["FeatureQuestion", "Features", "LabelledQuestion"]
+
+
+class LabelledQuestion(Question):
+    """A question about rows and their labels.
+
+    Attributes
+    ----------
+    column : int
+        Which of the columns of categories holds the labels, counted from 0.
+    """
+
+    column: int
+
+    @property
+    @abstractmethod
+    def labels(self) -> int:
+        """How many labels are declared."""
+
+    @property
+    def categories(self) -> tuple[int, ...]:
+        """How many categories each column of them has, as far as the question looks at them."""
+        return (1,) * self.column + (self.labels,)
+
+    def check(self, space: Space | None, categories: Sequence[Sequence[Any]]) -> None:
+        """Raise where the column is not there, or has another number of labels."""
+        super().check(space, categories)
+        have = [len(values) for values in categories]
+        if self.column >= len(have) or have[self.column] != self.labels:
+            raise ValueError(
+                f"column={self.column}: expected a column of {self.labels} categories, the classes; they have {have}"
+            )
+
+
+class FeatureQuestion(LabelledQuestion):
+    """A question about features and labels."""
+
+    features: Features
+    classes: int
+
+    @property
+    def labels(self) -> int:
+        """The classes."""
+        return self.classes
+
+    @property
+    def space(self) -> Box | Ball:
+        """The curator's, or the ball in it."""
+        return self.features.space
+
+    @property
+    def dimension(self) -> int:
+        """The number of columns."""
+        return self.space.dimension
+
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """How rows are seen.
+
+    Parameters
+    ----------
+    space : Box or Ball
+        The curator's.
+    constant : float
+        κ, from 0 (no intercept) to below 1.
+    gaussian : Components, optional
+        One Gaussian in the unit ball: whose coordinates are used.
+    radius : float
+        R in these.
+    """
+
+    space: Box | Ball
+    constant: float = 0.5
+    gaussian: Components | None = None
+    radius: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.constant < 1.0:
+            raise ArgumentError("constant", self.constant, "a number from 0 (no intercept) to below 1")
+        positive("radius", self.radius)
+
+    @property
+    def size(self) -> int:
+        """D, the number of coordinates."""
+        return self.space.dimension + (self.constant > 0.0)
+
+    @property
+    def roundoff(self) -> float:
+        """A bound on the float error of u in norm; see the module."""
+        d = self.space.dimension
+        seen = 0.0
+        if self.gaussian is not None:
+            whiten, mean = self.gaussian.whitening[0], self.gaussian.means[0]
+            seen = (d + 3.0) * float(np.linalg.norm(whiten)) * (1.0 + float(np.linalg.norm(mean))) / self.radius
+        return (seen + d / 2.0 + 24.0) * UNIT_ROUNDOFF
+
+    @cached_property
+    def _share(self) -> float:
+        return math.sqrt(1.0 - self.constant * self.constant)
+
+    def of(self, block: Block) -> Any:
+        """Return the features of a block's rows, shape (n, D). Array-API generic."""
+        y = self.space.to_unit(block.x)
+        xp = array_namespace(y)
+        if self.gaussian is not None:
+            mean, whiten = (
+                xp.asarray(part[0], dtype=y.dtype, device=device(y))
+                for part in (self.gaussian.means, self.gaussian.whitening)
+            )
+            z = xp.matmul(y - mean[None, :], whiten.T)
+            squared = xp.sum(z * z, axis=1)
+            y = z / xp.sqrt(xp.clip(squared, self.radius**2, None))[:, None]
+        if not self.constant:
+            return y
+        return xp.concat([self._share * y, xp.full_like(y[:, :1], self.constant)], axis=1)
+
+    def scores(self, theta: Array) -> LinearScores:
+        """Return ⟨θ, u⟩, a row of θ each, as a function of rows in the unit ball; none is moved into the ball of R."""
+        theta = np.atleast_2d(theta)
+        if not self.constant:
+            weights, intercepts = theta, np.zeros(len(theta))
+        else:
+            weights, intercepts = self._share * theta[:, :-1], self.constant * theta[:, -1]
+        if self.gaussian is not None:
+            weights = weights @ self.gaussian.whitening[0] / self.radius
+            intercepts = intercepts - weights @ self.gaussian.means[0]
+        return LinearScores(np.asarray(weights), np.asarray(intercepts))

@@ -1,0 +1,271 @@
+"""Conditions: which rows count, in the words of the declared columns.
+
+A condition is a small tree of comparisons. It is read from a text in Python's syntax, and no part of the text is ever
+run: ``ast.parse`` gives a tree of syntax, of which a short list of shapes is copied into a tree of our own, and all
+else is refused. What is left in that tree are declared names, declared categories and finite numbers.
+
+Why it is safe to ask: whether a condition holds, h(x), is a function of one row alone, filled and clipped as it was
+declared, and of public numbers. So a sum Σ c(x) over the rows for which it holds is the sum of h(x)·c(x) over all rows,
+with h(x) 0 or 1: each row contributes what it did, or nothing, as a row does that is dropped for a missing value. Of a
+unit at most as many rows contribute as before, since its limit comes first. Every bound allows for dropped rows
+(``queries.bound``): add-remove moves the sum by ‖c(x)‖ at most, replace-one by the larger of ‖c(x) − c(x')‖ and ‖c(x)‖.
+How many rows are left is private; ``Reading.complete`` is False, and no proof takes their number as public.
+"""
+
+from __future__ import annotations
+
+import keyword
+import operator
+import unicodedata
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, ClassVar
+
+from discreet.records.cells import day_text
+
+__all__ = ["Among", "Compared", "Condition", "Every", "Not", "Some"]
+
+MOST_CHARACTERS, MOST_DEPTH, MOST_COMPARISONS = 2000, 50, 200
+
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+
+
+class Condition(ABC):
+    """What must hold for a row to count: a frozen tree, which can be hashed, pickled, joined with ``&`` and printed.
+
+    Examples
+    --------
+    >>> adults = Condition.parse("not (age < 18 or sex in ['f', 'x'])", ["age"], {"sex": ("f", "m", "x")})
+    >>> print(adults & Condition.parse("65 > age", ["age"], {}))
+    not (age < 18 or sex in ['f', 'x']) and age < 65
+    """
+
+    parts: tuple[Condition, ...] = ()
+
+    @staticmethod
+    def parse(
+        text: Any, numbers: Collection[str] | Mapping[str, str], categories: Mapping[str, Sequence[Any]]
+    ) -> Condition:
+        """Return the condition that a text says.
+
+        The language is a part of Python's: comparisons of a numeric column with a number or with another numeric
+        column, and of a column of dates with a day as ``'2023-01-31'``, also in chains; ``==``, ``!=``, ``in`` and
+        ``not in`` between a column of categories and its declared values; ``and``, ``or``, ``not`` and parentheses. A
+        name that is no identifier of Python stands in backticks, in which a backtick is written twice. 1, 1.0 and "1"
+        are one category, as everywhere. Numbers are in the units of the cells, also where a column is on a log scale.
+
+        Names are compared character by character. Python itself would take some characters for others (NFKC): where
+        it would, outside of backticks and strings, the text is refused.
+
+        Parameters
+        ----------
+        text : str
+            In one line of at most 2,000 characters, 200 comparisons, and 50 levels.
+        numbers : collection of str, or mapping of str to str
+            The numeric columns; a mapping says for each "linear", "log" or "date".
+        categories : mapping of str to sequence
+            The columns of categories, with their declared values in the order of their codes.
+
+        Returns
+        -------
+        Condition
+            With ``Condition.parse(str(condition), numbers, categories) == condition``.
+        """
+        from discreet.records.declared.condition_text import Parser
+
+        return Parser(text, numbers, categories).condition()
+
+    @abstractmethod
+    def holds(self, x: Any, codes: Any, numbers: Sequence[str], labels: Sequence[str]) -> Any:
+        """Return for each row whether the condition holds, by elementwise operations alone.
+
+        Parameters
+        ----------
+        x : array of shape (n, d)
+            The numeric columns, filled and clipped, in any library.
+        codes : array of shape (n, k)
+            The codes of the categories.
+        numbers, labels : sequence of str
+            The names of these columns, in order.
+
+        Returns
+        -------
+        array of shape (n,)
+            Booleans.
+        """
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns that it looks at."""
+        return frozenset().union(*(part.columns for part in self.parts))
+
+    @property
+    def comparisons(self) -> int:
+        """How many comparisons there are."""
+        return sum(part.comparisons for part in self.parts)
+
+    @property
+    def depth(self) -> int:
+        """How many levels there are."""
+        return 1 + max((part.depth for part in self.parts), default=0)
+
+    @abstractmethod
+    def __str__(self) -> str: ...
+
+    def __and__(self, other: Condition) -> Condition:
+        if not isinstance(other, Condition):
+            return NotImplemented
+        return limited(joined(Every, [self, other]))
+
+
+@dataclass(frozen=True)
+class Compared(Condition):
+    """A numeric column against a number, or another numeric column; ``dated`` where the number is a day."""
+
+    column: str
+    symbol: str
+    other: float | str
+    dated: bool = False
+
+    def holds(self, x: Any, codes: Any, numbers: Sequence[str], labels: Sequence[str]) -> Any:
+        """Return for each row whether it holds."""
+        other = x[:, numbers.index(self.other)] if isinstance(self.other, str) else self.other
+        return OPERATORS[self.symbol](x[:, numbers.index(self.column)], other)
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """One column, or two."""
+        return frozenset([self.column, self.other] if isinstance(self.other, str) else [self.column])
+
+    @property
+    def comparisons(self) -> int:
+        """One."""
+        return 1
+
+    def __str__(self) -> str:
+        if isinstance(self.other, str):
+            other = in_backticks(self.other)
+        else:
+            other = f"'{day_text(self.other)}'" if self.dated else _digits(self.other)
+        return f"{in_backticks(self.column)} {self.symbol} {other}"
+
+
+@dataclass(frozen=True)
+class Among(Condition):
+    """A column of categories against some of its declared values; ``codes`` are their places, in order."""
+
+    column: str
+    codes: tuple[int, ...]
+    values: tuple[str | int | bool, ...]
+    within: bool
+
+    def holds(self, x: Any, codes: Any, numbers: Sequence[str], labels: Sequence[str]) -> Any:
+        """Return for each row whether it holds."""
+        column = codes[:, labels.index(self.column)]
+        found = reduce(operator.or_, [column == code for code in self.codes])
+        return found if self.within else ~found
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The column."""
+        return frozenset([self.column])
+
+    @property
+    def comparisons(self) -> int:
+        """One with each value."""
+        return len(self.codes)
+
+    def __str__(self) -> str:
+        if len(self.values) == 1:
+            return f"{in_backticks(self.column)} {'==' if self.within else '!='} {self.values[0]!r}"
+        return f"{in_backticks(self.column)} {'in' if self.within else 'not in'} {list(self.values)!r}"
+
+
+@dataclass(frozen=True)
+class Not(Condition):
+    """What holds where its one part does not."""
+
+    parts: tuple[Condition, ...]
+
+    def holds(self, x: Any, codes: Any, numbers: Sequence[str], labels: Sequence[str]) -> Any:
+        """Return for each row whether it holds."""
+        return ~self.parts[0].holds(x, codes, numbers, labels)
+
+    def __str__(self) -> str:
+        return f"not {_inside(self.parts[0])}"
+
+
+@dataclass(frozen=True)
+class Every(Condition):
+    """What holds where all of its parts do: two or more, none of the same kind; ``a and (b and c)`` is one of three."""
+
+    parts: tuple[Condition, ...]
+    word: ClassVar[str] = "and"
+    join: ClassVar[Callable[[Any, Any], Any]] = operator.and_
+
+    def holds(self, x: Any, codes: Any, numbers: Sequence[str], labels: Sequence[str]) -> Any:
+        """Return for each row whether it holds."""
+        return reduce(type(self).join, [part.holds(x, codes, numbers, labels) for part in self.parts])
+
+    def __str__(self) -> str:
+        return f" {self.word} ".join(map(_inside, self.parts))
+
+
+@dataclass(frozen=True)
+class Some(Every):
+    """What holds where one of its parts does."""
+
+    word: ClassVar[str] = "or"
+    join: ClassVar[Callable[[Any, Any], Any]] = operator.or_
+
+
+def _inside(part: Condition) -> str:
+    """Return a condition as it is written inside of another."""
+    return f"({part})" if isinstance(part, Every) else str(part)
+
+
+def joined(kind: type[Every], parts: Sequence[Condition]) -> Condition:
+    """Return several conditions as one, without parts of the same kind."""
+    flat = [inner for part in parts for inner in (part.parts if type(part) is kind else (part,))]
+    return flat[0] if len(flat) == 1 else kind(tuple(flat))
+
+
+def limited(condition: Condition) -> Condition:
+    """Return a condition that can be written down and read again."""
+    shown = str(condition)
+    if len(shown) > MOST_CHARACTERS or condition.depth > MOST_DEPTH or condition.comparisons > MOST_COMPARISONS:
+        raise too_much(shown)
+    return condition
+
+
+def too_much(text: str) -> ValueError:
+    return ValueError(
+        f"where={shown_text(text)}: expected at most {MOST_CHARACTERS:,} characters, chains and spaces written out, "
+        f"{MOST_COMPARISONS} comparisons and {MOST_DEPTH} levels; write a shorter one, or make a column of it"
+    )
+
+
+def shown_text(value: Any) -> str:
+    """Return what the analyst wrote, or its beginning."""
+    shown = repr(value)
+    return shown if len(shown) <= 80 else f"{shown[:76]} …{shown[-1]}"
+
+
+def as_written(text: str) -> bool:
+    """Return whether Python reads names in the text as they are written."""
+    return text.isprintable() and unicodedata.normalize("NFKC", text) == text
+
+
+def in_backticks(name: str) -> str:
+    """Return a column's name as it is written in a condition."""
+    if name.isidentifier() and not keyword.iskeyword(name) and as_written(name):
+        return name
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _digits(value: float) -> str:
+    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)

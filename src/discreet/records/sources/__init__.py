@@ -1,0 +1,1 @@
+"""Where rows are read from: arrays, frames, files, databases and Dask, each behind the same few methods."""

@@ -1,0 +1,450 @@
+"""A table outside of memory that a database reads.
+
+The SQL that sums a kernel over the rows of a table, as declared; see ``sql.text`` for what it promises.
+
+It is written only where the database reads a cell as ``cells`` does: numbers from columns of numbers and booleans,
+dates from dates and timestamps, a category from a column of its own type, a unit from a column of its declared type.
+Otherwise rows are read. Where there are units, the sum is over the rows of those that have at most ``max_rows``; the
+rows of others, ``Summing.others``, are chosen among elsewhere.
+
+Rows of a database: streamed in Arrow batches, and summed there where that can be done.
+
+A database gives its rows in whatever order it likes, another one each time. So nothing here goes by places. A question
+sees one snapshot of the table, in which it is first found out which units have more than ``max_rows`` rows; the rows of
+all others stream by as they are, those of these units are read with all that is declared, and ``row_choice`` says
+which of them count. Files have an order, and are read as ``LocalSource`` reads.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arguments import ArgumentError
+from discreet.records.cells import DAY, category_key
+from discreet.records.declared.columns import Category
+from discreet.records.declared.spaces import Box
+from discreet.records.reading import Block, Reading, Unit
+from discreet.records.row_choice import DeclaredRows, Units, choose_rows
+from discreet.records.sources.csv_files import CSV_SUFFIXES
+from discreet.records.sources.duckdb_tables import ARROW_SUFFIXES, DUCKDB_SUFFIXES, duckdb_engine
+from discreet.records.sources.frames import TableSource, unit_cells
+from discreet.records.sources.parquet_files import ParquetFiles, parquet_files
+from discreet.records.sources.postgresql_tables import PostgreSQLEngine, database_address, is_postgresql
+from discreet.records.sources.source import CompensatedSum, Contributions, Kernel, Sizes, add_up, compute, sizes
+from discreet.records.sources.stored import Engine, Read, SqlEngine, StoredSource, as_frames, texts
+from discreet.sql.text import (
+    LEAST_BLOCK,
+    MOST_NUMBERS,
+    Size,
+    Writer,
+    literal,
+    quoted,
+    scaling,
+    text_literal,
+    total,
+    whole,
+)
+from discreet.sql.traced import NotTraceable, Step, Traced, columns
+
+__all__ = ["SqlSource", "Summing", "Table", "open_table", "summing"]
+
+PASSWORD = re.compile(r"(://[^:/@]*):.*@")
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """A table that a database reads, streamed; sums of moments are computed inside of it.
+
+    A password in the location is never shown, and a pickle leaves it out.
+
+    Parameters
+    ----------
+    location : str or path
+        A CSV file (``.csv``, ``.tsv``, also with ``.gz``), in which one line is one row; a Parquet file or a folder of
+        them, an Arrow file (``.arrow``, ``.feather``, ``.ipc``) or a DuckDB file (``.duckdb``, ``.ddb``, ``.db``), by
+        DuckDB; or the URL of a PostgreSQL database, ``"postgresql://user@host/database"``, with the password in
+        ``PGPASSWORD`` or ``~/.pgpass``.
+    table : str, optional
+        Which table of a database, ``"name"`` or ``"schema.name"``; needed where there are several.
+    per_unit : bool
+        For a view: the owner's word that each of its rows is made from the rows of one person, and from public tables,
+        alone. A view with window functions, aggregates or joins can put other people into a person's cells, and then no
+        rule about rows helps: one person more would change the rows of others. Nothing can check this, and every
+        release says that it was declared. Tables and files need no such word.
+
+    Examples
+    --------
+    >>> Table("postgresql://ann:secret@db/clinic", "visits")
+    Table('postgresql://ann:***@db/clinic', 'visits')
+    """
+
+    location: str | os.PathLike[str]
+    table: str | None = None
+    per_unit: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.location, str | os.PathLike):
+            raise ArgumentError("location", self.location, "a path, or a URL of PostgreSQL")
+        if is_postgresql(self.location):
+            database_address(str(self.location))  # refuses a password in other places
+        if not (self.table is None or (isinstance(self.table, str) and self.table)):
+            raise ArgumentError("table", self.table, "the name of a table, or None")
+
+    def engine(self) -> Engine:
+        """Return what reads it; errors are about files, servers and names."""
+        engine: Engine
+        if is_postgresql(self.location):
+            engine = PostgreSQLEngine(str(self.location), self.table)
+        elif isinstance(self.location, str) and "://" in self.location:
+            scheme = self.location.partition("://")[0]
+            raise ValueError(f"location: expected a path, or a URL of PostgreSQL; got one of {scheme!r}")
+        else:
+            engine = duckdb_engine(Path(self.location), self.table)
+        if engine.view and not self.per_unit:
+            raise ValueError(
+                f"table={self.table!r} is a view: expected a table, or the owner's word that each row of the view is "
+                "made from the rows of one person, and from public tables, alone; write Table(location, table, "
+                "per_unit=True), or make a table of it"
+            )
+        return engine
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        server = is_postgresql(self.location)
+        location = database_address(str(self.location)).url if server else self.location  # without its password
+        return Table, (location, self.table, self.per_unit)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __repr__(self) -> str:
+        shown = PASSWORD.sub(r"\1:***@", str(self.location))
+        table = "" if self.table is None else f", {self.table!r}"
+        return f"Table({shown!r}{table}{', per_unit=True' if self.per_unit else ''})"
+
+
+def open_table(data: Any) -> Engine:
+    """Return what reads a table, a file or a folder of Parquet files."""
+    if isinstance(data, Table):
+        return data.engine()
+    by_database = (*CSV_SUFFIXES, *ARROW_SUFFIXES, *DUCKDB_SUFFIXES)
+    if is_postgresql(data) or str(data).lower().endswith(by_database):
+        return Table(data).engine()
+    return ParquetFiles(parquet_files(Path(data)))
+
+
+class Summing(NamedTuple):
+    """A query for sums.
+
+    Attributes
+    ----------
+    text : str
+    exponent : int
+        By what power of two the sums grew.
+    others : str or None
+        What stands behind FROM for the rows that were left out: those of units of more than ``max_rows``; None where
+        the row is the unit.
+    """
+
+    text: str
+    exponent: int
+    others: str | None
+
+
+def summing(engine: SqlEngine, reading: Reading, each: Contributions, size: int) -> Summing:
+    """Return the SQL for the sum of contributions over the rows; raise ``NotTraceable`` where it cannot be written."""
+    if size > MOST_NUMBERS or reading.block_rows < LEAST_BLOCK or not reading.by_database:
+        raise NotTraceable("the size")
+    numbers = [f"x{j}" for j in range(len(reading.numbers))]
+    labels = [f"k{j}" for j in range(len(reading.categories))]
+    x, codes = columns(numbers, _ranges(reading)), columns(labels)
+    found = _traced(each, Block(x, codes))
+    if found.shape != (1, size):
+        raise NotTraceable("the shape")
+    writer = Writer(_sizes(reading) if engine.careful else None)
+    terms = [_where(cell) for cell in found.cells[0]]
+    values = list({id(value): value for value, _ in terms}.values())
+    names = {id(value): f"t{j}" for j, value in enumerate(values)}
+    exponent = scaling(each.norm)
+    test = "TRUE"
+    if reading.condition is not None:
+        held = reading.condition.holds(x, codes, reading.numbers, tuple(reading.categories))
+        test = writer.write([held.cells.reshape(-1)[0]])[0]
+    declared = zip(reading.numbers, reading.scales, reading.fills, strict=True)
+    cells = [_number(engine, *column) for column in declared]
+    cells += [_code(engine, name, column) for name, column in reading.categories.items()]
+    own = [quoted(name) for name in (*numbers, *labels)]
+    raw = [f"{cell} AS {name}" for cell, name in zip(cells, own, strict=True)]
+    kept = [f"{text} AS {quoted(name)}" for text, name in zip(_clipped(reading), numbers, strict=True)]
+    within, others = _limited(engine, reading)
+    complete = " AND ".join(f"{name} IS NOT NULL" for name in own) or "TRUE"
+    shared = writer.name_shared(values)
+    rounded = [
+        f"{whole(text, exponent)} AS {names[id(value)]}"
+        for value, text in zip(values, writer.write(values, each.norm), strict=True)
+    ]
+    sums = [total(names[id(value)], writer.write(tests)) for value, tests in terms]
+    layers = [
+        (f"SELECT {', '.join(raw)} FROM {engine.relation} {within}", "read"),
+        (f"SELECT {', '.join(kept + own[len(numbers) :])} FROM read WHERE {complete}", "kept"),
+        (f"SELECT {', '.join(own + shared)} FROM kept WHERE {test}", "chosen"),
+        (f"SELECT {', '.join(own + rounded)} FROM chosen", "terms"),
+    ]
+    text = ", ".join(f"{name} AS ({query}{engine.fence})" for query, name in layers)
+    return Summing(f"WITH {text} SELECT {', '.join(sums)} FROM terms", exponent, others)
+
+
+def _where(cell: Any) -> tuple[Any, list[Any]]:
+    """Return an expression without the factors that are 1 where something holds and else 0, and what must hold.
+
+    So the numbers of all groups are computed once, and each sum takes those of its own group.
+    """
+    if isinstance(cell, Step) and cell.name == "*":
+        for factor, rest in (cell.operands, cell.operands[::-1]):
+            if isinstance(factor, Step) and factor.name == "case" and factor.operands[1:] == (1.0, 0.0):
+                value, tests = _where(rest)
+                return value, [factor.operands[0], *tests]
+    return cell, []
+
+
+def _traced(each: Contributions, block: Block) -> Traced:
+    """Return a kernel's numbers. There is no row, so whatever it raises here is about symbols: reading rows decides."""
+    try:
+        found = each.rows(block)
+    except Exception:
+        found = None
+    if not isinstance(found, Traced):
+        raise NotTraceable("the kernel")
+    return found
+
+
+def _clipped(reading: Reading) -> list[str]:
+    if not isinstance(reading.bounds, Box):
+        return []
+    x = columns([f"x{j}" for j in range(len(reading.numbers))])
+    return Writer(None).write(list(reading.bounds.clip(x).cells[0]))
+
+
+def _ranges(reading: Reading) -> list[tuple[float, float]]:
+    """Return where the numbers lie once they are clipped."""
+    if not reading.numbers:
+        return []
+    if not isinstance(reading.bounds, Box):
+        raise NotTraceable("a ball")
+    if "log" in reading.scales:
+        raise NotTraceable("a logarithm")  # which every database rounds in its own way
+    return reading.bounds.intervals()
+
+
+def _sizes(reading: Reading) -> dict[str, Size]:
+    sizes = {f"k{j}": Size(float(len(category.values)), 1.0) for j, category in enumerate(reading.categories.values())}
+    ends = enumerate(_ranges(reading))
+    return sizes | {f"x{j}": Size(max(abs(low), abs(high))) for j, (low, high) in ends}
+
+
+def _number(engine: SqlEngine, name: str, scale: str, fill: float | None) -> str:
+    """Return a number, filled; NULL where it is missing and the row is dropped."""
+    kind, cell = engine.types[name], quoted(name)
+    if (scale == "date") != (kind in ("date", "timestamp")):
+        raise NotTraceable(kind)
+    if kind in ("date", "timestamp"):
+        whole = f"({cell} - DATE '1970-01-01')" if kind == "date" else engine.microseconds.format(cell=cell)
+        day = f"FLOOR(CAST({whole} AS FLOAT8) / {literal(1.0 if kind == 'date' else float(DAY))})"
+        within = f"{cell} >= DATE '0001-01-01' AND {cell} < DATE '9999-12-31' + 1"
+        found = f"CASE WHEN {within} THEN {day} END"
+    elif kind == "integer":
+        found = f"CAST({cell} AS FLOAT8)"
+    elif kind == "boolean":
+        found = f"CAST(CAST({cell} AS INTEGER) AS FLOAT8)"
+    elif kind == "float":
+        number = f"CAST({cell} AS FLOAT8)"
+        found = f"CASE WHEN {engine.finite.format(cell=number)} THEN {number} END"
+    else:
+        raise NotTraceable(kind)
+    return found if fill is None else f"COALESCE({found}, {literal(fill)})"
+
+
+def _code(engine: SqlEngine, name: str, category: Category) -> str:
+    """Return a category's number, filled; NULL where it is missing and the row is dropped."""
+    kind, cases = engine.types[name], []
+    for code, key in enumerate(map(category_key, category.values)):
+        if kind == "text":
+            if not isinstance(key, str):
+                raise NotTraceable("text that spells a number")
+            cases.append((f"{engine.exactly(name)} = {text_literal(key)}", code))
+        elif kind not in ("integer", "boolean", "float"):
+            raise NotTraceable(kind)
+        elif isinstance(key, int):  # declared categories are whole numbers or text, and text is no number
+            wide = {"boolean": "INTEGER", "float": "FLOAT8"}.get(kind)  # a literal would be rounded to a FLOAT
+            cell = quoted(name) if wide is None else f"CAST({quoted(name)} AS {wide})"
+            test = f"{cell} = {key}" if kind != "float" else f"{engine.finite.format(cell=cell)} AND {cell} = {key}"
+            cases.append((test, code))
+    return _chosen(cases, category)
+
+
+def _chosen(cases: list[tuple[str, int]], category: Category) -> str:
+    other = "NULL" if category.fill is None else literal(float(category.fill_code))
+    texts = "".join(f" WHEN {test} THEN {literal(float(code))}" for test, code in cases)
+    return f"CASE{texts} ELSE {other} END" if texts else f"CAST({other} AS FLOAT8)"
+
+
+def _limited(engine: SqlEngine, reading: Reading) -> tuple[str, str | None]:
+    """Return the rows of units that have no more rows than may count, and the rows of all other units."""
+    if reading.unit is None:
+        return "", None
+    unit = _unit(engine, reading.unit)
+    named = f"{unit} IS NOT NULL" + (f" AND {unit} <> ''" if engine.types[reading.unit.column] == "text" else "")
+    many, name = (quoted(_unlike(word, engine.types)) for word in ("many", "name"))
+    most = (
+        f"SELECT {unit} AS {name} FROM {engine.relation} WHERE {named} GROUP BY 1 HAVING COUNT(*) > {reading.max_rows}"
+    )
+    over = f"EXISTS (SELECT 1 FROM ({most}) AS {many} WHERE {many}.{name} = {unit})"
+    return f"WHERE {named} AND NOT {over}", f"WHERE {named} AND {over}"
+
+
+def _unlike(word: str, names: Iterable[str]) -> str:
+    """Return a name that no column has, in whatever case."""
+    taken = {name.lower() for name in names}
+    while word in taken:
+        word += "_"
+    return word
+
+
+def _unit(engine: SqlEngine, unit: Unit) -> str:
+    kind = engine.types[unit.column]
+    if kind == "integer":
+        return quoted(unit.column)
+    if kind == "text" and unit.unit_type == "text" and engine.checks_text:
+        return engine.exactly(unit.column)
+    raise NotTraceable(kind)
+
+
+Array = NDArray[np.float64]
+
+
+class SqlSource(StoredSource):
+    """Rows of a table that a database reads.
+
+    Each pass reads the table as it then is, and one pass is about one state of a database. All questions of the library
+    are answered in one pass; in a table that changes, two measurements may be of two states.
+
+    Parameters
+    ----------
+    engine : SqlEngine
+    declared : Reading
+        Its columns are in the table.
+    """
+
+    _engine: SqlEngine
+
+    def __init__(self, engine: SqlEngine, declared: Reading) -> None:
+        super().__init__(engine, declared)
+        if declared.unit is not None and engine.types[declared.unit.column] == "decimal":
+            raise ValueError(
+                f"the column {declared.unit.column!r} has the type numeric: expected names of units, as text or "
+                "whole numbers, since 7 and 7.00 are one number and two names; make it a bigint or text"
+            )
+
+    def unit_sizes(self) -> Sizes:
+        """Return how many units have one row, from two to ``max_rows`` rows, and more."""
+        return super().unit_sizes() if self._engine.ordered else self._sizes
+
+    @cached_property
+    def _sizes(self) -> Sizes:
+        _, codes = self.count_units()
+        return sizes(np.bincount(codes[codes >= 0]), self.declared.max_rows)
+
+    def _marked(self) -> Iterator[DeclaredRows]:
+        if self._engine.ordered:
+            yield from super()._marked()
+        else:
+            with self._engine.snapshot() as read:
+                yield from self._marked_in(read)
+
+    def _marked_in(self, read: Read) -> Iterator[DeclaredRows]:
+        """Yield the rows that count from frames that may come in another order each time."""
+        declared, size, engine = self.declared, self.declared.slab_rows, self._engine
+        assert declared.unit is not None
+        column, units = declared.unit.column, Units(declared.unit.unit_type)
+        names = as_frames(read(engine.select((column,), ()), size))
+        codes = units.add([unit_cells(frame[column]) for frame in names])
+        over = np.bincount(codes[codes >= 0], minlength=len(units)) > declared.max_rows
+        wanted = declared if over.any() else self.reading  # rows of whom there are too many are read in full
+        columns = tuple(dict.fromkeys((*wanted.names, column)))
+        more: list[tuple[NDArray[np.int64], DeclaredRows]] = []
+        for frame in as_frames(read(engine.select(columns, declared.numbers), size)):
+            codes = units.find(unit_cells(frame[column]))
+            many = (codes >= 0) & np.append(over, False)[codes]
+            keep, first = (codes >= 0) & ~many, 0
+            for rows in TableSource(frame, self.reading).read(self.reading):
+                last = first + len(rows.codes)
+                yield rows._replace(keep=keep[first:last])
+                first = last
+            if many.any():
+                places = np.flatnonzero(many)
+                more.append((codes[places], TableSource(frame, declared).declared_rows(places)))
+        if more:
+            chosen = self._chosen(units, np.concatenate([whose for whose, _ in more]), [rows for _, rows in more])
+            yield self.reading.of_declared(chosen, declared)
+
+    def _chosen(self, units: Units, codes: NDArray[np.int64], rows: list[DeclaredRows]) -> DeclaredRows:
+        """Return the rows that count, of units that have too many."""
+        named = np.flatnonzero(codes >= 0)
+        found = DeclaredRows.joined(rows).take(named)
+        kept = choose_rows(codes[named], units.names, found, self.declared.max_rows, self.declared.order)
+        return found.take(np.flatnonzero(kept))
+
+    def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> Array:
+        """Return the sum of ``kernel`` over all blocks: by the database where it can, else of the rows it sends.
+
+        Both are within γ·N·B of the exact sum (``summation``, ``sql.text``), so it does not matter which one it was.
+        """
+        if each is not None:
+            try:
+                return self._summed(each, size)
+            except NotTraceable:
+                pass
+        return super().reduce(kernel, size)
+
+    def _summed(self, each: Contributions, size: int) -> Array:
+        """Return a sum by the database: of the rows of all units within the limit, and of those chosen of others."""
+        found = summing(self._engine, self.reading, each, size)
+        try:
+            with self._engine.snapshot() as read:
+                sums = texts(read, found.text)
+                chosen = self._of_others(read, found.others)
+        except OSError:  # text that is no UTF-8, say: an error would tell of the row, and reading does without
+            raise NotTraceable("the database") from None
+        total = CompensatedSum(size)  # to which the database's sum is one more block
+        total.add(np.array([math.ldexp(1.0, -found.exponent) * int(one) for one in sums]))
+        rows = [self.reading.of_declared(chosen, self.declared)]
+        total.merge(add_up(compute(self.reading, lambda block: each.rows(block).sum(axis=0), rows, cores=1), size))
+        return total.pair[0]
+
+    def _of_others(self, read: Read, where: str | None) -> DeclaredRows:
+        """Return the rows that count, of units that have too many; of a file once for all questions."""
+        declared, unit = self.declared, self.declared.unit
+        if unit is None:
+            return declared.no_rows()
+
+        def choose() -> DeclaredRows:
+            query = f"{self._engine.select(tuple(dict.fromkeys(declared.needed)), declared.numbers)} {where}"
+            frames, units = list(as_frames(read(query, declared.slab_rows))), Units(unit.unit_type)
+            codes = units.add([unit_cells(frame[unit.column]) for frame in frames])
+            rows = [TableSource(frame, declared).declared_rows(np.arange(len(frame))) for frame in frames]
+            return self._chosen(units, codes, [declared.no_rows(), *rows])
+
+        # The state of a database is None: its rows may change.
+        return choose() if self.state() is None else self._once("others", choose)

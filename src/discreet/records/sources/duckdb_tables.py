@@ -1,0 +1,226 @@
+"""Tables that DuckDB reads: Parquet and Arrow files, and tables of a DuckDB file. CSV files have a reader of their own.
+
+Parquet and Arrow files are streamed by Arrow, as everywhere: DuckDB stops at text that is not UTF-8. Paths are
+absolute and name one file each: DuckDB would look for others where one has a ``*``, ``?`` or ``[``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from discreet.arguments import ArgumentError
+from discreet.records.sources.csv_files import CSV_SUFFIXES, CsvEngine, csv_header
+from discreet.records.sources.frames import need, unique_names
+from discreet.records.sources.parquet_files import ParquetFiles, parquet_files
+from discreet.records.sources.stored import Engine, Read, SqlEngine, quietly
+from discreet.sql.text import quoted, text_literal
+
+__all__ = ["ARROW_SUFFIXES", "DUCKDB_SUFFIXES", "DuckDBEngine", "duckdb_engine"]
+
+DUCKDB_SUFFIXES = (".duckdb", ".ddb", ".db")
+ARROW_SUFFIXES = (".arrow", ".feather", ".ipc")
+TYPES = dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), "integer")
+TYPES |= {f"U{name}": "integer" for name in TYPES}
+TYPES |= {"FLOAT": "float", "DOUBLE": "float", "BOOLEAN": "boolean", "VARCHAR": "text"}
+TYPES |= {"DATE": "date", "TIMESTAMP": "timestamp", "TIMESTAMP WITH TIME ZONE": "timestamp"}
+# Nothing is fetched from anywhere, no extension and no remote file; and no row is written to a temporary file.
+SETTINGS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "temp_directory": ""}
+SETTINGS |= {"python_enable_replacements": "false"}  # no name is that of a variable of the caller
+TABLES = (
+    "SELECT table_schema, table_name, table_type FROM information_schema.tables "
+    "WHERE table_catalog = current_database() ORDER BY 1, 2"
+)
+ROWS = "rows"  # the name of an Arrow file's table
+
+
+class DuckDBEngine(SqlEngine):
+    """One table, by DuckDB.
+
+    Parameters
+    ----------
+    kind : str
+    relation : str
+    database : str
+        A DuckDB file, which is opened to be read; or ``":memory:"``.
+    view : bool
+        Whether it is a view.
+    table_name : (str, str), optional
+        The schema and the name of a table of a file, as it was found there.
+    """
+
+    careful = False
+    ordered = False
+    finite = "isfinite({cell})"
+    microseconds = "epoch_us({cell})"
+
+    def __init__(
+        self, kind: str, relation: str, database: str = ":memory:", table_name: Any = None, *, view: bool = False
+    ) -> None:
+        self.kind, self.relation, self.view = kind, relation, view
+        self._database = database
+        self.table_name = table_name
+        with quietly(), self._connected() as connection:
+            described = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+        self.types = {row[0]: TYPES.get(row[1], "other") for row in described}
+
+    def _connected(self) -> Any:
+        stored = self._database != ":memory:"
+        return need("duckdb").connect(self._database, read_only=stored, config=SETTINGS)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Read]:
+        """Return what reads one state of the database."""
+        with quietly(), self._connected() as connection:
+            connection.execute("SET TimeZone = 'UTC'; BEGIN TRANSACTION")
+            yield lambda query, rows: connection.sql(query).to_arrow_reader(rows)
+
+
+class ParquetEngine(ParquetFiles, DuckDBEngine):
+    """Parquet files that DuckDB sums over and Arrow streams.
+
+    Parameters
+    ----------
+    files : list of Path
+    """
+
+    ordered = True
+
+    def __init__(self, files: list[Path]) -> None:
+        ParquetFiles.__init__(self, files)
+        names = _names(self.types)
+        for file, schema in zip(files, self.schemas, strict=True):
+            if (schema.names, schema.types) != (self.schemas[0].names, self.schemas[0].types):
+                raise ValueError(
+                    f"{str(file)!r} has other columns or types than {str(files[0])!r}: expected the same in all files "
+                    "of a folder"
+                )
+        listed = ", ".join(text_literal(_one_file(str(file))) for file in files)
+        DuckDBEngine.__init__(self, self.kind, f"read_parquet([{listed}], hive_partitioning = false)")
+        self.types = {name: self.types[name] for name in names}  # DuckDB may have added some
+
+
+class ArrowEngine(DuckDBEngine):
+    """An Arrow file, whose text may be no UTF-8: DuckDB sums over it, and Arrow streams.
+
+    Parameters
+    ----------
+    file : str
+    """
+
+    ordered = True
+    checks_text = False
+
+    def __init__(self, file: str) -> None:
+        self.files = [Path(file)]
+        try:
+            names = _names(self._dataset().schema.names)
+        except (OSError, need("pyarrow").lib.ArrowInvalid):
+            raise ValueError(f"{file!r}: expected an Arrow file (Feather, version 2)") from None
+        super().__init__("Arrow file", ROWS)
+        self.types = {name: self.types[name] for name in names}
+
+    def _dataset(self) -> Any:
+        return need("pyarrow.dataset").dataset(str(self.files[0]), format="ipc")
+
+    def _connected(self) -> Any:
+        connection = super()._connected()
+        connection.register(ROWS, self._dataset())
+        return connection
+
+    def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:
+        """Yield batches, one at a time."""
+        with quietly():
+            yield from self._dataset().to_batches(
+                columns=list(names), batch_size=rows, batch_readahead=1, fragment_readahead=1, use_threads=False
+            )
+
+    def empty(self, names: Sequence[str], numbers: Collection[str]) -> Sequence[Any]:
+        """Return the types that the file states."""
+        with quietly():
+            return [self._dataset().schema.empty_table().select(list(names))]
+
+
+def duckdb_engine(path: Path, table: str | None = None) -> Engine:
+    """Return the table that a path stands for; errors here are about files and names, never about rows.
+
+    Parameters
+    ----------
+    path : Path
+        A Parquet file or a folder of them; a CSV file (``.csv``, ``.tsv``, also with ``.gz``); an Arrow file
+        (``.arrow``, ``.feather``, ``.ipc``); or a DuckDB file (``.duckdb``, ``.ddb``, ``.db``).
+    table : str, optional
+        Which table of a DuckDB file; needed where it has several.
+    """
+    path, name = path.absolute(), path.name.lower()
+    if name.endswith(DUCKDB_SUFFIXES):
+        return _stored(_existing(path), table)
+    if table is not None:
+        raise ArgumentError("table", table, f"None for {str(path)!r}, which holds one table")
+    if name.endswith(CSV_SUFFIXES):
+        return _csv(_existing(path))
+    if name.endswith(ARROW_SUFFIXES):
+        return ArrowEngine(str(_existing(path)))
+    return ParquetEngine(parquet_files(path))
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise FileNotFoundError(f"{str(path)!r}: no such file")
+    return path
+
+
+def _one_file(path: str) -> str:
+    """Return a path for DuckDB, in which no character stands for others."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", path)
+
+
+def _names(names: Iterable[str]) -> list[str]:
+    """Return the names of columns, which DuckDB can tell apart."""
+    found, seen = unique_names(names), dict[str, str]()
+    for name in found:
+        if not name:
+            raise ValueError("a column has no name: expected a name for each; write one into the file")
+        if name.lower() in seen:
+            raise ValueError(
+                f"the columns {seen[name.lower()]!r} and {name!r} are one for DuckDB, which takes A for a: expected "
+                "names that differ in more than that; rename one"
+            )
+        seen[name.lower()] = name
+    return found
+
+
+def _csv(path: Path) -> CsvEngine:
+    separator, header = csv_header(path)
+    if not any(header):
+        raise ValueError(
+            f"{str(path)!r}: expected a first line with the names of the columns, and a line feed after each line"
+        )
+    return CsvEngine(path, separator, _names(header))
+
+
+def _stored(path: Path, table: str | None) -> DuckDBEngine:
+    duckdb, failure = need("duckdb"), ""
+    try:
+        with duckdb.connect(str(path), read_only=True, config=SETTINGS) as connection:
+            found = connection.execute(TABLES).fetchall()
+            ((catalog,),) = connection.execute("SELECT current_database()").fetchall()
+    except duckdb.Error as error:
+        failure = str(error).splitlines()[0]  # of the file: it is locked, or none
+    if failure:
+        raise OSError(f"{str(path)!r}: expected a DuckDB file that can be read; {failure}")
+    places = {f"{place}.{name}": (place, name, kind) for place, name, kind in found}
+    places |= {name: (place, name, kind) for place, name, kind in found if place == "main"}
+    if table is None and len(found) == 1:
+        table = f"{found[0][0]}.{found[0][1]}"
+    if table not in places:
+        known = ", ".join(map(repr, sorted(places))) or "none"
+        write = f"for example Table({path.name!r}, 'visits')"
+        raise ArgumentError("table", table, f"one of the tables of {str(path)!r}: {known}", write)
+    place, name, kind = places[table]
+    relation = ".".join(map(quoted, (catalog, place, name)))
+    kind, view = ("view", True) if kind != "BASE TABLE" else ("table", False)
+    return DuckDBEngine(f"DuckDB {kind} {name!r}", relation, str(path), (place, name), view=view)

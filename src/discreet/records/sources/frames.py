@@ -1,0 +1,294 @@
+"""Rows of a table in memory: pandas, Polars, Arrow and whatever else narwhals knows as an eager data frame.
+
+A library that makes Python values of a column fails as a whole for one cell: text that is not UTF-8, a date after the
+year 9999. Its error would show the cell, and come after the spend. So nothing here raises for a cell: moments are read
+as whole numbers in the column's resolution, and where a column fails all the same it is read cell by cell, and what
+fails then is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.records import cells
+from discreet.records.reading import Reading
+from discreet.records.row_choice import DeclaredRows, UnitCells
+from discreet.records.sources.source import LocalSource
+
+__all__ = ["TableSource", "as_frame", "check_type", "check_types", "need", "numeric", "plain", "unit_cells"]
+
+NOT_A_TIME = -(2**63)
+
+NUMBERS, DATES, LABELS = "numbers", "dates", "text, whole numbers or booleans"
+NAMES = "names of units, as text or whole numbers"
+
+# What holds numbers and categories, by the names of pyarrow.types and of Polars; then what holds dates, and what names
+# a unit. Nested types hold none. A list of what is known, so that a type yet to come is refused and not dropped.
+TEXT = ("null", "string", "large_string", "string_view")
+TIMES = ("date", "time", "timestamp", "duration")
+ARROW: dict[str, tuple[str, ...]] = dict.fromkeys(
+    (NUMBERS, LABELS), ("boolean", "integer", "floating", "decimal", *TEXT)
+)
+ARROW |= {DATES: ("date", "timestamp", *TEXT), NAMES: ("integer", *TEXT)}
+POLARS: dict[str, tuple[str, ...]] = {NAMES: ("Null", "String", "Categorical", "Enum", "Object")}
+POLARS |= dict.fromkeys((NUMBERS, LABELS), ("Boolean", *POLARS[NAMES]))
+POLARS |= {DATES: ("Null", "String", "Date", "Datetime", "Object")}
+# What to install for a library that is imported where it is first needed.
+EXTRAS = {"pyarrow": "sql", "duckdb": "sql", "adbc_driver_postgresql": "postgresql", "dask": "dask"}
+
+
+def need(module: str) -> Any:
+    """Return an optional module; an error that says what to install where it is absent."""
+    try:
+        return import_module(module)
+    except ImportError:
+        library = module.partition(".")[0]
+        raise ImportError(
+            f"this needs {library}, which is not installed: pip install 'discreet[{EXTRAS[library]}]'"
+        ) from None
+
+
+def as_frame(data: Any) -> nw.DataFrame[Any] | None:
+    """Return a pandas, Polars or Arrow table for narwhals; None where it is something else."""
+    try:
+        frame: nw.DataFrame[Any] = nw.from_native(data, eager_only=True)
+    except TypeError:
+        return None
+    return frame
+
+
+def unique_names(names: Iterable[Any]) -> list[str]:
+    """Return the names of a table's columns as text; an error where one is there twice."""
+    found = [str(name) for name in names]
+    for name in found:
+        if found.count(name) > 1:
+            raise ValueError(f"the column {name!r} is there twice in the data: expected each name once; rename one")
+    return found
+
+
+DAYS = "write (table.when - start) / pandas.Timedelta('1D'), say, for days since a start that you name"
+
+
+def check_types(frame: nw.DataFrame[Any], reading: Reading) -> None:
+    """Check the types of the columns that are read, the unit's too."""
+    wanted = dict.fromkeys(reading.categories, LABELS)
+    for name, scale in zip(reading.numbers, reading.scales, strict=True):
+        wanted[name] = DATES if scale == "date" else NUMBERS
+    if reading.unit is not None:
+        wanted[reading.unit.column] = NAMES
+    for series in frame.iter_columns():
+        if str(series.name) in wanted:
+            check_type(str(series.name), series, wanted[str(series.name)])
+
+
+def check_type(name: str, series: nw.Series[Any], wanted: str) -> None:
+    """Check that the type of a column can hold what is wanted."""
+    if not readable(series, wanted):
+        found, native = series.dtype, series.to_native()
+        if isinstance(found, nw.Unknown):
+            found = native.type if hasattr(native, "type") else native.dtype
+        raise ValueError(f"the column {name!r} has the type {found}: expected {wanted}; {_how(name, series, wanted)}")
+
+
+def _how(name: str, series: nw.Series[Any], wanted: str) -> str:
+    """Return how to write a column that cannot be read."""
+    if wanted is NAMES:
+        how = "write table.astype({'" + name + "': 'Int64'}) for whole numbers, or read it as text (dtype=str)"
+        return f"{how}; floats make one of several large numbers, and a column with one gap becomes floats in pandas"
+    if wanted is NUMBERS and series.dtype.is_temporal():
+        dated = isinstance(series.dtype, nw.Date | nw.Datetime)
+        return "declare it as Date('2020-01-01', '2025-12-31')" if dated else DAYS
+    return "write it as dates, or as text like 2023-01-31" if wanted is DATES else "convert it first"
+
+
+def readable(series: nw.Series[Any], wanted: str) -> bool:
+    """Return whether a column's type can hold what is wanted; no cell is looked at.
+
+    Types are looked at once, when the table is opened, and a refusal is its owner's to see. In pandas a column may also
+    be of objects, whose cells are then read one by one.
+    """
+    arrow = _arrow(series)
+    if arrow is not None:
+        kind = arrow_values(arrow.type)
+        named = wanted is NAMES and (_uuid(arrow.type) or getattr(kind, "scale", 1) == 0)  # a decimal without a point
+        return named or _is(kind, ARROW[wanted])
+    return _polars_reads(series, wanted) if series.implementation.is_polars() else _pandas_reads(series, wanted)
+
+
+def _polars_reads(series: nw.Series[Any], wanted: str) -> bool:
+    dtype = series.to_native().dtype
+    if wanted is NAMES:
+        whole = bool(dtype.is_integer()) or getattr(dtype, "scale", 1) == 0
+        return whole or dtype.base_type().__name__ in POLARS[NAMES]
+    return dtype.base_type().__name__ in POLARS[wanted] or (bool(dtype.is_numeric()) and wanted is not DATES)
+
+
+def _pandas_reads(series: nw.Series[Any], wanted: str) -> bool:
+    native = series.to_native()
+    dtype = getattr(getattr(native, "cat", native), "categories", native).dtype  # of pandas' categories
+    return dtype.kind in {NAMES: "iuOUT", DATES: "MOUTS"}.get(wanted, "biufOUTS")
+
+
+def _uuid(kind: Any) -> bool:
+    return str(getattr(kind, "extension_name", "")) == "arrow.uuid"
+
+
+def arrow_values(kind: Any) -> Any:
+    """Return the Arrow type of the values behind a dictionary, a run-end encoding or an extension."""
+    pa = need("pyarrow")
+    while True:
+        if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+            kind = kind.value_type
+        elif isinstance(kind, pa.BaseExtensionType):
+            kind = kind.storage_type
+        else:
+            return kind
+
+
+def _is(kind: Any, names: tuple[str, ...]) -> bool:
+    return any(getattr(need("pyarrow").types, f"is_{name}")(kind) for name in names)
+
+
+def numeric(series: nw.Series[Any], scale: str = "linear") -> NDArray[Any]:
+    """Return a column as floats, NaN where a cell holds no number; a column of dates as days."""
+    if scale == "date":
+        times = _or_none(lambda: _times(series))
+        return cells.dates(plain(series)) if times is None or times.dtype.kind != "M" else cells.days(times)
+    dtype = series.dtype
+    machine = dtype.is_float() or dtype.is_integer() or isinstance(dtype, nw.Boolean)
+    if machine and not isinstance(dtype, nw.Int128 | nw.UInt128):  # NumPy has no such integers
+        found: NDArray[Any] = series.to_numpy()
+        if found.dtype.kind in "biuf":
+            return found
+    return cells.numbers(plain(series))
+
+
+def unit_cells(series: nw.Series[Any]) -> UnitCells:
+    """Return a column of names of units: whole numbers as they are, others as Python's values."""
+    dtype = series.dtype
+    if dtype.is_integer() and not isinstance(dtype, nw.Int128 | nw.UInt128):
+        gaps = series.null_count() > 0
+        found: NDArray[Any] = (series.fill_null(0) if gaps else series).to_numpy()
+        if found.dtype.kind in "iu":
+            return UnitCells(found, series.is_null().to_numpy().astype(np.bool_) if gaps else None)
+    arrow = _arrow(series)
+    if arrow is not None and _is(arrow.type, TEXT[1:3]):
+        return _text_cells(arrow)
+    return UnitCells(plain(series))
+
+
+def _text_cells(arrow: Any) -> UnitCells:
+    """Return a column of text: each text once, and then places."""
+    pa = need("pyarrow")
+    whole = arrow.cast(pa.large_string()).combine_chunks().dictionary_encode()  # of any size
+    names = plain(nw.from_native(pa.chunked_array([whole.dictionary]), series_only=True))
+    gone = whole.indices.is_null().to_numpy(zero_copy_only=False)
+    return UnitCells(whole.indices.fill_null(0).to_numpy(zero_copy_only=False), gone, names)
+
+
+def _or_none(read: Callable[[], Any]) -> Any:
+    """Return what is read, None where that fails; a panic of Polars is no Exception."""
+    try:
+        return read()
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
+    return None
+
+
+def plain(series: nw.Series[Any]) -> list[Any]:
+    """Return a column as Python values, moments as NumPy's, None where a cell cannot be read.
+
+    Whole numbers stay whole: beyond 2**53 a float would confuse two units.
+    """
+    times = _or_none(lambda: _times(series))
+    found = _or_none(series.to_list) if times is None else list(times)
+    return [_or_none(partial(series.__getitem__, j)) for j in range(len(series))] if found is None else found
+
+
+def _arrow(series: nw.Series[Any]) -> Any:
+    """Return a column of Arrow, or of pandas where Arrow holds it, as Arrow's; else None."""
+    native = series.to_native()
+    if series.implementation.is_pyarrow():
+        return native
+    if series.implementation.is_pandas_like() and hasattr(native.dtype, "pyarrow_dtype"):
+        return native.array.__arrow_array__()
+    return None
+
+
+def _times(series: nw.Series[Any]) -> NDArray[Any] | None:
+    """Return a column of dates, times or durations as NumPy's, from the whole numbers that it stores; else None."""
+    arrow = _arrow(series)
+    if arrow is not None:
+        return _arrow_times(arrow)
+    native, dtype = series.to_native(), series.dtype
+    if series.implementation.is_polars() and dtype.is_temporal():
+        resolution = "D" if isinstance(dtype, nw.Date) else getattr(dtype, "time_unit", "ns")
+        counts = native.to_physical().cast(int).fill_null(NOT_A_TIME).to_numpy()
+        return _moments(counts, resolution, instant=isinstance(dtype, nw.Date | nw.Datetime))
+    if series.implementation.is_pandas_like() and native.dtype.kind in "mM":
+        zoned = getattr(native.dtype, "tz", None) is not None
+        found: NDArray[Any] = (native.dt.tz_convert(None) if zoned else native).to_numpy()
+        return found
+    return None
+
+
+def _arrow_times(column: Any) -> NDArray[Any] | None:
+    pa = need("pyarrow")
+    kind = arrow_values(column.type)
+    if not _is(kind, TIMES):
+        return None
+    if pa.types.is_run_end_encoded(column.type):
+        column = need("pyarrow.compute").run_end_decode(column)
+    resolution = "D" if pa.types.is_date32(kind) else "ms" if pa.types.is_date64(kind) else kind.unit
+    stored = pa.int32() if kind.bit_width == 32 else pa.int64()
+    counts = column.cast(kind).cast(stored).cast(pa.int64()).fill_null(NOT_A_TIME).to_numpy()
+    return _moments(counts, resolution, instant=pa.types.is_date(kind) or pa.types.is_timestamp(kind))
+
+
+def _moments(counts: NDArray[Any], resolution: str, *, instant: bool) -> NDArray[Any]:
+    return counts.astype(np.int64, copy=False).view(f"{'M8' if instant else 'm8'}[{resolution}]")
+
+
+class TableSource(LocalSource):
+    """Rows of an eager data frame.
+
+    Parameters
+    ----------
+    frame : narwhals DataFrame
+        The table.
+    reading : Reading
+        Its columns are in the table.
+    """
+
+    def __init__(self, frame: nw.DataFrame[Any], reading: Reading) -> None:
+        super().__init__(reading)
+        self._rows = len(frame)
+        self._columns = {str(series.name): series for series in frame.iter_columns()}
+        self.kind = f"{frame.implementation.name.lower()} table"
+
+    def rows(self) -> int:
+        """Return how many rows there are."""
+        return self._rows
+
+    def read(self, reading: Reading) -> Iterator[DeclaredRows]:
+        """Yield slices of the table."""
+        step = reading.slab_rows
+        for start in range(0, self._rows, step):
+            piece = slice(start, min(start + step, self._rows))
+            numbers = np.empty((piece.stop - start, len(reading.numbers)))
+            for j, (name, scale) in enumerate(zip(reading.numbers, reading.scales, strict=True)):
+                numbers[:, j] = numeric(self._columns[name][piece], scale)
+            labels = [plain(self._columns[name][piece]) for name in reading.categories]
+            yield DeclaredRows(numbers, reading.codes(labels, len(numbers)))
+
+    def unit_cells(self, column: str) -> Iterator[UnitCells]:
+        """Yield the unit's column."""
+        yield unit_cells(self._columns[column])

@@ -1,0 +1,165 @@
+"""What a report says about the promise: in words, for whom, what was declared, and what to be careful about."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import Counter
+from typing import Any
+
+from discreet.arguments import UNSHOWN, ArgumentError
+from discreet.door import Release
+from discreet.door.release import rows_of
+from discreet.estimators.fitted_columns import all_declared_bounds, columns_of, declared_bounds
+from discreet.guarantees import Guarantee, Neighbors, compose
+from discreet.planning import explain
+from discreet.planning.caution import PlanningWarning
+from discreet.plots import Facts
+from discreet.plots.plot import number
+
+__all__ = ["cautions", "declared", "explained", "headline", "refuse_simulated", "relation", "unit_of"]
+
+
+MOST_ROWS = 100  # of a table of columns
+ROUNDED = 1e-6  # by how much a δ that is computed again may differ
+FROM_LOSSES = (
+    "These limits follow from the losses of all releases, composed; (ε, δ) is one point of that curve, and by itself "
+    "would allow more."
+)
+FROM_POINT = "These limits follow from (ε, δ) alone."
+
+
+def refuse_simulated(model: Any) -> None:
+    """Raise where noise came from a seed: whoever knows it can take it off, so there is nothing to report."""
+    if any(release.provenance == "simulated" for release in model.releases_):
+        raise ArgumentError(
+            "model",
+            UNSHOWN,
+            "one with measured releases; the noise of this one came from a seed (random_state) or was made by hand, "
+            "so it is not private and has no report; fit it again without random_state",
+        )
+
+
+def unit_of(model: Any) -> str:
+    """Return what is protected, as a noun."""
+    return str(model.unit_).removeprefix("each ")
+
+
+def headline(guarantee: Guarantee | None) -> str:
+    """Return the promise in a few letters."""
+    return "no proof of privacy" if guarantee is None else str(guarantee)
+
+
+def explained(model: Any) -> list[str]:
+    """Return what the promise means, one sentence after the other, the shortest first."""
+    guarantee = model.guarantee_
+    if guarantee is None:
+        return []
+    about: dict[str, Any] = {"n": _units(model), "unit": unit_of(model)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlanningWarning)  # the caution is among the sentences
+        if _losses_are_known(model):
+            said = explain(model.losses_, delta=guarantee.delta, **about)
+        else:
+            said = explain(guarantee, **about)
+    lines = str(said).replace(" %", "\N{NO-BREAK SPACE}%").splitlines()[2:]
+    return [*lines, FROM_LOSSES if said.whole_curve else FROM_POINT]
+
+
+def _losses_are_known(model: Any) -> bool:
+    """Return whether the losses cover every release and keep the promise, so that their whole curve can be used."""
+    guarantee, losses = model.guarantee_, Counter(model.losses_)
+    covered = Counter(release.loss for release in model.releases_) <= losses
+    if not covered or any(loss.neighbors is not guarantee.neighbors for loss in losses):
+        return False
+    return bool(compose(losses).delta(guarantee.epsilon) <= guarantee.delta * (1.0 + ROUNDED))
+
+
+def _units(model: Any) -> int | None:
+    units = model.releases_[0].size.units
+    return units or None
+
+
+def relation(model: Any) -> list[tuple[str, str]]:
+    """Return what the promise rests on, as terms and what they mean."""
+    release, unit = model.releases_[0], unit_of(model)
+    neighbors, units = release.neighbors, _units(model)
+    told = [
+        ("Protected unit", f"one {unit}"),
+        ("Neighbouring data", f"{neighbors}: the promise compares the data with what they would be "
+         f"{neighbors.in_words(unit)}"),
+    ]  # fmt: skip
+    if neighbors is Neighbors.REPLACE_ONE and units is not None:
+        told.append(("Public size", f"{units:,} rows" if unit == "row" else f"{units:,}: each {unit} counts once"))
+    else:
+        told.append(("Public size", "none: how many there are is private"))
+    rows = rows_of(model.releases_)
+    if rows is not None:
+        told.append(("Fitted to", rows))
+    told.append(("Data set", release.dataset or "not named"))
+    return told
+
+
+def declared(model: Any) -> Facts:
+    """Return the declared columns: bounds of the numbers, values of the categories."""
+    declaration = model.releases_[0].declared
+    rows = [
+        [name, "number", f"from {number(low, 6)} to {number(high, 6)}"]
+        for name, (low, high) in zip(columns_of(model), declared_bounds(model), strict=True)
+    ]
+    rows += [[name, "target", f"from {number(low, 6)} to {number(high, 6)}"] for name, low, high in _targets(model)]
+    names = declaration.get("category_columns") or ()
+    stated = getattr(model, "categories_", None) or dict(zip(names, declaration.get("categories") or (), strict=True))
+    kind = "target, category" if hasattr(model, "classes_") else "category"
+    rows += [[str(name), kind, _values(values)] for name, values in stated.items()]
+    if len(rows) > MOST_ROWS:
+        rows = [*rows[:MOST_ROWS], ["…", "", f"and {len(rows) - MOST_ROWS} more"]]
+    return Facts(["column", "kind", "declared"], rows)
+
+
+def _targets(model: Any) -> list[tuple[str, float, float]]:
+    """Return the declared columns that are no features, with their bounds: the target of a regression."""
+    declaration, features = model.releases_[0].declared, columns_of(model)
+    names = list(declaration["columns"])
+    if len(names) == len(features):
+        return []
+    ends = all_declared_bounds(model).tolist()
+    return [(name, low, high) for name, (low, high) in zip(names, ends, strict=True) if name not in features]
+
+
+def _values(values: Any) -> str:
+    few = [str(value) for value in values]
+    return ", ".join(few[:12]) + (f" and {len(few) - 12} more" if len(few) > 12 else "")
+
+
+def cautions(model: Any) -> list[tuple[str, str]]:
+    """Return what a reader has to know before the numbers, as titles and sentences."""
+    releases: tuple[Release, ...] = model.releases_
+    found = []
+    if model.guarantee_ is None:
+        found.append(
+            ("No proof of privacy", "A release was drawn approximately, so that no guarantee follows for this model.")
+        )
+    if any(release.provenance == "loaded" for release in releases):
+        found.append(
+            (
+                "Read from a file",
+                "The model was loaded, not measured in the process that wrote this report. What a file says about its "
+                "own noise cannot be checked from the file: it can be made up. The report is as trustworthy as the "
+                "place that the file comes from.",
+            )
+        )
+    inexact = sorted({str(release.caveat) for release in releases if not release.exact})
+    found += [("Idealised noise", f"A release was {caveat}.") for caveat in inexact]
+    if not all(release.recorded for release in releases):
+        found.append(
+            (
+                "Not recorded in a ledger",
+                "No ledger has this spend. If the same data are asked again, the losses add up, and nobody is told. "
+                "Fit with a curator that has a ledger to keep count.",
+            )
+        )
+    if model.guarantee_ is not None and model.guarantee_.epsilon > 10.0:
+        factor = f"{math.exp(min(model.guarantee_.epsilon, 700.0)):.0e}"
+        found.append(("A large ε", f"A probability may change by a factor of {factor}: that promises next to nothing."))
+    return found

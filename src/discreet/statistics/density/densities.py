@@ -1,0 +1,302 @@
+"""The density of one column: private, smooth or a histogram, at least 0 and with integral 1.
+
+Three methods, each one additive release and post-processing (``queries.counts.grids`` and ``cosine_features`` have
+the proofs, ``smoothing`` the rules, ``density_estimates`` what is made of a release):
+
+- ``"smooth"`` (the default) estimates the coefficients of the density in cosines and shrinks them. With Gaussian noise
+  (δ > 0) sums of cosines are released, with less noise on the slow ones. At δ = 0 the L1 norm of many cosines is too
+  large: there, counts of fine bins are released, whose noise does not grow with their number, and the coefficients are
+  read from them.
+- ``"histogram"``: the counts of bins (Wasserman and Zhou 2010), with what is likely to be noise or chance taken out in
+  a Haar basis; ``denoise=False`` leaves that.
+- ``"functional"``: the kernel density of Hall, Rinaldo and Wasserman (2013), a Gaussian process on the function, as it
+  stands in the paper but for the constant, which needs no noise where the number of rows is public. Needs δ > 0.
+
+At the same ε the Laplace noise of δ = 0 is the smaller one here; the Gaussian composes better with other releases.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from discreet.arguments import ArgumentError, choice, integer, positive
+from discreet.door import Answer, Declarations, Release
+from discreet.door.inquiry import Inquiry
+from discreet.noise import Bits
+from discreet.queries.moments.cosines import MOST_COSINES, Cosines, heat_weights, power_weights
+from discreet.queries.question import Query
+from discreet.scales import ColumnScale, as_days
+from discreet.statistics.density.density_estimates import (
+    Estimate,
+    balanced_bins,
+    balanced_cosines,
+    balanced_width,
+    fine_bins,
+    from_fine_bins,
+    from_histogram,
+    from_sums,
+)
+from discreet.statistics.density.piecewise import Piecewise
+from discreet.statistics.request import ColumnRequest, Request, cells_of, known_rows, noise_variance, statistic
+
+__all__ = ["Density", "density"]
+
+Array = NDArray[np.float64]
+
+METHODS = ("smooth", "histogram", "functional")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Density(Answer):
+    """The private density of a column: call it with points.
+
+    Attributes
+    ----------
+    value : ndarray
+        The heights at ``grid()``.
+    curve : Piecewise
+        The density of the values that were measured: of a log column of the logarithms, of dates of days since
+        1970-01-01.
+    column : str
+    before : ndarray
+        The estimate at the points of the grid before it was moved to be at least 0 and to have integral 1 (and, for a
+        histogram, before anything was taken out of it).
+    noise : ndarray
+        The standard deviation of its noise.
+    factors : ndarray
+        What the coefficients of the cosines were multiplied with, by kernel or by shrinking; none of a histogram.
+    """
+
+    curve: Piecewise
+    column: str
+    before: Array
+    noise: Array
+    factors: Array
+    _points: Array
+    _mixed: bool
+    _scale: ColumnScale
+
+    def __call__(self, points: ArrayLike) -> Array:
+        """Return the density at points in the column's own units (dates, or days); 0 outside of the declared bounds."""
+        own = self._own(points)
+        heights = self.curve.density(self._scale.to_values(own))
+        return (
+            heights
+            if self._scale.kind != "log"
+            else np.where(own > 0.0, heights / np.where(own > 0.0, own, 1.0), 0.0)[()]
+        )
+
+    def _own(self, points: Any) -> Array:
+        """Return points as numbers in the column's own units."""
+        if self._scale.kind == "date":
+            return as_days(points)
+        return np.asarray(points, dtype=np.float64)
+
+    def distribution(self, points: ArrayLike) -> Array:
+        """Return the share of rows below points."""
+        if self._scale.kind != "date" and np.asarray(points).dtype.kind not in "biuf":
+            raise ArgumentError("points", points, "numbers")
+        own = self._own(points)
+        if self._scale.kind == "log":
+            own = np.where(own > 0.0, own, np.where(np.isnan(own), own, self._scale.own_ends[0]))
+        return self.curve.distribution(self._scale.to_values(own))
+
+    def quantile(self, q: ArrayLike) -> Array:
+        """Return the points below which the shares ``q`` of the rows lie; of dates in days since 1970-01-01."""
+        try:
+            shares = np.asarray(q, dtype=np.float64)
+        except (TypeError, ValueError):
+            shares = np.full(1, np.nan)
+        if not np.all((shares >= 0.0) & (shares <= 1.0)):
+            raise ArgumentError("q", q, "shares in [0, 1]")
+        return self._scale.to_own(self.curve.quantile(shares))[()]
+
+    def sample(self, n: int, rng: np.random.Generator | None = None) -> NDArray[Any]:
+        """Return ``n`` synthetic values, dates as ``datetime64[D]``; as many as one likes, at no further cost."""
+        if not isinstance(rng, np.random.Generator | None):
+            raise ArgumentError("rng", rng, "numpy.random.default_rng(…), or None")
+        uniform = (rng or np.random.default_rng()).random(integer("n", n, least=0))
+        return self._scale.as_rows(np.atleast_1d(self.curve.quantile(uniform)))
+
+    def grid(self) -> tuple[Array, Array]:
+        """Return the points that the estimate was made at, and the density there."""
+        return self._points, self.value
+
+    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Return limits at each point of ``grid()``, around ``before``.
+
+        They speak of the noise alone: each holds, with probability ``level``, what the same smoothing would have given
+        without noise; not of clipping, of smoothing, nor of sampling the people in the data. For a histogram and for
+        "functional" with a public number of rows that is exact. For "smooth" the factors are taken as given, though
+        they were chosen after the noise, and a private number of rows enters to first order: it is nearly so.
+        """
+        law = self.release.law
+        assert law is not None  # every release here is additive
+        width = law.half_width(level) / math.sqrt(law.variance)
+        if self._mixed:  # many Laplace draws together: between one of them and a normal
+            width = max(width, -float(ndtri((1.0 - level) / 2.0)))
+        return self.before - width * self.noise, self.before + width * self.noise
+
+    def _shown(self) -> str:
+        low, high = self.curve.edges[[0, -1]]
+        ends = [self._scale.shown(float(end)) for end in self._scale.to_own([low, high])]
+        low_text, high_text = (end if isinstance(end, str) else f"{end:.6g}" for end in ends)
+        return f"density of {self.column} over [{low_text}, {high_text}]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DensityRequest(ColumnRequest[Density]):
+    """A request for the density of a column.
+
+    Attributes
+    ----------
+    method, bandwidth, bins, denoise
+        As in ``density``.
+    guess : int or None
+        A public guess of the number of rows.
+    """
+
+    method: str
+    bandwidth: float | None
+    bins: int | None
+    denoise: bool
+    guess: int | None
+
+    argument: ClassVar[str] = "column"
+    one: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        delta = self.guarantee.delta
+        if self.bins is not None and (self.method == "functional" or (self.method == "smooth" and delta)):
+            raise ArgumentError("bins", self.bins, "None where cosines are summed", write="method='histogram'")
+        if self.method == "functional" and not delta:
+            raise ArgumentError("delta", delta, "one above 0 for a Gaussian process", write="for example delta=1e-6")
+
+    def plan(self) -> Inquiry[Density]:
+        """Return one question, for counts or for sums of cosines."""
+        curator, (number,), (interval,) = self.curator, self.places, self.limits
+        rows, plan = known_rows(curator, self.guess), cells_of(curator.space, [number], [2])
+        variance = noise_variance(curator, plan, self.losses[0])
+        if self.method == "histogram" or not self.guarantee.delta:
+            fine = self.method == "smooth"
+            least, most = (4, 2**11) if fine else (2, 2**16)
+            usual = fine_bins(rows, variance) if fine else balanced_bins(rows, variance)
+            some = usual if self.bins is None else integer("bins", self.bins, least=least, most=most)
+            made = from_fine_bins if fine else partial(from_histogram, denoise=self.denoise)
+            return self._asks(cells_of(curator.space, [number], [some]), made)
+        noise = math.sqrt(variance / plan.bound.sensitivity("l2", curator.neighbors) ** 2)
+        width = _width(self.bandwidth, interval, balanced_width(rows, noise))
+        functional = self.method == "functional"
+        weights = heat_weights(width) if functional else power_weights(balanced_cosines(rows, noise))
+        sums = Cosines(curator.space, number, weights, 1.0 if curator.size.rows is None else 0.0)
+        return self._asks(sums, partial(from_sums, weights=np.asarray(weights), functional=functional))
+
+    def _asks(self, question: Query, made_from: Callable[[Release], Estimate]) -> Inquiry[Density]:
+        return self.asks([question], lambda measure: self._answer(measure(question), made_from))
+
+    def _answer(self, release: Release, made_from: Callable[[Release], Estimate]) -> Density:
+        made = made_from(release)
+        ((low, high),), (scale,) = self.limits, self.scales
+        curve, points = made.curve(low, high)
+        own = scale.to_own(points)
+        apart = (high - low) * (own if scale.kind == "log" else 1.0)  # dx = x·d(log x)
+        return Density.of(
+            curve.density(points) * (high - low) / apart,
+            self.curator,
+            self.guarantee,
+            [release],
+            curve=curve,
+            column=scale.name,
+            before=made.before / apart,
+            noise=made.noise / apart,
+            factors=made.factors,
+            _points=own,
+            _scale=scale,
+            _mixed=made.mixed,
+        )
+
+
+def _width(bandwidth: float | None, interval: tuple[float, float], usual: float) -> float:
+    """Return the kernel's width as a share of the interval."""
+    if bandwidth is None:
+        return usual
+    width = positive("bandwidth", bandwidth) / (interval[1] - interval[0])
+    if not 2.0 / MOST_COSINES <= width <= 10.0:
+        least = 2.0 / MOST_COSINES * (interval[1] - interval[0])
+        raise ArgumentError("bandwidth", bandwidth, f"at least {least:.3g} and at most ten times the bounds")
+    return width
+
+
+@statistic()
+def density(
+    data: Any,
+    column: str | int | None = None,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    method: str = "smooth",
+    bandwidth: float | None = None,
+    bins: int | None = None,
+    denoise: bool = True,
+    rows: int | None = None,
+    bits: Bits | None = None,
+    **declared: Unpack[Declarations],
+) -> Request[Density]:
+    """Return the private density of a column.
+
+    Of a log column it is estimated over the logarithms, and is a density of the column itself. Of dates it is one of
+    days.
+
+    Parameters
+    ----------
+    data
+        Rows with their bounds, or a Curator; see ``open_rows``.
+    column : str or int
+        Which one; may be left out where there is only one.
+    epsilon, delta : float
+        What to spend; Laplace noise at δ = 0, Gaussian above.
+    method : str
+        ``"smooth"``, ``"histogram"`` or ``"functional"``; see the module.
+    bandwidth : float
+        The kernel's width in the column's units (of a log column in natural logarithms, of dates in days), for
+        "functional"; by default a rule from public numbers.
+    bins : int
+        How many, for a histogram, and for "smooth" at δ = 0; by default a rule from public numbers. For whole numbers
+        as many as there are values do best.
+    denoise : bool
+        Whether to take out of a histogram what is likely to be noise.
+    rows : int
+        A public guess of their number, for the rules, where it is not public; 1000 by default.
+    bits : Bits
+        Seeded bits, for a test.
+    **declared
+        What is declared of the rows: bounds or a schema, neighbors, unit; see ``Declarations``.
+
+    Returns
+    -------
+    Density
+
+    Examples
+    --------
+    >>> heights = np.random.default_rng(0).normal(170.0, 8.0, 20_000)
+    >>> found = density(heights, epsilon=1.0, bounds=(120, 220))
+    >>> round(float(found.quantile(0.5)), -1), bool(found(170.0) > 10.0 * found(130.0))
+    (170.0, True)
+    >>> found.sample(3).shape
+    (3,)
+    """
+    choice("method", method, METHODS)
+    if not isinstance(denoise, bool):
+        raise ArgumentError("denoise", denoise, "True or False")
+    if bandwidth is not None and method != "functional":
+        raise ArgumentError("bandwidth", bandwidth, "None, unless method='functional'")
+    asked: dict[str, Any] = {"method": method, "bandwidth": bandwidth, "bins": bins, "denoise": denoise, "guess": rows}
+    return DensityRequest.of(data, column, epsilon, delta, declared, bits, **asked)

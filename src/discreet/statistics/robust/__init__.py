@@ -1,0 +1,1 @@
+"""M-estimators and how far one point can pull an estimator."""
