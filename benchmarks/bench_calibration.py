@@ -100,7 +100,7 @@ def coin(i: int) -> Fates:
     releases = [curator.measure(question, dp.Guarantee(COIN_EPSILON), bits=bits) for _ in range(TIMES)]
     posterior = dp.infer(releases, coin_model, rows=THROWS, start={"chance": 0.5}, seed=i, **RUN)
     heads = (np.array([release.value[0] for release in releases]) + THROWS) / 2
-    log_noise = -np.abs(heads[:, None] - HEADS) / (releases[0].law.scale / 2)
+    log_noise = -np.abs(heads[:, None] - HEADS) / (releases[0].noise.scale / 2)
     each = np.array([logsumexp(LOG_BINOMIAL + noise, axis=1) for noise in log_noise])
     seen = float(np.clip(heads.mean(), 0.0, THROWS))
     return {
@@ -153,26 +153,26 @@ class Grid:
         """Return the log-density that a method gives to each point, shape (centres, spreads)."""
         rows = Block(LINE[:, None], np.zeros((len(LINE), 0), dtype=int))
         known = [
-            (release.value, release.question.contributions(rows), np.full(release.value.size, release.law.variance))
+            (release.value, release.question.contributions(rows), np.full(release.value.size, release.noise.variance))
             for release in releases
         ]
         if (
             method == "naive"
         ):  # of the narrower release; next to nothing where all rows are clipped, so that there is an inverse
-            found = self.likelihood(*known[1][:2], np.full(len(known[1][0]), 1e-6))
+            result = self.likelihood(*known[1][:2], np.full(len(known[1][0]), 1e-6))
         elif method == "product":
-            found = sum(self.likelihood(*one) for one in known)
+            result = sum(self.likelihood(*one) for one in known)
         else:
-            found = self.likelihood(*(np.concatenate(parts, axis=-1) for parts in zip(*known, strict=True)))
-        return (found + self.prior).reshape(POINTS, POINTS)
+            result = self.likelihood(*(np.concatenate(parts, axis=-1) for parts in zip(*known, strict=True)))
+        return (result + self.prior).reshape(POINTS, POINTS)
 
     def around(self, log_density: np.ndarray) -> Grid:
         """Return a grid where the density is not negligible."""
         likely = log_density > log_density.max() - 14.0
         limits = []
         for axis, kept in ((self.centre, likely.any(axis=1)), (self.log_spread, likely.any(axis=0))):
-            step, found = axis[1] - axis[0], axis[kept]
-            limits.append((float(found[0] - step), float(found[-1] + step)))
+            step, result = axis[1] - axis[0], axis[kept]
+            limits.append((float(result[0] - step), float(result[-1] + step)))
         return Grid(*limits)
 
 
@@ -189,15 +189,15 @@ def mean(i: int) -> Fates:
     second = dp.Curator(rows, space=narrow).measure(dp.Moments(narrow, WEIGHTS), LOSSES[1], bits=bits)
     posterior = dp.infer([first, second], mean_model, rows=ROWS, start={"centre": near, "spread": 1.0}, seed=i, **RUN)
     truth = {"centre": centre, "spread": math.exp(log_spread)}
-    found: Fates = {"dp.infer": {name: of_draws(posterior, name, np.array(at), rng)[0] for name, at in truth.items()}}
+    result: Fates = {"dp.infer": {name: of_draws(posterior, name, np.array(at), rng)[0] for name, at in truth.items()}}
     for method in ("joint on a grid", "naive", "product"):
         grid = WHOLE.around(WHOLE.posterior(method, [first, second]))
         fine = grid.posterior(method, [first, second])
-        found[method] = {
+        result[method] = {
             "centre": of_grid(logsumexp(fine, axis=1), grid.centre, centre),
             "spread": of_grid(logsumexp(fine, axis=0), grid.log_spread, log_spread),
         }
-    return found
+    return result
 
 
 # ── what the library fits ───────────────────────────────────────────────────────────────────────────────────────────
@@ -240,13 +240,13 @@ def mixture(i: int) -> Fates:
     posterior = dp.infer(fitted, rows=n, seed=i, **FITTED_RUN)
     order = linear_sum_assignment(np.linalg.norm(posterior.mean("means")[:, None] - means, axis=2))[1]
     truth = {"weights": weights, "means": means, "covariances": roots @ np.swapaxes(roots, 1, 2)}
-    found = {}
+    result = {}
     for name, value in truth.items():
         for at, fate in zip(np.ndindex(value.shape), of_draws(posterior, name, value[order], rng), strict=True):
             if (name == "weights" and at[0]) or (name == "covariances" and at[1] > at[2]):
                 continue
-            found[f"{name} {''.join(map(str, at))}"] = fate
-    return {"dp.infer": found}
+            result[f"{name} {''.join(map(str, at))}"] = fate
+    return {"dp.infer": result}
 
 
 # ── tables and figures ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -277,7 +277,7 @@ def band(level: float, sets: int) -> tuple[float, float]:
 
 def run(name: str, sets: int) -> Iterator[dict[str, Any]]:
     """Yield the results so far, twenty times."""
-    found: dict[str, dict[str, list[Fate]]] = {}
+    result: dict[str, dict[str, list[Fate]]] = {}
     complaints, start = 0, time.perf_counter()
     for i in range(sets):
         with warnings.catch_warnings(record=True) as caught:
@@ -288,12 +288,12 @@ def run(name: str, sets: int) -> Iterator[dict[str, Any]]:
         complaints += bool(caught)
         for method, parameters in fates.items():
             for parameter, fate in parameters.items():
-                found.setdefault(method, {}).setdefault(parameter, []).append(fate)
+                result.setdefault(method, {}).setdefault(parameter, []).append(fate)
         if (i + 1) % max(1, sets // 20) == 0 or i + 1 == sets:
             yield {
                 "name": name, "sets": i + 1, "ranked": CASES[name].ranked, "complaints": complaints,
                 "seconds": time.perf_counter() - start, "bands": [band(level, i + 1) for level in LEVELS],
-                "lines": [line(method, *one) for method, each in found.items() for one in each.items()],
+                "lines": [line(method, *one) for method, each in result.items() for one in each.items()],
             }  # fmt: skip
 
 

@@ -31,8 +31,8 @@ def main(name: str) -> None:
         moments = ClippedMoments(mixture(d, k), 1.5 * d**0.5, (0.1, 0.3, 0.6))
         rows = np.random.default_rng(1).standard_normal((4096, d)) * 0.3 / d**0.5
         small = torch.asarray(rows, device=device)
-        found = moments.sum(small).cpu().numpy()
-        apart = np.abs(found - moments.sum(rows)).max() / np.abs(found).max()
+        result = moments.sum(small).cpu().numpy()
+        apart = np.abs(result - moments.sum(rows)).max() / np.abs(result).max()
         for n in (4096, 2**16, 2**18, 2**20):
             block = torch.asarray(rows, device=device).repeat(n // 4096, 1)
             times = []

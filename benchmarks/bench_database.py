@@ -38,12 +38,12 @@ def schema(limited: bool) -> Schema:
 
 
 def timed(work: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:
-    best, found = np.inf, np.empty(0)
+    best, result = np.inf, np.empty(0)
     for _ in range(2):
         start = time.perf_counter()
-        found = work()
+        result = work()
         best = min(best, time.perf_counter() - start)
-    return best, found
+    return best, result
 
 
 def compare(name: str, records: Records) -> None:

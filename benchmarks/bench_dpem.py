@@ -70,10 +70,10 @@ def fit(train: np.ndarray, space: dp.Box | dp.Ball, k: int, epsilon: float, seed
         return model()
     from discreet.models.mixture.adaptive import Adaptive
 
-    promise = dp.Guarantee(epsilon, DELTA)
+    guarantee = dp.Guarantee(epsilon, DELTA)
     usual = Adaptive.for_data(
-        k, space.for_columns(train.shape[1]), promise, dp.PublicSize(len(train), True)
-    ).usual_steps()
+        k, space.for_columns(train.shape[1]), guarantee, dp.PublicSize(len(train), True)
+    ).default_steps()
     return model(n_steps=max(1, round(usual * float(factor))))
 
 
@@ -82,18 +82,18 @@ def scores(name: str, methods: dict[str, dict[str, object]], count: int, epsilon
     X, space, k = DATA[name]()
     scale = float(np.log(np.asarray(space.for_columns(X.shape[1]).scale)).sum())
     unit = np.asarray(space.for_columns(X.shape[1]).scale)
-    exact, found = [], {method: np.full((len(epsilons), count), math.nan) for method in methods}
+    exact, result = [], {method: np.full((len(epsilons), count), math.nan) for method in methods}
     for i, (train, test) in enumerate(folds(X, count)):
         best = Exact(k, reg_covar=1e-6, random_state=0, max_iter=200).fit(train / unit)
         exact.append(best.score(test / unit))
         for method, how in methods.items():
             for j, epsilon in enumerate(epsilons):
                 try:
-                    found[method][j, i] = fit(train, space, k, epsilon, i, how).score(test) + scale
+                    result[method][j, i] = fit(train, space, k, epsilon, i, how).score(test) + scale
                 except ValueError:  # a composition that no noise can satisfy at this δ
                     continue
         print(f"{name}: fold {i + 1} of {count}", flush=True)
-    return float(np.mean(exact)), found
+    return float(np.mean(exact)), result
 
 
 def reaching(curve: np.ndarray, epsilons: tuple[float, ...], score: float) -> str:
@@ -107,8 +107,8 @@ def reaching(curve: np.ndarray, epsilons: tuple[float, ...], score: float) -> st
     return "–"
 
 
-def table(name: str, exact: float, found: dict[str, np.ndarray], epsilons: tuple[float, ...]) -> str:
-    means = {method: np.nanmean(values, axis=1) for method, values in found.items()}
+def table(name: str, exact: float, result: dict[str, np.ndarray], epsilons: tuple[float, ...]) -> str:
+    means = {method: np.nanmean(values, axis=1) for method, values in result.items()}
     goal = means.get("paper, GGG, zCDP", np.full(len(epsilons), math.nan))[-1]
     lines = [
         f"### {name}: non-private {exact:.2f}",
@@ -116,7 +116,7 @@ def table(name: str, exact: float, found: dict[str, np.ndarray], epsilons: tuple
         f"| method | {' | '.join(f'ε={epsilon:g}' for epsilon in epsilons)} | ε for the paper's score at 4 |",
         f"| --- |{' --- |' * (len(epsilons) + 1)}",
     ]
-    for method, values in found.items():
+    for method, values in result.items():
         errors = np.nanstd(values, axis=1) / np.sqrt(np.maximum((~np.isnan(values)).sum(axis=1), 1))
         cells = [
             "–" if math.isnan(mean) else f"{mean:.2f} ± {error:.2f}"
@@ -133,13 +133,13 @@ def figure(results: dict[str, tuple[float, dict[str, np.ndarray]]], epsilons: tu
     import matplotlib.pyplot as plt
 
     panels = plt.subplots(1, len(results), figsize=(5.2 * len(results), 4.2), squeeze=False, layout="constrained")
-    for axis, (name, (exact, found)) in zip(panels[1][0], results.items(), strict=True):
-        for method, values in found.items():
+    for axis, (name, (exact, result)) in zip(panels[1][0], results.items(), strict=True):
+        for method, values in result.items():
             if "steps" not in METHODS[method]:
                 style = "-o" if method == "adaptive" else "--"
                 axis.plot(epsilons, np.nanmean(values, axis=1), style, label=method, markersize=4)
         axis.axhline(exact, color="black", linewidth=0.8, label="non-private")
-        best = max(np.nanmax(np.nanmean(values, axis=1)) for values in found.values())
+        best = max(np.nanmax(np.nanmean(values, axis=1)) for values in result.values())
         axis.set_ylim(best - 12.0, exact + 0.8)
         axis.set(xscale="log", xlabel="ε", title=name, ylabel="mean test log-likelihood")
     panels[1][0][0].legend(fontsize=7)

@@ -52,15 +52,15 @@ def synthetic(seeds: int) -> dict[tuple[int, int], dict[str, np.ndarray]]:
         ]
         curves[d, n] = {}
         for method in METHODS:
-            found = np.zeros((len(EPSILONS), seeds, 2))
+            result = np.zeros((len(EPSILONS), seeds, 2))
             for i, epsilon in enumerate(EPSILONS):
                 for seed in range(seeds):
                     model = dp.FactorAnalysis(
                         k, epsilon=epsilon, delta=1e-5, bounds=dp.Ball(radius), method=method, random_state=seed
                     ).fit(X)
-                    found[i, seed] = overlap(model.components_.T, loadings), model.score(test)
-            curves[d, n][method] = found[:, :, 0]
-            cells = [f"{space:.3f}, {score:.2f}" for space, score in found.mean(axis=1)]
+                    result[i, seed] = overlap(model.components_.T, loadings), model.score(test)
+            curves[d, n][method] = result[:, :, 0]
+            cells = [f"{space:.3f}, {score:.2f}" for space, score in result.mean(axis=1)]
             lines.append(f"| {method} | {' | '.join(cells)} |")
         print("\n".join(lines) + "\n", flush=True)
     return curves

@@ -45,7 +45,7 @@ def nicv(rows: np.ndarray, centers: np.ndarray) -> float:
 
 
 def measured(seeds: int) -> list[dict]:
-    found = []
+    result = []
     for name, (fetch, count) in TABLES.items():
         rows = scaled(fetch())
         exact = nicv(rows, Exact(count, n_init=10, random_state=0).fit(rows).cluster_centers_)
@@ -59,15 +59,15 @@ def measured(seeds: int) -> list[dict]:
                 for seed in range(200, 200 + seeds):  # the constants were chosen with others
                     model = KMeans(count, epsilon=epsilon, bounds=Box(-1.0, 1.0), random_state=seed, **options)
                     ratios.append(nicv(rows, model.fit(rows).cluster_centers_) / exact)
-                    found.append(
+                    result.append(
                         {"data": name, "method": variant, "epsilon": epsilon, "seed": seed, "nicv": ratios[-1] * exact}
                     )
                 line += f"{np.mean(ratios):9.3f} {min(ratios):5.2f}–{max(ratios):5.2f} "
             print(line + f"{(time.perf_counter() - start) / seeds / len(EPSILONS):9.2f}", flush=True)
-    return found
+    return result
 
 
-def drawn(found: list[dict], path: str) -> None:
+def drawn(result: list[dict], path: str) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
@@ -76,7 +76,7 @@ def drawn(found: list[dict], path: str) -> None:
     figure, panels = pyplot.subplots(1, len(TABLES), figsize=(10, 4))
     for panel, name in zip(panels, TABLES, strict=True):
         for variant in VARIANTS:
-            some = [row for row in found if row["data"] == name and row["method"] == variant]
+            some = [row for row in result if row["data"] == name and row["method"] == variant]
             means = [np.mean([row["nicv"] for row in some if row["epsilon"] == epsilon]) for epsilon in EPSILONS]
             panel.loglog(EPSILONS, means, "o-", label=variant)
         panel.set(title=name, xlabel="ε", ylabel="NICV")
@@ -92,14 +92,14 @@ def main() -> None:
     parser.add_argument("--png")
     options = parser.parse_args()
     warnings.simplefilter("ignore", NotPrivateWarning)
-    found = measured(options.seeds)
+    result = measured(options.seeds)
     if options.csv:
         with open(options.csv, "w", newline="") as file:
-            writer = csv.DictWriter(file, list(found[0]))
+            writer = csv.DictWriter(file, list(result[0]))
             writer.writeheader()
-            writer.writerows(found)
+            writer.writerows(result)
     if options.png:
-        drawn(found, options.png)
+        drawn(result, options.png)
 
 
 if __name__ == "__main__":

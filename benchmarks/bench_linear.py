@@ -95,11 +95,11 @@ def theirs(splits: dict[str, list[Split]], repeats: int) -> dict[tuple[str, floa
         script = Path(__file__).with_name("other_linear.py")
         subprocess.run([OTHER, script, "--jobs", asked, "--out", answered], check=True)
         answers = json.loads(answered.read_text())
-    found: dict[tuple[str, float], dict[str, list[float]]] = {}
+    result: dict[tuple[str, float], dict[str, list[float]]] = {}
     for key, answer in zip(keys, answers, strict=True):
         for C, values in answer.items():
-            found.setdefault(key, {}).setdefault(C, []).extend(values)
-    return found
+            result.setdefault(key, {}).setdefault(C, []).extend(values)
+    return result
 
 
 def shown(values: list[float]) -> str:

@@ -150,25 +150,25 @@ def scores(name: str, seeds: int) -> tuple[float, Array, Array]:
     return float(case.score(case.truth, test).mean()), exact, private
 
 
-def table(found: dict[str, tuple[float, Array, Array]]) -> str:
+def table(result: dict[str, tuple[float, Array, Array]]) -> str:
     lines = [
         f"| model | {' | '.join(f'ε={epsilon:g}' for epsilon in EPSILONS)} | no noise | truth |",
         f"| --- |{' --- |' * (len(EPSILONS) + 2)}",
     ]
-    for name, (truth, exact, private) in found.items():
+    for name, (truth, exact, private) in result.items():
         cells = [f"{row.mean():.2f} ± {row.std() / np.sqrt(len(row)):.2f}" for row in (*private, exact)]
         lines.append(f"| {name} | {' | '.join(cells)} | {truth:.2f} |")
     return "\n".join(lines) + "\n"
 
 
-def figure(found: dict[str, tuple[float, Array, Array]], path: Path) -> None:
+def figure(result: dict[str, tuple[float, Array, Array]], path: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    panels = plt.subplots(1, len(found), figsize=(4.0 * len(found), 3.6), squeeze=False, layout="constrained")
-    for axis, (name, (truth, exact, private)) in zip(panels[1][0], found.items(), strict=True):
+    panels = plt.subplots(1, len(result), figsize=(4.0 * len(result), 3.6), squeeze=False, layout="constrained")
+    for axis, (name, (truth, exact, private)) in zip(panels[1][0], result.items(), strict=True):
         axis.plot(EPSILONS, private, "o", color="C0", markersize=3, alpha=0.4)
         axis.plot(EPSILONS, private.mean(axis=1), "-", color="C0", label="private")
         axis.axhline(exact.mean(), color="black", linewidth=0.8, label="no noise")
@@ -186,13 +186,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="a folder for the table and the figure")
     asked = parser.parse_args()
     warnings.simplefilter("ignore", NotPrivateWarning)
-    found = {name: scores(name, asked.seeds) for name in asked.models}
-    text = table(found)
+    result = {name: scores(name, asked.seeds) for name in asked.models}
+    text = table(result)
     print(f"{TRAIN:,} rows, δ = {DELTA:g}, replace-one, {asked.seeds} starts\n\n{text}")
     if asked.out:
         asked.out.mkdir(parents=True, exist_ok=True)
         (asked.out / "own-models.md").write_text(text, encoding="utf-8")
-        figure(found, asked.out / "own-models.png")
+        figure(result, asked.out / "own-models.png")
 
 
 if __name__ == "__main__":

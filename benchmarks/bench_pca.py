@@ -58,9 +58,9 @@ def captured(axes: np.ndarray, X: np.ndarray) -> float:
 
 
 def table(name: str, X: np.ndarray, space: dp.Box | dp.Ball, k: int, seeds: int) -> tuple[str, dict[str, np.ndarray]]:
-    found = {}
+    result = {}
     for method in METHODS:
-        found[method] = np.array(
+        result[method] = np.array(
             [
                 [captured(fit(X, space, k, method, epsilon, seed).components_, X) for seed in range(seeds)]
                 for epsilon in EPSILONS
@@ -72,13 +72,13 @@ def table(name: str, X: np.ndarray, space: dp.Box | dp.Ball, k: int, seeds: int)
         f"| method | {' | '.join(f'ε={epsilon:g}' for epsilon in EPSILONS)} |",
         f"| --- |{' --- |' * len(EPSILONS)}",
     ]
-    for method, values in found.items():
+    for method, values in result.items():
         cells = [
             f"{mean:.3f} ± {error:.3f}"
             for mean, error in zip(values.mean(axis=1), values.std(axis=1) / math.sqrt(seeds), strict=True)
         ]
         lines.append(f"| {method} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n", found
+    return "\n".join(lines) + "\n", result
 
 
 def fit(X: np.ndarray, space: dp.Box | dp.Ball, k: int, method: str, epsilon: float, seed: int) -> dp.PCA:
@@ -95,7 +95,7 @@ def transition(seeds: int, epsilon: float = 1.0) -> tuple[str, np.ndarray, np.nd
     )
     release = quiet.fit(np.zeros((ROWS, D))).releases_[0]
     edge = noise_of(release, "second") / ROWS / math.sqrt(2.0) * math.sqrt(D)
-    found = np.zeros((len(STRENGTHS), seeds))
+    result = np.zeros((len(STRENGTHS), seeds))
     for i, strength in enumerate(STRENGTHS):
         X = math.sqrt(strength * edge) * rng.choice([-1.0, 1.0], (ROWS, 1)) * axis
         for seed in range(seeds):
@@ -108,20 +108,20 @@ def transition(seeds: int, epsilon: float = 1.0) -> tuple[str, np.ndarray, np.nd
                 center="declared",
                 random_state=seed,
             ).fit(X)
-            found[i, seed] = (model.components_[0] @ axis) ** 2
+            result[i, seed] = (model.components_[0] @ axis) ** 2
     theory = np.maximum(0.0, 1.0 - 1.0 / np.array(STRENGTHS) ** 2)
     lines = [
         f"### one spike among {D} directions, {ROWS:,} rows, ε = {epsilon:g}: cos² of the first axis with it",
         "",
         f"| λ/(τ√d) | {' | '.join(f'{strength:g}' for strength in STRENGTHS)} |",
         f"| --- |{' --- |' * len(STRENGTHS)}",
-        f"| analyze-gauss | {' | '.join(f'{value:.2f}' for value in found.mean(axis=1))} |",
+        f"| analyze-gauss | {' | '.join(f'{value:.2f}' for value in result.mean(axis=1))} |",
         f"| theory | {' | '.join(f'{value:.2f}' for value in theory)} |",
     ]
-    return "\n".join(lines) + "\n", found, theory
+    return "\n".join(lines) + "\n", result, theory
 
 
-def figure(results: dict[str, dict[str, np.ndarray]], found: np.ndarray, path: Path) -> None:
+def figure(results: dict[str, dict[str, np.ndarray]], result: np.ndarray, path: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
@@ -139,7 +139,7 @@ def figure(results: dict[str, dict[str, np.ndarray]], found: np.ndarray, path: P
     strengths = np.linspace(0.05, max(STRENGTHS), 400)
     panels[-1].plot(strengths, np.maximum(0.0, 1.0 - 1.0 / strengths**2), color="grey", label="theory")
     panels[-1].errorbar(
-        STRENGTHS, found.mean(axis=1), found.std(axis=1), fmt="o", markersize=3, capsize=2, label="analyze-gauss"
+        STRENGTHS, result.mean(axis=1), result.std(axis=1), fmt="o", markersize=3, capsize=2, label="analyze-gauss"
     )
     panels[-1].set(xlabel="λ / (τ√d)", ylabel="cos² with the spike", title=f"one spike among {D} directions")
     panels[-1].legend(fontsize=8)
@@ -156,11 +156,11 @@ def main() -> None:
     for name, data in (("lifesci", lifesci), ("adult", adult), ("spikes", spikes)):
         text, results[name] = table(name, *data(), asked.seeds)
         print(text, flush=True)
-    text, found, _ = transition(asked.seeds)
+    text, result, _ = transition(asked.seeds)
     print(text)
     if asked.out:
         asked.out.mkdir(parents=True, exist_ok=True)
-        figure(results, found, asked.out / "pca.png")
+        figure(results, result, asked.out / "pca.png")
 
 
 if __name__ == "__main__":

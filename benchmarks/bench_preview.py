@@ -36,12 +36,12 @@ DRAFTS: list[Callable[[Any], Any]] = [
 
 
 def seconds(work: Callable[[], Any], times: int = 5) -> float:
-    found = []
+    result = []
     for _ in range(times):
         start = time.perf_counter()
         work()
-        found.append(time.perf_counter() - start)
-    return min(found)
+        result.append(time.perf_counter() - start)
+    return min(result)
 
 
 def main() -> None:

@@ -52,15 +52,15 @@ def tasks(quick: bool) -> dict[str, Task]:
     X = rng.standard_normal((10_000, 10)) @ mixing
     signal = X @ rng.standard_normal(10)
     y = signal + signal.std() * rng.standard_normal(len(X))
-    found = {"Simulated, 10 features": Task(X, y, np.array([(-8.0, 8.0)] * 10), (-25.0, 25.0))}
+    result = {"Simulated, 10 features": Task(X, y, np.array([(-8.0, 8.0)] * 10), (-25.0, 25.0))}
     adult = dp.datasets.load_adult()
     rows, bounds, names = np.asarray(adult.X, dtype=float), np.array(adult.bounds, dtype=float), list(adult.columns)
     for title, word in (("Adult, education", "education"), ("Adult, hours a week", "hours")):
-        found[title] = column(rows, bounds, next(i for i, name in enumerate(names) if word in name))
+        result[title] = column(rows, bounds, next(i for i, name in enumerate(names) if word in name))
     if not quick:
         life = dp.datasets.fetch_lifesci()
-        found["Life Sciences, first column"] = column(np.asarray(life.X), np.array([(-16.25, 16.25)] * 10), 0)
-    return found
+        result["Life Sciences, first column"] = column(np.asarray(life.X), np.array([(-16.25, 16.25)] * 10), 0)
+    return result
 
 
 def r_squared(predicted: np.ndarray, y: np.ndarray) -> float:
@@ -69,11 +69,11 @@ def r_squared(predicted: np.ndarray, y: np.ndarray) -> float:
 
 def splits(task: Task, repeats: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the places of rows to fit, and of rows to test."""
-    found = []
+    result = []
     for seed in range(repeats):
         order = np.random.default_rng(seed).permutation(len(task.y))
-        found.append((order[len(order) // 5 :], order[: len(order) // 5]))
-    return found
+        result.append((order[len(order) // 5 :], order[: len(order) // 5]))
+    return result
 
 
 def ours(task: Task, method: str, epsilon: float, repeats: int) -> np.ndarray:

@@ -68,8 +68,8 @@ def measured(method: str, count: int, runs: int) -> float:
     times = np.random.default_rng(0).uniform(0.0, 1.0, 10_000)
     truth = np.cumsum(np.histogram(times, bins=count, range=(0.0, 1.0))[0])
     asked = {"time": 0, "steps": count, "epsilon": 1.0, "bounds": (0, 1), "neighbors": "add-remove", "method": method}
-    found = [signals.running_sum(times, bits=SeededBits(seed), **asked) for seed in range(runs)]
-    return rms(np.array([(one.value - truth) / one.deviation for one in found]))
+    result = [signals.running_sum(times, bits=SeededBits(seed), **asked) for seed in range(runs)]
+    return rms(np.array([(one.value - truth) / one.std for one in result]))
 
 
 def length(quick: bool, out: Path | None) -> None:
@@ -79,10 +79,10 @@ def length(quick: bool, out: Path | None) -> None:
     lines, means = [], []
     for count in sizes:
         errors = {name: make(count).errors() for name, make in methods.items()}
-        for name, found in errors.items():
-            largest[name].append(float(found.max()))
-        lines.append([f"2^{count.bit_length() - 1}", *(f"{found.max():.3f}" for found in errors.values())])
-        means.append([f"2^{count.bit_length() - 1}", *(f"{rms(found):.3f}" for found in errors.values())])
+        for name, result in errors.items():
+            largest[name].append(float(result.max()))
+        lines.append([f"2^{count.bit_length() - 1}", *(f"{result.max():.3f}" for result in errors.values())])
+        means.append([f"2^{count.bit_length() - 1}", *(f"{rms(result):.3f}" for result in errors.values())])
     print("Largest deviation over the running sums of T steps:\n")
     print(table(["T", *methods], lines))
     print("Root mean square deviation:\n")
@@ -124,7 +124,7 @@ def filters(quick: bool, out: Path | None) -> None:
         for name, (top, bottom) in FILTERS.items():
             response = impulse_response(top, bottom, None, count)
             errors = [placed(response, place).errors() for place in PLACES]
-            shown = [f"{found.max():.4g} ({rms(found):.4g})" for found in errors]
+            shown = [f"{result.max():.4g} ({rms(result):.4g})" for result in errors]
             gain = min(map(rms, errors[1:])) / rms(errors[0])
             lines.append([name, *shown, f"{gain:.2f}"])
         print(f"Largest (root mean square) deviation over {count} steps:\n")

@@ -87,14 +87,14 @@ def ways(count: int, fixed: int, guess: float) -> dict[str, Way]:
 
 def cases() -> dict[str, tuple[np.ndarray, np.ndarray, dict[str, object], int, float]]:
     """Return data, truth, declarations, a number of coefficients and a guess of the mean, by name."""
-    found = {}
+    result = {}
     for name, curve, fixed, guess in (("drivers", drivers(), 65, 1_500.0), ("simulated", hours(), 65, 40.0)):
         T = len(curve)
         events = np.repeat(np.arange(T) + 0.5, curve.astype(int))
-        found[f"{name}, events"] = (events, curve, {"time": 0, "steps": T, "bounds": (0, T)}, fixed, guess)
+        result[f"{name}, events"] = (events, curve, {"time": 0, "steps": T, "bounds": (0, T)}, fixed, guess)
         rows = persons(curve)
-        found[f"{name}, persons"] = (rows, rows.sum(axis=0), {"bounds": (0, 1)}, 17, PERSONS / 3.0)
-    return found
+        result[f"{name}, persons"] = (rows, rows.sum(axis=0), {"bounds": (0, 1)}, 17, PERSONS / 3.0)
+    return result
 
 
 def main() -> None:
@@ -112,8 +112,8 @@ def main() -> None:
             for epsilon in EPSILONS:
                 errors = []
                 for seed in range(1 if arguments.quick else 5):
-                    found = ask(data, epsilon=epsilon, bits=SeededBits(seed), **facts)
-                    errors.append(np.sqrt(np.mean((found.value - truth) ** 2)) / truth.mean())
+                    result = ask(data, epsilon=epsilon, bits=SeededBits(seed), **facts)
+                    errors.append(np.sqrt(np.mean((result.value - truth) ** 2)) / truth.mean())
                 shown.append(f"{np.mean(errors):.4f}")
             print(f"| {way} | " + " | ".join(shown) + " |", flush=True)
     if arguments.out:
@@ -131,9 +131,9 @@ def draw(path: Path) -> None:
     for row, name, epsilon in ((0, "drivers, events", 0.05), (1, "simulated, events", 0.1)):
         data, truth, facts, fixed, guess = every[name]
         for ax, way in zip(axes[row], shown, strict=True):
-            found = ways(len(truth), fixed, guess)[way](data, epsilon=epsilon, bits=SeededBits(0), **facts)
-            found.plot(ax, truth)
-            error = np.sqrt(np.mean((found.value - truth) ** 2)) / truth.mean()
+            result = ways(len(truth), fixed, guess)[way](data, epsilon=epsilon, bits=SeededBits(0), **facts)
+            result.plot(ax, truth)
+            error = np.sqrt(np.mean((result.value - truth) ** 2)) / truth.mean()
             ax.set_title(f"{name}, ε = {epsilon:g}: {way}, error {error:.1%}", fontsize=9)
             ax.legend(fontsize=7)
     axes[0, 0].set_ylabel("drivers a month")

@@ -104,30 +104,30 @@ def rows_of(name: str, n: int) -> np.ndarray:
 
 def exact_answers(rows: np.ndarray, low: float, high: float) -> dict[str, np.ndarray]:
     kept = np.clip(rows, low, high)
-    found = {"mean": kept.mean(), "variance": kept.var(), "median": np.median(kept)}
-    found |= {"quantiles": np.quantile(kept, LEVELS), "histogram": np.histogram(kept, BINS, (low, high))[0]}
-    return {question: np.asarray(value, dtype=float) for question, value in found.items()}
+    result = {"mean": kept.mean(), "variance": kept.var(), "median": np.median(kept)}
+    result |= {"quantiles": np.quantile(kept, LEVELS), "histogram": np.histogram(kept, BINS, (low, high))[0]}
+    return {question: np.asarray(value, dtype=float) for question, value in result.items()}
 
 
 def ours(rows: np.ndarray, name: str, **given: object) -> dict[str, Callable[[], object]]:
     """Return for every question a function that answers it once."""
     step = {"step": 1.0} if name == "age" else {}
-    found = {
+    result = {
         "mean": lambda: st.mean(rows, bits=seeded(), **given).value,
         "variance": lambda: st.variance(rows, bits=seeded(), **given).value,
     }
     for end, level in (("", None), (", limits", 0.95)):
         more = step | {"interval": level} | given
-        found[f"median{end}"] = lambda more=more: st.median(rows, bits=seeded(), **more).value
-        found[f"quantiles{end}"] = lambda more=more: st.quantiles(rows, LEVELS, bits=seeded(), **more).value
-    found["histogram"] = lambda: st.histogram(rows, bins=BINS, bits=seeded(), **given).value
-    found["histogram, at least 0"] = lambda: np.maximum(found["histogram"](), 0.0)
-    return found
+        result[f"median{end}"] = lambda more=more: st.median(rows, bits=seeded(), **more).value
+        result[f"quantiles{end}"] = lambda more=more: st.quantiles(rows, LEVELS, bits=seeded(), **more).value
+    result["histogram"] = lambda: st.histogram(rows, bins=BINS, bits=seeded(), **given).value
+    result["histogram, at least 0"] = lambda: np.maximum(result["histogram"](), 0.0)
+    return result
 
 
 def jobs(cache: Path, runs: int, sizes: tuple[int, ...], library: str) -> list[dict]:
     """Return what is asked of another library, in the order of ``cells``; fewer times where it is slow."""
-    found = []
+    result = []
     for name, n, epsilon, relation in cells(sizes):
         low, high = SETS[name]
         path = cache / f"{name}-{n}.npy"
@@ -143,8 +143,8 @@ def jobs(cache: Path, runs: int, sizes: tuple[int, ...], library: str) -> list[d
             if question in ("median", "quantiles"):
                 part = 4 if fine else 2 if library == "opendp" and n > 50_000 else 1
                 part = 6 if fine and library == "opendp" and question == "quantiles" else part
-            found.append(common | {"question": question, "repeats": max(runs // part, 2)})
-    return found
+            result.append(common | {"question": question, "repeats": max(runs // part, 2)})
+    return result
 
 
 def cells(sizes: tuple[int, ...]) -> Iterator[tuple[str, int, float, str]]:
@@ -158,16 +158,16 @@ def cells(sizes: tuple[int, ...]) -> Iterator[tuple[str, int, float, str]]:
 def answers(library: str, asked: list[dict], cache: Path) -> list | None:
     """Return another library's answers, from the cache if they are there."""
     python = HERE.parent / "build" / library / "bin" / "python"
-    wanted, found = cache / f"{library}-jobs.json", cache / f"{library}-answers.json"
+    wanted, result = cache / f"{library}-jobs.json", cache / f"{library}-answers.json"
     text = json.dumps(asked)
-    if not (found.exists() and wanted.exists() and wanted.read_text(encoding="utf-8") == text):
+    if not (result.exists() and wanted.exists() and wanted.read_text(encoding="utf-8") == text):
         if not python.exists():
             return None
-        found.unlink(missing_ok=True)
+        result.unlink(missing_ok=True)
         wanted.write_text(text, encoding="utf-8")
-        command = [python, HERE / "other_statistics.py", library, "--jobs", wanted, "--out", found]
+        command = [python, HERE / "other_statistics.py", library, "--jobs", wanted, "--out", result]
         subprocess.run(command, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
-    return json.loads(found.read_text(encoding="utf-8"))
+    return json.loads(result.read_text(encoding="utf-8"))
 
 
 def errors(quick: bool, cache: Path) -> tuple[str, dict]:
@@ -175,7 +175,7 @@ def errors(quick: bool, cache: Path) -> tuple[str, dict]:
     runs, others = (40, 20) if quick else (200, 200)
     cache = cache.resolve()
     cache.mkdir(parents=True, exist_ok=True)
-    found: dict[tuple, dict[str, tuple[float, float]]] = {}  # by tool: the RMSE and its relative error
+    result: dict[tuple, dict[str, tuple[float, float]]] = {}  # by tool: the RMSE and its relative error
     places = list(cells(sizes))
     for name, n, epsilon, relation in places:
         rows = rows_of(name, n)
@@ -184,7 +184,7 @@ def errors(quick: bool, cache: Path) -> tuple[str, dict]:
         for question, ask in ours(rows, name, **given).items():
             few = runs // 6 if "limits" in question else runs if n < 50_000 else 2 * runs // 3
             truth = exact[question.split(",")[0]]
-            found[name, n, epsilon, relation, question] = {"discreet": rmse(repeated(few, ask) - truth)}
+            result[name, n, epsilon, relation, question] = {"discreet": rmse(repeated(few, ask) - truth)}
     theirs = {}
     for library in LIBRARIES:
         asked = jobs(cache, others, sizes, library)
@@ -195,15 +195,15 @@ def errors(quick: bool, cache: Path) -> tuple[str, dict]:
             name, n, epsilon, relation = places[place // 5]
             question = asked[place]["question"]
             exact = exact_answers(rows_of(name, n), *SETS[name])[question]
-            cell = found[name, n, epsilon, relation, question]
+            cell = result[name, n, epsilon, relation, question]
             cell[library] = rmse(np.array(answer, dtype=float) - exact)
             if name == "age" and library == "diffprivlib" and question in ("median", "quantiles"):
                 cell["diffprivlib, floor"] = rmse(np.floor(np.array(answer)) - exact)
-    return error_tables(found, sizes) + ratios(found), {"found": found, "sizes": sizes}
+    return error_tables(result, sizes) + ratios(result), {"found": result, "sizes": sizes}
 
 
-def error_tables(found: dict, sizes: tuple[int, ...]) -> str:
-    known = {tool for cell in found.values() for tool in cell}
+def error_tables(result: dict, sizes: tuple[int, ...]) -> str:
+    known = {tool for cell in result.values() for tool in cell}
     text = ""
     for name in SETS:
         tools = [tool for tool in ("discreet", *LIBRARIES) if tool in known]
@@ -213,7 +213,7 @@ def error_tables(found: dict, sizes: tuple[int, ...]) -> str:
             for relation in RELATIONS:
                 line = [question, relation]
                 for epsilon in EPSILONS:
-                    line += [error_cell(found[name, n, epsilon, relation, question], tools) for n in sizes]
+                    line += [error_cell(result[name, n, epsilon, relation, question], tools) for n in sizes]
                 lines.append(line)
         counts = [f"{len(rows_of(name, n)):,}" for n in sizes]
         head = ["question", "relation", *(f"n = {n}, ε = {epsilon:g}" for epsilon in EPSILONS for n in counts)]
@@ -237,13 +237,13 @@ def error_cell(cell: dict[str, tuple[float, float]], tools: list[str]) -> str:
     return " / ".join(shown)
 
 
-def ratios(found: dict) -> str:
+def ratios(result: dict) -> str:
     """Return our error relative to the best of the others': the range over all cells, and where it is above 1."""
     lines, above = [], []
     for question in ("mean", "variance", "median", "quantiles", "histogram"):
         for relation in RELATIONS:
             several = []
-            for (name, n, epsilon, how, what), cell in found.items():
+            for (name, n, epsilon, how, what), cell in result.items():
                 rest = {tool: value for tool, value in cell.items() if tool != "discreet"}
                 if (how, what) != (relation, question) or not rest:
                     continue
@@ -309,13 +309,13 @@ def limited(n: int, epsilon: float) -> dict[str, tuple[Callable[[], st.Statistic
     two, ten = correlated(n, 2), correlated(n, 10)
     exact_two, exact_ten = (np.cov(np.clip(rows, -5.0, 5.0), rowvar=False, bias=True) for rows in (two, ten))
 
-    def within(found: st.Mean) -> float:
-        low, high = (float(np.asarray(end)[0]) for end in (found.bounds[0].low, found.bounds[0].high))
+    def within(result: st.Mean) -> float:
+        low, high = (float(np.asarray(end)[0]) for end in (result.bounds[0].low, result.bounds[0].high))
         inside = kept[(kept >= low) & (kept <= high)]
         return float(inside.mean()) if len(inside) else (low + high) / 2.0
 
-    def clipped(found: st.Mean) -> float:
-        return float(np.clip(x, np.asarray(found.bounds[0].low)[0], np.asarray(found.bounds[0].high)[0]).mean())
+    def clipped(result: st.Mean) -> float:
+        return float(np.clip(x, np.asarray(result.bounds[0].low)[0], np.asarray(result.bounds[0].high)[0]).mean())
 
     mean, variance, quantiles = kept.mean(), kept.var(), np.quantile(kept, LEVELS)
     iqr = float(quantiles[3] - quantiles[1])
@@ -369,12 +369,12 @@ def coverage(quick: bool) -> tuple[str, dict]:
     for n, epsilon in settings:
         for name, (ask, truth) in limited(n, epsilon).items():
             runs = 20 if quick else 400
-            found = [ask() for _ in range(runs)]
-            exact = [np.asarray(truth(one), dtype=float) for one in found]
-            off = np.array([np.asarray(one.value) - right for one, right in zip(found, exact, strict=True)])
+            result = [ask() for _ in range(runs)]
+            exact = [np.asarray(truth(one), dtype=float) for one in result]
+            off = np.array([np.asarray(one.value) - right for one, right in zip(result, exact, strict=True)])
             scale = np.sqrt((off**2).mean(axis=0))
             for level in (0.95, 0.5) if name.startswith("mean") else (0.95,):
-                ends = [one.interval(level) for one in found]
+                ends = [one.interval(level) for one in result]
                 low, high = (np.array([np.asarray(end[side]) for end in ends]) for side in (0, 1))
                 held = (low <= np.array(exact) + 1e-9) & (np.array(exact) - 1e-9 <= high)
                 each = held.reshape(runs, -1).mean(axis=1)

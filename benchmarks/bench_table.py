@@ -112,14 +112,14 @@ def edges(name: str, bins: int) -> np.ndarray:
 
 def codes(frame: pd.DataFrame, bins: int) -> dict[str, tuple[np.ndarray, int]]:
     """Return each column as whole numbers, and how many there may be."""
-    found = {}
+    result = {}
     for name in COLUMNS:
         if name in NUMBERS:
             ends = edges(name, bins)
-            found[name] = (np.digitize(frame[name], ends[1:-1]), len(ends) - 1)
+            result[name] = (np.digitize(frame[name], ends[1:-1]), len(ends) - 1)
         else:
-            found[name] = (pd.Categorical(frame[name], categories=VALUES[name]).codes.astype(int), len(VALUES[name]))
-    return found
+            result[name] = (pd.Categorical(frame[name], categories=VALUES[name]).codes.astype(int), len(VALUES[name]))
+    return result
 
 
 def joint(one: tuple[np.ndarray, int], other: tuple[np.ndarray, int]) -> np.ndarray:
@@ -140,8 +140,8 @@ def cramer(shares: np.ndarray) -> float:
 def correlations(frame: pd.DataFrame) -> np.ndarray:
     """Return the correlations of the numbers, 0 where a column is constant."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.corrcoef(frame[list(NUMBERS)].to_numpy(dtype=float), rowvar=False)
-    return np.nan_to_num(found)[np.triu_indices(len(NUMBERS), 1)]
+        result = np.corrcoef(frame[list(NUMBERS)].to_numpy(dtype=float), rowvar=False)
+    return np.nan_to_num(result)[np.triu_indices(len(NUMBERS), 1)]
 
 
 def likeness(real: pd.DataFrame, synthetic: pd.DataFrame) -> dict[str, float]:
@@ -181,16 +181,16 @@ def classifiers() -> dict[str, object]:
 
 def usefulness(train: pd.DataFrame, test: pd.DataFrame) -> dict[str, float]:
     """Return how well classifiers do on the test rows."""
-    truth, found = test[LABEL] == VALUES[LABEL][1], {}
+    truth, result = test[LABEL] == VALUES[LABEL][1], {}
     for name, model in classifiers().items():
         label = train[LABEL] == VALUES[LABEL][1]
         if label.nunique() < 2:  # nothing to learn
             chance = np.full(len(test), float(label.iloc[0]))
         else:
             chance = model.fit(train.drop(columns=LABEL), label).predict_proba(test.drop(columns=LABEL))[:, 1]
-        found[f"{name} AUC"] = float(roc_auc_score(truth, chance))
-        found[f"{name} accuracy"] = float(accuracy_score(truth, chance > 0.5))
-    return found
+        result[f"{name} AUC"] = float(roc_auc_score(truth, chance))
+        result[f"{name} accuracy"] = float(accuracy_score(truth, chance > 0.5))
+    return result
 
 
 def mixture(count: int, neighbors: str) -> Maker:
@@ -215,15 +215,15 @@ def independent(neighbors: str) -> Maker:
     """Return independent columns, each from its own private histogram."""
 
     def make(frame: pd.DataFrame, epsilon: float, seed: int) -> pd.DataFrame:
-        found, rng = codes(frame, 20), np.random.default_rng(seed)
-        binned = pd.DataFrame({name: code for name, (code, _) in found.items()})
-        schema = dp.Schema({name: dp.Category(range(count)) for name, (_, count) in found.items()})
+        result, rng = codes(frame, 20), np.random.default_rng(seed)
+        binned = pd.DataFrame({name: code for name, (code, _) in result.items()})
+        schema = dp.Schema({name: dp.Category(range(count)) for name, (_, count) in result.items()})
         curator = dp.Curator(binned, schema=schema, neighbors=neighbors)
-        promise = dp.Guarantee(epsilon, DELTA, dp.Neighbors.of(neighbors))
-        losses = dp.calibrate(promise, [dp.GaussianLoss(1.0, neighbors=promise.neighbors)] * len(COLUMNS)).losses
+        guarantee = dp.Guarantee(epsilon, DELTA, dp.Neighbors.of(neighbors))
+        losses = dp.calibrate(guarantee, [dp.GaussianLoss(1.0, neighbors=guarantee.neighbors)] * len(COLUMNS)).losses
         bits, drawn = SeededBits(seed), {}
         for j, (name, loss) in enumerate(zip(COLUMNS, losses, strict=True)):
-            release = curator.measure(dp.Histogram(found[name][1], column=j), loss, bits=bits)
+            release = curator.measure(dp.Histogram(result[name][1], column=j), loss, bits=bits)
             shares = np.maximum(release["counts"], 0.0)
             if name in NUMBERS:  # a bin's share is spread over its whole numbers
                 values = np.arange(NUMBERS[name][0], NUMBERS[name][1] + 1)
@@ -263,7 +263,7 @@ def evaluated(make: Maker, train: pd.DataFrame, test: pd.DataFrame, epsilon: flo
     return likeness(train, synthetic) | usefulness(synthetic, test)
 
 
-def table(real: dict[str, float], majority: float, found: dict[str, np.ndarray], epsilons: tuple[float, ...]) -> str:
+def table(real: dict[str, float], majority: float, result: dict[str, np.ndarray], epsilons: tuple[float, ...]) -> str:
     """Return the means over seeds, in Markdown."""
     lines = [
         f"### Adult, 14 columns: the majority class has accuracy {majority:.3f}",
@@ -273,7 +273,7 @@ def table(real: dict[str, float], majority: float, found: dict[str, np.ndarray],
         f"| | real | {' | '.join(f'{real[measure]:.3f}' for measure in MEASURES)} |",
     ]
     for j, epsilon in enumerate(epsilons):
-        for method, values in found.items():
+        for method, values in result.items():
             means, spreads = values[j].mean(axis=0), values[j].std(axis=0)
             cells = [f"{mean:.3f} ± {spread:.3f}" for mean, spread in zip(means, spreads, strict=True)]
             lines.append(f"| {epsilon:g} | {method} | {' | '.join(cells)} |")
@@ -288,7 +288,7 @@ def styles(methods: list[str]) -> dict[str, dict[str, object]]:
 
 
 def measures_figure(
-    real: dict[str, float], majority: float, found: dict[str, np.ndarray], epsilons: tuple[float, ...], path: Path
+    real: dict[str, float], majority: float, result: dict[str, np.ndarray], epsilons: tuple[float, ...], path: Path
 ) -> None:
     """Draw every measure against ε."""
     import matplotlib
@@ -297,9 +297,9 @@ def measures_figure(
     import matplotlib.pyplot as plt
 
     drawing, axes = plt.subplots(2, 4, figsize=(15, 7), layout="constrained")
-    looks = styles(list(found))
+    looks = styles(list(result))
     for i, (axis, measure) in enumerate(zip(axes.flat, MEASURES, strict=True)):
-        for method, values in found.items():
+        for method, values in result.items():
             mean, spread = values[:, :, i].mean(axis=1), values[:, :, i].std(axis=1)
             axis.errorbar(epsilons, mean, yerr=spread, label=method, capsize=2, markersize=5, **looks[method])
         axis.axhline(real[measure], color="black", linewidth=0.8, label="real")
@@ -330,8 +330,8 @@ def marginals_figure(train: pd.DataFrame, synthetic: dict[str, pd.DataFrame], ep
     for axis, name in zip(axes.flat, names, strict=True):
         code, count = real[name]
         axis.bar(np.arange(count), np.bincount(code, minlength=count) / len(code), color="#BBBBBB", label="real")
-        for method, found in others.items():
-            shares = np.bincount(found[name][0], minlength=count) / len(found[name][0])
+        for method, result in others.items():
+            shares = np.bincount(result[name][0], minlength=count) / len(result[name][0])
             look = looks[method] | ({"linestyle": "none"} if name in VALUES else {"linewidth": 1})
             axis.plot(np.arange(count), shares, label=method, markersize=4, **look)
         axis.set(title=name, ylabel="share of rows")
@@ -375,22 +375,22 @@ def main() -> None:
             f"{method} (dpmm)": other(asked.other, method, asked.cache, asked.iterations) for method in asked.methods
         }
     epsilons = tuple(asked.epsilons)
-    found = {method: np.empty((len(epsilons), asked.seeds, len(MEASURES))) for method in makers}
+    result = {method: np.empty((len(epsilons), asked.seeds, len(MEASURES))) for method in makers}
     for (method, make), (j, epsilon), seed in itertools.product(
         makers.items(), enumerate(epsilons), range(asked.seeds)
     ):
         start = time.perf_counter()
         scores = evaluated(make, train, test, epsilon, seed)
-        found[method][j, seed] = [scores[measure] for measure in MEASURES]
+        result[method][j, seed] = [scores[measure] for measure in MEASURES]
         print(f"{method}, ε = {epsilon:g}, seed {seed}: {time.perf_counter() - start:.0f} s", flush=True)
     majority = float((test[LABEL] == VALUES[LABEL][0]).mean())
     real = likeness(train, test) | usefulness(train, test)
-    text = table(real, majority, found, epsilons)
+    text = table(real, majority, result, epsilons)
     print(text)
     if asked.out:
         asked.out.mkdir(parents=True, exist_ok=True)
         (asked.out / "table.md").write_text(text, encoding="utf-8")
-        measures_figure(real, majority, found, epsilons, asked.out / "table.png")
+        measures_figure(real, majority, result, epsilons, asked.out / "table.png")
         shown = 1.0 if 1.0 in epsilons else epsilons[0]
         drawn = {method: make(train, shown, 0)[COLUMNS] for method, make in makers.items()}
         marginals_figure(train, drawn, shown, asked.out / "table_marginals.png")

@@ -29,15 +29,15 @@ def errors(job: dict) -> dict[str, list[float]]:
         for name in ("X", "test_X")
     )
     labels, truth = np.load(job["y"]), np.load(job["test_y"])
-    found: dict[str, list[float]] = {}
+    result: dict[str, list[float]] = {}
     for C in job["C"]:
-        found[str(C)] = []
+        result[str(C)] = []
         for _ in range(job["repeats"]):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model = LogisticRegression(epsilon=job["epsilon"], data_norm=1.0, C=C, max_iter=1000).fit(rows, labels)
-            found[str(C)].append(float(np.mean(model.predict(test) != truth)))
-    return found
+            result[str(C)].append(float(np.mean(model.predict(test) != truth)))
+    return result
 
 
 if __name__ == "__main__":

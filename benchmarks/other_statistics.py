@@ -124,8 +124,8 @@ def opendp(job: dict, rows: np.ndarray) -> Callable[[], object]:
 
     scales = {}
     for zcdp in [False, True] if delta > 0.0 and len(levels) > 1 else [False]:
-        promise = (epsilon, delta) if zcdp else epsilon  # it does not depend on how many candidates there are
-        scales[zcdp] = dp.binary_search_param(lambda s, z=zcdp: selection(s, [low, high], z), 1, promise)
+        guarantee = (epsilon, delta) if zcdp else epsilon  # it does not depend on how many candidates there are
+        scales[zcdp] = dp.binary_search_param(lambda s, z=zcdp: selection(s, [low, high], z), 1, guarantee)
     zcdp = min(scales, key=scales.get)
     made = selection(scales[zcdp], candidates, zcdp)
     assert made.check(1, (epsilon, delta) if zcdp else epsilon)

@@ -27,10 +27,10 @@ def main(folder: Path) -> None:
     train, test = load_adult(subset="train"), load_adult(subset="test")
     low, high = zip(*train.bounds, strict=True)  # from the code book
     box = dp.Box(low, high)
-    promise = dp.Guarantee(epsilon=1.0, delta=1e-6)
+    guarantee = dp.Guarantee(epsilon=1.0, delta=1e-6)
 
     with TemporaryDirectory() as safe:
-        curator = dp.Curator(train.X, space=box, name="adult", ledger=f"{safe}/budget.db", budget=promise)
+        curator = dp.Curator(train.X, space=box, name="adult", ledger=f"{safe}/budget.db", budget=guarantee)
         mixture = dp.GaussianMixture(COMPONENTS, epsilon=1.0, delta=1e-6).fit(curator)
         print(
             f"UCI Adult, {len(train.X):,} rows: {COMPONENTS} Gaussians from {len(mixture.releases_)} noisy releases\n"

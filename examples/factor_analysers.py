@@ -54,10 +54,10 @@ class FactorAnalysers(MomentModel[Analysers]):
         # Valid means and covariances as the library's mixture has them; then factors.
         return self._analysers(JointMixture(self.count, weights=WEIGHTS).maximize(params.components, release))
 
-    def _analysers(self, found):
-        loadings, own = factored(found.covariances, self.factors)
+    def _analysers(self, result):
+        loadings, own = factored(result.covariances, self.factors)
         covariances = loadings @ loadings.transpose(0, 2, 1) + own[:, :, None] * np.eye(own.shape[1])
-        return Analysers(Components(found.weights, found.means, covariances), loadings, own)
+        return Analysers(Components(result.weights, result.means, covariances), loadings, own)
 
 
 def main():

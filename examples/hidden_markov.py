@@ -54,8 +54,8 @@ class HiddenMarkov(dp.Model[tuple]):
         ahead, back = xp.stack(ahead, axis=1), xp.stack(back, axis=1)
         states, own = shares(ahead * back), xp.clip(e / R, -1.0, 1.0)
         pairs = shares(ahead[:, :-1, :, None] * moves * (seen * back)[:, 1:, None, :], axis=(2, 3))
-        found = zip([states[:, :1, :], pairs, states, states * own, states * own * own], WEIGHTS.values(), strict=True)
-        return xp.concat([w**0.5 * xp.reshape(xp.mean(part, axis=1), (n, -1)) for part, w in found], axis=1)
+        result = zip([states[:, :1, :], pairs, states, states * own, states * own * own], WEIGHTS.values(), strict=True)
+        return xp.concat([w**0.5 * xp.reshape(xp.mean(part, axis=1), (n, -1)) for part, w in result], axis=1)
 
     def maximize(self, params, release):  # all positive, means inside, widths at most half or twice what they were
         sums = [positive_counts(release[part].ravel(), release, noise_of(release, part)) for part in list(WEIGHTS)[:3]]

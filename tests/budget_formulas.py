@@ -32,12 +32,12 @@ def usage(limit: dict, losses: Counter[str]) -> float:
             one = -2.0 * norm.ppf(1.0 / (1.0 + math.exp(own)))
             rho += count * own**2 / 2.0
         mu, pure = math.hypot(mu, one * math.sqrt(count)), pure + count * own
-    found = [pure / epsilon]
+    result = [pure / epsilon]
     if limit["filter"] == "gaussian" and delta:
-        found.append((norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)) / delta)
+        result.append((norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)) / delta)
     if limit["filter"] == "zcdp" and delta:
-        found.append(zcdp_delta(rho, epsilon) / delta)
-    return float(min(found))
+        result.append(zcdp_delta(rho, epsilon) / delta)
+    return float(min(result))
 
 
 def zcdp_delta(rho: float, epsilon: float) -> float:
@@ -48,8 +48,8 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
         return (order - 1.0) * (order * rho - epsilon) + order * math.log1p(-1.0 / order) - size
 
     start = math.log(max(epsilon / (2.0 * rho), 1e-3))
-    found = minimize_scalar(log_delta, bounds=(start - 8.0, start + 4.0), method="bounded", options={"xatol": 1e-10})
-    return math.exp(min(found.fun, 0.0))
+    result = minimize_scalar(log_delta, bounds=(start - 8.0, start + 4.0), method="bounded", options={"xatol": 1e-10})
+    return math.exp(min(result.fun, 0.0))
 
 
 def admitted(kind: str, limit: dict | None, spent: Counter[str], asked: Counter[str]) -> bool | None:

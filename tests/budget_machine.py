@@ -116,8 +116,8 @@ class Budget(Model):
     def fit(self, curator, epsilon, pca):
         model = self.model(epsilon, pca)
         asked = model.plan(curator).losses
-        found = self.pay(curator, "reserve", asked, lambda: model.fit(curator), draws=len(asked))
-        if found is None:
+        result = self.pay(curator, "reserve", asked, lambda: model.fit(curator), draws=len(asked))
+        if result is None:
             return
         again = pickle.loads(pickle.dumps(model))
         for one in (clone(model), again):  # each fit is paid for, whatever the estimator was made from
@@ -200,24 +200,24 @@ class Budget(Model):
 
     def in_threads(self, acts):
         """Return what acts return that run at once; an error of one of them is raised."""
-        found, barrier = [None] * len(acts), threading.Barrier(len(acts))
+        result, barrier = [None] * len(acts), threading.Barrier(len(acts))
 
         def run(place):
             barrier.wait(60)
             try:
-                found[place] = acts[place]()
+                result[place] = acts[place]()
             except BaseException as error:
-                found[place] = error
+                result[place] = error
 
         threads = [threading.Thread(target=run, args=(place,)) for place in range(len(acts))]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        for one in found:
+        for one in result:
             if isinstance(one, BaseException):
                 raise one
-        return found
+        return result
 
     @action(curator=curators, loss=losses, number=st.integers(2, 5), look=st.booleans(), last=st.booleans())
     def in_several_threads(self, curator, loss, number, look, last):
@@ -339,12 +339,12 @@ class Budget(Model):
             act(curator)
         except BudgetExceeded as refusal:
             self.tell(refusal)
-        except BaseException as found:
+        except BaseException as result:
             wrapped = isinstance(error, OSError) and not RECORDED[moment]  # the ledger tells which one it is
-            if not self.watch.sprung or (found is not error and not (wrapped and isinstance(found, LedgerError))):
+            if not self.watch.sprung or (result is not error and not (wrapped and isinstance(result, LedgerError))):
                 raise
             if wrapped:
-                self.tell(found)
+                self.tell(result)
         else:
             raise AssertionError(f"{error!r} was swallowed at {moment}")
         sprung = self.watch.sprung
@@ -449,12 +449,12 @@ class Budget(Model):
             assert ran.code == (0 if allowed else 1), ran.printed
             assert allowed or ADVICE.search(ran.err), ran.err
         else:
-            promise = dp.Guarantee(epsilon, delta, relation)
+            guarantee = dp.Guarantee(epsilon, delta, relation)
             kept = {"filter": (limit or first)["filter"]}
             if reason:
-                act = lambda: curator.ledger.raise_limit(name, promise, reason="agreed")  # noqa: E731
+                act = lambda: curator.ledger.raise_limit(name, guarantee, reason="agreed")  # noqa: E731
             else:
-                act = lambda: curator.ledger.set_limit(name, promise, **kept)  # noqa: E731
+                act = lambda: curator.ledger.set_limit(name, guarantee, **kept)  # noqa: E731
             act() if allowed else self.refused(act, ValueError)
         if allowed and not unchanged:
             self.settled("raise" if reason else "limit", name)

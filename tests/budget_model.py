@@ -141,7 +141,7 @@ class Model(RuleBasedStateMachine):
         name, counts = curator.name, Counter(map(key, asked))
         try:
             with self.conditions():
-                found = act()
+                result = act()
             assert self.fault is None
         except LedgerError as error:
             if self.fault is None:
@@ -151,16 +151,16 @@ class Model(RuleBasedStateMachine):
         except BudgetExceeded as error:
             assert self.fault not in FILES  # a disk that is full can be read
             self.tell(error)
-            found = None
+            result = None
         rows = self.place.rows()[len(self.rows) :]
-        done = len(rows) if found is None else found if isinstance(found, int) else times
+        done = len(rows) if result is None else result if isinstance(result, int) else times
         assert [(row["kind"], row["dataset"], losses_in(row)) for row in rows] == [(kind, name, counts)] * done
         self.accept(rows)
         if done < times:
             assert admitted(kind, self.limits.get(name), self.spent.get(name, Counter()), counts) is not True
         for loss in asked[:draws]:
             self.draws[name, key(loss)] += done
-        return found
+        return result
 
     def refused(self, act, *kinds):
         """See that something is refused in a documented way."""

@@ -27,12 +27,12 @@ def traced_truth(query: Query, x: np.ndarray, codes: np.ndarray) -> list[Row]:
     """Return the contributions of rows as fractions, from the operations that the query itself writes down."""
     numbers, labels = [f"x{j}" for j in range(x.shape[1])], [f"k{j}" for j in range(codes.shape[1])]
     cells = query.contributions(Block(columns(numbers), columns(labels))).cells[0]
-    found = []
+    result = []
     for row, own in zip(x.tolist(), codes.tolist(), strict=True):
         given = dict(zip(numbers + labels, map(Fraction, row + own), strict=True))
         known: dict[int, object] = {}
-        found.append([Fraction(_worked_out(cell, given, known)) for cell in cells])
-    return found
+        result.append([Fraction(_worked_out(cell, given, known)) for cell in cells])
+    return result
 
 
 def _worked_out(cell, given, known):
@@ -43,12 +43,12 @@ def _worked_out(cell, given, known):
     if id(cell) not in known:
         operands = [_worked_out(one, given, known) for one in cell.operands]
         if cell.name == "case":
-            found = operands[1] if operands[0] else operands[2]
+            result = operands[1] if operands[0] else operands[2]
         elif cell.name == "not":
-            found = not operands[0]
+            result = not operands[0]
         else:
-            found = OPERATORS[cell.name](*operands)
-        known[id(cell)] = found
+            result = OPERATORS[cell.name](*operands)
+        known[id(cell)] = result
     return known[id(cell)]
 
 
@@ -56,7 +56,7 @@ def mixture_truth(moments: ClippedMoments, y: np.ndarray) -> list[Row]:
     """Return responsibilities times full clipped moments of rows in the unit ball."""
     parts = moments.components
     with mpmath.workdps(DIGITS):
-        found = []
+        result = []
         for row in y:
             z = [_whitened(parts.whitening[k], row) - _column(parts.offsets[k]) for k in range(parts.count)]
             logits = [
@@ -66,8 +66,8 @@ def mixture_truth(moments: ClippedMoments, y: np.ndarray) -> list[Row]:
             weights = [mpmath.exp(logit - max(logits)) for logit in logits]
             shares = [weight / mpmath.fsum(weights) for weight in weights]
             own = [_column(row) if moments.radius is None else _moved(each, moments.radius) for each in z]
-            found.append(_moments(shares, own, moments.weights))
-        return found
+            result.append(_moments(shares, own, moments.weights))
+        return result
 
 
 def class_truth(
@@ -75,13 +75,13 @@ def class_truth(
 ) -> list[Row]:
     """Return full clipped moments of rows in the place of their class."""
     with mpmath.workdps(DIGITS):
-        found = []
+        result = []
         for row, label in zip(y, labels, strict=True):
             shares = [mpmath.mpf(int(k == label)) for k in range(classes.count)]
             away = [_column(row) - _column(classes.means[k]) for k in range(classes.count)]
             own = [_moved(_matrix(classes.whitening[k]) * away[k], radius) for k in range(classes.count)]
-            found.append(_moments(shares, own, weights))
-        return found
+            result.append(_moments(shares, own, weights))
+        return result
 
 
 def _matrix(values):
@@ -126,6 +126,6 @@ def times(rows: list[Row], counts: np.ndarray) -> Row:
     return [sum(int(n) * row[j] for n, row in zip(counts, rows, strict=True)) for j in range(len(rows[0]))]
 
 
-def distance(found: np.ndarray, ideal: Row) -> float:
+def distance(result: np.ndarray, ideal: Row) -> float:
     """Return the Euclidean distance, without a rounding that matters."""
-    return math.sqrt(float(sum((Fraction(a) - b) ** 2 for a, b in zip(found.tolist(), ideal, strict=True))))
+    return math.sqrt(float(sum((Fraction(a) - b) ** 2 for a, b in zip(result.tolist(), ideal, strict=True))))

@@ -62,16 +62,16 @@ def _values(**makers: Callable[[], Any]) -> list[Value]:
 
 
 def _nested(depth: int) -> Any:
-    found: Any = [1.0]
+    result: Any = [1.0]
     for _ in range(depth):
-        found = [found]
-    return found
+        result = [result]
+    return result
 
 
 def _itself() -> list[Any]:
-    found: list[Any] = []
-    found.append(found)
-    return found
+    result: list[Any] = []
+    result.append(result)
+    return result
 
 
 def _pandas(make: Callable[[Any], Any]) -> Callable[[], Any]:
@@ -220,7 +220,7 @@ OBJECTS = _values(
     unfitted=lambda: dp.GaussianMixture(),
     an_estimator_class=lambda: dp.KMeans,
     schema=lambda: dp.Schema({"age": dp.Number(0, 1)}),
-    law=lambda: dp.noise.GaussianNoise(1.0),
+    noise=lambda: dp.noise.GaussianNoise(1.0),
 )
 ALL = [*SCALARS, *TEXTS, *CONTAINERS, *ARRAYS, *OBJECTS]
 
@@ -241,4 +241,4 @@ def hostile() -> st.SearchStrategy[Value]:
     """Return hostile values: mostly the listed ones, some made up."""
     made_up = st.one_of(st.floats(), st.integers(-(2**20), 2**12), st.text(max_size=20), json_values())
     listed = st.sampled_from(ALL)
-    return st.one_of(listed, listed, listed, listed, made_up.map(lambda found: Value(f"<{found!a}>", lambda: found)))
+    return st.one_of(listed, listed, listed, listed, made_up.map(lambda result: Value(f"<{result!a}>", lambda: result)))

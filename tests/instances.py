@@ -59,7 +59,7 @@ from discreet.records import Ball, Box
 def _adaptive_mixture_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
     """Return queries to search: few and many components, overlapping and narrow ones, every shape."""
     space = Ball(radius, center=rng.standard_normal(d) * radius)
-    found = []
+    result = []
     for count, name in zip((2, 3, 5, 30), SHAPES, strict=True):
         shape = Shape(name, d)
         for width in (0.5, 0.01):
@@ -70,31 +70,31 @@ def _adaptive_mixture_instances(rng: np.random.Generator, d: int, radius: float)
                 inside_ball(rng.standard_normal((count, d)) * 0.5),
                 np.repeat(base.covariances, count, axis=0) * rng.uniform(0.1, 2.0, (count, 1, 1)),
             )
-            found.append(ModelQuery(model, Pool.starting(start), space))
-    return found
+            result.append(ModelQuery(model, Pool.starting(start), space))
+    return result
 
 
 def _joint_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
     """Return queries to search: few and many components, every shape, soft and hard."""
     space = Ball(radius, center=rng.standard_normal(d) * radius)
-    found = []
+    result = []
     for count, shape in zip((1, 2, 3, 30), SHAPES, strict=True):
         for hard in (False, True):
             model = JointMixture(count, shape, hard)
-            found.append(ModelQuery(model, model.initialize(d, rng), space))
-    return found
+            result.append(ModelQuery(model, model.initialize(d, rng), space))
+    return result
 
 
 def _one_gaussian_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
     space = Ball(radius, center=rng.standard_normal(d) * radius)
-    found = []
+    result = []
     for shape in SHAPES:
         for counted in (False, True):
             model = OneGaussian(Shape(shape, d), Clipping.at_quantile(d, 0.9), Neighbors.REPLACE_ONE, counted)
             start = model.initialize(d, rng)
             narrow = Components(start.weights, inside_ball(rng.standard_normal((1, d))), start.covariances * 1e-3)
-            found += [ModelQuery(model, start, space), ModelQuery(model, narrow, space)]
-    return found
+            result += [ModelQuery(model, start, space), ModelQuery(model, narrow, space)]
+    return result
 
 
 def _table_model_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
@@ -104,7 +104,7 @@ def _table_model_instances(rng: np.random.Generator, d: int, radius: float) -> l
         (1, (3,), "full", 0.01), (1, (2, 1), "diag", 0.5), (2, (2, 6), "full", 0.5), (2, (2, 6), "full", 0.01),
         (3, (4,), "tied", 0.01), (20, (5, 1, 3), "full", 0.5), (20, (5, 1, 3), "full", 0.01),
     ]  # fmt: skip
-    found = []
+    result = []
     for count, categories, name, width in cases:
         base = Components(np.ones(1), np.zeros((1, d)), np.eye(d)[None] * width**2)
         numbers = AdaptiveMixture(count, base, Clipping.at_quantile(d, 0.8), Shape(name, d), (0.1, 0.3, 0.6), 10)
@@ -117,8 +117,8 @@ def _table_model_instances(rng: np.random.Generator, d: int, radius: float) -> l
             np.repeat(base.covariances, count, axis=0) * rng.uniform(0.1, 2.0, (count, 1, 1)),
         )
         sharp = tuple(on_simplex(rng.dirichlet(np.full(size, 0.1), count), 1.0) for size in categories)
-        found.append(ModelQuery(model, TablePool.starting(Pool.starting(start), sharp), space))
-    return found
+        result.append(ModelQuery(model, TablePool.starting(Pool.starting(start), sharp), space))
+    return result
 
 
 def _adapted_moments(rng: np.random.Generator, d: int, radius: float) -> OfColumns:
@@ -132,8 +132,8 @@ def _marginals_instances(rng: np.random.Generator, d: int, radius: float) -> lis
     box = Box(low, low + radius * rng.uniform(1.0, 50.0, d))
     several = [(d + 1,), (2, 3), (1, 4, 6), (2,) * d, (1,)]
     whole = tuple((np.arange(d) % 2 == 0).tolist())
-    found = [Marginals(categories) for categories in several]
-    return [*found, Marginals((1,), box, whole), Marginals((2, 3), box, (False,) * d)]
+    result = [Marginals(categories) for categories in several]
+    return [*result, Marginals((1,), box, whole), Marginals((2, 3), box, (False,) * d)]
 
 
 def _projected_grid_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
@@ -176,14 +176,14 @@ def _class_moments_instances(rng: np.random.Generator, d: int, radius: float) ->
         (skewed, 3, 0.05, "full", first, 0), (skewed, 3, 0.05, "diag", usual, 1), (ball, 2, 0.0, "diag", first, 1),
         (cube, 4, 0.0, "full", usual, 0), (skewed, 2, 0.0, "tied", usual, 0), (ball, 1, 0.01, "full", first, 0),
     ]  # fmt: skip
-    found = []
+    result = []
     for space, count, width, shape, weights, column in cases:
         turn = np.linalg.qr(rng.standard_normal((count, d, d)))[0] * rng.uniform(0.3, 1.5, (count, 1, d))
         means = inside_ball(0.5 * rng.standard_normal((count, d)))
         covariances = max(width, 0.1) ** 2 * turn @ np.swapaxes(turn, 1, 2)
         own = Components(np.full(count, 1.0 / count), means, covariances)
-        found.append(ClassMoments(space, own, 1.5 * math.sqrt(d) if width else None, weights, shape, column))
-    return found
+        result.append(ClassMoments(space, own, 1.5 * math.sqrt(d) if width else None, weights, shape, column))
+    return result
 
 
 def _class_sums_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
@@ -225,24 +225,24 @@ def _directions_bases(rng: np.random.Generator, d: int, radius: float) -> Iterat
 def _moment_sums_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
     """Return what is asked of one parameter of a mixture, and of clusters."""
     space = Ball(radius, center=np.zeros(d))
-    found = []
+    result = []
     for count in (1, 3):
         components = spread_components(count, d, rng)
         for weights in (COUNTS, FIRST, SECOND):
             only = None if weights is COUNTS else 0
-            found.append(MomentSums(ClippedMoments(components, None, weights, only=only), space, "one parameter"))
+            result.append(MomentSums(ClippedMoments(components, None, weights, only=only), space, "one parameter"))
     for count, weights in ((1, ROUND), (3, ROUND), (1, FULL), (20, COUNTS_AND_SUMS), (3, lloyd_weights(d))):
         centers, radii = rng.uniform(-0.5, 0.5, (count, d)) / math.sqrt(d), 10.0 ** rng.uniform(-3.0, 0.3, count)
         components = clusters(space, np.ones(count), centers, radii)
         shape = "full" if weights is FULL else "spherical"
         moments = ClippedMoments(components, 1.0, weights, shape, hard=True)
-        found.append(MomentSums(moments, space, "clusters"))
+        result.append(MomentSums(moments, space, "clusters"))
     narrow = Box(np.full(d, -radius), np.where(np.arange(d) == 0, 1e-3 * radius, radius))
     components = clusters(narrow, np.ones(4), packed_start(4, narrow, rng), np.ones(4))
     moments = ClippedMoments(components, None, lloyd_weights(d), "spherical", hard=True)
-    found.append(MomentSums(moments, narrow, "clusters"))
+    result.append(MomentSums(moments, narrow, "clusters"))
     models = (_adaptive_mixture_instances, _joint_instances, _one_gaussian_instances)
-    return [*found, *(one.model.query(one.params, one.space) for make in models for one in make(rng, d, radius)[::3])]
+    return [*result, *(one.model.query(one.params, one.space) for make in models for one in make(rng, d, radius)[::3])]
 
 
 def _moments_spaces(rng: np.random.Generator, d: int, radius: float) -> list[Box | Ball]:
@@ -257,8 +257,8 @@ def _moments_spaces(rng: np.random.Generator, d: int, radius: float) -> list[Box
 
 def _squares_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
     boxes = [Box([-radius], [radius]), Box([radius], [3.0 * radius])]
-    found: list[Any] = [Squares(box, counted) for box in boxes for counted in (False, True)]
-    return found + [Squares(boxes[0], True, tuple(rng.dirichlet(np.ones(3)))) for _ in range(4)]
+    result: list[Any] = [Squares(box, counted) for box in boxes for counted in (False, True)]
+    return result + [Squares(boxes[0], True, tuple(rng.dirichlet(np.ones(3)))) for _ in range(4)]
 
 
 def _total_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
@@ -309,29 +309,29 @@ def _column_sums_wide(rng: np.random.Generator, d: int, radius: float) -> list[A
 
 def _fourier_choice_few(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
     times = Box(np.full(d, -radius), np.full(d, radius))
-    found = [Kept(StepSums(times, Identity(4), 0, None, -radius, radius), (1, 3, 4), (0.0, 1.0, 2.0))]
+    result = [Kept(StepSums(times, Identity(4), 0, None, -radius, radius), (1, 3, 4), (0.0, 1.0, 2.0))]
     if 1 < d < 8:
         low = Box(np.full(d, -radius), np.full(d, 0.5 * radius))
-        found.append(Kept(ColumnSums(low, Identity(d), False), (1, d if d < 3 else 3), (1.0, 3.0)))
-    return found
+        result.append(Kept(ColumnSums(low, Identity(d), False), (1, d if d < 3 else 3), (1.0, 3.0)))
+    return result
 
 
 def _step_sums_long(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
     space = Box(np.full(d, -radius), np.full(d, radius))
     ends = (-radius, 0.6 * radius)  # of the corners of the space some lie in the first step, and some outside
-    found = [StepSums(space, operator, 0, None, *ends) for operator in some_operators(4)]
+    result = [StepSums(space, operator, 0, None, *ends) for operator in some_operators(4)]
     if d > 1:
         positive = Box([-radius, 0.25 * radius, *[0.0] * (d - 2)], np.full(d, radius))
-        found += [StepSums(space, operator, d - 1, 0, *ends) for operator in some_operators(3)]
-        found += [StepSums(positive, operator, 0, 1, *ends) for operator in some_operators(3)]
-    return found
+        result += [StepSums(space, operator, d - 1, 0, *ends) for operator in some_operators(3)]
+        result += [StepSums(positive, operator, 0, 1, *ends) for operator in some_operators(3)]
+    return result
 
 
 def _wave_sums_waves(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
     space = Box(np.full(d, -radius), np.full(d, radius))
     ends = (-0.8 * radius, 0.6 * radius)
-    found = [WaveSums(space, operator, 0, None, *ends) for operator in (Fourier(4, 3), Fourier(7, 3), Fourier(5, 5))]
-    return [*found, WaveSums(space, Fourier(6, 1), d - 1, 0, *ends)] if d > 1 else found
+    result = [WaveSums(space, operator, 0, None, *ends) for operator in (Fourier(4, 3), Fourier(7, 3), Fourier(5, 5))]
+    return [*result, WaveSums(space, Fourier(6, 1), d - 1, 0, *ends)] if d > 1 else result
 
 
 MODELS: dict[type[Any], Callable[..., list[Any]]] = {

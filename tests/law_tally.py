@@ -24,17 +24,17 @@ class Cells:
     """How often each cell occurs, by chi-square: the shape of the law."""
 
     cell: Callable[[Array], Array]
-    law: Array
+    noise: Array
     counts: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        self.counts = np.zeros(len(self.law), dtype=np.int64)
+        self.counts = np.zeros(len(self.noise), dtype=np.int64)
 
     def add(self, draws: Array) -> None:
-        self.counts += np.bincount(self.cell(draws), minlength=len(self.law))
+        self.counts += np.bincount(self.cell(draws), minlength=len(self.noise))
 
     def p(self) -> float:
-        return chi_square_p(self.counts, self.law)
+        return chi_square_p(self.counts, self.noise)
 
 
 @dataclass
@@ -42,11 +42,11 @@ class Pairs:
     """How often each pair of coarse cells follows one another: serial independence. Pairs do not overlap."""
 
     cell: Callable[[Array], Array]
-    law: Array
+    noise: Array
     groups: int = 8
 
     def __post_init__(self) -> None:
-        middles = np.cumsum(self.law) - self.law / 2.0
+        middles = np.cumsum(self.noise) - self.noise / 2.0
         self.of_cell = np.minimum((middles * self.groups).astype(np.int64), self.groups - 1)
         self.counts = np.zeros(self.groups**2, dtype=np.int64)
 
@@ -55,7 +55,7 @@ class Pairs:
         self.counts += np.bincount(group[::2] * self.groups + group[1::2], minlength=self.groups**2)
 
     def p(self) -> float:
-        each = np.bincount(self.of_cell, weights=self.law, minlength=self.groups)
+        each = np.bincount(self.of_cell, weights=self.noise, minlength=self.groups)
         there = np.outer(each, each).ravel() > 0.0
         return chi_square_p(self.counts[there], np.outer(each, each).ravel()[there])
 
@@ -124,13 +124,13 @@ class Scale:
         self.total += float(self.score(draws).sum())
         self.seen += len(draws)
 
-    def deviations(self) -> float:
+    def stds(self) -> float:
         return (self.total - self.mean * self.seen) / (self.variance * self.seen) ** 0.5
 
     def p(self) -> float:
-        return float(2.0 * ndtr(-abs(self.deviations())))
+        return float(2.0 * ndtr(-abs(self.stds())))
 
 
-def power(deviations: float, false_alarm: float) -> float:
+def power(stds: float, false_alarm: float) -> float:
     """Return how likely a test finds what moves it by so many standard deviations."""
-    return float(ndtr(deviations - chi2.isf(false_alarm, 1) ** 0.5))
+    return float(ndtr(stds - chi2.isf(false_alarm, 1) ** 0.5))

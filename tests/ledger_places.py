@@ -57,9 +57,9 @@ class Server:
 
 
 def _binaries() -> Path | None:
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
-    if found:
-        return found[-1].parent
+    result = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+    if result:
+        return result[-1].parent
     which = shutil.which("postgres")
     return Path(which).resolve().parent if which else None
 

@@ -66,10 +66,10 @@ MARKS: dict[str, Marks] = {
 def nearest_steps(values: Array, grid: float) -> tuple[Array, Array]:
     """Return the nearest number of steps, and whether a number is exactly what that many steps of the grid are."""
     steps = np.rint(values / grid)
-    found = np.zeros(values.shape, dtype=np.bool_)
+    result = np.zeros(values.shape, dtype=np.bool_)
     for nearby in (0.0, 1.0, -1.0):
-        found |= (steps + nearby) * grid == values
-    return steps.astype(np.int64), found
+        result |= (steps + nearby) * grid == values
+    return steps.astype(np.int64), result
 
 
 def on_grid(values: Array, grid: float) -> bool:
@@ -106,12 +106,12 @@ def image_marks(value: float, other: float, scale: float) -> Marks:
 def within_cells(values: Array, low: float, high: float, cells: int, places: int) -> bool:
     """Return whether all numbers are places of the cells that an interval is cut into."""
     near = np.rint((values - low) / (high - low) * cells * places - 0.5)
-    found = np.zeros(values.shape, dtype=np.bool_)
+    result = np.zeros(values.shape, dtype=np.bool_)
     for nearby in (0.0, 1.0, -1.0):
         cell, place = np.divmod(near + nearby, places)
         t = (cell + (place + 0.5) / places) / cells
-        found |= low * (1.0 - t) + high * t == values
-    return bool(found.all())
+        result |= low * (1.0 - t) + high * t == values
+    return bool(result.all())
 
 
 def guessed(one: Array, other: Array, marks: Marks) -> tuple[int, int]:
@@ -132,6 +132,6 @@ def beats(hits: int, trials: int, chance: float, level: float) -> bool:
 
 def best_guess(one: Array, other: Array, marks: dict[str, Marks]) -> tuple[str, int, int]:
     """Return the mark that guessed best, how often, and of how many."""
-    found = {name: guessed(one, other, each) for name, each in marks.items()}
-    name = max(found, key=lambda each: found[each][0])
-    return name, *found[name]
+    result = {name: guessed(one, other, each) for name, each in marks.items()}
+    name = max(result, key=lambda each: result[each][0])
+    return name, *result[name]

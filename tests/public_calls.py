@@ -25,7 +25,7 @@ from sklearn.base import BaseEstimator
 import discreet as dp
 from discreet.guarantees import Loss
 from discreet.ledger import LedgerError
-from discreet.noise import Bits, Law
+from discreet.noise import Bits, NoiseDistribution
 from effort import LONG
 from hostile import Boom, Value, hostile
 
@@ -61,7 +61,7 @@ RETURNED = {
 INNER = {
     "contributions", "sum", "collect", "check", "float_error", "taken", "scores", "spread", "largest_score", "words",
     "engine", "encode", "get_metadata_routing", "set_score_request", "set_output", "maximize", "of", "answered",
-    "complain", "picture", "query", "release", "totals_of", "law", "draw", "rates", "renyi", "delta_at", "beside",
+    "complain", "picture", "query", "release", "totals_of", "noise", "draw", "rates", "renyi", "delta_at", "beside",
     "apply", "back", "box_norm", "column_norm", "reach", "next_interval", "log_density",
 }  # fmt: skip
 
@@ -69,27 +69,27 @@ INNER = {
 @cache
 def public_names() -> dict[str, Any]:
     """Return what can be called of every public name: functions, classes that are made by hand, and class methods."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for module in MODULES:
         for name in module.__all__:
             if name in ("infer", "inference") and not LONG:
                 continue
             value = getattr(module, name)
-            if isinstance(value, types.ModuleType) or value in found.values():
+            if isinstance(value, types.ModuleType) or value in result.values():
                 continue
             if isinstance(value, type) and issubclass(value, BaseException | Enum):
                 continue
             place = f"{module.__name__}.{name}"
             if not inspect.isclass(value):
-                found[place] = value
+                result[place] = value
                 continue
             if not inspect.isabstract(value) and name not in RETURNED:
-                found[place] = value
+                result[place] = value
             for method in dir(value):
                 raw = inspect.getattr_static(value, method)
                 if isinstance(raw, classmethod | staticmethod) and method[0] != "_" and method not in INNER:
-                    found[f"{place}.{method}"] = getattr(value, method)
-    return found
+                    result[f"{place}.{method}"] = getattr(value, method)
+    return result
 
 
 ROWS = np.random.default_rng(0).uniform([20.0, 10.0], [80.0, 60.0], (60, 2))
@@ -263,7 +263,7 @@ ALSO: dict[str, dict[str, Callable[[World, str], Any]]] = {
     "Controller": {"target": lambda world, profile: 0.1},
     "measure": {"query": lambda world, profile: dp.Sum(BOX)},
     "plan": {"query": lambda world, profile: dp.Sum(BOX)},
-    "usual_loss": {"guarantee": lambda world, profile: dp.Guarantee(1.0, 1e-6)},
+    "default_loss": {"guarantee": lambda world, profile: dp.Guarantee(1.0, 1e-6)},
     "only": {"columns": lambda world, profile: ["age"]},
     "add": {"values": lambda world, profile: [1.0, 2.0]},
     "steps": {"values": lambda world, profile: [1.0, 2.0]},
@@ -351,20 +351,22 @@ def subjects(world: World) -> dict[str, Callable[[], Any]]:
         dp.ZcdpLoss(0.1), dp.ApproximateLoss(0.5, 1e-6), dp.ClassicalGaussianLoss(0.5, 1e-6),
         dp.guarantees.ObjectiveLoss(0.1, 0.1, 0.1),
     ]  # fmt: skip
-    laws: list[Law] = [
+    distributions: list[NoiseDistribution] = [
         dp.noise.GaussianNoise(1.0), dp.noise.LaplaceNoise(1.0), dp.noise.GeometricNoise(3.0),
         dp.noise.DiscreteGaussianNoise(3.0), dp.noise.EuclideanNoise(1.0, 2),
     ]  # fmt: skip
-    found: dict[str, Callable[[], Any]] = {type(one).__name__: lambda one=one: one for one in [*losses, *laws]}
+    result: dict[str, Callable[[], Any]] = {
+        type(one).__name__: lambda one=one: one for one in [*losses, *distributions]
+    }
     for method in ("linear", "advanced", "zcdp", "moments", "exact"):
-        found[f"Composition {method}"] = lambda method=method: dp.compose(losses[:5], method)
+        result[f"Composition {method}"] = lambda method=method: dp.compose(losses[:5], method)
     for kind in KINDS:
-        found[f"fitted {kind}"] = lambda kind=kind: deepcopy(fitted(kind))
-        found[f"unfitted {kind}"] = UNFITTED[kind]
+        result[f"fitted {kind}"] = lambda kind=kind: deepcopy(fitted(kind))
+        result[f"unfitted {kind}"] = UNFITTED[kind]
     for kind, answer in answers().items():
         if answer is not None:
-            found[kind] = lambda answer=answer: answer
-    return found | {
+            result[kind] = lambda answer=answer: answer
+    return result | {
         "Curator": lambda: world.curator,
         "Curator of numbers": lambda: world.curator.only(["age", "hours"]),
         "Ledger": lambda: world.ledger,
@@ -485,27 +487,27 @@ class Attempt:
         return f"{name}[{self.profile}]({', '.join(map(repr, self.arguments))})"
 
 
-def look_at(found: Any) -> None:
+def look_at(result: Any) -> None:
     """Read what an object says of itself."""
-    if isinstance(found, Bits | BaseEstimator) or not type(found).__module__.startswith("discreet."):
+    if isinstance(result, Bits | BaseEstimator) or not type(result).__module__.startswith("discreet."):
         return  # an estimator takes its parameters as they come, and shows them as scikit-learn does
-    repr(found), str(found)
-    for name in dir(type(found)):
-        if name[0] != "_" and isinstance(inspect.getattr_static(type(found), name), property):
-            getattr(found, name)
+    repr(result), str(result)
+    for name in dir(type(result)):
+        if name[0] != "_" and isinstance(inspect.getattr_static(type(result), name), property):
+            getattr(result, name)
 
 
 def parameters(call: Any) -> dict[str, inspect.Parameter]:
     """Return the parameters of a call; those of ``**declared`` one by one."""
-    found: dict[str, inspect.Parameter] = {}
+    result: dict[str, inspect.Parameter] = {}
     for name, parameter in inspect.signature(call).parameters.items():
         if parameter.kind is parameter.VAR_KEYWORD:
             if name == "declared":
                 usual = {one: inspect.Parameter(one, parameter.KEYWORD_ONLY, default=None) for one in DECLARED}
-                found |= {one: each for one, each in usual.items() if one not in found}
+                result |= {one: each for one, each in usual.items() if one not in result}
         elif parameter.kind is not parameter.VAR_POSITIONAL:
-            found[name] = parameter
-    return found
+            result[name] = parameter
+    return result
 
 
 def meant(error: BaseException) -> bool:
@@ -594,12 +596,12 @@ SIGNATURES: dict[tuple[str, str], Any] = {}
 
 def methods(world: World) -> dict[str, list[str | None]]:
     """Return the public methods of every object, and note how they are called."""
-    found: dict[str, list[str | None]] = {}
+    result: dict[str, list[str | None]] = {}
     for label, make in subjects(world).items():
         one = make()
         for name in dir(type(one)):
             raw = inspect.getattr_static(type(one), name)
             if name[0] != "_" and name not in INNER and callable(getattr(type(one), name)) and callable(raw):
                 SIGNATURES[label, name] = getattr(one, name)
-                found.setdefault(label, []).append(name)
-    return found
+                result.setdefault(label, []).append(name)
+    return result

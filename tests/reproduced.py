@@ -24,5 +24,5 @@ def drawn(entry, numbers) -> bytes:
 
 def numbers_of(entry, parts) -> dict:
     """Return the numbers of some parts, as a file would have them."""
-    found = entry.numbers([(part, json.loads(json.dumps(entry.measure(**part)))) for part in parts])
-    return json.loads(json.dumps(found, allow_nan=False))
+    result = entry.numbers([(part, json.loads(json.dumps(entry.measure(**part)))) for part in parts])
+    return json.loads(json.dumps(result, allow_nan=False))

@@ -23,7 +23,7 @@ from discreet.audit.output import MISSING, claimed_by, seen
 from discreet.audit.scores import Sums
 from discreet.audit.subjects import subjects
 from discreet.audit.suite import CONFIDENCE, attack_subject, confidence_of_each
-from discreet.audit.whom import asked_of
+from discreet.audit.targets import asked_of
 from discreet.noise import GaussianNoise, LaplaceNoise
 from discreet.planning.tradeoff import CurveTradeoff
 from discreet.queries.bound import Bound
@@ -67,8 +67,10 @@ def test_one_run_is_exact_for_randomised_response():
     # With δ: each mechanism that keeps (0, δ) may let one coin out with probability δ.
     assert one_run_chance(0.0, 1e-3, 10, 10, 10) >= 2.0**-10 + 10 * 1e-3 * 2.0**-10
     assert one_run_epsilon(0.0, 1000, 1000, 500, 0.99) == 0.0
-    found = one_run_epsilon(1e-12, 1000, 1000, 990, 0.99)
-    assert one_run_chance(found, 1e-12, 1000, 1000, 990) <= 0.01 < one_run_chance(found + 1e-3, 1e-12, 1000, 1000, 990)
+    result = one_run_epsilon(1e-12, 1000, 1000, 990, 0.99)
+    assert (
+        one_run_chance(result, 1e-12, 1000, 1000, 990) <= 0.01 < one_run_chance(result + 1e-3, 1e-12, 1000, 1000, 990)
+    )
 
 
 def test_what_would_have_been_noticed_in_closed_form_and_by_search(monkeypatch):
@@ -103,18 +105,18 @@ def test_a_claim_of_several_kinds():
 # Attacks on functions whose truth is known.
 
 
-def gaussian(rng, deviation=1.0):
+def gaussian(rng, std=1.0):
     """Return a mechanism on numbers, and neighbours one apart."""
-    return (lambda value: rng.normal(value, deviation)), Pair("one apart", 0.0, 1.0)
+    return (lambda value: rng.normal(value, std)), Pair("one apart", 0.0, 1.0)
 
 
 def test_an_honest_mechanism_holds_and_most_of_its_loss_is_found():
     ask, pair = gaussian(np.random.default_rng(0))
-    found = attack(ask, pair, claimed=dp.GaussianLoss(1.0), runs=20_000, confidence=SURE, progress=False)
-    assert found.holds
-    assert 0.8 < found.mu < 1.0
-    assert found.noticed == pytest.approx(1.0 / found.mu)
-    assert found.epsilon == pytest.approx(dp.GaussianLoss(found.mu).epsilon_at(1e-6), rel=1e-3)
+    result = attack(ask, pair, claimed=dp.GaussianLoss(1.0), runs=20_000, confidence=SURE, progress=False)
+    assert result.holds
+    assert 0.8 < result.mu < 1.0
+    assert result.noticed == pytest.approx(1.0 / result.mu)
+    assert result.epsilon == pytest.approx(dp.GaussianLoss(result.mu).epsilon_at(1e-6), rel=1e-3)
 
 
 @pytest.mark.parametrize(("runs", "caught_at_least"), [(2_000, 0), (20_000, 1)])
@@ -124,8 +126,8 @@ def test_noise_that_is_too_small_by_the_root_of_two_is_caught(runs, caught_at_le
     caught = 0
     for seed in range(repeats):
         ask, pair = gaussian(np.random.default_rng(seed), math.sqrt(0.5))
-        found = attack(ask, pair, claimed=dp.GaussianLoss(1.0), runs=runs, confidence=0.95, progress=False)
-        caught += not found.holds
+        result = attack(ask, pair, claimed=dp.GaussianLoss(1.0), runs=runs, confidence=0.95, progress=False)
+        caught += not result.holds
     assert caught >= caught_at_least * repeats
     if runs == 2_000 and repeats:
         assert caught >= 0.4 * repeats
@@ -135,12 +137,12 @@ def test_noise_that_is_too_small_by_the_root_of_two_is_caught(runs, caught_at_le
 def test_only_fresh_runs_count():
     """A score that was overfitted to pure noise finds nothing."""
     rng = np.random.default_rng(1)
-    found = attack(
+    result = attack(
         lambda _: rng.normal(size=200), Pair("none", 0, 1), claimed=dp.PureLoss(0.1), runs=300, confidence=SURE,
         progress=False,
     )  # fmt: skip
-    assert found.holds
-    assert found.epsilon == 0.0
+    assert result.holds
+    assert result.epsilon == 0.0
 
 
 def test_a_leak_beside_the_noise_is_found():
@@ -151,9 +153,9 @@ def test_a_leak_beside_the_noise_is_found():
         return {"mean": rows.mean() + rng.laplace(0.0, 10.0), "largest": rows.max()}
 
     pair = Pair("one row", np.array([0.0, 1.0]), np.array([0.0, 2.0]))
-    found = attack(leaky, pair, claimed=dp.Guarantee(1.0), runs=100, confidence=0.999, progress=False)
-    assert not found.holds
-    assert found.score != "known laws"
+    result = attack(leaky, pair, claimed=dp.Guarantee(1.0), runs=100, confidence=0.999, progress=False)
+    assert not result.holds
+    assert result.score != "known laws"
 
 
 def test_a_leak_that_is_no_number_is_found():
@@ -169,8 +171,8 @@ def test_a_leak_that_is_no_number_is_found():
         "nothing": lambda rows: None if rows.max() > 1 else 0.0,
     }
     for name, leak in leaks.items():
-        found = attack(leak, pair, claimed=dp.Guarantee(1.0), runs=100, confidence=0.999, progress=False)
-        assert not found.holds, name
+        result = attack(leak, pair, claimed=dp.Guarantee(1.0), runs=100, confidence=0.999, progress=False)
+        assert not result.holds, name
 
 
 @pytest.mark.parametrize("share", [1.0, 0.5])
@@ -183,8 +185,8 @@ def test_an_error_that_tells_is_found(share):
         return 0.0
 
     pair = Pair("one row", np.zeros(1), np.full(1, 9.0))
-    found = attack(refuses, pair, claimed=dp.Guarantee(0.2), runs=300, confidence=0.999, progress=False)
-    assert not found.holds
+    result = attack(refuses, pair, claimed=dp.Guarantee(0.2), runs=300, confidence=0.999, progress=False)
+    assert not result.holds
     if share == 1.0:
         with pytest.raises(ValueError, match="rows: expected small ones"):
             _admitted(refuses, (Pair("both", np.full(1, 8.0), np.full(1, 9.0)),))
@@ -232,8 +234,8 @@ def of_one_row(original):
 
 def break_it(monkeypatch, fault):
     if fault == "noise too small by 2":
-        for law in (GaussianNoise, LaplaceNoise):
-            monkeypatch.setattr(law, "for_query", too_small(law.for_query, 2.0))
+        for noise in (GaussianNoise, LaplaceNoise):
+            monkeypatch.setattr(noise, "for_query", too_small(noise.for_query, 2.0))
     elif fault == "replacing priced as adding":
         monkeypatch.setattr(Bound, "sensitivity", replaced_as_added)
     elif fault == "persons priced as rows":
@@ -268,8 +270,8 @@ def test_broken_copies_are_caught(name, fault, power, monkeypatch):
     if not repeats:
         pytest.skip("it takes too long for the short size; make audit runs it")
     break_it(monkeypatch, fault)
-    found = [attack_subject(name, confidence=0.99, runs=runs, few=not LONG) for _ in range(repeats)]
-    caught = sum(not each.holds for each in found)
+    result = [attack_subject(name, confidence=0.99, runs=runs, few=not LONG) for _ in range(repeats)]
+    caught = sum(not each.holds for each in result)
     slug = f"broken-{name} {fault}".replace(": ", "-").replace(", ", "-").replace(" ", "-").lower()
     measured(slug, subject=name, fault=fault, caught=caught, repeats=repeats, runs=runs, confidence=0.99)
     assert caught >= min(power, 0.6) * repeats
@@ -291,12 +293,12 @@ def exact_distances(subject, epsilon=1.0):
             sums, releases = Sums(pair), seen(result).releases
             for release in releases:
                 both = sums._sums(release)
-                if both is None or release.law is None:
+                if both is None or release.noise is None:
                     continue
-                if isinstance(release.law, GaussianNoise):
-                    yield float(np.linalg.norm(both[1] - both[0])) / release.law.scale / release.loss.gaussian
+                if isinstance(release.noise, GaussianNoise):
+                    yield float(np.linalg.norm(both[1] - both[0])) / release.noise.scale / release.loss.gaussian
                 else:
-                    yield float(np.abs(both[1] - both[0]).sum()) / release.law.scale / release.loss.epsilon
+                    yield float(np.abs(both[1] - both[0]).sum()) / release.noise.scale / release.loss.epsilon
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -325,14 +327,14 @@ COUNTED = [
 @pytest.mark.parametrize("name", COUNTED)
 def test_counting_does_not_refute_a_subject(name):
     """A short attack on each kind; a mechanism that drew no noise at all would be refuted."""
-    found = attack_subject(name, confidence=SURE, runs=60, epsilon=0.25, few=True)
-    assert found.holds, found
+    result = attack_subject(name, confidence=SURE, runs=60, epsilon=0.25, few=True)
+    assert result.holds, result
 
 
 def test_a_mechanism_without_noise_is_refuted_by_a_short_attack(monkeypatch):
     monkeypatch.setattr(GaussianNoise, "add", without_noise)
-    found = attack_subject("door: sum, Gaussian noise, add-remove", confidence=SURE, runs=60, epsilon=0.25, few=True)
-    assert not found.holds
+    result = attack_subject("door: sum, Gaussian noise, add-remove", confidence=SURE, runs=60, epsilon=0.25, few=True)
+    assert not result.holds
 
 
 def test_the_suite_has_every_estimator_every_statistic_and_every_mechanism():
@@ -349,15 +351,15 @@ def test_the_suite_has_every_estimator_every_statistic_and_every_mechanism():
 
 def test_an_estimator_is_attacked_within_its_own_declarations(capsys, monkeypatch):
     model = dp.GaussianClassifier(classes=["a", "b"], bounds={"age": (0, 120), "dose": (0, 5)}, method="joint")
-    monkeypatch.setattr("discreet.audit.whom.neighbours", lambda *given: neighbours(*given)[1:3])
-    found = attack(model, runs=20, confidence=SURE, progress=True)
-    assert isinstance(found, Attack)
-    assert found.holds
-    assert found.name == "GaussianClassifier"
+    monkeypatch.setattr("discreet.audit.targets.neighbours", lambda *given: neighbours(*given)[1:3])
+    result = attack(model, runs=20, confidence=SURE, progress=True)
+    assert isinstance(result, Attack)
+    assert result.holds
+    assert result.name == "GaussianClassifier"
     assert "GaussianClassifier" in capsys.readouterr().err
-    assert "is not refuted" in repr(found)
+    assert "is not refuted" in repr(result)
     assert not hasattr(model, "releases_")  # it was cloned
-    assert json.loads(json.dumps(found.to_dict()))["runs"] == 20
+    assert json.loads(json.dumps(result.to_dict()))["runs"] == 20
 
 
 @pytest.mark.parametrize(
@@ -411,12 +413,12 @@ def test_what_promises_nothing_is_not_attacked():
 
 def test_a_picture_of_an_attack():
     ask, pair = gaussian(np.random.default_rng(3))
-    found = attack(ask, pair, claimed=dp.GaussianLoss(1.0), runs=500, progress=False)
-    picture = found.picture()
+    result = attack(ask, pair, claimed=dp.GaussianLoss(1.0), runs=500, progress=False)
+    picture = result.picture()
     assert "Attack on" in picture.title
     assert "ε ≥" in picture.description
     assert len(picture.facts.rows) == 10
-    ax = found.plot()
+    ax = result.plot()
     words = " ".join(text.get_text() for text in ax.texts)
     assert "claimed" in words
     assert "Attack on" in ax.get_title()
@@ -473,10 +475,10 @@ def test_one_run_of_a_mixture_holds_and_finds_something():
     model = dp.GaussianMixture(
         2, bounds=[(0, 1)] * 30, epsilon=20.0, delta=1e-10, neighbors="add-remove", method="joint", n_steps=1
     )
-    found = one_run(model, canaries=400, confidence=SURE)
-    assert found.holds
-    assert found.right > 0.7 * found.guesses  # some 37 of 40; 28 is 8 deviations below
-    assert json.loads(json.dumps(found.to_dict()))["canaries"] == 400
+    result = one_run(model, canaries=400, confidence=SURE)
+    assert result.holds
+    assert result.right > 0.7 * result.guesses  # some 37 of 40; 28 is 8 deviations below
+    assert json.loads(json.dumps(result.to_dict()))["canaries"] == 400
 
 
 def test_one_run_refutes_a_mixture_with_too_little_noise(monkeypatch):
@@ -484,9 +486,9 @@ def test_one_run_refutes_a_mixture_with_too_little_noise(monkeypatch):
     model = dp.GaussianMixture(
         1, bounds=[(0, 1)] * 30, epsilon=1.0, delta=1e-10, neighbors="add-remove", method="joint", n_steps=1
     )
-    found = one_run(model, canaries=400, share=0.5, confidence=1 - 1e-6)
-    assert not found.holds
-    assert "IS REFUTED" in repr(found)
+    result = one_run(model, canaries=400, share=0.5, confidence=1 - 1e-6)
+    assert not result.holds
+    assert "IS REFUTED" in repr(result)
 
 
 def test_claims_that_depend_on_the_noise_are_not_taken():
@@ -515,17 +517,17 @@ def test_the_relation_of_pairs_and_of_the_claim_is_one():
     ids=["nan", "far back", "length"],
 )
 def test_leaks_in_odd_places(leak):
-    found = attack(leak, Pair("one", 0.0, 1.0), claimed=dp.Guarantee(0.1), runs=100, progress=False)
-    assert not found.holds
+    result = attack(leak, Pair("one", 0.0, 1.0), claimed=dp.Guarantee(0.1), runs=100, progress=False)
+    assert not result.holds
 
 
 def test_results_of_any_length():
     rng = np.random.default_rng(6)
-    found = attack(
+    result = attack(
         lambda v: rng.normal(size=rng.integers(1, 9)), Pair("none", 0.0, 1.0), claimed=dp.Guarantee(0.5), runs=60,
         confidence=SURE, progress=False,
     )  # fmt: skip
-    assert found.holds
+    assert result.holds
 
 
 def test_a_loss_that_may_fail_has_a_claim():

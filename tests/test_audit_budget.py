@@ -51,12 +51,12 @@ def test_nothing_comes_out_that_is_not_on_record_and_admitted():
     if LONG:
         with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
             InAFile.elsewhere = pool
-            found = attacked(InAFile, 250, 40)
+            result = attacked(InAFile, 250, 40)
     else:
-        found = attacked(InAFile, 14, 20)
-    measured("budget", **found)
-    assert found["steps"] >= size(200, 4000)
-    assert {"BudgetExceeded", "LedgerError", "ValueError"} <= set(found["errors"])
+        result = attacked(InAFile, 14, 20)
+    measured("budget", **result)
+    assert result["steps"] >= size(200, 4000)
+    assert {"BudgetExceeded", "LedgerError", "ValueError"} <= set(result["errors"])
 
 
 @pytest.mark.skipif(not LONG, reason="a server takes too long; make audit does it")
@@ -68,6 +68,6 @@ def test_nothing_comes_out_that_is_not_on_record_and_admitted_by_a_server(monkey
             def new_place(self, folder):
                 return Place(server.url(server.new_schema(), password=False), server)
 
-        found = attacked(OnAServer, 40, 30)
-    measured("budget-postgresql", **found)
-    assert found["steps"] >= 700
+        result = attacked(OnAServer, 40, 30)
+    measured("budget-postgresql", **result)
+    assert result["steps"] >= 700

@@ -156,13 +156,13 @@ def lines(draw: Callable[[st.SearchStrategy[Any]], Any], files: list[str]) -> li
 def _flags() -> dict[str, dict[str, bool]]:
     """Return the flags of each command, and whether they take a value."""
     root = typer.main.get_command(application(fancy=False))
-    found = {}
+    result = {}
     for name, each in root.commands.items():
         for inner, command in getattr(each, "commands", {"": each}).items():
             flags = {one.opts[0]: not one.is_flag for one in command.params if one.opts[0].startswith("--")}
             left_out = ("--traceback", "--help", "--all", "--posterior", "--quick")  # they show rows, or take long
-            found[f"{name} {inner}".strip()] = {flag: each for flag, each in flags.items() if flag not in left_out}
-    return found
+            result[f"{name} {inner}".strip()] = {flag: each for flag, each in flags.items() if flag not in left_out}
+    return result
 
 
 FLAGS = _flags()
@@ -288,8 +288,8 @@ def test_a_file_of_rows_that_cannot_be_read_is_named_and_nothing_is_recorded(fol
     ],
 )
 def test_plain_mistakes_have_plain_answers(folder, words, code, says):
-    found, wrong = wrong_with(words)
-    assert (found, wrong) == (code, None)
+    result, wrong = wrong_with(words)
+    assert (result, wrong) == (code, None)
     assert says in " ".join(run(words).err.split())
 
 

@@ -210,7 +210,7 @@ def test_what_the_attack_found_is_refused_in_words(call, says):
         call()
 
 
-@pytest.mark.parametrize("field", ["loss", "law", "size", "declared", "parts"])
+@pytest.mark.parametrize("field", ["loss", "noise", "size", "declared", "parts"])
 def test_a_release_is_made_of_what_releases_are_made_of(field):
     given = {name: getattr(released(), name) for name in released().__dataclass_fields__} | {"provenance": "simulated"}
     with pytest.raises(ValueError, match=f"{field}=7: expected"):

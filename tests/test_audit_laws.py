@@ -56,8 +56,8 @@ def even_cells(below, unit, draws):
     return np.minimum((below(draws * unit) * CELLS).astype(np.int64), CELLS - 1)
 
 
-def fine(law, below, tail, score, information):
-    unit = law.grid / law.scale
+def fine(noise, below, tail, score, information):
+    unit = noise.grid / noise.scale
     cell, even = partial(even_cells, below, unit), np.full(CELLS, 1.0 / CELLS)
 
     def counts():
@@ -73,41 +73,41 @@ def fine(law, below, tail, score, information):
             "scale": Scale(lambda draws: score(draws * unit), 1.0, 2.0 if information == 2 else 1.0),
         }
 
-    return Drawn(law.sample, counts)
+    return Drawn(noise.sample, counts)
 
 
 def coarse(draw, low, weights, ends=()):
     """Return a law on few whole numbers from ``low`` on; what lies beyond counts at the ends, which have those."""
-    law = np.asarray(weights, dtype=np.float64)
-    law = law / law.sum()
-    numbers = low + np.arange(len(law))
+    noise = np.asarray(weights, dtype=np.float64)
+    noise = noise / noise.sum()
+    numbers = low + np.arange(len(noise))
     symmetric = low < 0
 
     def cell(draws):
-        return np.clip(draws - low, 0, len(law) - 1)
+        return np.clip(draws - low, 0, len(noise) - 1)
 
     def counts():
-        mean = float((np.abs(numbers) * law).sum())
-        variance = float((numbers.astype(float) ** 2 * law).sum()) - mean**2
-        found = {
-            "cells": Cells(cell, law),
-            "pairs": Pairs(cell, law, 4),
+        mean = float((np.abs(numbers) * noise).sum())
+        variance = float((numbers.astype(float) ** 2 * noise).sum()) - mean**2
+        result = {
+            "cells": Cells(cell, noise),
+            "pairs": Pairs(cell, noise, 4),
             "scale": Scale(lambda draws: np.abs(draws), mean, variance),
         }
         for end in ends:
-            found[f"tail {end}"] = Tail(lambda draws, end=end: np.abs(draws) > end, law[np.abs(numbers) > end].sum())
-        return found | ({"signs": Signs()} if symmetric else {})
+            result[f"tail {end}"] = Tail(lambda draws, end=end: np.abs(draws) > end, noise[np.abs(numbers) > end].sum())
+        return result | ({"signs": Signs()} if symmetric else {})
 
     return Drawn(draw, counts)
 
 
-def rounded(law, below):
-    reach = 40 * 2**law.fineness
-    edges = (np.arange(-reach, reach) + 0.5) / 2.0**law.fineness
+def rounded(noise, below):
+    reach = 40 * 2**noise.fineness
+    edges = (np.arange(-reach, reach) + 0.5) / 2.0**noise.fineness
     upper = -np.diff(below(-edges[edges > 0]))  # differences of small numbers: those of the lower half
     inside = np.concatenate([upper[::-1], [1.0 - 2.0 * below(-edges[edges > 0][0])], upper])
     end = below(-edges[-1:])[0]
-    return coarse(law.sample, -reach, [end, *inside, end], ends=(4 * 2**law.fineness,))
+    return coarse(noise.sample, -reach, [end, *inside, end], ends=(4 * 2**noise.fineness,))
 
 
 def two_sided(scale):
@@ -134,9 +134,10 @@ def uniform(high):
     def cell(draws):
         return np.searchsorted(np.array(ends[1:], dtype=np.int64), draws, side="right")
 
-    law = np.array([(b - a) / high for a, b in pairwise(ends)])
+    noise = np.array([(b - a) / high for a, b in pairwise(ends)])
     return Drawn(
-        partial(uniform_integers, high), lambda: {"cells": Cells(cell, law), "pairs": Pairs(cell, law, min(8, many))}
+        partial(uniform_integers, high),
+        lambda: {"cells": Cells(cell, noise), "pairs": Pairs(cell, noise, min(8, many))},
     )
 
 
@@ -176,9 +177,9 @@ def test_a_law_is_what_it_names(name, seeded):
     counts = drawn.counts()
     own = LONG and drawn is GAUSSIAN
     tallied(drawn, MANY, SecureBits() if own else seeded(1100), [(count, None) for count in counts.values()])
-    found = {kind: count.p() for kind, count in counts.items()}
-    measured(f"laws-{list(LAWS).index(name):02}", law=name, draws=MANY, p_values=found)
-    assert min(found.values()) > FALSE_ALARM, found
+    result = {kind: count.p() for kind, count in counts.items()}
+    measured(f"laws-{list(LAWS).index(name):02}", noise=name, draws=MANY, p_values=result)
+    assert min(result.values()) > FALSE_ALARM, result
 
 
 def off(share, draws):
@@ -229,7 +230,7 @@ def test_small_defects_are_caught(drawn, information, many, end, seeded):
         "none": (fresh()["scale"], None),
     }
     tallied(drawn, many, seeded(1101), counts.values())
-    found = {kind: count.p() for kind, (count, _) in counts.items()}
+    result = {kind: count.p() for kind, (count, _) in counts.items()}
     expected = many * tail
     measured(
         f"laws-defects-{information}",
@@ -240,10 +241,10 @@ def test_small_defects_are_caught(drawn, information, many, end, seeded):
         sign_off=lean,
         repeats=repeat,
         power=power(10.0, FALSE_ALARM),
-        p_values=found,
+        p_values=result,
     )
-    assert found.pop("none") > FALSE_ALARM
-    assert max(found.values()) < FALSE_ALARM, found
+    assert result.pop("none") > FALSE_ALARM
+    assert max(result.values()) < FALSE_ALARM, result
 
 
 @pytest.mark.parametrize("x", [1e-3, 0.7, 3.0])
@@ -261,6 +262,6 @@ def test_categories(counts, seeded):
     weights = np.exp(scores - scores.max()) * (1.0 if counts is None else np.array(counts, dtype=np.float64))
     many, bits = size(500, 200_000), seeded(1103)
     drawn = np.bincount([categorical(scores, bits, counts) for _ in range(many)], minlength=5)
-    found = chi_square_p(drawn, weights / weights.sum())
-    measured(f"laws-categories-{'each' if counts is None else 'counts'}", draws=many, p=found)
-    assert found > FALSE_ALARM
+    result = chi_square_p(drawn, weights / weights.sum())
+    measured(f"laws-categories-{'each' if counts is None else 'counts'}", draws=many, p=result)
+    assert result > FALSE_ALARM

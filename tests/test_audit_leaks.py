@@ -50,20 +50,20 @@ def table() -> dict[str, list[Any]]:
 @functools.cache
 def exact() -> dict[str, Any]:
     """Return all cells, and exact statistics of them, in the data's units and in those of the unit ball."""
-    frame, found = pd.DataFrame(table()).drop(columns="person"), {"rows": ROWS}
+    frame, result = pd.DataFrame(table()).drop(columns="person"), {"rows": ROWS}
     numbers = frame[["a", "b", "w", "t"]]
     box = dp.Box([0, -50, 0, 0], [100, 50, 2, 16])
     for units, rows in (("own", numbers.to_numpy()), ("unit", np.asarray(box.to_unit(numbers.to_numpy())))):
-        found |= {f"{units} cells": rows, f"{units} sums": rows.sum(axis=0)}
-        found |= {f"{units} means": rows.mean(axis=0), f"{units} medians": np.median(rows, axis=0)}
-        found |= {f"{units} covariance {ddof}": np.cov(rows.T, ddof=ddof) for ddof in (0, 1)}
-        found |= {f"{units} deviations {ddof}": rows.std(axis=0, ddof=ddof) for ddof in (0, 1)}
-        found |= {f"{units} second moments": rows.T @ rows, f"{units} mean products": rows.T @ rows / len(rows)}
-        found |= {f"{units} quantiles": np.quantile(rows, [0.0, 0.1, 0.25, 0.75, 0.9, 1.0], axis=0)}
+        result |= {f"{units} cells": rows, f"{units} sums": rows.sum(axis=0)}
+        result |= {f"{units} means": rows.mean(axis=0), f"{units} medians": np.median(rows, axis=0)}
+        result |= {f"{units} covariance {ddof}": np.cov(rows.T, ddof=ddof) for ddof in (0, 1)}
+        result |= {f"{units} deviations {ddof}": rows.std(axis=0, ddof=ddof) for ddof in (0, 1)}
+        result |= {f"{units} second moments": rows.T @ rows, f"{units} mean products": rows.T @ rows / len(rows)}
+        result |= {f"{units} quantiles": np.quantile(rows, [0.0, 0.1, 0.25, 0.75, 0.9, 1.0], axis=0)}
         for label in ("g", "s"):
             for value, group in pd.DataFrame(rows).groupby(frame[label].to_numpy()):
-                found |= {f"{units} {label}={value}": [len(group), *group.sum(), *group.mean(), *group.var()]}
-    return found
+                result |= {f"{units} {label}={value}": [len(group), *group.sum(), *group.mean(), *group.var()]}
+    return result
 
 
 @functools.cache
@@ -90,10 +90,10 @@ def _kinds(kind: type) -> list[type]:
 
 def _noting(collect: Any, noted: list[Any]) -> Any:
     def wrapped(self: Any, records: Any, setting: Any) -> Any:
-        found = collect(self, records, setting)
-        if isinstance(found, np.ndarray):
-            noted.append(np.array(found, dtype=np.float64))
-        return found
+        result = collect(self, records, setting)
+        if isinstance(result, np.ndarray):
+            noted.append(np.array(result, dtype=np.float64))
+        return result
 
     return wrapped
 
@@ -107,18 +107,18 @@ def search_for(collected: list[Any], *, size_is_public: bool = False) -> Search:
     return Search(exact() | sums, [*PUBLIC, *([float(ROWS)] if size_is_public else [])])
 
 
-def leaks(found: Any, search: Search) -> list[str]:
+def leaks(result: Any, search: Search) -> list[str]:
     """Return what of the rows is in an answer, in whatever can be made of it."""
-    leaked = search.within(found) + search.in_pickle(found) + search.in_text(repr(found))
+    leaked = search.within(result) + search.in_pickle(result) + search.in_text(repr(result))
     for name in ("to_json", "table", "to_dict"):
-        if callable(getattr(found, name, None)) and not isinstance(found, type):
-            made = getattr(found, name)()
+        if callable(getattr(result, name, None)) and not isinstance(result, type):
+            made = getattr(result, name)()
             leaked += search.in_text(made) if isinstance(made, str) else search.within(made)
-    if isinstance(found, PrivateEstimator):
-        for what in found._portraits:
-            if what != "noise" or any(release.law is not None for release in found.releases_):
-                leaked += [f"{what}: {one}" for one in search.within(portrait(found, what, None))]
-        leaked += search.in_text(str(found._repr_mimebundle_()))
+    if isinstance(result, PrivateEstimator):
+        for what in result._portraits:
+            if what != "noise" or any(release.noise is not None for release in result.releases_):
+                leaked += [f"{what}: {one}" for one in search.within(portrait(result, what, None))]
+        leaked += search.in_text(str(result._repr_mimebundle_()))
     FOUND["walked"] = FOUND.get("walked", 0) + search.walked
     FOUND["numbers"] = FOUND.get("numbers", 0) + search.looked_at
     FOUND["secrets"] = max(FOUND.get("secrets", 0), len(search))
@@ -135,8 +135,8 @@ def test_no_answer_holds_anything_of_the_rows(room, relation, collected, caplog,
         asks = asks[1 if relation == "add-remove" else 4 :: 6]
     for name, ask in asks:
         collected.clear()
-        found = ask(opened(relation))
-        assert leaks(found, search_for(collected, size_is_public=relation == "replace-one")) == [], name
+        result = ask(opened(relation))
+        assert leaks(result, search_for(collected, size_is_public=relation == "replace-one")) == [], name
         FOUND["answers"] = FOUND.get("answers", 0) + 1
     assert not [record for record in caplog.records if record.name.startswith("discreet")]
     assert capfd.readouterr() == ("", "")
@@ -145,8 +145,8 @@ def test_no_answer_holds_anything_of_the_rows(room, relation, collected, caplog,
 
 @pytest.mark.parametrize("name", [*every.OF_ALL_ROWS])
 def test_nor_does_one_for_which_every_row_counts(name, collected):
-    found = every.OF_ALL_ROWS[name](opened("replace-one", every.FILLED))
-    assert leaks(found, search_for(collected, size_is_public=True)) == []
+    result = every.OF_ALL_ROWS[name](opened("replace-one", every.FILLED))
+    assert leaks(result, search_for(collected, size_is_public=True)) == []
 
 
 def test_an_answer_keeps_no_curator_and_no_rows_alive(collected):
@@ -185,14 +185,14 @@ def test_a_reply_of_a_database_holds_nothing_either(name, collected, tmp_path):
 def test_a_report_a_file_and_a_model_that_was_loaded_hold_nothing(name, collected, tmp_path):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     ledger = dp.Ledger(tmp_path / "rows.ledger")
-    found = every.ESTIMATORS[name](opened(name="rows", ledger=ledger))
+    result = every.ESTIMATORS[name](opened(name="rows", ledger=ledger))
     search = search_for(collected)
-    assert leaks(found, search) == []
-    html = found.report(ledger=ledger).html
+    assert leaks(result, search) == []
+    html = result.report(ledger=ledger).html
     drawn = re.sub(r"<svg.*?</svg>", lambda svg: re.sub(r"<[^>]*>", " ", svg[0]), html, flags=re.DOTALL)
     assert search.in_text(drawn) == []  # but for places on the page; what is drawn there was looked at above
-    found.report(tmp_path / "report.html", ledger=ledger)
-    (tmp_path / "model.json").write_text(found.to_json())
+    result.report(tmp_path / "report.html", ledger=ledger)
+    (tmp_path / "model.json").write_text(result.to_json())
     for file in tmp_path.iterdir():
         assert search.in_bytes(file.read_bytes()) == [], file.name
     assert leaks(dp.load_model(tmp_path / "model.json"), search) == []
@@ -202,8 +202,8 @@ def test_a_report_a_file_and_a_model_that_was_loaded_hold_nothing(name, collecte
 @pytest.mark.filterwarnings("ignore::discreet.inference.posterior.InferenceWarning")
 def test_a_posterior_holds_nothing(collected):
     pytest.importorskip("numpyro", reason="numpyro is not installed")
-    found = every.ESTIMATORS["LinearRegression: adaptive"](opened("replace-one"))
-    posterior = dp.infer(found, chains=1, draws=20, warmup=20, seed=0)
+    result = every.ESTIMATORS["LinearRegression: adaptive"](opened("replace-one"))
+    posterior = dp.infer(result, chains=1, draws=20, warmup=20, seed=0)
     search = search_for(collected, size_is_public=True)
     assert search.in_text(repr(posterior)) == []
     for path, one in walk(posterior):
@@ -261,9 +261,9 @@ def _slotted(value: Any) -> Any:
     class Slotted:
         __slots__ = ("hidden",)
 
-    found = Slotted()
-    found.hidden = value
-    return found
+    result = Slotted()
+    result.hidden = value
+    return result
 
 
 def _generated(rows: Any) -> Any:
@@ -272,9 +272,9 @@ def _generated(rows: Any) -> Any:
         yield 1
         yield kept
 
-    found = one_by_one()
-    next(found)
-    return found
+    result = one_by_one()
+    next(result)
+    return result
 
 
 PLANTED: dict[str, Callable[[Any], Any]] = {
@@ -482,8 +482,8 @@ def test_an_error_that_shows_a_row_is_seen(where):
 
 def test_a_model_of_ones_own_whose_errors_show_rows_shows_them_to_nobody(caplog, capfd):
     space = dp.Box(0.0, 100.0).for_columns(1)
-    found = dp.fit_model(Failing(), np.full((20, 1), MARK), epsilon=1.0, delta=1e-6, n_steps=1, bounds=space)
-    assert Search({"mark": MARK}).within(found) == []
+    result = dp.fit_model(Failing(), np.full((20, 1), MARK), epsilon=1.0, delta=1e-6, n_steps=1, bounds=space)
+    assert Search({"mark": MARK}).within(result) == []
     assert not caplog.records
     assert capfd.readouterr() == ("", "")
 
@@ -494,7 +494,7 @@ def test_a_function_of_ones_own_that_shows_rows_shows_them_to_nobody(collected):
             raise RuntimeError(f"{rows[0]}")
         return 1.0
 
-    found = mechanisms.output_perturbation(
+    result = mechanisms.output_perturbation(
         telling, opened("replace-one").only(["a"]), sensitivity=100.0, output=(0, 100), epsilon=1.0
     )
-    assert leaks(found, search_for(collected, size_is_public=True)) == []
+    assert leaks(result, search_for(collected, size_is_public=True)) == []

@@ -63,13 +63,13 @@ def loaded(url, folder):
 
 
 def test_eight_processes_at_one_file(tmp_path):
-    found = loaded(str(tmp_path / "budget.db"), tmp_path)
-    measured("load", **found)
+    result = loaded(str(tmp_path / "budget.db"), tmp_path)
+    measured("load", **result)
 
 
 @pytest.mark.skipif(not LONG, reason="a server takes too long; make audit does it")
 def test_eight_processes_at_one_server(tmp_path, monkeypatch):
     with ledger_places.server(durable=True) as server:
         monkeypatch.setenv("PGPASSWORD", server.password)
-        found = loaded(server.url(server.new_schema(), password=False), tmp_path)
-    measured("load-postgresql", **found)
+        result = loaded(server.url(server.new_schema(), password=False), tmp_path)
+    measured("load-postgresql", **result)

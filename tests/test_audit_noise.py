@@ -25,7 +25,7 @@ from discreet import statistics as st
 from discreet.door import Curator
 from discreet.door import exit as door
 from discreet.door.schedule import StreamMechanism
-from discreet.noise import EuclideanNoise, GaussianNoise, LaplaceNoise, Law
+from discreet.noise import EuclideanNoise, GaussianNoise, LaplaceNoise, NoiseDistribution
 from discreet.queries.functions.score_queries import PLACES
 from discreet.queries.mechanism import Euclidean
 from discreet.queries.series.stream_sums import StreamSums
@@ -67,15 +67,15 @@ def released(rows, radius, loss, bits, many=RELEASES):
     curator = Curator(rows, space=dp.Box(-radius, radius))
     query = dp.Sum(curator.space)
     releases = [curator.measure(query, loss, bits=bits) for _ in range(many)]
-    assert {release.law for release in releases} == {releases[0].law}
+    assert {release.noise for release in releases} == {releases[0].noise}
     assert all(release.exact and release.caveat is None for release in releases)
-    return np.concatenate([release.value for release in releases]), releases[0].law
+    return np.concatenate([release.value for release in releases]), releases[0].noise
 
 
-def ideal_guess(law, moved):
+def ideal_guess(noise, moved):
     """Return how often a coordinate can be guessed that moves by so much, whatever one looks at."""
-    shift = moved / law.scale
-    return float(ndtr(shift / 2.0)) if isinstance(law, GaussianNoise) else 1.0 - 0.5 * math.exp(-shift / 2.0)
+    shift = moved / noise.scale
+    return float(ndtr(shift / 2.0)) if isinstance(noise, GaussianNoise) else 1.0 - 0.5 * math.exp(-shift / 2.0)
 
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
@@ -84,19 +84,19 @@ def test_the_low_bits_of_a_release_are_a_coin(kind, loss, seeded):
     """Neighbours of sum zero, and of the largest sum; radii at which binary and decimal steps do not meet."""
     radius = {"zero": 1.0, "largest": 3e5}[kind]
     bits, pair = seeded(1200), rows_of(kind, radius)
-    (one, law), (other, same) = (released(rows, radius, loss, bits) for rows in pair)
-    assert law == same
-    assert on_grid(one, law.grid)
-    assert on_grid(other, law.grid)
-    chance = ideal_guess(law, (1.0 - TINY if kind == "largest" else TINY) / math.sqrt(COLUMNS))
+    (one, noise), (other, same) = (released(rows, radius, loss, bits) for rows in pair)
+    assert noise == same
+    assert on_grid(one, noise.grid)
+    assert on_grid(other, noise.grid)
+    chance = ideal_guess(noise, (1.0 - TINY if kind == "largest" else TINY) / math.sqrt(COLUMNS))
     name, hits, trials = best_guess(one, other, MARKS)
     assert not beats(hits, trials, chance, FALSE_ALARM), (name, hits / trials)
-    coin, heads, tosses = best_guess(one, other, step_marks(law.grid, min(8, law.fineness - 6)))
+    coin, heads, tosses = best_guess(one, other, step_marks(noise.grid, min(8, noise.fineness - 6)))
     assert not beats(heads, tosses, 0.5, FALSE_ALARM), (coin, heads / tosses)
     measured(
         f"noise-bits-{kind}-{list(LOSSES.values()).index(loss)}",
         loss=repr(loss),
-        fineness=law.fineness,
+        fineness=noise.fineness,
         guesses=trials,
         allowed=chance,
         by_float_bits=hits / trials,
@@ -116,9 +116,9 @@ def naive_pair(noise):
 def test_the_same_attacks_break_naive_noise(noise):
     """The power of the attack: at the same scale and with the same marks it beats the promise by far."""
     one, other = naive_pair(noise)
-    law = GaussianNoise(0.5) if noise == "normal" else LaplaceNoise(0.5)
+    distribution = GaussianNoise(0.5) if noise == "normal" else LaplaceNoise(0.5)
     name, hits, trials = best_guess(one, other, MARKS)
-    chance = ideal_guess(law, 0.25)
+    chance = ideal_guess(distribution, 0.25)
     assert beats(hits, trials, chance + 0.01, FALSE_ALARM), (name, hits / trials, chance)
     measured(f"noise-naive-{noise}", guesses=trials, allowed=chance, by_float_bits=hits / trials, mark=name)
 
@@ -128,9 +128,9 @@ def test_mironovs_attack_knows_a_naive_laplace_and_not_ours(seeded):
     many = size(1_000, 40_000)
     marks = image_marks(0.0, 0.25, 0.5)
     naive = guessed(*(part[:many] for part in naive_pair("laplace")), marks)
-    law, bits = LaplaceNoise(0.5), seeded(1202)
-    ours = guessed(*(law.add(np.full(many, value), bits) for value in (0.0, 0.25)), marks)
-    allowed = ideal_guess(law, 0.25)
+    noise, bits = LaplaceNoise(0.5), seeded(1202)
+    ours = guessed(*(noise.add(np.full(many, value), bits) for value in (0.0, 0.25)), marks)
+    allowed = ideal_guess(noise, 0.25)
     assert beats(*naive, allowed + 0.05, FALSE_ALARM)
     assert not beats(*ours, allowed, FALSE_ALARM)
     measured("noise-mironov", guesses=naive[1], allowed=allowed, naive=naive[0] / naive[1], discreet=ours[0] / ours[1])
@@ -143,7 +143,7 @@ class TestPrecision:
     @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
     def test_one_public_grid_whatever_the_rows_are(self, loss, relation, seeded):
         """Nothing of the rows is in the grid: zero rows, tiny ones, all at the bound, far out of it, none."""
-        radius, bits, laws = 1e3, seeded(1203), set()
+        radius, bits, distributions = 1e3, seeded(1203), set()
         loss = type(loss)(*(getattr(loss, name) for name in loss.__match_args__[:1]), relation)
         for rows in (0.0, 1e-300, radius / 3.0, -radius, 1e308, math.nan):
             given = {"at_most": 10**7} if relation == "add-remove" else {}
@@ -151,20 +151,20 @@ class TestPrecision:
                 np.full((ROWS, COLUMNS), rows), space=dp.Box(-radius, radius), neighbors=relation, **given
             )
             release = curator.measure(dp.Sum(curator.space), loss, bits=bits)
-            assert on_grid(release.value, release.law.grid)
-            laws.add(release.law)
-        assert len(laws) == 1
+            assert on_grid(release.value, release.noise.grid)
+            distributions.add(release.noise)
+        assert len(distributions) == 1
 
     def test_at_the_largest_sums_that_fit(self, seeded):
         """2⁵² steps from zero, as far as a statistic may be: the low bits of zero and of the largest are one law."""
-        law, many = GaussianNoise(1.0, 40), size(20_000, 2_000_000)
+        noise, many = GaussianNoise(1.0, 40), size(20_000, 2_000_000)
         bits, largest = seeded(1204), 2.0**12 * (1.0 - 2.0**-40)
         with pytest.raises(OverflowError, match="nothing was released"):
-            law.add([2.0**12 + 1.0])
-        found = [law.add(np.full(many, value), bits) for value in (0.0, largest, -largest)]
-        assert all(on_grid(values, law.grid) for values in found)
-        for far in found[1:]:
-            name, hits, trials = best_guess(found[0], far, step_marks(law.grid, 8))
+            noise.add([2.0**12 + 1.0])
+        result = [noise.add(np.full(many, value), bits) for value in (0.0, largest, -largest)]
+        assert all(on_grid(values, noise.grid) for values in result)
+        for far in result[1:]:
+            name, hits, trials = best_guess(result[0], far, step_marks(noise.grid, 8))
             assert not beats(hits, trials, 0.5, FALSE_ALARM), name
         measured("noise-largest", guesses=trials, by_low_bits_of_steps=hits / trials)
 
@@ -178,12 +178,12 @@ class TestPrecision:
 
     def test_exact_noise_on_a_value_beside_the_grid_is_caught(self, seeded):
         """Without putting the value on the grid first, exact noise leaves all that lies between two steps."""
-        law, bits = LaplaceNoise(0.5, 20), seeded(1206)
+        noise, bits = LaplaceNoise(0.5, 20), seeded(1206)
         many = size(1_000, 50_000)
-        one, other = (value + law.grid * law.sample(many, bits) for value in (0.25, 0.25 + TINY * law.grid))
-        assert beats(*guessed(one, other, step_marks(law.grid, 8)["on the grid"]), 0.95, FALSE_ALARM)
-        right = [law.add(np.full(many, value), bits) for value in (0.25, 0.25 + TINY * law.grid)]
-        assert not beats(*guessed(*right, step_marks(law.grid, 8)["on the grid"]), 0.5, FALSE_ALARM)
+        one, other = (value + noise.grid * noise.sample(many, bits) for value in (0.25, 0.25 + TINY * noise.grid))
+        assert beats(*guessed(one, other, step_marks(noise.grid, 8)["on the grid"]), 0.95, FALSE_ALARM)
+        right = [noise.add(np.full(many, value), bits) for value in (0.25, 0.25 + TINY * noise.grid)]
+        assert not beats(*guessed(*right, step_marks(noise.grid, 8)["on the grid"]), 0.5, FALSE_ALARM)
 
     @pytest.mark.parametrize("kind", [GaussianNoise, LaplaceNoise])
     def test_finer_grids_refine_the_same_draw(self, kind, seeded):
@@ -198,7 +198,7 @@ class TestPrecision:
 
 def captured(call, rows):
     """Return what went through the door while ``call`` had its rows: the plan, and the private numbers it drew from."""
-    found, drawn = [], []
+    result, drawn = [], []
     draw, wrap = door.draw_plan, door.measured
 
     def watched(plan, collected, bits):
@@ -207,7 +207,7 @@ def captured(call, rows):
 
     def wrapped(**facts):
         release = wrap(**facts)
-        found.append((*drawn.pop(), release))
+        result.append((*drawn.pop(), release))
         return release
 
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
@@ -216,13 +216,15 @@ def captured(call, rows):
         patch.setattr(door, "measured", wrapped)
         call(rows)
     assert not drawn
-    return found
+    return result
 
 
 def grids(plan):
     """Return the laws on a grid that a plan draws with, the one that comes last first."""
-    laws = [plan.draw] if isinstance(plan.draw, Law) else []
-    return laws + [distribution for distribution, _ in plan.first if isinstance(distribution, Law)]
+    distributions = [plan.draw] if isinstance(plan.draw, NoiseDistribution) else []
+    return distributions + [
+        distribution for distribution, _ in plan.first if isinstance(distribution, NoiseDistribution)
+    ]
 
 
 def median_of(rows):
@@ -318,19 +320,19 @@ def passages():
     """Return the names of all passages in the library's files; to import them all takes seconds."""
     texts = [file.read_text(encoding="utf-8") for file in Path(dp.__file__).parent.rglob("*.py")]
     bases = dict(re.findall(r"^class (\w+)\(([^)]*)\):", "\n".join(texts), re.MULTILINE))
-    found, ahead = set(), ["Mechanism"]
+    result, ahead = set(), ["Mechanism"]
     while ahead:
         base = re.compile(rf"\b{ahead.pop()}\b")
-        new = {name for name, its in bases.items() if base.search(its)} - found
-        found |= new
+        new = {name for name, its in bases.items() if base.search(its)} - result
+        result |= new
         ahead += new
-    return found - ABSTRACT
+    return result - ABSTRACT
 
 
 def test_every_passage_is_attacked():
-    found = passages()
-    assert {"Additive", "MedianOfBlocks", "Frame"} <= found
-    assert found <= {name.partition(",")[0] for name in WAYS}
+    result = passages()
+    assert {"Additive", "MedianOfBlocks", "Frame"} <= result
+    assert result <= {name.partition(",")[0] for name in WAYS}
 
 
 def neighbours():
@@ -364,7 +366,7 @@ def test_what_a_release_says_of_itself_is_true(name, seeded):
     mark, hits, trials = best_guess(one[:, 0], other[:, 0], MARKS)
     measured(
         f"noise-passage-{list(WAYS).index(name):02}",
-        passage=name,
+        mechanism=name,
         exact=plan.exact,
         guesses=trials,
         allowed=allowed,
@@ -380,10 +382,10 @@ def test_what_a_release_says_of_itself_is_true(name, seeded):
 
 def in_public(plan, drawn):
     """Return whether numbers are of a set that has nothing of the rows in it."""
-    laws = grids(plan)
-    assert plan.law is None or plan.law in laws
-    if laws:  # where noise goes into a problem that is then solved, a second one covers what the solver leaves
-        return on_grid(drawn[:, 1] if "passed" in plan.parts else drawn, laws[0].grid)
+    distributions = grids(plan)
+    assert plan.noise is None or plan.noise in distributions
+    if distributions:  # where noise goes into a problem that is then solved, a second one covers what the solver leaves
+        return on_grid(drawn[:, 1] if "passed" in plan.parts else drawn, distributions[0].grid)
     if plan.kind == "sampled" and "value" in plan.parts:
         return within_cells(drawn, -1.0, 1.0, CELLS, PLACES)
     return bool((drawn == np.rint(drawn)).all())
@@ -391,16 +393,16 @@ def in_public(plan, drawn):
 
 def test_the_numbers_of_a_stream_lie_on_one_grid(seeded):
     """They come one after the other; the low bits of neighbours are a coin there too."""
-    many, found = size(1_500, 60_000), []
+    many, result = size(1_500, 60_000), []
     for value in (0.0, TINY):
         curator = Curator(np.zeros((0, 1)), space=dp.Box(0.0, 1.0))
         question = StreamSums(0.0, 1.0, 1.0, many, many, 10**6)
         standing = StreamMechanism(curator, question, dp.GaussianLoss(0.5), bits=seeded(1210))
         releases = [standing.draw(value) for _ in range(many)]
-        assert {release.law for release in releases} == {standing.law}
-        found.append(np.concatenate([release.value for release in releases]))
-        assert on_grid(found[-1], standing.law.grid)
-    mark, hits, trials = best_guess(*found, step_marks(standing.law.grid, 8))
+        assert {release.noise for release in releases} == {standing.noise}
+        result.append(np.concatenate([release.value for release in releases]))
+        assert on_grid(result[-1], standing.noise.grid)
+    mark, hits, trials = best_guess(*result, step_marks(standing.noise.grid, 8))
     assert not beats(hits, trials, 0.5, FALSE_ALARM), mark
 
 
@@ -418,10 +420,10 @@ def test_the_order_within_a_step_of_a_stream_changes_no_bit(seeded):
 @pytest.mark.parametrize("dimension", [1, 3])
 def test_noise_with_a_radius_of_floats_is_on_a_public_grid_too(dimension, seeded):
     """Idealised is how it is drawn; what is released are whole steps, whose low bits say nothing of the value."""
-    law, bits, many = EuclideanNoise(1.0, dimension), seeded(1209), size(2_000, 100_000)
-    near, far = (law.add(np.full((many, dimension), value), bits)[:, 0] for value in (0.0, 4096.0))
-    assert on_grid(near, law.grid)
-    assert on_grid(far, law.grid)
-    marks = {"precision": MARKS["precision"], **step_marks(law.grid, 8)}
+    noise, bits, many = EuclideanNoise(1.0, dimension), seeded(1209), size(2_000, 100_000)
+    near, far = (noise.add(np.full((many, dimension), value), bits)[:, 0] for value in (0.0, 4096.0))
+    assert on_grid(near, noise.grid)
+    assert on_grid(far, noise.grid)
+    marks = {"precision": MARKS["precision"], **step_marks(noise.grid, 8)}
     mark, hits, trials = best_guess(near, far, marks)
     assert not beats(hits, trials, 0.5, FALSE_ALARM), mark

@@ -218,15 +218,15 @@ def test_no_order_no_cut_and_no_source_leaves_the_charged_error(place, stored):
         changed.order[rng.integers(ROWS)] = rng.integers(DISTINCT)
         neighbour = stored(place, changed.table())
         for name, query in queries.items():
-            found, setting = computed(data, world.block_rows, query)
+            result, setting = computed(data, world.block_rows, query)
             charged = query.float_error(setting.rows, setting.accumulation)
-            share = distance(found, times(truth(name, world.x, world.codes), world.counts())) / charged
+            share = distance(result, times(truth(name, world.x, world.codes), world.counts())) / charged
             if name not in worst or share > worst[name][0]:
                 worst[name] = share, world
             other, same = computed(neighbour, world.block_rows, query)
             assert same == setting
             for norm, order in (("l2", 2), ("l1", 1)):
-                ratio = float(np.linalg.norm(found - other, order)) / setting.sensitivity(query, norm)
+                ratio = float(np.linalg.norm(result - other, order)) / setting.sensitivity(query, norm)
                 apart[name] = max(apart[name], ratio)
     shares = {name: share for name, (share, _) in worst.items()}
     measured(
@@ -286,13 +286,13 @@ def test_a_scatter_about_the_rows_own_mean_stays_within_its_charge(place, stored
     i, j = np.triu_indices(3)
     for _ in range(size(3, 20)):
         world = World(random_rows(rng), np.zeros((DISTINCT, 1), dtype=np.int64), random_order(rng), 2048)
-        found, setting = computed(stored(place, world.table()), world.block_rows, query)
+        result, setting = computed(stored(place, world.table()), world.block_rows, query)
         z = query.rows(Block(world.x, world.codes))[0] - 0.5
         rows = [[Fraction(one) for one in row] for row in z.tolist()]
         means = [total / ROWS for total in times(rows, world.counts())]
         away = [[one - mean for one, mean in zip(row, means, strict=True)] for row in rows]
         ideal = times([[row[a] * row[b] for a, b in zip(i, j, strict=True)] for row in away], world.counts())
-        off = max(abs(Fraction(a) - b) for a, b in zip(found.tolist(), ideal, strict=True))
+        off = max(abs(Fraction(a) - b) for a, b in zip(result.tolist(), ideal, strict=True))
         worst = max(worst, float(off) / query.mechanism.float_error(setting))
     measured(f"order-scatter-{place.replace(' ', '-')}", worst_share_of_charge=worst)
     assert worst <= 1.0
@@ -336,9 +336,9 @@ def test_the_search_finds_a_sum_that_loses_digits(broken, stored):
     query, worst = broken(SPACE, USUAL), 0.0
     for _ in range(4):
         world = World(random_rows(rng), np.zeros((DISTINCT, 1), dtype=np.int64), random_order(rng), 16384)
-        found, setting = computed(stored("numpy", world.table()), world.block_rows, query)
+        result, setting = computed(stored("numpy", world.table()), world.block_rows, query)
         charged = query.float_error(setting.rows, setting.accumulation)
-        worst = max(worst, distance(found, times(truth("moments", world.x, world.codes), world.counts())) / charged)
+        worst = max(worst, distance(result, times(truth("moments", world.x, world.codes), world.counts())) / charged)
     measured(f"order-broken-{broken.__name__.lower()}", worst_share_of_charge=worst)
     assert worst > 1.0
 
@@ -358,23 +358,23 @@ def test_the_search_finds_a_sum_over_blocks_without_compensation(stored, monkeyp
     x = np.array([[0.1, 1000.0007, 5.3]] * DISTINCT)
     world = World(x, np.zeros((DISTINCT, 1), dtype=np.int64), np.zeros(1000, dtype=np.int64), 1)
     query = Sum(SPACE)
-    found, setting = computed(stored("numpy", world.table()), 1, query)
+    result, setting = computed(stored("numpy", world.table()), 1, query)
     ideal = times(truth("sum", world.x, world.codes), world.counts())
-    assert distance(found, ideal) > query.float_error(setting.rows, setting.accumulation)
+    assert distance(result, ideal) > query.float_error(setting.rows, setting.accumulation)
 
 
 def jumping(rng, d):
     """Return queries whose contributions jump, and how many of their first numbers say where a row belongs."""
     ball, box = Ball(3.0, center=rng.normal(size=d)), Box(np.full(d, -3.0), np.full(d, 2.0))
     axes = np.linalg.qr(rng.standard_normal((d, d)))[0][:1]
-    found = [
+    result = [
         Bins(ball, 0, tuple(np.asarray(ball.center)[0] + np.array([-1.1, 0.3, 0.7]))),
         Bins(box, d - 1, (-0.1, 0.3)),
         Grid(ball, 1 + (np.arange(d) < 3)),
         Grid(box, 1 + 2 * (np.arange(d) < 2)),
         ProjectedGrid(ball, (4,), axes, np.full(1, 0.05), np.full(1, 0.4)),
     ]
-    cells = [(query, query.size) for query in found]
+    cells = [(query, query.size) for query in result]
     model = JointMixture(3, "full", True)
     hard = ModelQuery(model, model.initialize(d, rng), ball)
     return [*cells, (hard, 3)]

@@ -58,11 +58,11 @@ def _grafted(draw: Callable[[st.SearchStrategy[Any]], Any], tree: Any) -> Any:
     """Return plain values with another one in some place."""
     if not isinstance(tree, dict | list) or not tree or draw(st.integers(0, 5)) == 0:
         return draw(json_values() | st.sampled_from([10**400, -1, 0, 1e308, 5e-324, "", [], {}, None, True]))
-    found = deepcopy(tree)
-    places = sorted(found) if isinstance(found, dict) else range(len(found))
+    result = deepcopy(tree)
+    places = sorted(result) if isinstance(result, dict) else range(len(result))
     place = draw(st.sampled_from(list(places)))
-    found[place] = _grafted(draw, found[place])
-    return found
+    result[place] = _grafted(draw, result[place])
+    return result
 
 
 @pytest.mark.parametrize("name", sorted(READ))
@@ -188,7 +188,7 @@ def _declared(values: dict[str, Any], **changed: Any) -> None:
 
 
 def _quieter(values: dict[str, Any]) -> None:
-    values["fitted"]["releases_"][-1]["law"]["scale"] *= 0.9
+    values["fitted"]["releases_"][-1]["noise"]["scale"] *= 0.9
 
 
 def _without_question(values: dict[str, Any]) -> None:
@@ -230,7 +230,7 @@ def test_a_file_whose_numbers_do_not_belong_together_is_refused(forgery):
 def test_forgeries_of_other_methods_are_refused_too(kind):
     for forge in (_quieter, _dropped, _relation):
         values = json.loads(written(kind))
-        if forge is _quieter and values["fitted"]["releases_"][-1]["law"] is None:
+        if forge is _quieter and values["fitted"]["releases_"][-1]["noise"] is None:
             continue
         forge(values)
         with pytest.raises(ValueError, match="expected"):

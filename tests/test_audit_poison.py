@@ -40,11 +40,11 @@ def _spread(values: list[Any], columns: list[str]) -> Callable[[Table], Table]:
     """Return a poison that puts values into some rows of some columns, another one each time."""
 
     def poisoned(table: Table) -> Table:
-        found = {name: list(column) for name, column in table.items()}
-        for place in range(0, len(found["a"]), 3):
+        result = {name: list(column) for name, column in table.items()}
+        for place in range(0, len(result["a"]), 3):
             for shift, name in enumerate(columns):
-                found[name][place] = values[(place + shift) % len(values)]
-        return found
+                result[name][place] = values[(place + shift) % len(values)]
+        return result
 
     return poisoned
 
@@ -103,10 +103,10 @@ def _duckdb(table: Table, folder: Path) -> Any:
 
 
 def _numpy(table: Table, folder: Path) -> Any:
-    found = np.empty((len(table["a"]), len(every.COLUMNS)), dtype=object)
+    result = np.empty((len(table["a"]), len(every.COLUMNS)), dtype=object)
     for place, name in enumerate(every.COLUMNS):
-        found[:, place] = table[name]
-    return found
+        result[:, place] = table[name]
+    return result
 
 
 def _polars(table: Table, folder: Path) -> Any:
@@ -126,7 +126,7 @@ KINDS = {
 class Seen(NamedTuple):
     """All that somebody sees who asks, the released numbers among it."""
 
-    found: list[Any]
+    result: list[Any]
     error: str | None
     warned: list[Any]
     printed: str
@@ -184,7 +184,7 @@ class Kept(logging.Handler):
 def seen(ask: Callable[[Any], Any], of: Any) -> tuple[Seen, Any]:
     """Return all that asking shows, and what it returned."""
     out, kept, root = io.StringIO(), Kept(), logging.getLogger()
-    found, error, level = None, None, root.level
+    result, error, level = None, None, root.level
     root.addHandler(kept)
     root.setLevel(0)
     try:
@@ -195,14 +195,14 @@ def seen(ask: Callable[[Any], Any], of: Any) -> tuple[Seen, Any]:
         ):
             warnings.simplefilter("always")
             try:
-                found = ask(of)
+                result = ask(of)
             except Exception as failure:
                 error = f"{type(failure).__name__}: {failure}"
     finally:
         root.removeHandler(kept)
         root.setLevel(level)
     warned = [(one.category.__name__, str(one.message)) for one in caught]
-    return Seen(same_by(found), error, warned, out.getvalue(), kept.lines), found
+    return Seen(same_by(result), error, warned, out.getvalue(), kept.lines), result
 
 
 def recorded(ledger: dp.Ledger) -> list[Any]:
@@ -216,7 +216,7 @@ def compare(ask: Any, poisoned: Any, clean: Any, door: Door, name: str = "", ref
     No errors, but for a refusal that begins so: by what was declared, before anything is asked.
     """
     with door.writing():
-        one, found = seen(ask, poisoned)
+        one, result = seen(ask, poisoned)
     with door.repeating():
         other, _ = seen(ask, clean)
     assert one.error is None or (refusal is not None and one.error.startswith(refusal)), (name, one.error)
@@ -224,7 +224,7 @@ def compare(ask: Any, poisoned: Any, clean: Any, door: Door, name: str = "", ref
     assert one.logged == [], name
     for field in Seen._fields:
         assert getattr(one, field) == getattr(other, field), (name, field)
-    for path, number in walk(found):
+    for path, number in walk(result):
         if isinstance(number, float | np.floating) or (isinstance(number, np.ndarray) and number.dtype.kind == "f"):
             public = path.endswith(".least")  # where a value can lie at all: a covariance, anywhere
             assert public or np.isfinite(number).all(), (name, path)

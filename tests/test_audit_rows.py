@@ -83,13 +83,13 @@ def ideal(rows: list[Row], kind: str, most: int, order: str | None, positive: bo
         for _, x, y, day, ward in rows
     ]
     place = None if order is None else ["x", "y", "day"].index(order)
-    found = np.zeros(WIDTH)
+    result = np.zeros(WIDTH)
     for kept, (x, y, day, ward) in zip(ideal_rows(names, cells, most, place), cells, strict=True):
         if kept and math.isfinite(x) and not math.isnan(ward) and (not positive or min(max(x, -2.0), 2.0) > 0.0):
             x, y = min(max(x, -2.0), 2.0), min(max(y, 0.0), 4.0) if math.isfinite(y) else 1.0
             day = FIRST + 152.0 if math.isnan(day) else min(max(day, FIRST), FIRST + 365.0)
-            found += [1.0, x, y, x * y, day - FIRST, *(float(ward == j) for j in range(3))]
-    return found
+            result += [1.0, x, y, x * y, day - FIRST, *(float(ward == j) for j in range(3))]
+    return result
 
 
 def name_of(unit: Any, kind: str) -> str | None:
@@ -170,10 +170,10 @@ def pandas_frame(rng: np.random.Generator, rows: list[Row], kind: str) -> Any:
 
 
 def objects(rng: np.random.Generator, rows: list[Row], kind: str, place: Any) -> tuple[Any, dict[str, Any]]:
-    found = np.empty((len(rows), 4), dtype=object)
+    result = np.empty((len(rows), 4), dtype=object)
     for j, row in enumerate(rows):
-        found[j] = row[1:]
-    return found, {"unit": [row[0] for row in rows]}
+        result[j] = row[1:]
+    return result, {"unit": [row[0] for row in rows]}
 
 
 def csv_file(rng: np.random.Generator, rows: list[Row], kind: str, place: Any) -> Any:
@@ -208,8 +208,8 @@ def arrow_file(rng: np.random.Generator, rows: list[Row], kind: str, place: Any)
 
 def dask_frame(rng: np.random.Generator, rows: list[Row], kind: str, place: Any) -> Any:
     frame = pandas_frame(rng, rows, kind)
-    found = dd.from_pandas(frame, npartitions=int(rng.integers(1, 5)), sort=False)
-    return found.shuffle("y") if rng.integers(2) and len(rows) else found
+    result = dd.from_pandas(frame, npartitions=int(rng.integers(1, 5)), sort=False)
+    return result.shuffle("y") if rng.integers(2) and len(rows) else result
 
 
 def duckdb_table(rng: np.random.Generator, rows: list[Row], kind: str, place: Any) -> Any:

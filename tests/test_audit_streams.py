@@ -56,9 +56,9 @@ def shared(streams: list[list[int]]) -> int:
 
 def share_nothing(kind: str, streams: list[list[int]]) -> bool:
     """Return whether no word was seen twice, and write down what was compared."""
-    found = shared(streams)
-    measured(f"streams-{kind}", streams=len(streams), words=sum(map(len, streams)), shared=found)
-    return found == 0
+    result = shared(streams)
+    measured(f"streams-{kind}", streams=len(streams), words=sum(map(len, streams)), shared=result)
+    return result == 0
 
 
 @contextmanager
@@ -85,9 +85,9 @@ def forked(bits: Bits, work) -> list[int]:
             os._exit(code)
     os.close(writer)
     with os.fdopen(reader, "rb") as source:
-        found = source.read()
+        result = source.read()
     assert os.waitpid(child, 0)[1] == 0
-    return pickle.loads(found)
+    return pickle.loads(result)
 
 
 class Stateful(Bits):
@@ -128,17 +128,17 @@ def test_processes_of_every_start_method_share_nothing(method):
         pytest.skip(f"this platform has no {method}")
     context, bits = multiprocessing.get_context(method), used()
     with forking(), context.Pool(min(AT_ONCE, WORKERS), maxtasksperchild=1) as pool:
-        found = pool.starmap(in_worker, [(bits, task) for task in range(WORKERS)], chunksize=1)
-    assert len({who for who, _ in found} - {os.getpid()}) == WORKERS
-    assert share_nothing(method, [words for _, words in found] + [first_words(bits)])
+        result = pool.starmap(in_worker, [(bits, task) for task in range(WORKERS)], chunksize=1)
+    assert len({who for who, _ in result} - {os.getpid()}) == WORKERS
+    assert share_nothing(method, [words for _, words in result] + [first_words(bits)])
 
 
 @needs_fork
 def test_a_pool_of_processes_shares_nothing():
     bits = used()
     with forking(), ProcessPoolExecutor(WORKERS, multiprocessing.get_context("fork")) as pool:
-        found = list(pool.map(in_worker, [bits] * 2 * WORKERS, range(2 * WORKERS)))
-    assert share_nothing("pool", [words for _, words in found] + [first_words(bits)])
+        result = list(pool.map(in_worker, [bits] * 2 * WORKERS, range(2 * WORKERS)))
+    assert share_nothing("pool", [words for _, words in result] + [first_words(bits)])
 
 
 @pytest.mark.skipif(not LONG, reason="joblib's workers import the library one after the other: in the audit only")
@@ -146,12 +146,12 @@ def test_joblibs_workers_share_nothing():
     joblib = pytest.importorskip("joblib", reason="joblib is not installed")
     bits = used()
     with joblib.parallel_config(backend="loky", n_jobs=AT_ONCE):
-        found = joblib.Parallel()(joblib.delayed(in_worker)(bits, task) for task in range(WORKERS))
+        result = joblib.Parallel()(joblib.delayed(in_worker)(bits, task) for task in range(WORKERS))
     from joblib.externals.loky import get_reusable_executor
 
     get_reusable_executor().shutdown(wait=True)
-    assert os.getpid() not in {who for who, _ in found}
-    assert share_nothing("joblib", [words for _, words in found] + [first_words(bits)])
+    assert os.getpid() not in {who for who, _ in result}
+    assert share_nothing("joblib", [words for _, words in result] + [first_words(bits)])
 
 
 @pytest.mark.skipif(not LONG, reason="a cluster takes seconds to start: in the audit only")
@@ -164,9 +164,9 @@ def test_the_workers_of_a_dask_cluster_share_nothing():
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        found = client.gather([client.submit(in_worker, bits, task, pure=False) for task in range(WORKERS)])
-    assert len({who for who, _ in found}) == AT_ONCE
-    assert share_nothing("dask", [words for _, words in found] + [first_words(bits)])
+        result = client.gather([client.submit(in_worker, bits, task, pure=False) for task in range(WORKERS)])
+    assert len({who for who, _ in result}) == AT_ONCE
+    assert share_nothing("dask", [words for _, words in result] + [first_words(bits)])
 
 
 def test_threads_share_nothing():
@@ -177,8 +177,8 @@ def test_threads_share_nothing():
         return [word for _ in range(8) for word in first_words(bits)]
 
     with ThreadPoolExecutor(WORKERS) as pool:
-        found = list(pool.map(work, range(WORKERS)))
-    assert share_nothing("threads", found)
+        result = list(pool.map(work, range(WORKERS)))
+    assert share_nothing("threads", result)
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda bits: pickle.loads(pickle.dumps(bits))])
@@ -197,8 +197,8 @@ def test_measurements_in_forks_share_no_noise():
     def work(_):
         return curator.measure(query, loss).value.tolist()
 
-    found = [forked(SecureBits(), work) for _ in range(WORKERS)] + [work(None) for _ in range(WORKERS)]
-    assert share_nothing("measurements", found)
+    result = [forked(SecureBits(), work) for _ in range(WORKERS)] + [work(None) for _ in range(WORKERS)]
+    assert share_nothing("measurements", result)
 
 
 class TestSeeds:
@@ -209,8 +209,8 @@ class TestSeeds:
         """Return what work gives, and how many warnings there were that noise is not private."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            found = work()
-        return found, sum(issubclass(one.category, NotPrivateWarning) for one in caught)
+            result = work()
+        return result, sum(issubclass(one.category, NotPrivateWarning) for one in caught)
 
     @needs_fork
     def test_a_fork_warns_once(self, seeded):

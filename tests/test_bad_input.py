@@ -141,11 +141,11 @@ def test_a_composition_that_promises_nothing():
         dp.compose(dp.GaussianLoss(1.0)).guarantee(0.0)
 
 
-@pytest.mark.parametrize("promise", [dp.Guarantee(1.0, 1e-6), (1.0, 1e-6)], ids=repr)
-def test_a_guarantee_is_only_measured_against_losses_of_its_relation(promise):
+@pytest.mark.parametrize("guarantee", [dp.Guarantee(1.0, 1e-6), (1.0, 1e-6)], ids=repr)
+def test_a_guarantee_is_only_measured_against_losses_of_its_relation(guarantee):
     for method in ["linear", "exact"]:
         with pytest.raises(ValueError, match=r"guarantee=.*expected"):
-            dp.compose(dp.GaussianLoss(0.5, "add-remove"), method).usage(promise)
+            dp.compose(dp.GaussianLoss(0.5, "add-remove"), method).usage(guarantee)
 
 
 def test_what_is_no_source_of_bits():
@@ -155,9 +155,9 @@ def test_what_is_no_source_of_bits():
 
 @pytest.mark.parametrize("values", [["1", "2"], [None], "text"], ids=repr)
 def test_what_is_no_statistic(values):
-    for law in [noise.GaussianNoise(1.0), noise.EuclideanNoise(1.0, 2)]:
+    for distribution in [noise.GaussianNoise(1.0), noise.EuclideanNoise(1.0, 2)]:
         with pytest.raises(ValueError, match="values: expected numbers"):
-            law.add(values)
+            distribution.add(values)
 
 
 def test_the_culprit_in_a_list_of_deltas_is_named():
@@ -230,9 +230,9 @@ def test_a_grid_that_could_not_hold_the_statistic():
         noise.GaussianNoise(1.0).add([1e10])
     with pytest.raises(OverflowError, match="nothing was released"):
         noise.GaussianNoise(1.0).add([1e308])
-    for law in [noise.GaussianNoise(1.0), noise.EuclideanNoise(1.0, 1)]:
+    for distribution in [noise.GaussianNoise(1.0), noise.EuclideanNoise(1.0, 1)]:
         with pytest.raises(OverflowError, match=r"finite numbers.*nothing was released"):
-            law.add([math.nan])
+            distribution.add([math.nan])
     with pytest.raises(ValueError, match="scale"):
         noise.GaussianNoise(1e-300)
 

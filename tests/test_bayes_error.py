@@ -24,10 +24,10 @@ ROOT2 = math.sqrt(2.0)
 
 def bayes_error(weights, means, variances):
     """Return the exact error of the Bayes rule for classes of one column, by integration."""
-    deviations = np.sqrt(variances)
-    low, high = np.min(means - 12.0 * deviations), np.max(means + 12.0 * deviations)
+    stds = np.sqrt(variances)
+    low, high = np.min(means - 12.0 * stds), np.max(means + 12.0 * stds)
     x = np.linspace(low, high, 400_001)
-    densities = np.array([w * norm.pdf(x, m, s) for w, m, s in zip(weights, means, deviations, strict=True)])
+    densities = np.array([w * norm.pdf(x, m, s) for w, m, s in zip(weights, means, stds, strict=True)])
     return float(np.trapezoid(densities.sum(axis=0) - densities.max(axis=0), x))
 
 
@@ -106,16 +106,16 @@ class TestBounds:
 class TestLeastK:
     """The least K over all parameters that the events leave."""
 
-    @pytest.mark.parametrize("law", ["laplace", "gaussian"])
-    def test_it_is_the_minimum_and_not_a_bound_on_it(self, law):
+    @pytest.mark.parametrize("distribution", ["laplace", "gaussian"])
+    def test_it_is_the_minimum_and_not_a_bound_on_it(self, distribution):
         rng = np.random.default_rng(3)
         for _ in range(25):
             m, v = rng.normal(0.0, 3.0, 2), rng.gamma(2.0, 1.0, 2)
             n, p = rng.integers(5, 500, 2), rng.uniform(0.8, 0.99)
             of_mean, of_variance = rng.gamma(1.0, 0.1, 2), rng.gamma(1.0, 0.5, 2)
-            noise = ParameterNoise(of_mean, of_variance, law=law)
-            found = least_k(m, v, n, noise, p)
-            wide = -math.log(1.0 - p) / ROOT2 if law == "laplace" else ndtri((1.0 + p) / 2.0)
+            noise = ParameterNoise(of_mean, of_variance, noise=distribution)
+            result = least_k(m, v, n, noise, p)
+            wide = -math.log(1.0 - p) / ROOT2 if distribution == "laplace" else ndtri((1.0 + p) / 2.0)
             z = ndtri((1.0 + p) / 2.0)
             low = n * np.maximum(v - wide * of_variance, 1e-12) / chdtri(n - 1, (1.0 - p) / 2.0)
             high = n * (v + wide * of_variance) / chdtri(n - 1, (1.0 + p) / 2.0)
@@ -123,8 +123,8 @@ class TestLeastK:
             half = wide * of_mean.sum() + z * (s / math.sqrt(n[0]) + t / math.sqrt(n[1]))
             gap = np.maximum(abs(m[0] - m[1]) - half, 0.0)
             every = gap**2 / (4.0 * (s**2 + t**2)) + 0.5 * np.log((s**2 + t**2) / (2.0 * s * t))
-            assert found <= every.min() + 1e-9
-            assert found >= every.min() - 2e-3
+            assert result <= every.min() + 1e-9
+            assert result >= every.min() - 2e-3
 
     def test_noisy_counts_only_lower_it(self):
         quiet, loud = (ParameterNoise([0.1, 0.1], [0.1, 0.1], count) for count in (0.0, 10.0))
@@ -146,11 +146,11 @@ class TestLeastK:
         assert least_k([0.0, 0.0], [1.0, 1.0], [50, 50], noise, 0.9) == pytest.approx(0.0, abs=1e-12)
 
 
-def noisy_parameters(rng, means, variances, sizes, law, of_mean, of_variance, of_count=0.0):
+def noisy_parameters(rng, means, variances, sizes, distribution, of_mean, of_variance, of_count=0.0):
     """Return sample means, variances and sizes with noise."""
 
-    def noise(deviation):
-        return rng.laplace(0.0, deviation / ROOT2) if law == "laplace" else rng.normal(0.0, deviation)
+    def noise(std):
+        return rng.laplace(0.0, std / ROOT2) if distribution == "laplace" else rng.normal(0.0, std)
 
     rows = [rng.normal(m, math.sqrt(v), n) for m, v, n in zip(means, variances, sizes, strict=True)]
     found_means = np.array([row.mean() + noise(of_mean) for row in rows])
@@ -164,18 +164,18 @@ class TestTheorem:
     MEANS, VARIANCES = (-5.0, -1.0), (1.0, 0.4)
 
     @pytest.mark.parametrize("level", [0.5, 0.9])
-    @pytest.mark.parametrize("law", ["laplace", "gaussian"])
-    @pytest.mark.parametrize(("total", "deviation"), [(150, 0.05), (2000, 0.1)])
-    def test_limits_hold_and_are_below_the_smaller_prior(self, total, deviation, law, level):
+    @pytest.mark.parametrize("distribution", ["laplace", "gaussian"])
+    @pytest.mark.parametrize(("total", "std"), [(150, 0.05), (2000, 0.1)])
+    def test_limits_hold_and_are_below_the_smaller_prior(self, total, std, distribution, level):
         rng = np.random.default_rng(total)
         runs, held, known, informative = 120, 0, 0, 0
         bound = bhattacharyya_bound([0.3, 0.7], self.MEANS, self.VARIANCES)
-        noise = ParameterNoise(deviation, deviation, 2.0, law)
-        public = ParameterNoise(deviation, deviation, law=law)
+        noise = ParameterNoise(std, std, 2.0, distribution)
+        public = ParameterNoise(std, std, noise=distribution)
         for _ in range(runs):
             first = rng.binomial(total, 0.3)
             sizes = (first, total - first)
-            m, v, n = noisy_parameters(rng, self.MEANS, self.VARIANCES, sizes, law, deviation, deviation, 2.0)
+            m, v, n = noisy_parameters(rng, self.MEANS, self.VARIANCES, sizes, distribution, std, std, 2.0)
             held += bayes_error_bound(None, m, v, n, noise, level).limit >= bound
             limit = bayes_error_bound([0.3, 0.7], m, v, sizes, public, level).limit
             known += limit >= bound
@@ -186,23 +186,23 @@ class TestTheorem:
         assert min(held, known) >= binom.ppf(1e-9, runs, level)
 
     def test_limits_are_of_use(self):
-        noise = ParameterNoise(0.02, 0.02, law="laplace")
-        found = bayes_error_bound([0.5, 0.5], [0.0, 4.0], [1.0, 1.0], [5000, 5000], noise)
+        noise = ParameterNoise(0.02, 0.02, noise="laplace")
+        result = bayes_error_bound([0.5, 0.5], [0.0, 4.0], [1.0, 1.0], [5000, 5000], noise)
         exact = bayes_error([0.5, 0.5], np.array([0.0, 4.0]), np.array([1.0, 1.0]))
-        assert exact < found.value < found.limit < 2.0 * found.value
+        assert exact < result.value < result.limit < 2.0 * result.value
 
     def test_noise_of_any_size_leaves_the_smaller_prior(self):
-        noise = ParameterNoise(100.0, 100.0, law="laplace")
-        found = bayes_error_bound([0.2, 0.8], [0.0, 4.0], [1.0, -1.0], [500, 500], noise)
-        assert found.value == pytest.approx(0.2)
-        assert found.limit == pytest.approx(0.2)
+        noise = ParameterNoise(100.0, 100.0, noise="laplace")
+        result = bayes_error_bound([0.2, 0.8], [0.0, 4.0], [1.0, -1.0], [500, 500], noise)
+        assert result.value == pytest.approx(0.2)
+        assert result.limit == pytest.approx(0.2)
         lost = bayes_error_bound(None, [0.0, 4.0], [1.0, 1.0], [-3.0, 2.0], ParameterNoise(0.1, 0.1, 5.0))
         assert lost.limit == pytest.approx(0.5)
 
     def test_quantiles_at_the_wrong_side_are_caught(self):
         """At p/2 and 1 − p/2, as printed, an interval covers 1 − p: limits then fail far more often than they say."""
         rng = np.random.default_rng(8)
-        noise = ParameterNoise(0.1 * ROOT2, 0.05 * ROOT2, law="laplace")
+        noise = ParameterNoise(0.1 * ROOT2, 0.05 * ROOT2, noise="laplace")
         p, runs, right, wrong = 0.99, 300, 0, 0
         k = the_k(self.MEANS, self.VARIANCES)
         for _ in range(runs):
@@ -236,7 +236,7 @@ class TestTheorem:
         """As printed everywhere; put right, for means below 0, where (μ − w)² is above μ² and not below it."""
         rng = np.random.default_rng(4)
         p, runs, theirs, ours = 0.99, 200, 0, 0
-        noise = ParameterNoise(of_mean * ROOT2, of_variance * ROOT2, law="laplace")
+        noise = ParameterNoise(of_mean * ROOT2, of_variance * ROOT2, noise="laplace")
         k = the_k(means, (1.0, 1.0))
         for _ in range(runs):
             # Sample means and variances by their laws, which is faster than by rows.
@@ -256,11 +256,11 @@ class TestBootstrap:
     MEANS = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 3.0]])
     COVARIANCES = np.array([np.eye(2), [[1.0, 0.5], [0.5, 1.0]], 0.5 * np.eye(2)])
 
-    @pytest.mark.parametrize("law", ["laplace", "gaussian"])
-    def test_limits_hold_about_as_often_as_they_say(self, law):
+    @pytest.mark.parametrize("distribution", ["laplace", "gaussian"])
+    def test_limits_hold_about_as_often_as_they_say(self, distribution):
         rng = np.random.default_rng(6)
         runs, level, held = 60, 0.9, 0
-        noise = ParameterNoise(np.full((3, 2), 0.08), np.full((3, 2, 2), 0.08), np.full(3, 5.0), law)
+        noise = ParameterNoise(np.full((3, 2), 0.08), np.full((3, 2, 2), 0.08), np.full(3, 5.0), distribution)
         bound = bhattacharyya_bound(self.WEIGHTS, self.MEANS, self.COVARIANCES)
         for _ in range(runs):
             counts = rng.multinomial(1500, self.WEIGHTS)
@@ -271,9 +271,9 @@ class TestBootstrap:
                 upper = np.triu(noise.draw(np.full((2, 2), 0.08), rng, (2, 2)))
                 covariances.append(np.cov(rows.T, ddof=0) + upper + np.triu(upper, 1).T)
             sizes = counts + noise.draw(np.full(3, 5.0), rng, (3,))
-            found = bayes_error_bound(None, means, covariances, sizes, noise, level)
-            assert found.method == "bootstrap"
-            held += found.limit >= bound
+            result = bayes_error_bound(None, means, covariances, sizes, noise, level)
+            assert result.method == "bootstrap"
+            held += result.limit >= bound
         # Approximate: 0.9 is said, 0.8 asked for; a count of 60 at 0.8 is below this with probability 1e-9.
         assert held >= binom.ppf(1e-9, runs, 0.8)
 
@@ -286,17 +286,17 @@ class TestBootstrap:
 
     def test_more_noise_gives_a_higher_limit(self):
         limits = [
-            bootstrap_limit(self.WEIGHTS, self.MEANS, self.COVARIANCES, [300] * 3, ParameterNoise(deviation, deviation))
-            for deviation in (0.0, 0.1, 0.3)
+            bootstrap_limit(self.WEIGHTS, self.MEANS, self.COVARIANCES, [300] * 3, ParameterNoise(std, std))
+            for std in (0.0, 0.1, 0.3)
         ]
         assert limits == sorted(limits)
         assert limits[0] < limits[-1] <= 0.5
 
     def test_one_column_of_three_classes_and_few_rows(self):
         noise = ParameterNoise([0.1] * 3, [0.1] * 3)
-        found = bayes_error_bound(None, [0.0, 5.0, 10.0], [1.0] * 3, [90, 100, 110], noise)
-        assert found.method == "bootstrap"
-        assert 0.0 < found.value < found.limit < 0.6
+        result = bayes_error_bound(None, [0.0, 5.0, 10.0], [1.0] * 3, [90, 100, 110], noise)
+        assert result.method == "bootstrap"
+        assert 0.0 < result.value < result.limit < 0.6
         few = bootstrap_limit(self.WEIGHTS, self.MEANS, self.COVARIANCES, [2, 2, 2], ParameterNoise(0.1, 0.1))
         assert few == pytest.approx(0.5)
 
@@ -306,9 +306,9 @@ def test_it_says_what_it_bounds_and_what_not():
     one = bayes_error_bound([0.5, 0.5], [0.0, 4.0], [1.0, 1.0], [500, 500], noise)
     eyes = np.tile(np.eye(2), (2, 1, 1))
     many = bayes_error_bound([0.5, 0.5], [[0.0, 0.0], [4.0, 0.0]], eyes, [500, 500], noise)
-    for found in (one, many):
-        assert isinstance(found, BayesErrorBound)
-        for text in (found.says, repr(found)):
+    for result in (one, many):
+        assert isinstance(result, BayesErrorBound)
+        for text in (result.says, repr(result)):
             assert "error of the Bayes rule for Gaussian classes with the true parameters" in text
             assert "does not bound the error of a classifier made from private parameters" in text
             assert "not Gaussian" in text
@@ -324,7 +324,7 @@ def test_it_says_what_it_bounds_and_what_not():
         (lambda noise: bayes_error_bound([0.5, 0.5], [0, 1], [1, 1], [5, 5, 5], noise), "sizes="),
         (lambda noise: bayes_error_bound([0.5, 0.5], [0, 1], [1, 1], 5, noise), "sizes="),
         (lambda noise: ParameterNoise(-1.0, 0.0), "mean: expected standard deviations"),
-        (lambda noise: ParameterNoise(1.0, 0.0, law="cauchy"), "law='cauchy'"),
+        (lambda noise: ParameterNoise(1.0, 0.0, noise="cauchy"), "noise='cauchy'"),
         (lambda noise: bayes_error_bound([0.5, 0.5], [0, 1], [1, 1], [5, 5], ParameterNoise([1] * 3, 0)), "shape"),
     ],
 )

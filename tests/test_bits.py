@@ -108,8 +108,8 @@ def test_a_seed_warns_and_repeats():
         first = SeededBits(5)
     with pytest.warns(NotPrivateWarning):
         second = SeededBits(5)
-    law = GaussianNoise(1.0)
-    np.testing.assert_array_equal(law.sample(100, first), law.sample(100, second))
+    noise = GaussianNoise(1.0)
+    np.testing.assert_array_equal(noise.sample(100, first), noise.sample(100, second))
     assert not first.private
     assert SecureBits().private
 

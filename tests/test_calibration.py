@@ -33,13 +33,13 @@ LISTS = {
 
 @pytest.mark.parametrize("name", LISTS)
 @pytest.mark.parametrize("method", ["linear", "advanced", "zcdp", "moments", "exact"])
-@pytest.mark.parametrize("promise", [Guarantee(0.1, 1e-6), Guarantee(3.0, 1e-5)], ids=str)
-def test_the_promise_is_kept_and_nothing_is_wasted(name, method, promise):
-    answer = calibrate(promise, LISTS[name], method)
+@pytest.mark.parametrize("guarantee", [Guarantee(0.1, 1e-6), Guarantee(3.0, 1e-5)], ids=str)
+def test_the_promise_is_kept_and_nothing_is_wasted(name, method, guarantee):
+    answer = calibrate(guarantee, LISTS[name], method)
     assert len(answer.losses) == len(LISTS[name])
-    assert compose(answer.losses, method).epsilon(promise.delta) <= promise.epsilon * (1.0 + 1e-9)
+    assert compose(answer.losses, method).epsilon(guarantee.delta) <= guarantee.epsilon * (1.0 + 1e-9)
     less = [loss.with_noise(0.99 * answer.noise) for loss in LISTS[name]]
-    assert compose(less, method).epsilon(promise.delta) > promise.epsilon
+    assert compose(less, method).epsilon(guarantee.delta) > guarantee.epsilon
 
 
 def test_known_values():
@@ -96,10 +96,10 @@ def test_the_loss_distribution_wins_for_laplace():
 
 
 def test_pure_guarantees():
-    promise = Guarantee(1.0)
-    assert calibrate(promise, [LaplaceLoss(1.0), PureLoss(3.0)]).noise == pytest.approx(4.0)
+    guarantee = Guarantee(1.0)
+    assert calibrate(guarantee, [LaplaceLoss(1.0), PureLoss(3.0)]).noise == pytest.approx(4.0)
     with pytest.raises(ValueError, match="no noise is enough"):
-        calibrate(promise, GaussianLoss(1.0))
+        calibrate(guarantee, GaussianLoss(1.0))
 
 
 def test_the_relations_must_agree():

@@ -63,11 +63,11 @@ def flagged(monkeypatch):
 def all_commands() -> dict[str, object]:
     """Return every command by its words, in the order of the help."""
     root = typer.main.get_command(application(fancy=False))
-    found = {}
+    result = {}
     for name, command in root.commands.items():
         inner = getattr(command, "commands", None)
-        found |= {name: command} if inner is None else {f"{name} {one}": each for one, each in inner.items()}
-    return dict(sorted(found.items(), key=lambda pair: (pair[0].split()[0] != "schema", pair[0].startswith("budget"))))
+        result |= {name: command} if inner is None else {f"{name} {one}": each for one, each in inner.items()}
+    return dict(sorted(result.items(), key=lambda pair: (pair[0].split()[0] != "schema", pair[0].startswith("budget"))))
 
 
 def examples(command: str) -> list[str]:
@@ -412,9 +412,9 @@ def test_a_raised_limit_needs_a_reason_and_the_record_shows_it(folder):
 
 
 def test_composition_and_explanation_have_the_librarys_numbers(folder):
-    found = discreet("compose gaussian:mu=0.05x20 laplace:epsilon=0.02x20 --delta 1e-6 --json").data
+    result = discreet("compose gaussian:mu=0.05x20 laplace:epsilon=0.02x20 --delta 1e-6 --json").data
     losses = [dp.GaussianLoss(0.05)] * 20 + [dp.LaplaceLoss(0.02)] * 20
-    assert found["epsilon"]["exact"] == pytest.approx(dp.compare(losses, 1e-6).epsilon["exact"])
+    assert result["epsilon"]["exact"] == pytest.approx(dp.compare(losses, 1e-6).epsilon["exact"])
     unpriced = discreet("compose approximate:epsilon=1,delta=1e-3 --delta 1e-6 --json").data
     assert unpriced["epsilon"]["linear"] == [None]  # ∞ is no JSON
     assert discreet("explain --epsilon 1 --json").data["accuracy"] == pytest.approx(0.7310585786)

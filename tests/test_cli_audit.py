@@ -26,11 +26,11 @@ def quick(monkeypatch):
 
 
 def test_a_list_of_names():
-    found = discreet("audit --list --json")
-    assert SUBJECT in found.data["subjects"]
-    assert len(found.data["subjects"]) > 100
+    result = discreet("audit --list --json")
+    assert SUBJECT in result.data["subjects"]
+    assert len(result.data["subjects"]) > 100
     assert discreet("audit DOOR: --list --json").data["subjects"] == [
-        name for name in found.data["subjects"] if name.startswith("door")
+        name for name in result.data["subjects"] if name.startswith("door")
     ]
 
 
@@ -91,6 +91,6 @@ def test_mistakes_say_what_to_write(line, says, tmp_path, monkeypatch):
 def test_the_page_of_the_documentation_is_what_the_files_say():
     docs = Path(__file__).parent.parent / "docs"
     assert (docs / "audited.md").read_text(encoding="utf-8") == page(docs / "audited")
-    found = kept_attacks(docs / "audited")
-    assert {each["name"] for each in found["attacks"]} == set(subjects())
-    assert all(each["holds"] for each in (*found["attacks"], *found["one_run"]))
+    result = kept_attacks(docs / "audited")
+    assert {each["name"] for each in result["attacks"]} == set(subjects())
+    assert all(each["holds"] for each in (*result["attacks"], *result["one_run"]))

@@ -168,8 +168,8 @@ def test_every_backend_gives_the_same_sum(backend, shape, hard):
     for radius in (None, 1.5):
         moments = ClippedMoments(components, radius, THIRD, shape, hard)
         expected = moments.sum(y)
-        found = np.asarray(moments.sum(backend(y)))
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+        result = np.asarray(moments.sum(backend(y)))
+        np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-9)
         rows = np.asarray(moments.contributions(backend(y)))
         np.testing.assert_allclose(rows.sum(axis=0), expected, rtol=1e-9, atol=1e-9)
 
@@ -250,5 +250,5 @@ def test_loops_and_products_are_the_sum_of_the_contributions(shape, hard, radius
             moments = ClippedMoments(components, radius, (0.2, 0.3, 0.5), shape, hard, only)
             expected = np.asarray(moments.contributions(y)).sum(axis=0)
             with ThreadPoolExecutor(4) as pool:
-                for found in pool.map(moments.sum, [y] * 8):
-                    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+                for result in pool.map(moments.sum, [y] * 8):
+                    np.testing.assert_allclose(result, expected, rtol=1e-10, atol=1e-10)

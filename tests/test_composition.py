@@ -113,13 +113,13 @@ def test_the_rounding_of_a_convolution_is_a_share_of_delta(epsilon0, count):
     with mpmath.workdps(40):
         e = mpmath.mpf(epsilon0)
         p = 1 / (1 + mpmath.exp(-e))
-        law = [mpmath.binomial(count, k) * p**k * (1 - p) ** (count - k) for k in range(count + 1)]
+        noise = [mpmath.binomial(count, k) * p**k * (1 - p) ** (count - k) for k in range(count + 1)]
         ours = compose({PureLoss(epsilon0): count})
         for heads in np.linspace(0.55, 0.95, 7) * count:
             epsilon = float(epsilon0 * (2 * math.floor(heads) - count))
             losses = [e * (2 * k - count) for k in range(count + 1)]
             truth = mpmath.fsum(
-                one * -mpmath.expm1(epsilon - loss) for one, loss in zip(law, losses, strict=True) if loss > epsilon
+                one * -mpmath.expm1(epsilon - loss) for one, loss in zip(noise, losses, strict=True) if loss > epsilon
             )
             if truth > 1e-25:
                 assert truth <= ours.delta(epsilon) <= truth * (1.0 + 1e-4)
@@ -130,16 +130,16 @@ def test_the_rounding_of_a_transform_is_within_its_bound():
     wide = np.longdouble
     for order in (1.5, 8.0, 40.0):
         grid = LossDistribution(0.4, [(LaplaceLoss(0.2), 3), (PureLoss(0.1), 2)])
-        found = grid._tilted(order)
+        result = grid._tilted(order)
         total = np.ones(1, dtype=wide)
         for part in grid._parts:
-            q = part.probabilities * np.exp(found.theta * (part.losses * grid.width)) * (1.0 + 2.0**-43)
+            q = part.probabilities * np.exp(result.theta * (part.losses * grid.width)) * (1.0 + 2.0**-43)
             for _ in range(part.folds):
                 total = np.convolve(total, (q / float(q.sum())).astype(wide))
         first = sum(part.folds * part.first for part in grid._parts)
-        truth = total[found.first - first :][: len(found.q)]
-        assert np.all(found.q >= truth * (1.0 - 1e-12))
-        assert np.all(found.q - truth <= 1e-11 * float(truth.max()))
+        truth = total[result.first - first :][: len(result.q)]
+        assert np.all(result.q >= truth * (1.0 - 1e-12))
+        assert np.all(result.q - truth <= 1e-11 * float(truth.max()))
 
 
 @pytest.mark.skipif(np.finfo(np.longdouble).eps >= np.finfo(np.float64).eps, reason="needs wider floats")
@@ -403,6 +403,6 @@ def test_a_promise_of_epsilon_zero_is_given_as_a_tiny_one():
 
 
 def test_a_guarantee_comes_out_of_a_composition():
-    promise = compose([GaussianLoss(0.2)] * 3).guarantee(1e-6)
-    assert isinstance(promise, Guarantee)
-    assert promise.delta == 1e-6
+    guarantee = compose([GaussianLoss(0.2)] * 3).guarantee(1e-6)
+    assert isinstance(guarantee, Guarantee)
+    assert guarantee.delta == 1e-6

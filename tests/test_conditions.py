@@ -328,8 +328,8 @@ def leaves(draw: Any) -> tuple[str, Any]:
 def larger(parts: Any) -> Any:
     def both(pair: Any, word: str) -> tuple[str, Any]:
         (left, holds), (right, held) = pair
-        found = (lambda row: holds(row) and held(row)) if word == "and" else (lambda row: holds(row) or held(row))
-        return f"({left}) {word} ({right})", found
+        result = (lambda row: holds(row) and held(row)) if word == "and" else (lambda row: holds(row) or held(row))
+        return f"({left}) {word} ({right})", result
 
     pairs = some.tuples(parts, parts)
     negated = parts.map(lambda part: (f"not ({part[0]})", lambda row: not part[1](row)))
@@ -451,10 +451,10 @@ def test_every_source_leaves_out_the_same_rows(kind, limit, tmp_path):
     view = records.where(WHERE)
     x, codes = judged(hospital(), limit)
     assert 50 < len(x) < 400
-    for found in (gathered(view), gathered(records.where("20 <= age < 70").where("ward != 3 or pressure > 110"))):
-        assert np.array_equal(multiset(*found), multiset(x, codes))
+    for result in (gathered(view), gathered(records.where("20 <= age < 70").where("ward != 3 or pressure > 110"))):
+        assert np.array_equal(multiset(*result), multiset(x, codes))
         if limit is None and "dask" not in kind:
-            assert np.array_equal(found[0], x)
+            assert np.array_equal(result[0], x)
     assert np.array_equal(view.gather(lambda block: block.x[:, :1], 1), np.sort(x[:, :1], axis=0))
     assert view.reduce(moments, 10)[:2].tolist() == [len(x), x[:, 0].sum()]  # whole numbers, exact in any order
     assert (view.rows, view.units) == (records.rows, records.units)
@@ -518,10 +518,10 @@ def test_poison_changes_its_own_row_only(kind, value, tmp_path, caplog, capfd):
     rows["a"][7], rows["b"][9] = value, value
     records = as_records({**ARRAYS, **TABLES}[kind](rows, tmp_path), space=Box(-1, 1), block_rows=16)
     first, second = records.columns
-    found = gathered(records.where(f"{first} < 0.5 and not {second} == {first} and {first} != 1e308"))[0]
+    result = gathered(records.where(f"{first} < 0.5 and not {second} == {first} and {first} != 1e308"))[0]
     x = np.column_stack(list(rows.values()))
     x = np.clip(x[np.isfinite(x).all(axis=1)], -1, 1)
-    assert np.array_equal(found, x[(x[:, 0] < 0.5) & (x[:, 1] != x[:, 0])])
+    assert np.array_equal(result, x[(x[:, 0] < 0.5) & (x[:, 1] != x[:, 0])])
     assert not caplog.records
     assert capfd.readouterr() == ("", "")
 
@@ -554,8 +554,8 @@ def worst_change(condition: str | None, reading: type[Reading] = Reading) -> tup
         return total(view if condition is None else view.where(condition))
 
     none, one = of(), [of(row) for row in rows]
-    added = max(float(np.linalg.norm(found - none)) for found in one)
-    return added, max(float(np.linalg.norm(found - other)) for found in one for other in one)
+    added = max(float(np.linalg.norm(result - none)) for result in one)
+    return added, max(float(np.linalg.norm(result - other)) for result in one for other in one)
 
 
 class Leaky(Reading):
@@ -599,13 +599,13 @@ def test_the_limit_of_a_unit_comes_before_the_condition():
     late = rows[:, 0] > 10  # the other order, which this is not
     other = as_records(rows[late], space=Box(0, 100), unit=names[2:], max_rows=2, order="x0")
     assert sorted(gathered(other)[0].ravel().tolist()) == [30.0, 40.0, 50.0]
-    found = set()
+    result = set()
     for name in map(str, range(40)):
         chosen = ideal_rows([name] * 6, rows.tolist(), 2)
         records = as_records(rows, space=Box(0, 100), unit=[name] * 6, max_rows=2).where("x0 > 10")
         assert sorted(gathered(records)[0].ravel().tolist()) == rows[late & chosen, 0].tolist()
-        found.add(int((late & chosen).sum()))
-    assert found == {0, 1, 2}
+        result.add(int((late & chosen).sum()))
+    assert result == {0, 1, 2}
 
 
 def test_one_unit_moves_a_sum_by_its_own_rows_at_most():
@@ -618,8 +618,8 @@ def test_one_unit_moves_a_sum_by_its_own_rows_at_most():
         own = rng.choice([-1.0, 1.0, 2.0, np.nan], (6, 2))
         at = np.sort(rng.integers(0, 30, 6)) if place else np.full(6, 30)
         mixed, ids = np.insert(others, at, own, axis=0), np.insert(names, at, 0)
-        found = total(as_records(mixed, space=Box(-1, 1), unit=ids, max_rows=3).where("x0 > 0"))
-        assert np.linalg.norm(found - base) <= 3 * math.sqrt(3.0) + 1e-9
+        result = total(as_records(mixed, space=Box(-1, 1), unit=ids, max_rows=3).where("x0 > 0"))
+        assert np.linalg.norm(result - base) <= 3 * math.sqrt(3.0) + 1e-9
 
 
 # The door and the statistics.
@@ -662,8 +662,8 @@ def test_statistics_are_those_of_the_rows_that_are_left(kind, relation, limit, t
     assert np.allclose(statistics.mean(view, ["age", "weight"], **spent).value, x[:, [0, 2]].mean(axis=0), atol=0.01)
     assert statistics.variance(view, "weight", **spent).value == pytest.approx(x[:, 2].var(), rel=0.01)
     assert statistics.median(view, "pressure", **spent).value == pytest.approx(np.median(x[:, 1]), abs=2.0)
-    found = statistics.quantiles(view, [0.1, 0.9], "weight", **spent).value
-    assert np.allclose(found, np.quantile(x[:, 2], [0.1, 0.9]), atol=0.1)
+    result = statistics.quantiles(view, [0.1, 0.9], "weight", **spent).value
+    assert np.allclose(result, np.quantile(x[:, 2], [0.1, 0.9]), atol=0.1)
     counts = statistics.histogram(view, "weight", bins=5, **spent).value
     assert np.allclose(counts, np.histogram(x[:, 2], 5, (0, 5))[0], atol=0.1)
     covariance = statistics.covariance(view, ["pressure", "weight"], **spent).value
@@ -680,8 +680,8 @@ def test_groups_of_one_column_of_categories_are_counted_where_a_condition_has_an
     schema = Schema({"a": Category([0, 1]), "b": Category([0, 1, 2])})
     rows = np.array([[0, 0], [0, 1], [1, 1], [1, 1], [1, 2], [0, 2], [1, 1]])
     view = Curator(rows, schema=schema).where("a == 1")
-    found = statistics.count(view, by="b", epsilon=SURE, bits=seeded(1))
-    assert np.allclose(found.value, [0, 3, 1], atol=0.01)
+    result = statistics.count(view, by="b", epsilon=SURE, bits=seeded(1))
+    assert np.allclose(result.value, [0, 3, 1], atol=0.01)
 
 
 def test_nothing_is_warned_while_a_condition_is_read():

@@ -60,22 +60,22 @@ def test_the_noise_is_the_one_that_the_loss_asks_for(relation, loss, seeded):
     plan = curator.plan(query, loss(0.5, relation))
     norm_name = "l2" if loss is dp.GaussianLoss else "l1"
     ideal = query.bound.sensitivity(norm_name, relation)
-    assert plan.law.loss(ideal, relation) != plan.loss
-    price = plan.law.loss(ideal, relation)
+    assert plan.noise.loss(ideal, relation) != plan.loss
+    price = plan.noise.loss(ideal, relation)
     spent = price.mu if loss is dp.GaussianLoss else price.epsilon
     assert 0.4995 < spent < 0.5
     release = curator.measure(query, loss(0.5, relation), bits=seeded(1))
     exact = query.sum(next(iter(curator._records.blocks())))
-    assert np.all(np.abs(release.value - exact) < plan.law.half_width(1 - 1e-9))
+    assert np.all(np.abs(release.value - exact) < plan.noise.half_width(1 - 1e-9))
 
 
 def test_the_error_of_many_releases_is_normal(seeded):
     curator = dp.Curator(ROWS, space=BOX)
     query, bits = Sum(curator.space), seeded(2)
     exact = curator._records.reduce(query.sum, query.size)
-    law = curator.plan(query, dp.GaussianLoss(1.0)).law
+    noise = curator.plan(query, dp.GaussianLoss(1.0)).noise
     errors = [curator.measure(query, dp.GaussianLoss(1.0), bits=bits).value - exact for _ in range(1000)]
-    assert kstest(np.ravel(errors) / law.scale, norm.cdf).pvalue > FALSE_ALARM
+    assert kstest(np.ravel(errors) / noise.scale, norm.cdf).pvalue > FALSE_ALARM
 
 
 def test_a_unit_of_several_rows_costs_as_many_rows():
@@ -83,7 +83,7 @@ def test_a_unit_of_several_rows_costs_as_many_rows():
     frame = polars.DataFrame({"who": ["a"] * 5 + ["b"] * 2 + ["c"], "x": np.arange(8.0)})
     curator = dp.Curator(frame, space=dp.Box(0.0, 8.0), unit="who", max_rows=2)
     one = dp.Curator(frame.select("x"), space=dp.Box(0.0, 8.0))
-    several, single = (c.plan(Sum(c.space), dp.GaussianLoss(1.0)).law.scale for c in (curator, one))
+    several, single = (c.plan(Sum(c.space), dp.GaussianLoss(1.0)).noise.scale for c in (curator, one))
     assert several == pytest.approx(2.0 * single, rel=1e-3)
     assert curator.size == PublicSize(units=3, complete=False)
     assert one.size == PublicSize(units=8, complete=False)
@@ -112,8 +112,8 @@ class TestSelection:
         """P ∝ e^(ε·count/2) under replace-one."""
         bits, loss = seeded(3), dp.BoundedRangeLoss(0.2)
         drawn = [int(curator.measure(Mode(3), loss, bits=bits).value[0]) for _ in range(3000)]
-        law = np.exp(0.2 * self.COUNTS / 2.0)
-        assert chi_square_p(np.bincount(drawn, minlength=3), law / law.sum()) > FALSE_ALARM
+        noise = np.exp(0.2 * self.COUNTS / 2.0)
+        assert chi_square_p(np.bincount(drawn, minlength=3), noise / noise.sum()) > FALSE_ALARM
 
     def test_the_noisy_maximum_has_its_law(self, curator, seeded):
         bits, loss = seeded(4), dp.PureLoss(0.2)
@@ -125,7 +125,7 @@ class TestSelection:
 
     def test_a_selection_is_charged_as_what_it_is(self, curator):
         release = curator.measure(Mode(3), dp.BoundedRangeLoss(0.5))
-        assert release.passage == "selection"
+        assert release.mechanism == "selection"
         assert release.loss == dp.BoundedRangeLoss(0.5)
         with pytest.raises(ValueError, match="expected a release with a noise law"):
             release.interval()
@@ -138,7 +138,7 @@ class TestSelection:
 def test_idealised_noise_says_so():
     curator = dp.Curator(ROWS, space=BOX)
     release = curator.measure(Sum(curator.space), dp.PureLoss(1.0), mechanism=Euclidean())
-    assert release.passage == "sampled"
+    assert release.mechanism == "sampled"
     assert not release.exact
     assert "idealised" in repr(release)
 
@@ -149,7 +149,7 @@ def test_a_mechanism_of_ones_own_goes_through_the_same_door(ledger):
 
         def plan(self, query, loss, setting):
             inner = Additive().plan(query, loss, setting)
-            return replace(inner, kind=self.kind, law=None, finish=np.rint)
+            return replace(inner, kind=self.kind, noise=None, finish=np.rint)
 
     curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger)
     release = curator.measure(Sum(curator.space), dp.GaussianLoss(0.1), mechanism=Rounded())
@@ -169,9 +169,9 @@ class TestPaying:
         assert len(spends) == 4
 
     def test_a_mixed_schedule_of_an_epsilon_fits_a_limit_of_that_epsilon(self, ledger):
-        promise = dp.Guarantee(1.0, 1e-6)
-        curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger, budget=promise)
-        losses = dp.calibrate(promise, [dp.LaplaceLoss(1.0), *[dp.GaussianLoss(1.0)] * 3]).losses
+        guarantee = dp.Guarantee(1.0, 1e-6)
+        curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger, budget=guarantee)
+        losses = dp.calibrate(guarantee, [dp.LaplaceLoss(1.0), *[dp.GaussianLoss(1.0)] * 3]).losses
         schedule = curator.reserve(losses, query="fit")
         for loss in losses:
             assert schedule.measure(Sum(curator.space)).loss == loss
@@ -212,13 +212,13 @@ class TestPaying:
         assert len(made) == 20
 
     def test_a_second_curator_must_name_the_same_budget(self, ledger):
-        promise = dp.Guarantee(1.0, 1e-6)
+        guarantee = dp.Guarantee(1.0, 1e-6)
         for _ in range(2):
-            dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger, budget=promise)
+            dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger, budget=guarantee)
         for other in (dp.Guarantee(0.5, 1e-6), dp.Guarantee(2.0, 1e-6)):
             with pytest.raises(ValueError, match=r"budget=.*expected \(ε=1, δ=1e-06\)"):
                 dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger, budget=other)
-        assert ledger.limit("rows").guarantee == promise
+        assert ledger.limit("rows").guarantee == guarantee
 
     def test_a_seed_is_refused_where_a_ledger_records(self, ledger, seeded):
         curator = dp.Curator(ROWS, space=BOX, name="rows", ledger=ledger)
@@ -494,7 +494,7 @@ class TestRelease:
         assert release["first"].shape == (3,)
         low, high = release.interval(0.9, "count")
         assert low[0] < release["count"][0] < high[0]
-        assert (high - low)[0] / 2 == pytest.approx(release.law.half_width(0.9) / math.sqrt(1 / 3))
+        assert (high - low)[0] / 2 == pytest.approx(release.noise.half_width(0.9) / math.sqrt(1 / 3))
         low, high = release.interval(0.9, "second")
         assert low.shape == (3, 3)
         assert (high - low)[0, 1] == pytest.approx((high - low)[0, 0] / math.sqrt(2.0))

@@ -206,23 +206,23 @@ def test_a_batch_is_one_payment_whoever_asks_beside_it(opened):
     """Two threads ask four questions each, of a fifth of the budget each: one gets all four, the other nothing."""
     for name in ("visits", "patients", "blood"):
         db = opened(budget=dp.Guarantee(1.0, 1e-6), name=name)
-        found: list[object] = []
+        result: list[object] = []
         start = threading.Barrier(2)
 
-        def ask(db=db, found=found, start=start):
+        def ask(db=db, result=result, start=start):
             drafts = [db.draft.mean("age", share=0.2)] * 4
             start.wait()
             try:
-                found.append(len(db.answer(drafts)))
+                result.append(len(db.answer(drafts)))
             except dp.BudgetExceeded:
-                found.append("nothing")
+                result.append("nothing")
 
         threads = [threading.Thread(target=ask) for _ in range(2)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert sorted(map(str, found)) == ["4", "nothing"]
+        assert sorted(map(str, result)) == ["4", "nothing"]
         assert db.remaining == pytest.approx(0.2, abs=1e-6)
         assert [entry.kind for entry in db.ledger.history(db.name)] == ["limit", "reserve"]
 
@@ -412,11 +412,11 @@ def test_poisoned_rows_change_nothing_but_the_numbers(tmp_path):
             folder / "rows.parquet", bounds={"age": (0, 120)}, classes={"ward": ["a", "b"]}, neighbors="add-remove",
             budget=dp.Guarantee(100.0, 1e-6, "add-remove"), ledger=folder / "ledger",
         )  # fmt: skip
-        found = [db.count(), db.mean("age", by="ward"), db.median("age"), db.variance("age", where="ward == 'a'")]
-        shapes = [np.shape(reply.value) for reply in found]
+        result = [db.count(), db.mean("age", by="ward"), db.median("age"), db.variance("age", where="ward == 'a'")]
+        shapes = [np.shape(reply.value) for reply in result]
         return (
             shapes,
-            [reply.cost for reply in found],
+            [reply.cost for reply in result],
             repr(db),
             [entry.query for entry in db.curator.ledger.history(db.name)],
         )

@@ -70,13 +70,13 @@ def as_source(kind, tmp_path):
 def test_every_source_tells_the_same_states(kind, most, tmp_path):
     unit = {} if most is None else {"unit": "who", "max_rows": most}
     records = as_records(as_source(kind, tmp_path), schema=Schema(COLUMNS, **unit)).states()
-    found = sorted(tuple(row) for block in records.blocks() for row in np.asarray(block.codes).tolist())
+    result = sorted(tuple(row) for block in records.blocks() for row in np.asarray(block.codes).tolist())
     rows = [row for row, who in zip(zip(*STATE.values(), strict=True), ROWS["who"], strict=True) if who or not most]
     if kind == "csv":  # where infinity is written as text that spells it, and an empty cell is a gap
-        assert len(found) == len(rows)
-        found = [row for row in found if 4 not in row[:2]]
+        assert len(result) == len(rows)
+        result = [row for row in result if 4 not in row[:2]]
         rows = [row for row in rows if 4 not in row[:2]]
-    assert found == sorted(rows)
+    assert result == sorted(rows)
     assert records.category_columns == tuple(COLUMNS)
     assert records.categories == (STATES,) * 3 + (LABEL_STATES,)
 
@@ -105,14 +105,14 @@ def test_the_answer_and_its_price():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"age": rng.normal(50, 30, 20_000), "ward": rng.choice(["a", "B", None], 20_000)})
     schema = Schema({"age": Number(0, 100), "ward": Category(["a", "b"])})
-    found = statistics.check_schema(frame, epsilon=5.0, delta=1e-6, schema=schema)
+    result = statistics.check_schema(frame, epsilon=5.0, delta=1e-6, schema=schema)
     truth = [(frame.age < 0).sum(), (frame.age > 100).sum(), (frame.ward == "B").sum(), frame.ward.isna().sum()]
-    assert found.value[[0, 0, 1, 1], [1, 2, 4, 3]] == pytest.approx(truth, abs=40)
-    assert found.to_dict()["ward"]["unreadable"] == found.value[1, 4]
-    low, high = found.interval(0.999)
+    assert result.value[[0, 0, 1, 1], [1, 2, 4, 3]] == pytest.approx(truth, abs=40)
+    assert result.to_dict()["ward"]["unreadable"] == result.value[1, 4]
+    low, high = result.interval(0.999)
     assert (low <= high).all()
-    assert [row["column"] for row in found.table()] == ["age"] * 5 + ["ward"] * 3  # a category is not below or above
-    assert "ward: 33% gap, 33% unreadable (these rows are dropped)" in repr(found).replace("34%", "33%")
+    assert [row["column"] for row in result.table()] == ["age"] * 5 + ["ward"] * 3  # a category is not below or above
+    assert "ward: 33% gap, 33% unreadable (these rows are dropped)" in repr(result).replace("34%", "33%")
 
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])

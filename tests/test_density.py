@@ -34,26 +34,26 @@ WAYS = [
 each_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: "-".join(map(str, way.values())))
 
 
-def integral(found, low, high, pieces=400_000):
+def integral(result, low, high, pieces=400_000):
     edges = np.linspace(low, high, pieces + 1)
-    return float(found((edges[1:] + edges[:-1]) / 2.0).mean() * (high - low))
+    return float(result((edges[1:] + edges[:-1]) / 2.0).mean() * (high - low))
 
 
 @each_way
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
 def test_a_density_is_at_least_0_and_has_integral_1(way, neighbors, seeded):
     rows = np.random.default_rng(0).normal(170.0, 8.0, 3000)
-    found = density(rows, epsilon=1.0, bounds=(120, 220), neighbors=neighbors, bits=seeded(1), **way)
-    assert found(np.linspace(100.0, 240.0, 999)).min() >= 0.0
-    widths, heights = np.diff(found.curve.edges), (found.curve.left + found.curve.right) / 2.0
+    result = density(rows, epsilon=1.0, bounds=(120, 220), neighbors=neighbors, bits=seeded(1), **way)
+    assert result(np.linspace(100.0, 240.0, 999)).min() >= 0.0
+    widths, heights = np.diff(result.curve.edges), (result.curve.left + result.curve.right) / 2.0
     assert widths @ heights == pytest.approx(1.0, abs=1e-12)
-    assert integral(found, 120.0, 220.0) == pytest.approx(1.0, abs=1e-4)  # bins do not end where the sum's pieces do
-    assert found([119.9, 220.1]).tolist() == [0.0, 0.0]
-    assert float(found.quantile(0.5)) == pytest.approx(170.0, abs=3.0)
-    points, values = found.grid()
-    np.testing.assert_allclose(values, found(points))
-    assert found.release.neighbors.value == neighbors
-    assert "density of x0" in repr(found)
+    assert integral(result, 120.0, 220.0) == pytest.approx(1.0, abs=1e-4)  # bins do not end where the sum's pieces do
+    assert result([119.9, 220.1]).tolist() == [0.0, 0.0]
+    assert float(result.quantile(0.5)) == pytest.approx(170.0, abs=3.0)
+    points, values = result.grid()
+    np.testing.assert_allclose(values, result(points))
+    assert result.release.neighbors.value == neighbors
+    assert "density of x0" in repr(result)
 
 
 @each_way
@@ -64,20 +64,20 @@ def test_a_density_is_at_least_0_and_has_integral_1(way, neighbors, seeded):
 )
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
 def test_odd_rows_give_finite_densities(way, rows, neighbors, seeded):
-    found = density(rows, epsilon=0.1, bounds=(0, 10), neighbors=neighbors, bits=seeded(2), **way)
-    for numbers in (found.value, *found.interval(), found.quantile([0.0, 0.1, 1.0]), found.sample(50)):
+    result = density(rows, epsilon=0.1, bounds=(0, 10), neighbors=neighbors, bits=seeded(2), **way)
+    for numbers in (result.value, *result.interval(), result.quantile([0.0, 0.1, 1.0]), result.sample(50)):
         assert np.all(np.isfinite(numbers))
-    assert found.value.min() >= 0.0
-    assert ((found.sample(50) >= 0.0) & (found.sample(50) <= 10.0)).all()
+    assert result.value.min() >= 0.0
+    assert ((result.sample(50) >= 0.0) & (result.sample(50) <= 10.0)).all()
 
 
 @each_way
 def test_no_row_at_all_gives_a_finite_density(way, seeded):
     nothing = pd.DataFrame({"a": [np.nan, np.nan], "b": [1.0, 2.0]})
     schema = Schema({"a": Number(0, 1), "b": Number(0, 5)})
-    found = density(nothing, "b", schema=schema, epsilon=1.0, bits=seeded(3), **way)
-    assert np.all(np.isfinite(found.value))
-    assert integral(found, 0.0, 5.0) == pytest.approx(1.0, abs=1e-4)
+    result = density(nothing, "b", schema=schema, epsilon=1.0, bits=seeded(3), **way)
+    assert np.all(np.isfinite(result.value))
+    assert integral(result, 0.0, 5.0) == pytest.approx(1.0, abs=1e-4)
 
 
 def test_only_the_chosen_column_matters(seeded):
@@ -96,19 +96,19 @@ def test_only_the_chosen_column_matters(seeded):
     assert float(by_number.quantile(0.5)) == pytest.approx(70.0, abs=5.0)
 
 
-def target(found, rows):
+def target(result, rows):
     """Return what the same smoothing gives without noise, on [0, 1]."""
-    if not len(found.factors):
-        counts, _ = np.histogram(rows, len(found.value), (0.0, 1.0))
+    if not len(result.factors):
+        counts, _ = np.histogram(rows, len(result.value), (0.0, 1.0))
         return counts * len(counts) / len(rows)
-    count = len(found.factors)
-    if found.release.query == "bins":
+    count = len(result.factors)
+    if result.release.query == "bins":
         m = 2 * count
         middles = (np.histogram(rows, m, (0.0, 1.0))[0], (np.arange(m) + 0.5) / m)
         sums = middles[0] @ cosines_at(middles[1], count) / np.sinc(np.arange(1, count + 1) / (2 * m))
     else:
         sums = cosines_at(rows, count).sum(axis=0)
-    return 1.0 + cosines_at(found.grid()[0], count) @ (found.factors * sums / len(rows))
+    return 1.0 + cosines_at(result.grid()[0], count) @ (result.factors * sums / len(rows))
 
 
 @each_way
@@ -118,10 +118,10 @@ def test_intervals_hold_what_there_was_before_noise(way, seeded):
     rows = np.clip(np.concatenate([rng.normal(0.3, 0.06, 800), rng.normal(0.7, 0.1, 200)]), 0.0, 1.0)
     inside, runs, level = 0, 200 if way["method"] == "smooth" else 80, 0.8
     for seed in range(runs):
-        found = density(rows, epsilon=1.0, bounds=(0, 1), bits=seeded(seed), **way)
-        place = int(rng.integers(len(found.value)))
-        low, high = found.interval(level)
-        inside += low[place] <= target(found, rows)[place] <= high[place]
+        result = density(rows, epsilon=1.0, bounds=(0, 1), bits=seeded(seed), **way)
+        place = int(rng.integers(len(result.value)))
+        low, high = result.interval(level)
+        inside += low[place] <= target(result, rows)[place] <= high[place]
     if way["method"] == "smooth":
         assert binomial_p(min(inside, 0.77 * runs), runs, 0.77) > FALSE_ALARM
     else:
@@ -133,8 +133,8 @@ def test_smooth_beats_the_paper_and_the_histogram(seeded):
     rng = np.random.default_rng(3)
     points = np.linspace(0.0, 1.0, 401)
 
-    def normal(mean, deviation):
-        return np.exp(-(((points - mean) / deviation) ** 2) / 2.0) / (deviation * np.sqrt(2.0 * np.pi))
+    def normal(mean, std):
+        return np.exp(-(((points - mean) / std) ** 2) / 2.0) / (std * np.sqrt(2.0 * np.pi))
 
     kinds = [
         (lambda: rng.normal(0.5, 0.1, 2000), normal(0.5, 0.1)),
@@ -230,12 +230,12 @@ def test_the_heat_kernel_is_a_gaussian_kernel_with_mirrors():
 def test_the_noise_is_a_gaussian_process_with_the_covariance_of_the_kernel(seeded):
     """The functional mechanism: the variance of the noise on the function at t is σ²·(K(t, t) − 1), over n²."""
     rows = np.random.default_rng(4).uniform(0.0, 1.0, 300)
-    found = density(rows, epsilon=1.0, delta=1e-6, method="functional", bandwidth=0.1, bounds=(0, 1), bits=seeded(0))
-    points, _ = found.grid()
+    result = density(rows, epsilon=1.0, delta=1e-6, method="functional", bandwidth=0.1, bounds=(0, 1), bits=seeded(0))
+    points, _ = result.grid()
     weights = np.array(heat_weights(0.1))
     kernel = (cosines_at(points, len(weights)) ** 2) @ weights**2
-    np.testing.assert_allclose(found.noise**2, found.release.law.variance * kernel / 300**2, rtol=1e-9)
-    np.testing.assert_allclose(found.factors, weights**2)
+    np.testing.assert_allclose(result.noise**2, result.release.noise.variance * kernel / 300**2, rtol=1e-9)
+    np.testing.assert_allclose(result.factors, weights**2)
 
 
 def test_whatever_stands_in_a_row_lands_in_the_interval():
@@ -329,7 +329,7 @@ def test_queries_and_quantiles_refuse_what_they_cannot_take():
 
 def test_the_answer_says_what_was_promised():
     curator = open_rows(np.linspace(0.0, 1.0, 50), bounds=(0, 1))
-    found = density(curator, epsilon=2.0)
-    assert found.guarantee == Guarantee(2.0, 0.0, curator.neighbors)
-    assert found.release.exact
-    assert len(found.releases) == 1
+    result = density(curator, epsilon=2.0)
+    assert result.guarantee == Guarantee(2.0, 0.0, curator.neighbors)
+    assert result.release.exact
+    assert len(result.releases) == 1

@@ -50,10 +50,10 @@ def test_links_and_pictures_lead_somewhere(page):
         path, _, anchor = target.partition("#")
         if target.startswith("https://") or path in made:
             continue
-        found = page.parent / path if path else page
-        assert found.is_file(), f"{page.name}: {target}"
+        result = page.parent / path if path else page
+        assert result.is_file(), f"{page.name}: {target}"
         if anchor:
-            assert anchor in anchors(found), f"{page.name}: {target}"
+            assert anchor in anchors(result), f"{page.name}: {target}"
 
 
 def anchors(page: Path) -> set[str]:

@@ -24,13 +24,13 @@ def library_questions(kind: type) -> set[type]:
     """Return all concrete questions of a kind that the library defines, in whatever module."""
     for module in pkgutil.walk_packages(discreet.__path__, "discreet."):
         importlib.import_module(module.name)
-    found, ahead = set(), [kind]
+    result, ahead = set(), [kind]
     while ahead:
         for query in ahead.pop().__subclasses__():
             ahead.append(query)
             if query.__module__.startswith("discreet.") and not query.__abstractmethods__:
-                found.add(query)
-    return found
+                result.add(query)
+    return result
 
 
 LIBRARY = library_questions(Query)  # imports every module, so that every query has registered itself
@@ -56,8 +56,8 @@ ENUMERATED = {
 
 
 def test_every_gathering_has_its_laws_enumerated_somewhere():
-    found = {question.__name__ for question in library_questions(RowQuery)}
-    assert found == {*ENUMERATED, "WholeRows"}  # which only hands rows on, to the passages of the others
+    result = {question.__name__ for question in library_questions(RowQuery)}
+    assert result == {*ENUMERATED, "WholeRows"}  # which only hands rows on, to the passages of the others
     for name, file in ENUMERATED.items():
         text = (Path(__file__).parent / file).read_text(encoding="utf-8")
         assert "neighbours" in text, (name, file)

@@ -19,7 +19,7 @@ from discreet.door import exit as door_exit
 from discreet.door.schedule import StreamMechanism
 from discreet.guarantees import Loss
 from discreet.ledger import Ledger
-from discreet.noise import Bits, GaussianNoise, Law
+from discreet.noise import Bits, GaussianNoise, NoiseDistribution
 from discreet.queries import Bound, Mechanism, Part, Query, Question, RowQuery
 from discreet.queries.adapted import Weighted
 from discreet.queries.naming import NAMES, PLACES, described
@@ -39,8 +39,8 @@ def library():
     for module in walk_packages(dp.__path__, "discreet."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
-    found = {*every_subclass(Question), *every_subclass(Mechanism)}
-    return [one for one in found if one.__module__.startswith("discreet.")]
+    result = {*every_subclass(Question), *every_subclass(Mechanism)}
+    return [one for one in result if one.__module__.startswith("discreet.")]
 
 
 def test_no_question_and_no_mechanism_stands_outside_of_its_room():
@@ -67,13 +67,13 @@ def calls(path: Path) -> set[tuple[str, int]]:
         "bingham",
         "gibbs_bingham",
     }
-    found = set()
+    result = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if name in drawing:
-                found.add((name, node.lineno))
-    return found
+                result.add((name, node.lineno))
+    return result
 
 
 def distributions(path: Path) -> set[int]:
@@ -156,8 +156,8 @@ class Order(Ledger):
 @pytest.mark.parametrize("way", ["measure", "schedule", "paid"])
 def test_a_number_is_charged_before_a_row_is_read_and_drawn_after(way, tmp_path, monkeypatch):
     heard: list[str] = []
-    draw = Law.draw
-    monkeypatch.setattr(Law, "draw", lambda *given: heard.append("draw") or draw(*given))
+    draw = NoiseDistribution.draw
+    monkeypatch.setattr(NoiseDistribution, "draw", lambda *given: heard.append("draw") or draw(*given))
     curator = dp.Curator(ROWS, space=dp.Box(0, 10), name="a", ledger=Order(str(tmp_path / "a.db"), heard))
     loss, query = dp.GaussianLoss(0.5), Loud(heard)
     if way == "measure":
@@ -373,13 +373,13 @@ class TestStated:
     """What a user states and nobody proves is written on the release."""
 
     def test_a_stated_sensitivity_is_recorded_and_said(self):
-        found = mechanisms.output_perturbation(
+        result = mechanisms.output_perturbation(
             lambda rows: rows.mean(), ROWS, bounds=(0, 10), sensitivity=0.05, output=(0, 10), epsilon=1.0
         )
-        assert found.release.declared["stated"] == {"sensitivity": 0.05, "norm": "l2"}
-        assert "sensitivity=0.05" in found.release.caveat
-        again = dp.Release.from_json(found.release.to_json())
-        assert again.caveat == found.release.caveat
+        assert result.release.declared["stated"] == {"sensitivity": 0.05, "norm": "l2"}
+        assert "sensitivity=0.05" in result.release.caveat
+        again = dp.Release.from_json(result.release.to_json())
+        assert again.caveat == result.release.caveat
 
     def test_what_is_proved_states_nothing(self):
         curator = dp.Curator(ROWS, space=dp.Box(0, 10))

@@ -147,8 +147,8 @@ class TestPrivacy:
         assert np.array_equal(noise, noise.T)
 
     def test_a_ledger_is_charged_once_and_then_refuses(self, tmp_path):
-        promise = dp.Guarantee(1.0, 1e-6)
-        curator = dp.Curator(ROWS, space=BALL, name="rows", ledger=tmp_path / "l.db", budget=promise)
+        guarantee = dp.Guarantee(1.0, 1e-6)
+        curator = dp.Curator(ROWS, space=BALL, name="rows", ledger=tmp_path / "l.db", budget=guarantee)
         assert all(release.recorded for release in dp.FactorAnalysis(2).fit(curator).releases_)
         with pytest.raises(dp.BudgetExceeded):
             dp.FactorAnalysis(1, epsilon=0.1).fit(curator)

@@ -133,20 +133,20 @@ class TestDraws:
         mechanism = coin()
         drawn = [mechanism.draw(rows, bounds=(0, 1), epsilon=4.0, bits=bits) for _ in range(1000)]
         sums = log_likelihood(as_rows(rows), CANDIDATES).sum(axis=0)
-        law = np.exp(softmax_logs(drawn[0].rate * sums))
+        noise = np.exp(softmax_logs(drawn[0].rate * sums))
         counts = np.bincount([one.index for one in drawn], minlength=9)
-        assert chi_square_p(counts, law) > FALSE_ALARM
+        assert chi_square_p(counts, noise) > FALSE_ALARM
         assert chi_square_p(counts, np.full(9, 1 / 9)) < FALSE_ALARM
         assert drawn[0].rate == pytest.approx(4.0 / (2.0 * math.log(9.0)), rel=1e-9)
         assert drawn[0].guarantee is None  # seeded
         assert drawn[0].value == CANDIDATES[drawn[0].index]
 
     def test_what_an_answer_says(self):
-        found = coin().draw([0.0, 1.0] * 50, bounds=(0, 1), epsilon=1.0, neighbors="add-remove")
-        assert found.guarantee == Guarantee(1.0, 0.0, ADD)
-        assert found.rate == pytest.approx(1.0 / math.log(9.0), rel=2e-3)  # the float error of 2²⁷ rows is taken off
-        assert found.release.exact
-        assert found.release.passage == "selection"
+        result = coin().draw([0.0, 1.0] * 50, bounds=(0, 1), epsilon=1.0, neighbors="add-remove")
+        assert result.guarantee == Guarantee(1.0, 0.0, ADD)
+        assert result.rate == pytest.approx(1.0 / math.log(9.0), rel=2e-3)  # the float error of 2²⁷ rows is taken off
+        assert result.release.exact
+        assert result.release.mechanism == "selection"
 
     def test_several_draws_are_recorded_and_compose(self, tmp_path):
         curator = Curator(
@@ -165,8 +165,8 @@ class TestDraws:
 
         schema = Schema({"ward": Category(["a", "b", "c"]), "x": Number(0, 1)})
         rows = np.array([["b", "0.5"]] * 400, dtype=object)
-        found = FactoredExponential(score, [0, 1, 2], 0.0, 1.0).draw(rows, schema=schema, epsilon=1.0)
-        assert found.value == 1
+        result = FactoredExponential(score, [0, 1, 2], 0.0, 1.0).draw(rows, schema=schema, epsilon=1.0)
+        assert result.value == 1
 
     def test_many_candidates_are_summed_in_pieces(self):
         points = np.linspace(0, 1, 5001)
@@ -186,10 +186,10 @@ class TestScoresThatFail:
         rows[:] = 7.0
         if (x == 1).any():
             raise RuntimeError(f"secret {x}")
-        found = x * np.asarray(candidates, dtype=float)
-        found[x[:, 0] == 2] = np.nan
-        found[x[:, 0] == 3] = [np.inf, -np.inf]
-        return found
+        result = x * np.asarray(candidates, dtype=float)
+        result[x[:, 0] == 2] = np.nan
+        result[x[:, 0] == 3] = [np.inf, -np.inf]
+        return result
 
     def test_a_row_that_fails_scores_low_whoever_stands_beside_it(self):
         mechanism = FactoredExponential(self.fails, (0.25, -0.25), -2.0, 2.0)
@@ -276,8 +276,8 @@ class TestCandidates:
             return np.tile([-1.0, 1.0, -1.0], (len(rows), 1))
 
         mechanism = FactoredExponential(score, pd.Series([0.0, 0.5, 1.0], index=[2, 0, 1]))
-        found = mechanism.draw(np.zeros((2000, 1)), bounds=(0, 1), epsilon=500.0)
-        assert (found.index, found.value) == (1, 0.5)
+        result = mechanism.draw(np.zeros((2000, 1)), bounds=(0, 1), epsilon=500.0)
+        assert (result.index, result.value) == (1, 0.5)
 
     def test_a_score_cannot_write_into_them(self):
         def score(rows, candidates):
@@ -285,8 +285,8 @@ class TestCandidates:
             return np.tile([1.0, -1.0], (len(rows), 1))
 
         mechanism = FactoredExponential(score, [[7.0], [8.0]])
-        found = mechanism.draw(np.full((2000, 1), 0.25), bounds=(0, 1), epsilon=500.0)
-        assert found.value == [7.0]
+        result = mechanism.draw(np.full((2000, 1), 0.25), bounds=(0, 1), epsilon=500.0)
+        assert result.value == [7.0]
 
     @pytest.mark.parametrize("wrong", [{1, 2}, {1: 2}, "ab", 3, None, np.array(3.0), []])
     def test_what_has_no_order_is_refused(self, wrong):

@@ -100,8 +100,8 @@ class TestBounds:
         for data in itertools.product(range(3), repeat=rows):
             chance = 1.0
             for one in draws:
-                law = softmax(one.rate * one.scores[list(data)].sum(axis=0))
-                chance *= law[list(one.indices)].prod()
+                noise = softmax(one.rate * one.scores[list(data)].sum(axis=0))
+                chance *= noise[list(one.indices)].prod()
             total += weights[:, list(data)].prod(axis=1) * chance
         exact = log_exact_likelihood(draws, weights, rows)
         np.testing.assert_allclose(exact, np.log(total), rtol=1e-12)
@@ -124,9 +124,9 @@ class TestBounds:
         for indices in ((6,), (1,), (5, 6, 6, 7, 6, 8, 6, 7, 6, 6)[: int(5 / rate)]):
             draws = [Observed(SCORES, rate, indices)]
             exact = log_exact_likelihood(draws, COIN, rows)
-            found = log_normal_likelihood(draws, COIN, rows, standard_normals(2))
+            result = log_normal_likelihood(draws, COIN, rows, standard_normals(2))
             likely = exact > exact.max() - 8
-            assert np.abs(found - exact)[likely].max() < 0.1
+            assert np.abs(result - exact)[likely].max() < 0.1
 
     def test_ten_million_rows_and_ten_thousand_candidates(self):
         z = np.linspace(0.1, 0.9, 10_000)
@@ -162,8 +162,8 @@ def test_joint_intervals_cover_and_products_do_not():
     held = {"joint": 0, "product": 0}
     for truth in theta:
         heads = rng.binomial(rows, truth)
-        law = softmax(rate * (np.array([rows - heads, heads]) @ SCORES))
-        draws = tuple(rng.choice(9, 20, p=law))
+        noise = softmax(rate * (np.array([rows - heads, heads]) @ SCORES))
+        draws = tuple(rng.choice(9, 20, p=noise))
         for name, logs in (
             ("joint", log_exact_likelihood([Observed(SCORES, rate, draws)], weights, rows)),
             ("product", single[list(draws)].sum(axis=0)),
@@ -257,13 +257,13 @@ class TestAxes:
         sums = mechanism.log_scores(rows).reshape(5000, 50, 16).sum(axis=1)
         chance = softmax(drawn.rate * sums, axis=1).mean(axis=0)[[0, 2, 4, 8]]
         scale = self.LENGTH / math.sqrt(2 * math.log(2))  # so that the one length of the grid is the true one
-        found = [
+        result = [
             axis_posterior(
                 dataclasses.replace(drawn, index=index), sigma=self.SIGMA, scale=scale, radius=5.0, lengths=1
             ).weights[6]
             for index in (0, 2, 4, 8)
         ]
-        np.testing.assert_allclose(found / sum(found), chance / chance.sum(), rtol=0.06)
+        np.testing.assert_allclose(result / sum(result), chance / chance.sum(), rtol=0.06)
 
     def test_chains_agree_with_the_grid(self, seeded):
         """In two dimensions, where both are there; all seeds are fixed."""
@@ -279,11 +279,11 @@ class TestAxes:
 
     def test_a_line_has_no_sign(self):
         at = np.array([0.1, np.pi - 0.1, np.pi - 0.05, 0.05])
-        found = AxisPosterior(np.stack([np.cos(at), np.sin(at)], axis=1), np.full(4, 0.25))
-        assert min(found.axis, np.pi - found.axis) < 1e-9
-        assert found.concentration > 0.97
-        assert found.within(1.0) == pytest.approx(0.1)
-        assert 300 < (found.sample(1000)[:, 0] > 0).sum() < 700  # 13 standard deviations; the seed is fixed
+        result = AxisPosterior(np.stack([np.cos(at), np.sin(at)], axis=1), np.full(4, 0.25))
+        assert min(result.axis, np.pi - result.axis) < 1e-9
+        assert result.concentration > 0.97
+        assert result.within(1.0) == pytest.approx(0.1)
+        assert 300 < (result.sample(1000)[:, 0] > 0).sum() < 700  # 13 standard deviations; the seed is fixed
         even = AxisPosterior(np.stack([np.cos(at := np.pi * np.arange(8) / 8), np.sin(at)], axis=1), np.full(8, 1 / 8))
         assert even.concentration < 1e-12
 

@@ -148,12 +148,12 @@ class TestBound:
         bits, loss = seeded(1), dp.GaussianLoss(1.0, neighbors)
         blocks = [curator._records.reduce(query.sum, query.size) for curator in curators]
         direction = (blocks[0] - blocks[1]) / np.linalg.norm(blocks[0] - blocks[1])
-        found = [
+        result = [
             np.mean([direction @ curator.measure(query, loss, bits=bits).value for _ in range(runs)])
             for curator in curators
         ]
-        deviation = math.sqrt(curators[0].plan(query, loss).law.variance)
-        assert 0.99 - 0.331 < (found[0] - found[1]) / deviation < 1.0 + 0.331
+        std = math.sqrt(curators[0].plan(query, loss).noise.variance)
+        assert 0.99 - 0.331 < (result[0] - result[1]) / std < 1.0 + 0.331
 
     @pytest.mark.parametrize("shape", SHAPES)
     def test_every_backend_gives_the_same_sum(self, shape):
@@ -221,18 +221,18 @@ class TestPrivacy:
             for neighbors, sensitivity in (("replace-one", math.sqrt(2.0)), ("add-remove", 1.0)):
                 model = fitted(X, y, method=method, neighbors=neighbors, classes=range(6), random_state=None)
                 last = model.releases_[-1]
-                assert 1.0 <= math.sqrt(last.law.variance) * last.loss.mu / sensitivity <= 1.15
+                assert 1.0 <= math.sqrt(last.noise.variance) * last.loss.mu / sensitivity <= 1.15
 
     @pytest.mark.parametrize(("neighbors", "touched"), [("replace-one", 2.0), ("add-remove", 1.0)])
     def test_the_published_noise_is_honest(self, neighbors, touched):
         """Counts 1, sums d, scatters d(d+1)/2 in L1, at ε/3 each; a changed label touches two classes."""
         model = fitted(method="xi2011", neighbors=neighbors, random_state=None)
         for release, moved in zip(model.releases_, (1.0, 2.0, 3.0), strict=True):
-            assert math.sqrt(release.law.variance / 2.0) == pytest.approx(touched * moved * 3.0, rel=1e-3)
+            assert math.sqrt(release.noise.variance / 2.0) == pytest.approx(touched * moved * 3.0, rel=1e-3)
 
     def test_a_ledger_is_charged_once_and_then_refuses(self, tmp_path):
-        promise = dp.Guarantee(1.0, 1e-6)
-        curator = dp.Curator(FRAME, schema=SCHEMA, name="rows", ledger=tmp_path / "l.db", budget=promise)
+        guarantee = dp.Guarantee(1.0, 1e-6)
+        curator = dp.Curator(FRAME, schema=SCHEMA, name="rows", ledger=tmp_path / "l.db", budget=guarantee)
         model = dp.GaussianClassifier().fit(curator, "ill")
         assert all(release.recorded for release in model.releases_)
         assert "NOT RECORDED" not in repr(model)
@@ -344,9 +344,9 @@ class TestLabels:
             model = fitted(classes=[0, 1, 2], covariance_type=covariance_type, method=method)
         assert model.priors_[2] < 0.05
         assert np.mean(model.predict(X) == 2) < 0.02
-        found = model._components.covariances
-        pooled = np.einsum("k,kij->ij", model.priors_[:2] / model.priors_[:2].sum(), found[:2])
-        np.testing.assert_allclose(found[2], pooled, atol=0.3)
+        result = model._components.covariances
+        pooled = np.einsum("k,kij->ij", model.priors_[:2] / model.priors_[:2].sum(), result[:2])
+        np.testing.assert_allclose(result[2], pooled, atol=0.3)
 
     @pytest.mark.parametrize(
         ("wrong", "y", "message"),
@@ -426,9 +426,9 @@ class TestSources:
     def test_a_gap_in_a_column_that_is_not_asked_for_drops_no_row(self):
         more = FRAME.assign(ward=None)
         schema = dp.Schema(dict(SCHEMA.columns) | {"ward": dp.Category(["a", "b"])})
-        found = dp.GaussianClassifier(random_state=0).fit(dp.Curator(more, schema=schema), "ill")
+        result = dp.GaussianClassifier(random_state=0).fit(dp.Curator(more, schema=schema), "ill")
         plain = dp.GaussianClassifier(random_state=0).fit(dp.Curator(FRAME, schema=SCHEMA), "ill")
-        np.testing.assert_array_equal(found.means_, plain.means_)
+        np.testing.assert_array_equal(result.means_, plain.means_)
 
     def test_units_are_the_datas_own(self):
         """Moving and stretching the rows with their box moves and stretches the classes."""
@@ -447,7 +447,7 @@ class TestSources:
         curator = dp.Curator(frame, schema=SCHEMA, unit="person", max_rows=2)
         model = dp.GaussianClassifier(random_state=0).fit(curator, "ill")
         assert model.unit_ == "each person"
-        assert math.sqrt(model.releases_[-1].law.variance) >= 2.0 / model.losses_[-1].mu
+        assert math.sqrt(model.releases_[-1].noise.variance) >= 2.0 / model.losses_[-1].mu
         assert model.score(FRAME[["age", "income"]], FRAME["ill"]) > 0.85
 
 
@@ -459,10 +459,8 @@ class TestAccuracy:
         errors = []
         for seed in range(5):
             train, test = (dp.datasets.make_xi_pair(size, random_state=s) for size, s in ((n, seed), (20_000, 99)))
-            deviations = np.sqrt(train.truth.covariances.diagonal(axis1=1, axis2=2))
-            box = dp.Box(
-                (train.truth.means - 4.0 * deviations).min(axis=0), (train.truth.means + 4.0 * deviations).max(axis=0)
-            )
+            stds = np.sqrt(train.truth.covariances.diagonal(axis1=1, axis2=2))
+            box = dp.Box((train.truth.means - 4.0 * stds).min(axis=0), (train.truth.means + 4.0 * stds).max(axis=0))
             model = fitted(
                 train.X, train.y, bounds=box, epsilon=0.1, delta=1e-5, neighbors="add-remove", random_state=seed
             )
@@ -498,7 +496,7 @@ class TestAccuracy:
         60 numbers of each kind: their mean square is off by a factor of 1.5² with probability below 1e-9.
         """
         fits = [fitted(neighbors="add-remove", random_state=seed, method="joint") for seed in range(60)]
-        said = fits[0]._noise_deviations()
+        said = fits[0]._noise_stds()
         shapes = [(2,), (2, 2), (2, 2, 2)]
         assert [part.shape for part in said] == shapes
         means = np.array([fit.means_ for fit in fits]).std(axis=0)
@@ -533,7 +531,7 @@ class TestRobustness:
             assert np.linalg.eigvalsh(model._components.covariances).min() > 0.0
             assert np.all(model.priors_ > 0.0)
             assert model.priors_.sum() == pytest.approx(1.0)
-            assert all(np.all(np.isfinite(part)) for part in model._noise_deviations())
+            assert all(np.all(np.isfinite(part)) for part in model._noise_stds())
 
     def test_many_columns_and_classes(self):
         X, y = rows(2000, 60, classes=20)
@@ -546,18 +544,18 @@ class TestRobustness:
         rng, d, k = np.random.default_rng(0), 3, 4
         clipping, form = Clipping.at_quantile(d, 0.9) if clipped else None, Shape(shape, d)
         space = dp.Box([-1.0] * d, [1.0] * d)
-        classes, found = classes_of(k, d, rng), None
+        classes, result = classes_of(k, d, rng), None
         for _ in range(60):
             query = ClassMoments(space, classes, clipping and clipping.radius, (0.1, 0.3, 0.6), shape)
             size = rng.choice([PublicSize(1000, True), PublicSize(1000, False), PublicSize(None, False)])
             value = rng.standard_normal(query.size) * 10.0 ** rng.uniform(-300, 8) * rng.choice([0.0, 1.0, 1.0])
             release = Release(
-                query="q", value=value, parts=query.parts, passage="additive", exact=True, size=size,
-                law=GaussianNoise(10.0 ** rng.uniform(-6, 6)), loss=dp.GaussianLoss(1.0),
+                query="q", value=value, parts=query.parts, mechanism="additive", exact=True, size=size,
+                noise=GaussianNoise(10.0 ** rng.uniform(-6, 6)), loss=dp.GaussianLoss(1.0),
             )  # fmt: skip
             new = ClassEstimates.of(release, classes, clipping, form)
-            found = new if found is None else found.pooled(new, form)
-            classes = believed(found, form)
+            result = new if result is None else result.pooled(new, form)
+            classes = believed(result, form)
             assert np.all(classes.weights > 0.0)
             assert classes.weights.sum() == pytest.approx(1.0)
             assert np.linalg.norm(classes.means, axis=1).max() <= 1.0 + 1e-9
@@ -662,10 +660,10 @@ def test_the_limit_on_the_bayes_error_holds_as_often_as_it_says(method, d, count
         y = rng.integers(0, count, 4000)
         many = rng.normal(size=(4000, d)) + means[y]
         how = {"classes": list(range(count)), "bounds": dp.Box(-5, 12), "method": method, "random_state": seed}
-        found = fitted(many, y, epsilon=2.0, **how).bayes_error_bound(0.95)
-        assert 0.0 <= found.chernoff <= found.value * (1.0 + 1e-9)
-        assert found.value <= found.limit
-        failed += found.limit < truth
+        result = fitted(many, y, epsilon=2.0, **how).bayes_error_bound(0.95)
+        assert 0.0 <= result.chernoff <= result.value * (1.0 + 1e-9)
+        assert result.value <= result.limit
+        failed += result.limit < truth
     assert failed <= 10
 
 
@@ -676,9 +674,9 @@ def test_the_limit_holds_where_classes_are_alike_and_the_prior_is_the_bound():
         rng = np.random.default_rng(seed)
         y = (rng.random(4000) < 0.2).astype(int)
         many = rng.normal(size=(4000, 2))
-        found = fitted(many, y, bounds=dp.Box(-6, 6), random_state=seed, epsilon=2.0).bayes_error_bound(0.95)
-        assert found.value <= found.limit
-        failed += found.limit < 0.2
+        result = fitted(many, y, bounds=dp.Box(-6, 6), random_state=seed, epsilon=2.0).bayes_error_bound(0.95)
+        assert result.value <= result.limit
+        failed += result.limit < 0.2
     assert failed <= 10
 
 

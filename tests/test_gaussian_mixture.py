@@ -109,11 +109,11 @@ class TestPrivacy:
             model = dp.GaussianMixture(3, bounds=BALL, neighbors=neighbors).fit(ROWS)
             last = model.releases_[-1]
             least = sensitivity / last.loss.mu
-            assert least <= math.sqrt(last.law.variance) <= 1.15 * least
+            assert least <= math.sqrt(last.noise.variance) <= 1.15 * least
 
     def test_a_ledger_is_charged_once_and_then_refuses(self, tmp_path):
-        promise = dp.Guarantee(1.0, 1e-6)
-        curator = dp.Curator(ROWS, space=BALL, name="rows", ledger=tmp_path / "l.db", budget=promise)
+        guarantee = dp.Guarantee(1.0, 1e-6)
+        curator = dp.Curator(ROWS, space=BALL, name="rows", ledger=tmp_path / "l.db", budget=guarantee)
         model = dp.GaussianMixture(2).fit(curator)
         assert all(release.recorded for release in model.releases_)
         assert "NOT RECORDED" not in repr(model)
@@ -130,9 +130,9 @@ class TestPrivacy:
         assert "for each patient" in repr(model)
 
     def test_what_cannot_be_drawn_is_refused_before_it_is_paid_for(self, tmp_path):
-        promise = dp.Guarantee(1e13, 1e-5, "add-remove")
+        guarantee = dp.Guarantee(1e13, 1e-5, "add-remove")
         curator = dp.Curator(
-            ROWS, space=BALL, name="x", ledger=tmp_path / "l.db", neighbors="add-remove", budget=promise
+            ROWS, space=BALL, name="x", ledger=tmp_path / "l.db", neighbors="add-remove", budget=guarantee
         )
         with pytest.raises(ValueError, match="do not fit one grid"):
             dp.GaussianMixture(2, epsilon=1e12, delta=1e-5).fit(curator)
@@ -244,9 +244,9 @@ class TestSources:
         ]
         for sources in (checked, declared):
             expected, *others = map(fitted, sources)
-            for found in others:
-                np.testing.assert_allclose(found.means_, expected.means_, rtol=0, atol=1e-6)
-                np.testing.assert_allclose(found.covariances_, expected.covariances_, rtol=0, atol=1e-5)
+            for result in others:
+                np.testing.assert_allclose(result.means_, expected.means_, rtol=0, atol=1e-6)
+                np.testing.assert_allclose(result.covariances_, expected.covariances_, rtol=0, atol=1e-5)
 
     def test_units_are_the_datas_own(self):
         """Moving and stretching the rows with their box moves and stretches the mixture."""
@@ -264,7 +264,7 @@ class TestSources:
         curator = dp.Curator(ROWS, space=BALL, unit=unit, max_rows=2)
         model = fitted(curator, bounds=None)
         assert np.sort(model.means_[:, 0]) == pytest.approx([-3.0, 3.0], abs=0.5)
-        assert math.sqrt(model.releases_[-1].law.variance) >= 2.0 / model.losses_[-1].mu
+        assert math.sqrt(model.releases_[-1].noise.variance) >= 2.0 / model.losses_[-1].mu
 
 
 @seeds_are_fine
@@ -344,17 +344,17 @@ class TestRobustness:
                 size = rng.choice([PublicSize(1000, True), PublicSize(1000, False), PublicSize(None, False)])
                 value = rng.standard_normal(query.size) * 10.0 ** rng.uniform(-300, 12) * rng.choice([0.0, 1.0, 1.0])
                 release = Release(
-                    query="q", value=value, parts=query.parts, passage="additive", exact=True, size=size,
-                    law=GaussianNoise(10.0 ** rng.uniform(-6, 6)), loss=dp.GaussianLoss(1.0),
+                    query="q", value=value, parts=query.parts, mechanism="additive", exact=True, size=size,
+                    noise=GaussianNoise(10.0 ** rng.uniform(-6, 6)), loss=dp.GaussianLoss(1.0),
                 )  # fmt: skip
                 if "counts" not in query.parts and not size.complete:
                     continue
                 params = query.model.maximize(params, release)
-                found = getattr(params, "components", params)
-                assert np.all(found.weights > 0.0)
-                assert found.weights.sum() == pytest.approx(1.0)
-                assert np.linalg.norm(found.means, axis=1).max() <= 1.0 + 1e-9
-                assert np.linalg.eigvalsh(found.covariances).min() > 1e-7
+                result = getattr(params, "components", params)
+                assert np.all(result.weights > 0.0)
+                assert result.weights.sum() == pytest.approx(1.0)
+                assert np.linalg.norm(result.means, axis=1).max() <= 1.0 + 1e-9
+                assert np.linalg.eigvalsh(result.covariances).min() > 1e-7
                 assert query.model.bound(params).l2 == 1.0
 
 
@@ -371,13 +371,13 @@ def valid(model):
 
 
 def test_every_model_is_searched():
-    found, ahead = set(), [Model]
+    result, ahead = set(), [Model]
     while ahead:
         for model in ahead.pop().__subclasses__():
             ahead.append(model)
             if model.__module__.startswith("discreet.") and not model.__abstractmethods__:
-                found.add(model)
-    assert found == {model for model in MODELS if model.__module__.startswith("discreet.")}
+                result.add(model)
+    assert result == {model for model in MODELS if model.__module__.startswith("discreet.")}
 
 
 @seeds_are_fine

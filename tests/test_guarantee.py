@@ -16,11 +16,11 @@ def test_strings_do_wherever_a_relation_is_asked_for():
 
 
 def test_it_is_a_value():
-    promise = Guarantee(2, 1e-6)
-    assert promise.epsilon == 2.0
-    assert isinstance(promise.epsilon, float)
-    assert pickle.loads(pickle.dumps(promise)) == promise
-    assert hash(promise) == hash(Guarantee(2.0, 1e-6))
+    guarantee = Guarantee(2, 1e-6)
+    assert guarantee.epsilon == 2.0
+    assert isinstance(guarantee.epsilon, float)
+    assert pickle.loads(pickle.dumps(guarantee)) == guarantee
+    assert hash(guarantee) == hash(Guarantee(2.0, 1e-6))
 
 
 def test_add_remove_implies_replace_one_at_twice_the_price():

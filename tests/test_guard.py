@@ -46,12 +46,12 @@ class Liar(np.ndarray):
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         plain = [np.asarray(one) for one in inputs]
-        found = getattr(ufunc, method)(*plain, **{k: v for k, v in options.items() if k != "out"})
+        result = getattr(ufunc, method)(*plain, **{k: v for k, v in options.items() if k != "out"})
         if ufunc is np.isfinite:
-            found = np.ones_like(found)
+            result = np.ones_like(result)
         elif ufunc is np.greater:
-            found = np.zeros_like(found)
-        return np.asarray(found).view(Liar)
+            result = np.zeros_like(result)
+        return np.asarray(result).view(Liar)
 
     def __array_function__(self, function, types, arguments, options):
         return np.asarray(super().__array_function__(function, types, arguments, options)).view(Liar)
@@ -185,10 +185,10 @@ class TestModels:
         expected = fit(zero, rows)
         with warnings.catch_warnings(record=True) as shown:
             warnings.simplefilter("always")
-            found = fit(warns, rows)
+            result = fit(warns, rows)
             warnings.warn("afterwards", UserWarning, stacklevel=1)
         assert {str(one.message) for one in shown if one.category is not NotPrivateWarning} == {"afterwards"}
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(result, expected)
         if count == MANY and len(os.sched_getaffinity(0)) > 1:
             assert threading.main_thread() not in threads
 
@@ -222,17 +222,17 @@ class TestModels:
 
             def contributions(self, params, block):
                 several = len(block.x) > 1
-                found = super().contributions(params, block) * block.codes
+                result = super().contributions(params, block) * block.codes
                 if several:
                     block.codes[:] = 0
                     raise RuntimeError(SECRET)
-                return found
+                return result
 
         codes = np.ones((8, 1), dtype=np.int64)
         x = some_rows(8)
-        found = GuardedQuery(Writing(), np.zeros(2), SPACE).contributions(Block(x, codes))
+        result = GuardedQuery(Writing(), np.zeros(2), SPACE).contributions(Block(x, codes))
         np.testing.assert_array_equal(
-            found, GuardedQuery(_skeleton.Mean(), np.zeros(2), SPACE).contributions(Block(x, codes))
+            result, GuardedQuery(_skeleton.Mean(), np.zeros(2), SPACE).contributions(Block(x, codes))
         )
         assert np.all(codes == 1)
 
@@ -342,10 +342,10 @@ class TestFunctions:
         def f(rows):
             return np.ma.masked_array([3.0, 3.0], mask=[len(rows) != 100, False])
 
-        found = dm.output_perturbation(
+        result = dm.output_perturbation(
             f, as_rows([0.5]), bounds=(0, 1), sensitivity=1e-6, output=(0, 5), size=2, default=1.0, epsilon=1.0
         )
-        np.testing.assert_allclose(found.value, [1.0, 3.0], atol=0.01)
+        np.testing.assert_allclose(result.value, [1.0, 3.0], atol=0.01)
 
     def test_numbers_that_are_not_real_are_refused_before_anything_is_spent(self):
         for wrong in (1j, np.array(1.0 + 1j), "3.5", np.datetime64("2020-01-01")):
@@ -359,15 +359,15 @@ class TestFunctions:
             candidates[0][0] = float(rows[0, 0])
             return [100.0, -100.0]
 
-        found = dm.exponential(
+        result = dm.exponential(
             score, np.full((5, 1), MARK), [[7.0], [8.0]], bounds=(0, 1), sensitivity=0.1, epsilon=50.0
         )
-        assert found.value == [7.0]
+        assert result.value == [7.0]
 
     def test_masked_scores_of_a_row_are_low(self):
         def score(rows, candidates):
-            found = np.tile([1.0, 0.5], (len(rows), 1))
-            return np.ma.masked_array(found, mask=rows[:, :1] * np.ones(2) == MARK)
+            result = np.tile([1.0, 0.5], (len(rows), 1))
+            return np.ma.masked_array(result, mask=rows[:, :1] * np.ones(2) == MARK)
 
         mechanism = dm.FactoredExponential(score, [1, 2], low=-2.0, high=2.0)
         assert mechanism.log_scores(as_rows([MARK, 0.5])).tolist() == [[-2.0, -2.0], [1.0, 0.5]]

@@ -72,12 +72,12 @@ class TestPosterior:
         """
         scale = float(np.asarray(BOX.scale)[0])
         noises = [
-            release.law.variance / release.parts["first"].weight ** 2 * scale**2 / N**2 for release in measured[1]
+            release.noise.variance / release.parts["first"].weight ** 2 * scale**2 / N**2 for release in measured[1]
         ]
         noise = 1.0 / np.sum(1.0 / np.array(noises))
         by_hand = np.sqrt(posterior.mean("variance") / N + noise)
-        found = posterior.draws("centre").std(axis=0)
-        assert np.all(np.abs(found / by_hand - 1.0) < 0.25)  # measured 2 ± 3 % over 80 columns
+        result = posterior.draws("centre").std(axis=0)
+        assert np.all(np.abs(result / by_hand - 1.0) < 0.25)  # measured 2 ± 3 % over 80 columns
         # Two columns, each within 6.5 deviations but for 1e-10
         assert np.all(np.abs(posterior.mean("centre") - TRUTH) < 6.5 * np.sqrt(SPREAD**2 / N + noise))
 
@@ -131,14 +131,14 @@ class TestReference:
             centre = numpyro.sample("centre", dist.Normal(0.0, 10.0).expand([2]).to_event(1))
             numpyro.sample("row", dist.Normal(centre, np.array([2.0, 1.0])).to_event(1))
 
-        deviations = []
+        stds = []
         for some in (releases[:1], releases):
             measured = measured_in(some)
             problem = Problem(row_model(centre_alone, measured.layout), measured, float(N))
             reference = find_reference(problem, np.zeros(2), 0)
-            deviations.append(np.sqrt(np.diag(np.linalg.inv(reference.precision))))
-        np.testing.assert_allclose(deviations[0], SPREAD / math.sqrt(N), rtol=0.1)
-        np.testing.assert_allclose(deviations[1], deviations[0], rtol=0.02)
+            stds.append(np.sqrt(np.diag(np.linalg.inv(reference.precision))))
+        np.testing.assert_allclose(stds[0], SPREAD / math.sqrt(N), rtol=0.1)
+        np.testing.assert_allclose(stds[1], stds[0], rtol=0.02)
 
     def test_near_the_border_of_a_support(self):
         """Where nearly all rows are heads the search must not run away."""
@@ -159,11 +159,11 @@ class TestReference:
 class TestMeasurements:
     def test_what_each_row_contributed(self, measured):
         """The contributions of the very rows sum to what was released, but for the noise."""
-        found = measured_in(measured[1])
-        sums = found.contributions({"x": rows(), "codes": np.zeros((N, 0))}).sum(axis=0)
+        result = measured_in(measured[1])
+        sums = result.contributions({"x": rows(), "codes": np.zeros((N, 0))}).sum(axis=0)
         # 12 numbers, each beyond 7 deviations with probability 3e-12
-        assert np.all(np.abs(found.value - sums) < 7.0 * np.sqrt(found.variances))
-        assert found.rows == N
+        assert np.all(np.abs(result.value - sums) < 7.0 * np.sqrt(result.variances))
+        assert result.rows == N
 
     def test_files_and_pairs(self, measured):
         again = [Release.from_json(release.to_json()) for release in measured[1]]
@@ -176,9 +176,9 @@ class TestMeasurements:
     def test_columns_of_different_releases(self):
         curator = dp.Curator(rows(), space=BOX)
         answers = [dp.statistics.mean(curator, column, epsilon=0.5, delta=1e-6) for column in ("x0", "x1")]
-        found = measured_in([answer.releases for answer in answers])
-        assert found.layout.columns == ("x0", "x1")
-        assert found.contributions({"x": rows(count=5), "codes": np.zeros((5, 0))}).shape == (5, found.value.size)
+        result = measured_in([answer.releases for answer in answers])
+        assert result.layout.columns == ("x0", "x1")
+        assert result.contributions({"x": rows(count=5), "codes": np.zeros((5, 0))}).shape == (5, result.value.size)
 
     def test_refusals(self, measured):
         add_remove = complete(rows(), "add-remove")
@@ -240,8 +240,8 @@ class TestModels:
                 row_model(model, self.LAYOUT)
 
     def test_public_rows(self):
-        found = public_rows((np.ones((3, 2)), ["x", "y", "x"]), self.LAYOUT)
-        assert found["codes"].ravel().tolist() == [0, 1, 0]
+        result = public_rows((np.ones((3, 2)), ["x", "y", "x"]), self.LAYOUT)
+        assert result["codes"].ravel().tolist() == [0, 1, 0]
         for wrong in (
             np.ones((3, 2)), (np.ones((3, 3)), ["x"] * 3), (np.ones((3, 2)), ["z"] * 3), (np.ones((3, 2)), ["x"] * 2),
             (np.full((3, 2), np.nan), ["x"] * 3),
@@ -346,5 +346,5 @@ def test_draws_of_the_factored_exponential_mechanism():
 
 def test_without_the_extra_it_says_what_to_install():
     code = "import sys; sys.modules['numpyro'] = None; import discreet; discreet.infer"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "pip install 'discreet[bayes]'" in found.stderr
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "pip install 'discreet[bayes]'" in result.stderr

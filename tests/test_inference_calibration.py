@@ -55,7 +55,7 @@ def drawn(kind, i, bits):
 
 def noisy_heads(releases):
     """Return the noisy heads, and the scale of their noise; what was summed is 2x − 1."""
-    return np.array([(release.value[0] + THROWS) / 2 for release in releases]), releases[0].law.scale / 2
+    return np.array([(release.value[0] + THROWS) / 2 for release in releases]), releases[0].noise.scale / 2
 
 
 def shares(releases, *, together):
@@ -103,9 +103,9 @@ def coverage(interval, kind, seeded):
 
 @pytest.mark.parametrize("interval", [inferred, exact])
 def test_right_intervals_hold_the_truth_as_often_as_they_say(interval, seeded):
-    found = [coverage(interval, kind, seeded) for kind in EPSILON]
-    assert [mean for mean, _ in found] == pytest.approx([LEVEL, LEVEL], abs=SLACK)
-    assert sum(held for _, held in found) >= binom.ppf(FALSE_ALARM, len(EPSILON) * SETS, LEVEL)
+    result = [coverage(interval, kind, seeded) for kind in EPSILON]
+    assert [mean for mean, _ in result] == pytest.approx([LEVEL, LEVEL], abs=SLACK)
+    assert sum(held for _, held in result) >= binom.ppf(FALSE_ALARM, len(EPSILON) * SETS, LEVEL)
 
 
 def test_intervals_that_ignore_the_noise_fail_where_it_is_loud(seeded):

@@ -74,7 +74,7 @@ def of_zero_and_one(question):
 def log_noise(release, question=UNIT):
     """Return the log-density of the first number of a release, for each number of heads."""
     tails, heads = of_zero_and_one(question)[:, 0]
-    away = (release.value[0] - COUNTS * heads - (ROWS - COUNTS) * tails) / release.law.scale
+    away = (release.value[0] - COUNTS * heads - (ROWS - COUNTS) * tails) / release.noise.scale
     return -np.abs(away) if isinstance(release.loss, LaplaceLoss) else -(away**2) / 2
 
 
@@ -102,27 +102,27 @@ def coin_moments(log_density):
     return moments + [(lambda θ, q=q: θ < q, share) for q, share in zip(GRID[at], below[at], strict=True)]
 
 
-def normal_moments(law):
-    moments = [(lambda v: v, law.mean()), (lambda v: (v - law.mean()) ** 2, law.var())]
-    return moments + [(lambda v, q=q: v < law.ppf(q), q) for q in (0.1, 0.5, 0.9)]
+def normal_moments(noise):
+    moments = [(lambda v: v, noise.mean()), (lambda v: (v - noise.mean()) ** 2, noise.var())]
+    return moments + [(lambda v, q=q: v < noise.ppf(q), q) for q in (0.1, 0.5, 0.9)]
 
 
-def chance(found):
-    return 1.0 / (1.0 + np.exp(-found.v[:, :, 0]))
+def chance(result):
+    return 1.0 / (1.0 + np.exp(-result.v[:, :, 0]))
 
 
 def test_a_noisy_count_gives_the_posterior_of_enumeration(seeded):
     release = open_rows(THROWS, bounds=(0, 1)).measure(UNIT, LaplaceLoss(1.0), bits=seeded(5))
-    found = sampled(problem_of(release), draws=DRAWS // 2, warmup=WARMUP // 2, steps=2)
-    assert_same_law(chance(found), coin_moments(log_noise(release)))
-    assert found.v.shape == (CHAINS, DRAWS // 2, 2)
+    result = sampled(problem_of(release), draws=DRAWS // 2, warmup=WARMUP // 2, steps=2)
+    assert_same_law(chance(result), coin_moments(log_noise(release)))
+    assert result.v.shape == (CHAINS, DRAWS // 2, 2)
     precision = 1 / 4 + len(PUBLIC)  # nothing was measured of the numbers
-    assert_same_law(found.v[:, :, 1], normal_moments(norm(PUBLIC[:, 1].sum() / precision, precision**-0.5)))
-    assert not found.diverging.any()
+    assert_same_law(result.v[:, :, 1], normal_moments(norm(PUBLIC[:, 1].sum() / precision, precision**-0.5)))
+    assert not result.diverging.any()
     # A row of the coin moves the count by all of its sensitivity, so the bound is attained.
-    assert found.bound == math.exp(-1.0)
-    assert found.least == pytest.approx(found.bound, rel=1e-6)
-    assert found.bound < found.acceptance < 1.0
+    assert result.bound == math.exp(-1.0)
+    assert result.least == pytest.approx(result.bound, rel=1e-6)
+    assert result.bound < result.acceptance < 1.0
 
 
 def test_releases_of_one_data_set_are_joined_through_its_rows(seeded):
@@ -131,14 +131,14 @@ def test_releases_of_one_data_set_are_joined_through_its_rows(seeded):
     first = curator.measure(UNIT, LaplaceLoss(4.0), bits=seeded(1))
     second = curator.measure(UNIT, GaussianLoss(3.0 if first.value[0] > 0.0 else 1.0), bits=seeded(2))
     logs = log_noise(first), log_noise(second)
-    found = sampled(problem_of(first, second))
-    assert_same_law(chance(found), coin_moments(logs[0] + logs[1]))
-    assert found.bound is None
+    result = sampled(problem_of(first, second))
+    assert_same_law(chance(result), coin_moments(logs[0] + logs[1]))
+    assert result.bound is None
     each = binom.pmf(COUNTS[:, None], ROWS, GRID)
     product = GRID**2 * np.prod([np.exp(log) @ each for log in logs], axis=0)
     product /= product.sum()
     with pytest.raises(AssertionError):
-        assert_same_law(chance(found), [(lambda θ: (θ - product @ GRID) ** 2, product @ (GRID - product @ GRID) ** 2)])
+        assert_same_law(chance(result), [(lambda θ: (θ - product @ GRID) ** 2, product @ (GRID - product @ GRID) ** 2)])
 
 
 class Cauchy:
@@ -176,13 +176,13 @@ def test_rows_are_gone_through_one_after_the_other():
 def test_factored_draws_and_a_mechanism_of_ones_own(seeded):
     curator = open_rows(THROWS, bounds=(0, 1))
     drawn = [FACTORED.draw(curator, epsilon=epsilon, bits=seeded(3)) for epsilon in (2.0, 4.0)]
-    found = sampled(problem_of(), also=[*drawn, Cauchy()])
+    result = sampled(problem_of(), also=[*drawn, Cauchy()])
     scores = np.log(np.stack([1 - CHANCES, CHANCES]))
     summed = np.stack([ROWS - COUNTS, COUNTS], axis=1) @ scores
     logs = Cauchy().log_density(COUNTS[:, None]) + sum(
         log_softmax(one.rate * summed, axis=1)[:, one.index] for one in drawn
     )
-    assert_same_law(chance(found), coin_moments(np.asarray(logs, dtype=np.float64)))
+    assert_same_law(chance(result), coin_moments(np.asarray(logs, dtype=np.float64)))
 
 
 def test_a_gaussian_mean_with_gaussian_noise_is_conjugate(seeded):
@@ -190,15 +190,15 @@ def test_a_gaussian_mean_with_gaussian_noise_is_conjugate(seeded):
     numbers = np.random.default_rng(0).normal(1.5, 1.0, ROWS)
     curator = open_rows(np.stack([THROWS, numbers], axis=1), bounds=BOTH.space)
     release = curator.measure(BOTH, GaussianLoss(20.0), bits=seeded(4))
-    found = sampled(problem_of(release))
-    assert_same_law(chance(found), coin_moments(log_noise(release, BOTH)))
+    result = sampled(problem_of(release))
+    assert_same_law(chance(result), coin_moments(log_noise(release, BOTH)))
     zero, one = of_zero_and_one(BOTH)[:, 1]
-    total, spread = (release.value[1] - ROWS * zero) / (one - zero), release.law.scale / (one - zero)
+    total, spread = (release.value[1] - ROWS * zero) / (one - zero), release.noise.scale / (one - zero)
     variance = ROWS + spread**2  # of the noisy sum of rows, given their mean
     precision = 1 / 4 + ROWS**2 / variance + len(PUBLIC)
     mean = (ROWS * total / variance + PUBLIC[:, 1].sum()) / precision
-    assert_same_law(found.v[:, :, 1], normal_moments(norm(mean, precision**-0.5)))
-    assert found.least < math.exp(-1.0)
+    assert_same_law(result.v[:, :, 1], normal_moments(norm(mean, precision**-0.5)))
+    assert result.least < math.exp(-1.0)
 
 
 class Halved(NoisySum):

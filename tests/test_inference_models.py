@@ -56,7 +56,7 @@ def test_whitened_densities_are_those_of_gaussians():
     roots = np.linalg.cholesky(COVARIANCES)
 
     @jax.jit  # as one, which compiles sooner than each of its steps
-    def found(key):
+    def result(key):
         one, second = WhitenedNormal(MEANS[0], roots[0]), WhitenedChoice(1, MEANS, roots)
         both = WhitenedMixture(weights, MEANS, roots)
         slope = jax.grad(lambda root: WhitenedNormal(MEANS[0], root).log_prob(points[0]))(jnp.asarray(roots[0]))
@@ -65,12 +65,12 @@ def test_whitened_densities_are_those_of_gaussians():
         return densities, moments, slope, both.sample(key, (ROWS,))
 
     with double_precision():
-        densities, (mean, covariance, own, center), slope, drawn = jax.tree.map(np.asarray, found(jax.random.key(0)))
+        densities, (mean, covariance, own, center), slope, drawn = jax.tree.map(np.asarray, result(jax.random.key(0)))
     np.testing.assert_allclose(densities, np.log([each[0], weights @ each, each[1]]), rtol=1e-10)
     np.testing.assert_allclose(own, COVARIANCES[0])
     np.testing.assert_allclose(center, MEANS[1])
-    deviation = np.sqrt(np.diag(covariance) / ROWS)
-    assert np.all(np.abs(drawn.mean(axis=0) - mean) < far(2) * deviation)  # false alarms: FALSE_ALARM
+    std = np.sqrt(np.diag(covariance) / ROWS)
+    assert np.all(np.abs(drawn.mean(axis=0) - mean) < far(2) * std)  # false alarms: FALSE_ALARM
     step = 1e-6 * np.eye(2)[1][:, None] * np.eye(2)[0]
     moved = [
         multivariate_normal(MEANS[0], root @ root.T).logpdf(points[0]) for root in (roots[0] + step, roots[0] - step)
@@ -86,15 +86,19 @@ def test_uniform_priors_draw_what_their_densities_say():
 
     @jax.jit
     def drawn(key):
-        laws = (UniformCorrelations(3), UniformWeights(3), SquaredLengths([3, 1]))
-        return [law.sample(one, (size,)) for law, one in zip(laws, jax.random.split(key, 3), strict=True)]
+        distributions = (UniformCorrelations(3), UniformWeights(3), SquaredLengths([3, 1]))
+        return [noise.sample(one, (size,)) for noise, one in zip(distributions, jax.random.split(key, 3), strict=True)]
 
     with double_precision():
         roots, weights, squares = map(np.asarray, drawn(jax.random.key(3)))
     r = np.einsum("nij,nkj->nik", roots, roots)
     np.testing.assert_allclose(np.diagonal(r, axis1=1, axis2=2), 1.0)
-    for found, mean, fourth in ((r[:, 0, 1], 1 / 4, 1 / 8), (r[:, 1, 2], 1 / 4, 1 / 8), (weights[:, 2], 1 / 6, 1 / 15)):
-        assert abs((found**2).mean() - mean) < far(5) * np.sqrt((fourth - mean**2) / size)
+    for result, mean, fourth in (
+        (r[:, 0, 1], 1 / 4, 1 / 8),
+        (r[:, 1, 2], 1 / 4, 1 / 8),
+        (weights[:, 2], 1 / 6, 1 / 15),
+    ):
+        assert abs((result**2).mean() - mean) < far(5) * np.sqrt((fourth - mean**2) / size)
     for place, freedom in enumerate((3.0, 1.0)):
         assert abs(squares[:, place].mean() - freedom) < far(5) * np.sqrt(2.0 * freedom / size)
 
@@ -110,16 +114,16 @@ def test_permuted_components_come_back_in_one_order():
     flipped = RNG.random((chains, draws)) < 0.5
     mixed = [np.where(flipped[(..., *[None] * (p.ndim - 2))], p[:, :, ::-1], p) for p in (shares, centers, spreads)]
     for reference in (slice(None), slice(None, None, -1)):
-        found = relabelled(*mixed, MEANS[reference], COVARIANCES[reference])
-        for part, whole in zip(found, (shares, centers, spreads), strict=True):
+        result = relabelled(*mixed, MEANS[reference], COVARIANCES[reference])
+        for part, whole in zip(result, (shares, centers, spreads), strict=True):
             np.testing.assert_array_equal(part, whole[:, :, reference])
 
 
 def test_components_at_one_place_are_told_apart_by_their_shape():
     spreads = np.array([np.eye(2), 9.0 * np.eye(2)])
     shares, centers = np.array([[[0.3, 0.7]]]), np.zeros((1, 1, 2, 2))
-    found = relabelled(shares, centers, spreads[None, None, ::-1], np.zeros((2, 2)), spreads)
-    assert found[0].tolist() == [[[0.7, 0.3]]]
+    result = relabelled(shares, centers, spreads[None, None, ::-1], np.zeros((2, 2)), spreads)
+    assert result[0].tolist() == [[[0.7, 0.3]]]
 
 
 def test_loadings_are_rotated_to_the_fit():
@@ -136,11 +140,11 @@ def test_lines_are_those_of_least_squares():
     mean, covariance = joined.mean(axis=0), np.cov(joined.T, bias=True)
     for intercept in (True, False):
         design = np.column_stack([X, np.ones(ROWS)]) if intercept else X
-        found = lines(mean, covariance, 1, intercept=intercept)
+        result = lines(mean, covariance, 1, intercept=intercept)
         best, rest = np.linalg.lstsq(design, y, rcond=None)[:2]
-        np.testing.assert_allclose(found["coef"], best[:2], rtol=1e-8)
-        assert found["intercept"] == pytest.approx(best[2] if intercept else 0.0)
-        assert found["noise"] == pytest.approx(np.sqrt(rest[0] / ROWS))
+        np.testing.assert_allclose(result["coef"], best[:2], rtol=1e-8)
+        assert result["intercept"] == pytest.approx(best[2] if intercept else 0.0)
+        assert result["noise"] == pytest.approx(np.sqrt(rest[0] / ROWS))
 
 
 # ---- models ----

@@ -181,9 +181,9 @@ def test_moments_that_numpyro_states_are_checked():
         numpyro.sample("row", dist.MultivariateNormal(jnp.zeros(2), s * jnp.eye(2)))
 
     for model, known in ((heavy, False), (normal, True)):
-        found = RowModel(model, Layout(("x0", "x1")))
-        assert found.states_moments
-        assert found.checked_moments(np.zeros(1), 0) is known
+        result = RowModel(model, Layout(("x0", "x1")))
+        assert result.states_moments
+        assert result.checked_moments(np.zeros(1), 0) is known
 
 
 def own(name):
@@ -195,8 +195,8 @@ def own(name):
 
 def test_threads_do_not_mix_models():
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda name: RowModel(own(name), ONE).names, "abcdefgh"))
-    assert found == [(name,) for name in "abcdefgh"]
+        result = list(pool.map(lambda name: RowModel(own(name), ONE).names, "abcdefgh"))
+    assert result == [(name,) for name in "abcdefgh"]
 
 
 def shifted(site):
@@ -294,8 +294,8 @@ def test_starts_that_are_none(start):
 
 def test_public_rows_by_the_names_of_classes():
     layout = Layout(("x0",), ("label",), ((0, 1),))
-    found = public_rows((np.zeros((2, 1)), ["b", "a"]), layout, ("a", "b"))
-    assert found["codes"].tolist() == [[1], [0]]
+    result = public_rows((np.zeros((2, 1)), ["b", "a"]), layout, ("a", "b"))
+    assert result["codes"].tolist() == [[1], [0]]
     with pytest.raises(ValueError, match="3 parts"):
         public_rows((1, 2, 3), layout)
     with pytest.raises(ValueError, match=r"got shape \(2, 3\)"):
@@ -321,6 +321,6 @@ def test_more_kinds_of_rows_than_a_likelihood_takes_jointly(seeded):
 
     post = dp.infer(release, model, rows=3000.0, chains=2, draws=200, warmup=150, seed=0)
     assert post.likelihood == "pooled"
-    truth, deviation = -math.log1p(-0.05), 0.05 / math.sqrt(3000)
+    truth, std = -math.log1p(-0.05), 0.05 / math.sqrt(3000)
     # Noise of variance 2 on each of 128 counts hardly adds: within eight deviations of the truth, fixed seeds
-    assert abs(float(post.mean("rate")) - truth) < 8.0 * deviation
+    assert abs(float(post.mean("rate")) - truth) < 8.0 * std

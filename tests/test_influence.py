@@ -28,24 +28,24 @@ def rows():
 
 @pytest.mark.parametrize("scale", [0.3, 1e-2, 1e-6])
 def test_the_mean_is_pulled_by_how_far_a_point_is(rows, scale):
-    found = influence("mean", rows, bounds=(-50, 80), scale=scale)
-    np.testing.assert_allclose(found.values, found.points - rows.mean(), rtol=1e-6, atol=1e-6)
-    assert found.where == 80.0
-    assert found.gross_error_sensitivity == pytest.approx(80.0 - rows.mean(), rel=1e-6)
+    result = influence("mean", rows, bounds=(-50, 80), scale=scale)
+    np.testing.assert_allclose(result.values, result.points - rows.mean(), rtol=1e-6, atol=1e-6)
+    assert result.where == 80.0
+    assert result.gross_error_sensitivity == pytest.approx(80.0 - rows.mean(), rel=1e-6)
 
 
 def test_the_median_is_pulled_by_half_over_the_density():
     """IF = sign(x)/(2f(0)) = ±√(π/2) for standard normal rows."""
-    found = influence("median", ndtri((np.arange(2001) + 0.5) / 2001), bounds=(-50, 50), scale=0.02)
-    far = np.abs(found.points) > 1.0
-    np.testing.assert_allclose(found.values[far], np.sign(found.points[far]) * np.sqrt(np.pi / 2.0), rtol=0.03)
-    assert found.gross_error_sensitivity == pytest.approx(np.sqrt(np.pi / 2.0), rel=0.03)
+    result = influence("median", ndtri((np.arange(2001) + 0.5) / 2001), bounds=(-50, 50), scale=0.02)
+    far = np.abs(result.points) > 1.0
+    np.testing.assert_allclose(result.values[far], np.sign(result.points[far]) * np.sqrt(np.pi / 2.0), rtol=0.03)
+    assert result.gross_error_sensitivity == pytest.approx(np.sqrt(np.pi / 2.0), rel=0.03)
 
 
 def test_the_huber_location_is_pulled_by_its_bend(rows):
     """IF = clip(x, −k, k)/P(|X| < k) for normal rows."""
-    found = influence("huber", rows, bounds=(-50, 50), scale=1e-3, k=1.0)
-    assert found.gross_error_sensitivity == pytest.approx(1.0 / 0.6827, rel=0.05)
+    result = influence("huber", rows, bounds=(-50, 50), scale=1e-3, k=1.0)
+    assert result.gross_error_sensitivity == pytest.approx(1.0 / 0.6827, rel=0.05)
 
 
 def test_robust_estimators_have_bounded_sensitivity_and_the_mean_has_not(rows):
@@ -57,10 +57,10 @@ def test_robust_estimators_have_bounded_sensitivity_and_the_mean_has_not(rows):
 
 
 def test_the_scale_follows_from_epsilon_and_the_number_of_rows(rows):
-    found = influence("mean", rows, bounds=(-9, 9), epsilon=0.5)
-    assert found.scale == pytest.approx(1.0 / (0.5 * 2001))
+    result = influence("mean", rows, bounds=(-9, 9), epsilon=0.5)
+    assert result.scale == pytest.approx(1.0 / (0.5 * 2001))
     assert influence("mean", rows, bounds=(-9, 9), epsilon=0.5, n=100).scale == pytest.approx(0.02)
-    assert found.extra_error(0.5, 2001) == pytest.approx(found.gross_error_sensitivity * found.scale)
+    assert result.extra_error(0.5, 2001) == pytest.approx(result.gross_error_sensitivity * result.scale)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -79,16 +79,16 @@ def test_estimators_on_rows_that_are_equal_or_alone():
 
 
 def test_an_estimator_of_ones_own_and_candidates_of_ones_own(rows):
-    found = influence(lambda x, w: float(w @ x**2), rows, bounds=(-3, 3), scale=0.1, candidates=[2.0, -1.0, 2.0])
-    assert found.points.tolist() == [-1.0, 2.0]
-    np.testing.assert_allclose(found.values, found.points**2 - np.mean(np.clip(rows, -3, 3) ** 2))
+    result = influence(lambda x, w: float(w @ x**2), rows, bounds=(-3, 3), scale=0.1, candidates=[2.0, -1.0, 2.0])
+    assert result.points.tolist() == [-1.0, 2.0]
+    np.testing.assert_allclose(result.values, result.points**2 - np.mean(np.clip(rows, -3, 3) ** 2))
 
 
 def test_rows_drawn_from_a_private_density_do(seeded):
     private = np.random.default_rng(2).normal(170.0, 8.0, 3000)
     made_up = density(private, epsilon=1.0, bounds=(100, 250), bits=seeded(0)).sample(500, np.random.default_rng(0))
-    found = influence("median", made_up, bounds=(100, 250), epsilon=1.0)
-    assert 0.0 < found.extra_error(1.0, 3000) < 0.1
+    result = influence("median", made_up, bounds=(100, 250), epsilon=1.0)
+    assert 0.0 < result.extra_error(1.0, 3000) < 0.1
 
 
 def test_rows_behind_a_door_are_refused():
@@ -100,10 +100,10 @@ def test_rows_behind_a_door_are_refused():
 
 
 def test_a_plot_shows_the_curve(rows):
-    found = influence("trimmed", rows, bounds=(-5, 5), scale=0.05, trim=0.2)
-    axes = found.plot()
-    assert len(axes.lines[0].get_xdata()) == len(found.points)
-    assert found.plot(axes) is axes
+    result = influence("trimmed", rows, bounds=(-5, 5), scale=0.05, trim=0.2)
+    axes = result.plot()
+    assert len(axes.lines[0].get_xdata()) == len(result.points)
+    assert result.plot(axes) is axes
     assert "matplotlib.pyplot" not in sys.modules or axes.figure is not None
 
 

@@ -135,9 +135,9 @@ def test_nothing_of_single_rows_is_kept():
 @pytest.mark.parametrize("d", [2, 8])
 def test_losses_compose_to_the_promise(options, neighbors, d):
     rows, _ = separated(3, d, 1000)
-    promise = Guarantee(0.7, 1e-5, neighbors)
+    guarantee = Guarantee(0.7, 1e-5, neighbors)
     model = KMeans(3, epsilon=0.7, delta=1e-5, bounds=Box(-1.0, 1.0), neighbors=neighbors, **options).fit(rows)
-    assert model.guarantee_ == promise
+    assert model.guarantee_ == guarantee
     assert [release.loss for release in model.releases_] == list(model.losses_)
     pure = isinstance(model.losses_[0], LaplaceLoss)
     kept = compose(model.losses_, "linear" if pure else "exact")

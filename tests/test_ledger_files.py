@@ -257,16 +257,16 @@ def test_damage_anywhere_in_the_file_is_found(tmp_path):
     filled(path, 20)
     whole = path.read_bytes()
     entries = Ledger(path).history()
-    found = 0
+    result = 0
     for start in range(0, len(whole), 512):
         path.write_bytes(whole[:start] + b"\xa5" * 512 + whole[start + 512 :])
         try:
             Ledger(path).verify()
         except LedgerError:
-            found += 1
+            result += 1
         else:  # free space: nothing that is read was changed
             assert Ledger(path).history() == entries, start
-    assert found > 0.3 * len(whole) / 512
+    assert result > 0.3 * len(whole) / 512
 
 
 def test_an_older_copy_of_the_file_is_noticed(tmp_path):

@@ -245,9 +245,9 @@ def calibrated(schedule):
 @pytest.mark.parametrize("name", ["gaussian", "zcdp", "pure"])
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_whatever_was_calibrated_to_a_limit_fits_into_it_and_nothing_after_it(schedule, name):
-    promise = dp.Guarantee(1.0, 1e-6)
+    guarantee = dp.Guarantee(1.0, 1e-6)
     losses = calibrated(schedule)
-    fresh = Limit.of(promise, name)
+    fresh = Limit.of(guarantee, name)
     assert admits(fresh, {}, losses) or admits_alone(fresh, {}, losses)
     assert not admits(fresh, losses, {dp.GaussianLoss(1e-3): 1})
     assert not admits_alone(fresh, losses, losses)
@@ -319,8 +319,8 @@ def test_taking_failures_off_delta_as_they_come_would_not_be_a_filter():
     """Why the share is fixed beforehand: δ_μ(ε) + Σδ_i ≤ δ on every path is broken by 94 % by a choice."""
     fresh = limit()
     first = math.sqrt(0.5) * normal_mu(1.0, 1e-6)
-    found = second_choice(fresh, first, lambda left: 1e-6 - float(normal_delta(first, 1.0)))
-    assert found == pytest.approx(1.936e-6, rel=1e-3)
+    result = second_choice(fresh, first, lambda left: 1e-6 - float(normal_delta(first, 1.0)))
+    assert result == pytest.approx(1.936e-6, rel=1e-3)
 
 
 def best_analyst(fresh, menu, depth, admitted=admits):
@@ -368,9 +368,9 @@ LIMITS = [
 
 @pytest.mark.parametrize("fresh", LIMITS, ids=str)
 def test_the_best_adaptive_analyst_stays_within_the_limit(fresh):
-    found = best_analyst(fresh, MENU, 10)
-    assert found <= fresh.guarantee.delta * (1.0 + 1e-9)
-    assert found > 0.2 * fresh.guarantee.delta or fresh.failures == 0.0  # the analyst is not a weak one
+    result = best_analyst(fresh, MENU, 10)
+    assert result <= fresh.guarantee.delta * (1.0 + 1e-9)
+    assert result > 0.2 * fresh.guarantee.delta or fresh.failures == 0.0  # the analyst is not a weak one
 
 
 def test_the_best_analyst_finds_broken_filters(monkeypatch):

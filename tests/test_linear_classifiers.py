@@ -93,53 +93,53 @@ def test_the_contract_of_scikit_learn(estimator, check):
 @pytest.mark.parametrize("kind", [dp.LogisticRegression, dp.LinearSVC])
 def test_columns_keep_their_names(kind):
     check_dataframe_column_names_consistency(kind.__name__, kind(epsilon=1e3, bounds=BOX, classes="public"))
-    found = fitted(FRAME, "ill", kind, classes=["no", "yes"])
-    assert found.feature_names_in_.tolist() == ["age", "income"]
-    assert not hasattr(found.set_params(classes=[0, 1]).fit(X, Y), "feature_names_in_")
+    result = fitted(FRAME, "ill", kind, classes=["no", "yes"])
+    assert result.feature_names_in_.tolist() == ["age", "income"]
+    assert not hasattr(result.set_params(classes=[0, 1]).fit(X, Y), "feature_names_in_")
 
 
 class TestPromise:
     @every_way
     def test_without_a_seed_it_is_private_and_says_so(self, kind, method):
-        found = fitted(kind=kind, method=method, random_state=None)
+        result = fitted(kind=kind, method=method, random_state=None)
         pure = method == "objective-2011"
-        assert found.guarantee_ == dp.Guarantee(1.0, 0.0 if pure else 1e-6, "replace-one")
-        assert found.unit_ == "row"
-        assert {release.provenance for release in found.releases_} == {"measured"}
-        assert {release.exact for release in found.releases_} == {not pure}
-        assert ("in ideal arithmetic" in repr(found)) == pure
-        assert "for each row" in repr(found)
-        assert "NOT RECORDED" in repr(found)
+        assert result.guarantee_ == dp.Guarantee(1.0, 0.0 if pure else 1e-6, "replace-one")
+        assert result.unit_ == "row"
+        assert {release.provenance for release in result.releases_} == {"measured"}
+        assert {release.exact for release in result.releases_} == {not pure}
+        assert ("in ideal arithmetic" in repr(result)) == pure
+        assert "for each row" in repr(result)
+        assert "NOT RECORDED" in repr(result)
         again = fitted(kind=kind, method=method, random_state=None)
-        assert not np.array_equal(found.coef_, again.coef_)
+        assert not np.array_equal(result.coef_, again.coef_)
 
     def test_with_a_seed_it_is_not_and_says_so(self):
         with pytest.warns(NotPrivateWarning, match="random_state=0"):
-            found = fitted()
-        assert found.guarantee_ is None
-        assert "WITHOUT privacy" in repr(found)
+            result = fitted()
+        assert result.guarantee_ is None
+        assert "WITHOUT privacy" in repr(result)
 
     @seeds_are_fine
     @every_way
     @pytest.mark.parametrize(("neighbors", "classes"), [("replace-one", 3), ("add-remove", 2)])
     def test_the_losses_are_the_promise_and_all_of_it(self, kind, method, neighbors, classes):
-        promise = {"epsilon": 1.0, "delta": 1e-6, "neighbors": neighbors, "classes": range(classes)}
-        found = fitted(kind=kind, method=method, **promise)
-        assert [release.loss for release in found.releases_] == list(found.losses_)
-        assert all(loss.neighbors is dp.Neighbors.of(neighbors) for loss in found.losses_)
+        guarantee = {"epsilon": 1.0, "delta": 1e-6, "neighbors": neighbors, "classes": range(classes)}
+        result = fitted(kind=kind, method=method, **guarantee)
+        assert [release.loss for release in result.releases_] == list(result.losses_)
+        assert all(loss.neighbors is dp.Neighbors.of(neighbors) for loss in result.losses_)
         if method == "objective-2011":
-            assert [(loss.kind, loss.epsilon) for loss in map(facts, found.losses_)] == [("PureLoss", 1.0)]
+            assert [(loss.kind, loss.epsilon) for loss in map(facts, result.losses_)] == [("PureLoss", 1.0)]
         else:
-            assert 0.99e-6 <= dp.compose(found.losses_).delta(1.0) <= 1e-6 * (1 + 1e-9)
+            assert 0.99e-6 <= dp.compose(result.losses_).delta(1.0) <= 1e-6 * (1 + 1e-9)
 
     @pytest.mark.parametrize(("kind", "method"), WAYS[:6], ids=named)
     def test_a_ledger_of_that_size_takes_one_fit(self, kind, method, tmp_path):
-        promise = dp.Guarantee(1.0, 0.0 if method == "objective-2011" else 1e-6)
-        curator = dp.Curator(FRAME, schema=SCHEMA, name="rows", ledger=tmp_path / "l.db", budget=promise)
+        guarantee = dp.Guarantee(1.0, 0.0 if method == "objective-2011" else 1e-6)
+        curator = dp.Curator(FRAME, schema=SCHEMA, name="rows", ledger=tmp_path / "l.db", budget=guarantee)
         one = model(kind, method, bounds=None, classes=None, random_state=None)
-        found = clone(one).fit(curator, "ill")
-        assert all(release.recorded for release in found.releases_)
-        assert "NOT RECORDED" not in repr(found)
+        result = clone(one).fit(curator, "ill")
+        assert all(release.recorded for release in result.releases_)
+        assert "NOT RECORDED" not in repr(result)
         assert [entry.kind for entry in curator.ledger.history()] == ["limit", "reserve"]
         second = clone(one).set_params(epsilon=0.1)
         with pytest.raises(dp.BudgetExceeded):
@@ -237,8 +237,8 @@ class TestPromise:
         if method in ("objective", "objective-2011"):
             np.testing.assert_allclose(several.coef_ / single.coef_, 3.0, rtol=0.05)
         else:
-            laws = [(fit.releases_[-1].law, fit.losses_[-1].mu) for fit in (single, several)]
-            noise = [math.sqrt(law.variance) * mu for law, mu in laws]
+            distributions = [(fit.releases_[-1].noise, fit.losses_[-1].mu) for fit in (single, several)]
+            noise = [math.sqrt(distribution.variance) * mu for distribution, mu in distributions]
             assert noise[1] / noise[0] == pytest.approx(3.0, rel=0.01)
         if method == "objective":
             curvature = 0.25 if kind is dp.LogisticRegression else 1.0
@@ -251,24 +251,24 @@ class TestPromise:
         """The noise of 2011, as it is where all rows are dropped: b is 2/ε' or 1/ε' times the same draw."""
         one = model(method="objective-2011", bounds=None, classes=None, fit_intercept=False, C=1e-3)
         odd = FRAME.assign(ill="unknown")
-        found = [
+        result = [
             clone(one).fit(dp.Curator(odd, schema=SCHEMA, neighbors=neighbors, at_most=len(odd)), "ill").coef_
             for neighbors in ("replace-one", "add-remove")
         ]
-        np.testing.assert_allclose(found[0] / found[1], 2.0, rtol=1e-3)
+        np.testing.assert_allclose(result[0] / result[1], 2.0, rtol=1e-3)
 
     def test_nothing_exact_is_kept(self):
         """Neither as a number of a row nor as a text of it, in any form in which an estimator can leave."""
         secret = 271828.1828
         some = np.full((30, 2), secret)
         for kind, method in WAYS:
-            found = fitted(some, Y[:30], kind, method, bounds=dp.Box(-1e6, 1e6), random_state=None)
+            result = fitted(some, Y[:30], kind, method, bounds=dp.Box(-1e6, 1e6), random_state=None)
             public = {"coef_", "intercept_", "categories_", "n_features_in_"}
             public |= {"unit_", "guarantee_", "losses_", "releases_"}
-            assert {name for name in vars(found) if name not in found.get_params()} == public
-            pickled = pickle.dumps(found)
+            assert {name for name in vars(result) if name not in result.get_params()} == public
+            pickled = pickle.dumps(result)
             assert not any(struct.pack(order, secret) in pickled for order in ("<d", ">d", "<f", ">f"))
-            for text in (found.to_json(), repr(found), *map(repr, found.releases_)):
+            for text in (result.to_json(), repr(result), *map(repr, result.releases_)):
                 assert "271828" not in text
 
 
@@ -306,27 +306,27 @@ class TestSources:
             fitted(array_api_strict.asarray(X), LABELS, **given),
         ]
         for some in (kept, owned):  # where rows may be dropped their number is not public, so the noise is another one
-            for found in some:
-                np.testing.assert_allclose(found.coef_, some[0].coef_, rtol=1e-6)
-                np.testing.assert_allclose(found.intercept_, some[0].intercept_, rtol=1e-6, atol=1e-6)
-                assert found.classes_.tolist() == ["no", "yes"]
+            for result in some:
+                np.testing.assert_allclose(result.coef_, some[0].coef_, rtol=1e-6)
+                np.testing.assert_allclose(result.intercept_, some[0].intercept_, rtol=1e-6, atol=1e-6)
+                assert result.classes_.tolist() == ["no", "yes"]
 
     def test_a_statistical_database(self, tmp_path):
         db = dp.StatisticalDatabase(
             FRAME, schema=SCHEMA, name="clinic", ledger=tmp_path / "l.db", budget=dp.Guarantee(200.0, 1e-5)
         )
         for kind in (dp.LogisticRegression, dp.LinearSVC):
-            found = kind(epsilon=10.0).fit(db, "ill")
-            assert all(release.recorded for release in found.releases_)
+            result = kind(epsilon=10.0).fit(db, "ill")
+            assert all(release.recorded for release in result.releases_)
             # 1,000 rows at ε = 10: noise moves a coefficient by hundredths, and a score of 0.75 needs it turned around
-            assert found.score(FRAME[["age", "income"]], LABELS) > 0.75
+            assert result.score(FRAME[["age", "income"]], LABELS) > 0.75
 
     def test_bounds_by_name_choose_the_columns(self):
-        found = fitted(FRAME, "ill", classes=["no", "yes"], bounds={"income": (-6, 8)})
-        assert found.feature_names_in_.tolist() == ["income"]
-        again = dp.LogisticRegression.from_json(found.to_json())
+        result = fitted(FRAME, "ill", classes=["no", "yes"], bounds={"income": (-6, 8)})
+        assert result.feature_names_in_.tolist() == ["income"]
+        again = dp.LogisticRegression.from_json(result.to_json())
         assert again.bounds == {"income": (-6, 8)}
-        assert again.predict(FRAME[["income"]]).tolist() == found.predict(FRAME[["income"]]).tolist()
+        assert again.predict(FRAME[["income"]]).tolist() == result.predict(FRAME[["income"]]).tolist()
 
     @every_way
     def test_rows_of_any_norm_cost_the_same(self, kind, method):
@@ -379,12 +379,12 @@ class TestLabels:
         X, y = rows(1500, 3)
         names = np.array(["low", "middle", "high"])
         exact = Exact().fit(X, y).score(X, y)
-        found = fitted(X, names[y], kind, method, classes=names.tolist(), epsilon=100.0)
-        assert found.classes_.tolist() == ["high", "low", "middle"]
-        assert found.coef_.shape == (3, 2)
-        assert found.coef_[0, 1] > 0.0 > found.coef_[1, 1]  # high against the others, and low
-        assert found.score(X, names[y]) > exact - 0.05
-        np.testing.assert_array_equal(found.predict(X), found.classes_[found.decision_function(X).argmax(axis=1)])
+        result = fitted(X, names[y], kind, method, classes=names.tolist(), epsilon=100.0)
+        assert result.classes_.tolist() == ["high", "low", "middle"]
+        assert result.coef_.shape == (3, 2)
+        assert result.coef_[0, 1] > 0.0 > result.coef_[1, 1]  # high against the others, and low
+        assert result.score(X, names[y]) > exact - 0.05
+        np.testing.assert_array_equal(result.predict(X), result.classes_[result.decision_function(X).argmax(axis=1)])
 
     @pytest.mark.parametrize(
         ("classes", "labels"),
@@ -392,8 +392,8 @@ class TestLabels:
         ids=str,
     )
     def test_labels_of_every_type(self, classes, labels):
-        found = fitted(y=labels, classes=classes)
-        assert found.score(X, np.array(found.classes_)[Y]) > 0.85
+        result = fitted(y=labels, classes=classes)
+        assert result.score(X, np.array(result.classes_)[Y]) > 0.85
 
     @every_method
     def test_a_row_without_a_declared_label_is_dropped(self, kind, method):
@@ -419,8 +419,8 @@ class TestLabels:
         odd = FRAME.assign(ill=FRAME["ill"].where(np.arange(len(FRAME)) % 5 > 0, "who knows"))
         odd.loc[3, "age"] = np.nan
         for kind in (dp.LogisticRegression, dp.LinearSVC):
-            found = kind(random_state=0).fit(dp.Curator(odd, schema=SCHEMA), "ill")
-            assert found.score(FRAME[["age", "income"]], LABELS) > 0.85
+            result = kind(random_state=0).fit(dp.Curator(odd, schema=SCHEMA), "ill")
+            assert result.score(FRAME[["age", "income"]], LABELS) > 0.85
 
 
 @seeds_are_fine
@@ -429,16 +429,16 @@ class TestAccuracy:
     @pytest.mark.parametrize("fit_intercept", [True, False])
     def test_with_hardly_any_noise_it_is_scikit_learns(self, method, fit_intercept):
         """The same ridge in the same coordinates: rows in the unit ball, and a constant for the intercept."""
-        found = fitted(method=method, C=0.5, fit_intercept=fit_intercept, coordinates="declared", epsilon=1e4)
+        result = fitted(method=method, C=0.5, fit_intercept=fit_intercept, coordinates="declared", epsilon=1e4)
         seen, back = unit_features(fit_intercept)
         exact = Exact(C=0.5, fit_intercept=False, tol=1e-8).fit(seen, Y)
-        np.testing.assert_allclose(found.coef_, exact.coef_[:, :2] * back, rtol=1e-2)
-        np.testing.assert_allclose(found.decision_function(X), exact.decision_function(seen), atol=0.03)
+        np.testing.assert_allclose(result.coef_, exact.coef_[:, :2] * back, rtol=1e-2)
+        np.testing.assert_allclose(result.decision_function(X), exact.decision_function(seen), atol=0.03)
 
     @pytest.mark.parametrize("method", MINIMA)
     @pytest.mark.parametrize("width", [0.1, 0.5])
     def test_a_machine_is_the_minimum_of_its_own_objective(self, method, width):
-        found = fitted(kind=dp.LinearSVC, method=method, C=0.5, width=width, coordinates="declared", epsilon=1e4)
+        result = fitted(kind=dp.LinearSVC, method=method, C=0.5, width=width, coordinates="declared", epsilon=1e4)
         seen, back = unit_features(True)
         signs = 2.0 * Y - 1.0
 
@@ -450,13 +450,13 @@ class TestAccuracy:
             return losses.sum() + theta @ theta, gradient
 
         exact = minimize(objective, np.zeros(3), jac=True, method="BFGS", options={"gtol": 1e-6}).x
-        np.testing.assert_allclose(found.coef_[0], exact[:2] * back, rtol=1e-2)
+        np.testing.assert_allclose(result.coef_[0], exact[:2] * back, rtol=1e-2)
 
     def test_a_long_descent_ends_where_scikit_learn_does(self):
-        found = fitted(method="gradient", epsilon=1e4, max_iter=40)
+        result = fitted(method="gradient", epsilon=1e4, max_iter=40)
         exact = Exact(C=np.inf).fit(X, Y)
-        np.testing.assert_allclose(found.coef_, exact.coef_, rtol=0.03)
-        assert found.n_iter_ == 40
+        np.testing.assert_allclose(result.coef_, exact.coef_, rtol=0.03)
+        assert result.n_iter_ == 40
         assert fitted(method="functional").n_iter_ == 1
 
     @pytest.mark.parametrize(
@@ -492,10 +492,10 @@ class TestRobustness:
         ):
             y = np.arange(len(some)) % 2
             for given in ({"epsilon": 0.01}, {"epsilon": 1e3, "classes": range(3), "fit_intercept": False}):
-                found = fitted(some, y, kind, method, **given)
-                assert np.all(np.isfinite(found.coef_))
-                assert np.all(np.isfinite(found.intercept_))
-                assert np.all(np.isfinite(found.decision_function(some)))
+                result = fitted(some, y, kind, method, **given)
+                assert np.all(np.isfinite(result.coef_))
+                assert np.all(np.isfinite(result.intercept_))
+                assert np.all(np.isfinite(result.decision_function(some)))
 
     @every_way
     def test_a_huge_epsilon(self, kind, method):
@@ -506,47 +506,47 @@ class TestRobustness:
         """Noise over the solver's error grows with the bound on the number of rows; without noise 0.863 is right."""
         for at_most, epsilon in ((2000, 300.0), (2**27, 10.0)):
             curator = dp.Curator(FRAME, schema=SCHEMA, neighbors="add-remove", at_most=at_most)
-            found = model(kind, method, bounds=None, classes=None, epsilon=epsilon).fit(curator, "ill")
-            assert found.score(FRAME[["age", "income"]], LABELS) > 0.84
+            result = model(kind, method, bounds=None, classes=None, epsilon=epsilon).fit(curator, "ill")
+            assert result.score(FRAME[["age", "income"]], LABELS) > 0.84
 
     @pytest.mark.parametrize("method", ["objective", "functional", "gradient"])
     @pytest.mark.parametrize("classes", [2, 3])
     def test_probabilities(self, method, classes):
         some, y = rows(300, classes)
-        found = fitted(some, y, method=method, classes=range(classes))
+        result = fitted(some, y, method=method, classes=range(classes))
         far = np.vstack([some, 1e300 * np.eye(2), -1e300 * np.eye(2)])
-        probabilities, logs = found.predict_proba(far), found.predict_log_proba(far)
+        probabilities, logs = result.predict_proba(far), result.predict_log_proba(far)
         np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
         np.testing.assert_allclose(np.exp(logs), probabilities, atol=1e-12)
         assert np.all(np.isfinite(logs))
         assert logs.min() < -1e290
-        np.testing.assert_array_equal(found.classes_[probabilities[:300].argmax(axis=1)], found.predict(some))
-        assert found.decision_function(far).shape == ((304,) if classes == 2 else (304, 3))
+        np.testing.assert_array_equal(result.classes_[probabilities[:300].argmax(axis=1)], result.predict(some))
+        assert result.decision_function(far).shape == ((304,) if classes == 2 else (304, 3))
 
     def test_a_machine_has_no_probabilities(self):
-        found = fitted(kind=dp.LinearSVC)
-        assert not hasattr(found, "predict_proba")
-        assert found.decision_function(X).shape == (len(X),)
-        np.testing.assert_array_equal(found.predict(X), (found.decision_function(X) > 0.0).astype(int))
+        result = fitted(kind=dp.LinearSVC)
+        assert not hasattr(result, "predict_proba")
+        assert result.decision_function(X).shape == (len(X),)
+        np.testing.assert_array_equal(result.predict(X), (result.decision_function(X) > 0.0).astype(int))
 
 
 class TestPersistence:
     @every_way
     def test_there_and_back(self, kind, method):
-        found = fitted(FRAME, "ill", kind, method, classes=["no", "yes"], random_state=None)
-        again = kind.from_json(found.to_json())
+        result = fitted(FRAME, "ill", kind, method, classes=["no", "yes"], random_state=None)
+        again = kind.from_json(result.to_json())
         frame = FRAME[["age", "income"]]
-        np.testing.assert_array_equal(again.decision_function(frame), found.decision_function(frame))
-        np.testing.assert_array_equal(again.predict(frame), found.predict(frame))
-        assert again.guarantee_ == found.guarantee_
-        assert again.losses_ == found.losses_
+        np.testing.assert_array_equal(again.decision_function(frame), result.decision_function(frame))
+        np.testing.assert_array_equal(again.predict(frame), result.predict(frame))
+        assert again.guarantee_ == result.guarantee_
+        assert again.losses_ == result.losses_
         assert again.classes_.tolist() == ["no", "yes"]
-        assert again.get_params() == found.get_params()
+        assert again.get_params() == result.get_params()
         assert {release.provenance for release in again.releases_} == {"loaded"}
         assert kind.from_json(again.to_json()).to_dict() == again.to_dict()
-        np.testing.assert_array_equal(pickle.loads(pickle.dumps(found)).coef_, found.coef_)
-        assert clone(found).get_params() == found.get_params()
-        assert not hasattr(clone(found), "coef_")
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(result)).coef_, result.coef_)
+        assert clone(result).get_params() == result.get_params()
+        assert not hasattr(clone(result), "coef_")
 
     @pytest.mark.parametrize(
         "wrong",

@@ -92,8 +92,8 @@ class TestPrivacy:
         assert epsilon * (1 - 1e-6) < dp.compose(model.losses_).epsilon(delta) <= epsilon * (1 + 1e-9)
 
     def test_a_ledger_is_charged_once_and_then_refuses(self, tmp_path):
-        promise = dp.Guarantee(1.0, 1e-6)
-        curator = dp.Curator(FRAME, schema=SCHEMA, name="rows", ledger=tmp_path / "l.db", budget=promise)
+        guarantee = dp.Guarantee(1.0, 1e-6)
+        curator = dp.Curator(FRAME, schema=SCHEMA, name="rows", ledger=tmp_path / "l.db", budget=guarantee)
         model = dp.LinearRegression().fit(curator, "income")
         assert all(release.recorded for release in model.releases_)
         assert [entry.kind for entry in curator.ledger.history()] == ["limit", "reserve"]
@@ -252,13 +252,13 @@ class TestAccuracy:
         """
         some, target = X[:1000], Y[:1000]
         fits = [fitted(some, target, method=method, epsilon=10.0, random_state=seed) for seed in range(25)]
-        found = np.array([fit.coef_ for fit in fits]).std(axis=0)
+        result = np.array([fit.coef_ for fit in fits]).std(axis=0)
         said = np.sqrt(np.mean([fit.noise_**2 for fit in fits], axis=0))
-        assert 0.5 < math.sqrt(np.mean((found / said) ** 2)) < 2.0
+        assert 0.5 < math.sqrt(np.mean((result / said) ** 2)) < 2.0
 
     def test_clipping_vanishes_with_the_noise(self):
-        promise, size = dp.Guarantee(1.0, 1e-6), dp.Curator(X, space=BOX).size
-        method = AdaptiveMoments.for_data(4, promise, size)
+        guarantee, size = dp.Guarantee(1.0, 1e-6), dp.Curator(X, space=BOX).size
+        method = AdaptiveMoments.for_data(4, guarantee, size)
         radii = [method.clipping(n, 1.0, 0.1).squared for n in (10.0, 1e4, 1e6, 1e8)]
         assert radii == sorted(radii)
         assert radii[0] < 10.0 < 1e3 < radii[-1]
@@ -294,9 +294,9 @@ class TestRobustness:
         frames, mean = np.array([np.diag([100.0, 1.0, 1.0]), np.eye(3)]), np.array([1.0, -1.0, 0.5])
         moments = RegressionMoments(mean, covariance, noise, np.array([0.1, 1.0]) * noise, frames, np.ones(3))
         for intercept in (True, False):
-            found = line(moments, 1, intercept=intercept)
-            assert np.all(np.isfinite([*found.weights, found.intercept, *found.noise, found.ridge]))
-            assert 0.0 <= found.directions <= 2.0
+            result = line(moments, 1, intercept=intercept)
+            assert np.all(np.isfinite([*result.weights, result.intercept, *result.noise, result.ridge]))
+            assert 0.0 <= result.directions <= 2.0
 
 
 def with_another(which, one, rng):
@@ -364,10 +364,10 @@ class TestCompletion:
         return Completion.of(known, np.array(seen), axes.T @ axes, np.zeros(3))
 
     def test_it_is_the_shortest_line_that_agrees_on_what_was_seen(self):
-        found = self.completed([1.0, 1.0, 0.0])
-        np.testing.assert_array_equal(found.line[:2], self.KNOWN[:2])
-        assert self.AXES[:, 2] @ self.AXES @ found.line == pytest.approx(0.0, abs=1e-9)
-        np.testing.assert_allclose(found.response @ self.KNOWN, found.line)
+        result = self.completed([1.0, 1.0, 0.0])
+        np.testing.assert_array_equal(result.line[:2], self.KNOWN[:2])
+        assert self.AXES[:, 2] @ self.AXES @ result.line == pytest.approx(0.0, abs=1e-9)
+        np.testing.assert_allclose(result.response @ self.KNOWN, result.line)
 
     def test_from_unseen_to_seen_without_a_jump(self):
         lines = np.array([self.completed([1.0, 1.0, seen]).line[2] for seen in np.linspace(0.0, 1.0, 101)])
@@ -379,15 +379,15 @@ class TestCompletion:
     def test_its_noise_is_that_of_tilted_axes(self):
         """To first order, against axes that are turned a little by δC."""
         values, rng, variance = np.array([1.0, 0.8, 0.0]), np.random.default_rng(0), 1e-8
-        found = self.completed([1.0, 1.0, 0.0])
-        said = found.unseen_noise(self.AXES, values, np.full((3, 3), variance))
+        result = self.completed([1.0, 1.0, 0.0])
+        said = result.unseen_noise(self.AXES, values, np.full((3, 3), variance))
         moves = []
         for _ in range(2000):
             tilt = math.sqrt(variance) * rng.standard_normal(2) / (values[2] - values[:2])
             turn = np.eye(3)
             turn[:2, 2], turn[2, :2] = tilt, -tilt
             axes = self.AXES @ turn
-            moves.append(axes @ self.completed([1.0, 1.0, 0.0], axes, turn.T @ found.line).line)
+            moves.append(axes @ self.completed([1.0, 1.0, 0.0], axes, turn.T @ result.line).line)
         # of 2000 draws a deviation is off by a sixth with a probability below 1e-9
         np.testing.assert_allclose(np.std(moves, axis=0), np.sqrt(said), rtol=1 / 6)
 

@@ -121,8 +121,8 @@ def test_the_gaussian_curve_is_never_below_the_truth():
         mu = float(10.0 ** rng.uniform(-6.0, 1.2))
         a = rng.uniform(-mu / 2.0, 36.0) if rng.random() < 0.8 else rng.uniform(-mu / 2.0, 0.5)
         epsilon = max(float(mu * (a + mu / 2.0)), 0.0)
-        found, truth = mpmath.mpf(float(normal_delta(mu, epsilon))), exact_normal_delta(mu, epsilon)
-        assert truth <= found <= truth * (1.0 + 3e-11), (mu, epsilon)
+        result, truth = mpmath.mpf(float(normal_delta(mu, epsilon))), exact_normal_delta(mu, epsilon)
+        assert truth <= result <= truth * (1.0 + 3e-11), (mu, epsilon)
         if epsilon:
             with mpmath.workdps(60):
                 below = 1 - mpmath.exp(-mpmath.mpf(epsilon)) * (1 - truth)
@@ -142,11 +142,11 @@ def test_the_noise_of_a_calibration_is_never_too_small():
         epsilon, delta = float(10.0 ** rng.uniform(-2.0, 1.0)), float(10.0 ** rng.uniform(-12.0, -2.0))
         assert exact_normal_delta(normal_mu(epsilon, delta), epsilon) <= delta
         mus = rng.uniform(0.1, 1.0, 3)
-        found = calibrate(Guarantee(epsilon, delta), [GaussianLoss(float(mu)) for mu in mus])
+        result = calibrate(Guarantee(epsilon, delta), [GaussianLoss(float(mu)) for mu in mus])
         with mpmath.workdps(60):
-            together = mpmath.sqrt(mpmath.fsum(mpmath.mpf(loss.mu) ** 2 for loss in found.losses))
+            together = mpmath.sqrt(mpmath.fsum(mpmath.mpf(loss.mu) ** 2 for loss in result.losses))
             assert exact_normal_delta(together, epsilon) <= delta
-            assert exact_normal_delta(together, compose(found.losses).epsilon(delta)) <= delta
+            assert exact_normal_delta(together, compose(result.losses).epsilon(delta)) <= delta
 
 
 def test_known_values_of_the_gaussian_mechanism():

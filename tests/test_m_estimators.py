@@ -35,10 +35,10 @@ def wild(n=4000, seed=0):
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
 def test_without_noise_it_is_the_estimator_itself(loss, k, truth, neighbors, seeded):
     rows = np.clip(wild(), -20.0, 20.0)
-    found = m_estimate(rows, loss=loss, k=k, bins=4000, bounds=(-20, 20), neighbors=neighbors, bits=seeded(0), **LOUD)
-    assert found.value == pytest.approx(float(truth(rows)), abs=0.005)
-    low, high = found.interval(draws=50)
-    assert low - 1e-6 <= found.value <= high + 1e-6
+    result = m_estimate(rows, loss=loss, k=k, bins=4000, bounds=(-20, 20), neighbors=neighbors, bits=seeded(0), **LOUD)
+    assert result.value == pytest.approx(float(truth(rows)), abs=0.005)
+    low, high = result.interval(draws=50)
+    assert low - 1e-6 <= result.value <= high + 1e-6
     assert high - low < 0.02
 
 
@@ -63,7 +63,7 @@ def test_a_regression_by_a_loss_of_ones_own(seeded):
     def loss(points, theta):
         return np.abs(points[:, 1] - theta[0] - theta[1] * points[:, 0])
 
-    found = m_estimate(
+    result = m_estimate(
         table,
         ["x", "y"],
         loss=loss,
@@ -72,19 +72,19 @@ def test_a_regression_by_a_loss_of_ones_own(seeded):
         epsilon=5.0,
         bits=seeded(3),
     )
-    np.testing.assert_allclose(found.value, [0.5, -1.5], atol=0.1)
-    low, high = found.interval(draws=20)
-    assert np.all((low <= found.value) & (found.value <= high))
-    assert found.columns == ("x", "y")
-    assert found.weights.ndim == 2
+    np.testing.assert_allclose(result.value, [0.5, -1.5], atol=0.1)
+    low, high = result.interval(draws=20)
+    assert np.all((low <= result.value) & (result.value <= high))
+    assert result.columns == ("x", "y")
+    assert result.weights.ndim == 2
 
 
 def test_several_columns_are_located_one_by_one(seeded):
     rng = np.random.default_rng(4)
     table = np.stack([rng.normal(1.0, 1.0, 5000), rng.normal(-2.0, 1.0, 5000)], axis=1)
-    found = m_estimate(table, [0, 1], loss="squared", bins=60, bounds=(-6, 6), bits=seeded(5), **LOUD)
-    np.testing.assert_allclose(found.value, table.mean(axis=0), atol=0.01)
-    low, high = found.interval(draws=20)
+    result = m_estimate(table, [0, 1], loss="squared", bins=60, bounds=(-6, 6), bits=seeded(5), **LOUD)
+    np.testing.assert_allclose(result.value, table.mean(axis=0), atol=0.01)
+    low, high = result.interval(draws=20)
     assert low.shape == high.shape == (2,)
 
 
@@ -97,11 +97,11 @@ def test_several_columns_are_located_one_by_one(seeded):
 )
 def test_odd_rows_give_finite_answers(counts, delta, rows, seeded):
     for loss, k in (("huber", 1.0), ("absolute", None), ("squared", None)):
-        found = m_estimate(
+        result = m_estimate(
             rows, loss=loss, k=k, epsilon=0.05, delta=delta, counts=counts, bounds=(0, 10), bits=seeded(6)
         )
-        low, high = found.interval(draws=20)
-        assert 0.0 <= found.value <= 10.0
+        low, high = result.interval(draws=20)
+        assert 0.0 <= result.value <= 10.0
         assert 0.0 <= low <= high <= 10.0
 
 
@@ -110,8 +110,8 @@ def test_no_row_at_all_gives_a_finite_answer(counts, seeded):
     nothing = pd.DataFrame({"a": [np.nan, np.nan], "b": [1.0, 2.0]})
     schema = Schema({"a": Number(0, 1), "b": Number(0, 5)})
     for seed in range(5):
-        found = m_estimate(nothing, "b", k=1.0, counts=counts, schema=schema, epsilon=1.0, bits=seeded(seed))
-        assert 0.0 <= found.value <= 5.0
+        result = m_estimate(nothing, "b", k=1.0, counts=counts, schema=schema, epsilon=1.0, bits=seeded(seed))
+        assert 0.0 <= result.value <= 5.0
 
 
 def test_loose_bounds_cost_a_robust_loss_less_than_a_mean(seeded):
@@ -119,8 +119,8 @@ def test_loose_bounds_cost_a_robust_loss_less_than_a_mean(seeded):
     wrong = []
     for seed in range(20):
         rows = wild(1000, seed)
-        found = huber_location(rows, k=K, epsilon=1.0, bounds=(-100, 100), bits=seeded(seed))
-        wrong.append(found.value - weighted_huber(rows, np.ones(1000), K))
+        result = huber_location(rows, k=K, epsilon=1.0, bounds=(-100, 100), bits=seeded(seed))
+        wrong.append(result.value - weighted_huber(rows, np.ones(1000), K))
     assert np.sqrt(np.mean(np.square(wrong))) < 0.5 * np.sqrt(2.0) * 200.0 / 1000.0
 
 
@@ -129,8 +129,8 @@ def test_the_nearest_counts_do_better_than_truncated_ones(seeded):
         errors = []
         for seed in range(20):
             rows = np.random.default_rng(seed).normal(30.0, 1.0, 1000)
-            found = m_estimate(rows, k=K, counts=counts, epsilon=0.3, bounds=(-100, 100), bits=seeded(seed))
-            errors.append(found.value - 30.0)
+            result = m_estimate(rows, k=K, counts=counts, epsilon=0.3, bounds=(-100, 100), bits=seeded(seed))
+            errors.append(result.value - 30.0)
         return float(np.sqrt(np.mean(np.square(errors))))
 
     assert wrong("nearest") < 0.6 * wrong("truncated")
@@ -142,10 +142,10 @@ def test_intervals_hold_what_the_bins_would_have_given(delta, seeded):
     inside, runs = 0, 80
     rows = np.clip(wild(2000, 9), -100.0, 100.0)
     for seed in range(runs):
-        found = m_estimate(rows, k=K, epsilon=1.0, delta=delta, bounds=(-100, 100), bits=seeded(seed))
-        counts, _ = np.histogram(rows, found.edges[0])
-        truth = located(found.edges[0], counts[None].astype(float), huber)[0]
-        low, high = found.interval(0.9, draws=60)
+        result = m_estimate(rows, k=K, epsilon=1.0, delta=delta, bounds=(-100, 100), bits=seeded(seed))
+        counts, _ = np.histogram(rows, result.edges[0])
+        truth = located(result.edges[0], counts[None].astype(float), huber)[0]
+        low, high = result.interval(0.9, draws=60)
         inside += low <= truth <= high
     assert inside >= 0.75 * runs
 
@@ -173,8 +173,8 @@ def test_minimising_survives_a_loss_that_overflows():
     def loss(points, theta):
         return np.where(np.abs(theta[0]) > 0.9, np.inf, (points[:, 0] - theta[0]) ** 2)
 
-    found = minimised(loss, np.array([[0.2], [0.4]]), np.ones(2), np.array([[-1.0, 1.0]]))
-    assert found[0] == pytest.approx(0.3, abs=1e-3)
+    result = minimised(loss, np.array([[0.2], [0.4]]), np.ones(2), np.array([[-1.0, 1.0]]))
+    assert result[0] == pytest.approx(0.3, abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -214,8 +214,8 @@ def test_a_huber_location_needs_one_width_and_one_column(arguments):
 
 
 def test_levels_and_draws_are_checked():
-    found = m_estimate([1.0] * 10, k=1.0, epsilon=1.0, bounds=(0, 2))
+    result = m_estimate([1.0] * 10, k=1.0, epsilon=1.0, bounds=(0, 2))
     with pytest.raises(ValueError, match="level="):
-        found.interval(1.0)
+        result.interval(1.0)
     with pytest.raises(ValueError, match="draws="):
-        found.interval(0.9, draws=1)
+        result.interval(0.9, draws=1)

@@ -100,9 +100,9 @@ class TestBounds:
         push = -loss.slope(-steps * STEP * np.cos(angles))
         one, other = np.meshgrid(push, push)
         cosines = np.cos(angles[:, None] + angles[None, :])
-        found = math.sqrt((one**2 + other**2 - 2.0 * one * other * cosines).max())
-        assert found <= replaced_gradients(loss, steps) * (1.0 + 1e-12)
-        assert replaced_gradients(loss, steps) <= found * 1.002
+        result = math.sqrt((one**2 + other**2 - 2.0 * one * other * cosines).max())
+        assert result <= replaced_gradients(loss, steps) * (1.0 + 1e-12)
+        assert replaced_gradients(loss, steps) <= result * 1.002
 
     def test_a_gradient_at_the_start_costs_half_of_one_far_off(self):
         costs = [replaced_gradients(Logistic(), round(size / STEP)) for size in (0.0, 1.0, 4.0, 1e4)]
@@ -153,12 +153,12 @@ class TestBounds:
         sums = [query.collect(curator._records, curator.setting) for curator in curators]
         direction = (sums[0] - sums[1]) / np.linalg.norm(sums[0] - sums[1])
         plans = [curator.plan(query, loss) for curator in curators]
-        found = [
+        result = [
             np.mean([direction @ draw_plan(plan, values, bits) for _ in range(700)])
             for plan, values in zip(plans, sums, strict=True)
         ]
-        deviation = math.sqrt(plans[0].law.variance)
-        assert 0.99 - 0.331 < (found[0] - found[1]) / deviation < 1.0 + 0.331
+        std = math.sqrt(plans[0].noise.variance)
+        assert 0.99 - 0.331 < (result[0] - result[1]) / std < 1.0 + 0.331
 
     def test_what_does_not_fit(self):
         features = Features(BALL)
@@ -191,24 +191,24 @@ def hyperplane(drawn, neighbors="replace-one", classes=2):
 
 def fitted(curator, name, epsilon, bits, classes=2, **more):
     """Return the scores in the data's own units, the method, and its releases."""
-    promise = dp.Guarantee(epsilon, 1e-6, curator.neighbors)
-    coordinates = Coordinates.for_data(curator.space.dimension, CONSTANT, promise, curator.size, **more)
+    guarantee = dp.Guarantee(epsilon, 1e-6, curator.neighbors)
+    coordinates = Coordinates.for_data(curator.space.dimension, CONSTANT, guarantee, curator.size, **more)
     ways = {
         "functional": Functional(classes, coordinates),
         "gradient": NoisyGradient.for_data(classes, Logistic(), coordinates),
     }
     method = ways[name]
-    losses = method.losses(promise)
+    losses = method.losses(guarantee)
     assert epsilon * (1 - 1e-6) < dp.compose(losses).epsilon(1e-6) <= epsilon * (1 + 1e-9)
     schedule = curator.reserve(losses, query="test")
     steps = (lambda query: schedule.measure(query, bits=bits) for _ in losses)
-    found, releases = method.run(curator.space, np.random.default_rng(0), steps)
+    result, releases = method.run(curator.space, np.random.default_rng(0), steps)
     assert [release.loss for release in releases] == list(losses)
-    return found.moved(np.asarray(curator.space.center), np.asarray(curator.space.scale)), method, releases
+    return result.moved(np.asarray(curator.space.center), np.asarray(curator.space.scale)), method, releases
 
 
-def error_of(found, drawn):
-    scores = drawn.X @ found.weights.T + found.intercepts
+def error_of(result, drawn):
+    scores = drawn.X @ result.weights.T + result.intercepts
     predicted = scores[:, 0] > 0.0 if scores.shape[1] == 1 else scores.argmax(axis=1)
     return float(np.mean(predicted != drawn.y))
 
@@ -223,8 +223,8 @@ class TestMethods:
         """Errors on the training rows; without privacy about 5 % and 16 %."""
         cm2, synth = dp.datasets.make_cm2(random_state=0), dp.datasets.make_synth(4000, random_state=0)
         for drawn, epsilon, most in ((cm2, 1.0, 0.06), (cm2, 0.3, 0.075), (synth, 1.0, 0.19)):
-            found, _, _ = fitted(hyperplane(drawn, neighbors), name, epsilon, seeded(1))
-            assert error_of(found, drawn) < most
+            result, _, _ = fitted(hyperplane(drawn, neighbors), name, epsilon, seeded(1))
+            assert error_of(result, drawn) < most
 
     @pytest.mark.parametrize("name", NAMES)
     def test_several_classes(self, name, seeded):
@@ -232,9 +232,9 @@ class TestMethods:
         y = rng.integers(0, 4, 8000)
         X = np.clip(3.0 * np.eye(4)[y] + rng.standard_normal((8000, 4)), -5.0, 8.0)
         drawn = dp.datasets.Dataset("groups", X, y, tuple("abcd"), ((-5.0, 8.0),) * 4, "", "")
-        found, _, _ = fitted(hyperplane(drawn, classes=4), name, 1.0, seeded(0), classes=4)
-        assert found.weights.shape == (4, 4)
-        assert error_of(found, drawn) < 0.08
+        result, _, _ = fitted(hyperplane(drawn, classes=4), name, 1.0, seeded(0), classes=4)
+        assert result.weights.shape == (4, 4)
+        assert error_of(result, drawn) < 0.08
 
     def test_every_number_of_classes_has_a_bound(self):
         """The share that is attained is rounded, and at θ = 0 it is all of the bound."""
@@ -258,30 +258,30 @@ class TestMethods:
         noises = [release.value - sums for release, sums in zip(releases[-len(path) :], exact, strict=True)]
         for theta, query, release, noise in zip(path, queries, releases[-len(path) :], noises, strict=True):
             np.testing.assert_array_equal(theta, query.theta)
-            deviation = math.sqrt(release.law.variance)
-            assert deviation * release.loss.mu == pytest.approx(query.bound.replace("l2"), rel=1e-3)
+            std = math.sqrt(release.noise.variance)
+            assert std * release.loss.mu == pytest.approx(query.bound.replace("l2"), rel=1e-3)
             # 11 numbers, each beyond 7 deviations with probability 3e-12
-            assert np.abs(noise).max() < 7.0 * deviation
+            assert np.abs(noise).max() < 7.0 * std
 
     @pytest.mark.parametrize("name", NAMES)
     @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
     def test_declared_coordinates_and_few_rows(self, name, neighbors, seeded):
         drawn = dp.datasets.make_synth(30, random_state=0)
         for own, epsilon in ((False, 1.0), (True, 0.01), (None, 1e-3)):
-            found, _, _ = fitted(hyperplane(drawn, neighbors), name, epsilon, seeded(0), own=own)
-            assert np.all(np.isfinite(found.weights))
-            assert np.all(np.isfinite(found.intercepts))
+            result, _, _ = fitted(hyperplane(drawn, neighbors), name, epsilon, seeded(0), own=own)
+            assert np.all(np.isfinite(result.weights))
+            assert np.all(np.isfinite(result.intercepts))
 
     @pytest.mark.parametrize(("classes", "column"), [(3, 0), (2, 1)])
     def test_labels_that_do_not_fit_are_refused_in_the_plan(self, classes, column):
-        curator, promise = hyperplane(dp.datasets.make_synth(100, random_state=0)), dp.Guarantee(1.0, 1e-6)
-        coordinates = Coordinates.for_data(4, CONSTANT, promise, curator.size)
+        curator, guarantee = hyperplane(dp.datasets.make_synth(100, random_state=0)), dp.Guarantee(1.0, 1e-6)
+        coordinates = Coordinates.for_data(4, CONSTANT, guarantee, curator.size)
         for method in (
             Functional(classes, coordinates, column),
             NoisyGradient.for_data(classes, Logistic(), coordinates, column),
         ):
-            *_, loss = method.losses(promise)
-            *_, query = method.questions(curator.space, len(method.losses(promise)))
+            *_, loss = method.losses(guarantee)
+            *_, query = method.questions(curator.space, len(method.losses(guarantee)))
             with pytest.raises(ValueError, match="categories"):
                 curator.plan(query, loss)
 
@@ -289,8 +289,8 @@ class TestMethods:
     def test_whatever_is_released_a_minimum_comes_out(self, value):
         query = CodedMoments(Features(BALL), 0.3, 3)
         release = Release(
-            query="coded moments", value=np.full(query.size, value), parts=query.parts, passage="additive",
-            law=GaussianNoise.for_query(mu=1.0, sensitivity=1.0, largest=1e3, size=query.size), exact=True,
+            query="coded moments", value=np.full(query.size, value), parts=query.parts, mechanism="additive",
+            noise=GaussianNoise.for_query(mu=1.0, sensitivity=1.0, largest=1e3, size=query.size), exact=True,
             loss=dp.GaussianLoss(1.0), size=PublicSize(10, True),
         )  # fmt: skip
         assert np.all(np.isfinite(coded_minimum(release, 10.0)))

@@ -48,8 +48,8 @@ def neighbours(rows, values, relation):
 
 def pairs(values, sizes, relation):
     """Return all ordered pairs of neighbours."""
-    found = {(a, b) for a in data_sets(values, sizes) for b in neighbours(a, values, relation)}
-    return sorted(found | {(b, a) for a, b in found})
+    result = {(a, b) for a in data_sets(values, sizes) for b in neighbours(a, values, relation)}
+    return sorted(result | {(b, a) for a, b in result})
 
 
 def as_rows(rows):
@@ -261,13 +261,13 @@ def kinds_of_data(folder):
 
 def test_all_kinds_of_data_give_the_same(tmp_path):
     bounds = {"x": (0, 1), "y": (0, 1)}
-    found = []
+    result = []
     for data in kinds_of_data(tmp_path):
         named = hasattr(data, "columns") or hasattr(data, "exists")
         declared = {"bounds": bounds if named else (0, 1)}
         if hasattr(data, "exists") or hasattr(data, "npartitions"):  # where cells may be missing, it must be said
             declared = {"schema": Schema({name: Number(0, 1, missing="fill", fill=0.5) for name in bounds})}
-        found.append(
+        result.append(
             [
                 dm.output_perturbation(
                     np.mean, data, sensitivity=0.01, output=(0, 1), epsilon=1.0, bits=quiet_bits(1), **declared
@@ -277,7 +277,7 @@ def test_all_kinds_of_data_give_the_same(tmp_path):
                 float(dm.input_perturbation(data, epsilon=1.0, bits=quiet_bits(4), **declared).value.sum()),
             ]
         )
-    assert all(np.allclose(answers, found[0], rtol=1e-12) for answers in found)
+    assert all(np.allclose(answers, result[0], rtol=1e-12) for answers in result)
 
 
 def test_importing_pulls_in_nothing_heavy():

@@ -69,10 +69,13 @@ class TestMean:
 
     def worst(self, function, relation, loss, halved=1.0):
         way = MeanOfBlocks(Own.of(FUNCTIONS[function], BOX), BLOCKS, 0)
-        law = way.planned(loss, setting(relation)).law
-        scale = law.scale * halved
-        laws = Laws(way, lambda results: laplace.pdf(self.grid, way.mean(results)[0], scale))
-        return max(float(np.log(laws(a) / laws(b)).max()) for a, b in pairs(VALUES, sizes(relation), relation))
+        noise = way.planned(loss, setting(relation)).noise
+        scale = noise.scale * halved
+        distributions = Laws(way, lambda results: laplace.pdf(self.grid, way.mean(results)[0], scale))
+        return max(
+            float(np.log(distributions(a) / distributions(b)).max())
+            for a, b in pairs(VALUES, sizes(relation), relation)
+        )
 
     @pytest.mark.parametrize("relation", [REPLACE, ADD])
     @pytest.mark.parametrize("function", FUNCTIONS)
@@ -83,28 +86,30 @@ class TestMean:
         """With one row and one block a function can say which: the averaging over blocks hides nothing."""
         own = Own.of(FUNCTIONS["any one"], BOX)
         way = MeanOfBlocks(own, 1, 0)
-        law = way.planned(LaplaceLoss(0.8), setting(REPLACE)).law
+        noise = way.planned(LaplaceLoss(0.8), setting(REPLACE)).noise
         means = [way.mean(all_results(way, (v,))[0])[0] for v in VALUES]
-        assert 0.99 * 0.8 <= (means[1] - means[0]) / law.scale <= 0.8
+        assert 0.99 * 0.8 <= (means[1] - means[0]) / noise.scale <= 0.8
 
     def test_broken_copies_are_caught(self):
         loss = LaplaceLoss(0.8)
         assert self.worst("any one", REPLACE, loss, halved=0.25) > 0.8 * 1.3
         # Without the clipping one block moves the mean by 1e9.
         way = MeanOfBlocks(Own.of(FUNCTIONS["any one"], (-1e9, 1e9)), BLOCKS, 0)
-        law = MeanOfBlocks(Own.of(FUNCTIONS["any one"], BOX), BLOCKS, 0).planned(loss, setting(REPLACE)).law
+        noise = MeanOfBlocks(Own.of(FUNCTIONS["any one"], BOX), BLOCKS, 0).planned(loss, setting(REPLACE)).noise
         raw = [r.mean() for r in (all_results(way, (0.0,))[0], all_results(way, (1.0,))[0])]
-        assert abs(raw[1] - raw[0]) / law.scale > 1e6
+        assert abs(raw[1] - raw[0]) / noise.scale > 1e6
 
     @pytest.mark.parametrize("relation", [REPLACE, ADD])
     def test_gaussian_noise_keeps_its_delta(self, relation):
         loss = GaussianLoss(1.0, relation)
         way = MeanOfBlocks(Own.of(jumpy, BOX), BLOCKS, 0)
-        scale = way.planned(loss, setting(relation)).law.scale
+        scale = way.planned(loss, setting(relation)).noise.scale
         cells = np.linspace(-9.0, 9.0, 4001)
-        laws = Laws(way, lambda results: np.diff(norm.cdf(cells, way.mean(results)[0], scale)))
+        distributions = Laws(way, lambda results: np.diff(norm.cdf(cells, way.mean(results)[0], scale)))
         for e in (0.0, 0.5, 1.5):
-            worst = max(hockey_stick(laws(a), laws(b), e) for a, b in pairs(VALUES, sizes(relation), relation))
+            worst = max(
+                hockey_stick(distributions(a), distributions(b), e) for a, b in pairs(VALUES, sizes(relation), relation)
+            )
             assert worst <= float(loss.delta_at(e))
 
     def test_a_person_of_two_rows(self):
@@ -112,12 +117,12 @@ class TestMean:
         persons = data_sets(VALUES, (1, 2))
         near = [(a + c, b + c) for a in persons for b in persons for c in persons[:3]]
         way = MeanOfBlocks(Own.of(FUNCTIONS["any one"], BOX), 3, 0)
-        wide = way.planned(LaplaceLoss(0.8), setting(REPLACE, 2)).law.scale
-        narrow = way.planned(LaplaceLoss(0.8), setting(REPLACE, 1)).law.scale
+        wide = way.planned(LaplaceLoss(0.8), setting(REPLACE, 2)).noise.scale
+        narrow = way.planned(LaplaceLoss(0.8), setting(REPLACE, 1)).noise.scale
         assert wide == pytest.approx(2 * narrow)
         for scale in (wide, narrow):
-            laws = Laws(way, lambda results, scale=scale: laplace.pdf(self.grid, way.mean(results)[0], scale))
-            worst = max(float(np.log(laws(a) / laws(b)).max()) for a, b in near)
+            distributions = Laws(way, lambda results, scale=scale: laplace.pdf(self.grid, way.mean(results)[0], scale))
+            worst = max(float(np.log(distributions(a) / distributions(b)).max()) for a, b in near)
             assert (worst <= 0.8) == (scale == wide)  # the narrow one is broken on purpose
 
     def test_several_numbers_share_the_budget(self):
@@ -125,12 +130,12 @@ class TestMean:
         way = MeanOfBlocks(own, 5, 0)
         one = MeanOfBlocks(Own.of(lambda rows: 1.0, (0, 4)), 5, 0)
         for loss, factor in ((LaplaceLoss(1.0), 3.0), (GaussianLoss(1.0), math.sqrt(3.0))):
-            ratio = way.planned(loss, setting(REPLACE)).law.scale / one.planned(loss, setting(REPLACE)).law.scale
+            ratio = way.planned(loss, setting(REPLACE)).noise.scale / one.planned(loss, setting(REPLACE)).noise.scale
             assert ratio == pytest.approx(factor, rel=1e-6)
 
 
 class TestMedian:
-    def laws(self, function, epsilon, relation, cells=6, blocks=BLOCKS, max_rows=1):
+    def distributions(self, function, epsilon, relation, cells=6, blocks=BLOCKS, max_rows=1):
         way = MedianOfBlocks(Own.of(FUNCTIONS[function], BOX), blocks, 0, cells)
         exponents = way.exponents(BoundedRangeLoss(epsilon, relation), setting(relation, max_rows))
 
@@ -144,11 +149,11 @@ class TestMedian:
     @pytest.mark.parametrize("function", FUNCTIONS)
     def test_it_is_within_the_curve_of_bounded_range(self, function, relation):
         loss = BoundedRangeLoss(0.8, relation)
-        laws = self.laws(function, 0.8, relation)
+        distributions = self.distributions(function, 0.8, relation)
         for a, b in pairs(VALUES, sizes(relation), relation):
-            assert np.log(laws(a) / laws(b)).max() <= 0.8
+            assert np.log(distributions(a) / distributions(b)).max() <= 0.8
             for e in (0.0, 0.2, 0.5):
-                assert hockey_stick(laws(a), laws(b), e) <= float(loss.delta_at(e)) + 1e-12
+                assert hockey_stick(distributions(a), distributions(b), e) <= float(loss.delta_at(e)) + 1e-12
 
     def test_a_changed_result_can_take_all_of_the_range(self):
         """One of 4 results changes: scores between its places rise on one side of the median and fall on the other."""
@@ -180,18 +185,18 @@ class TestMedian:
 
     def test_twice_the_rate_is_caught(self):
         near = pairs(VALUES, (3,), REPLACE)
-        right, wrong = (self.laws("any one", e, REPLACE, blocks=1) for e in (0.8, 8.0))
+        right, wrong = (self.distributions("any one", e, REPLACE, blocks=1) for e in (0.8, 8.0))
         assert max(np.log(right(a) / right(b)).max() for a, b in near) <= 0.8
         assert max(np.log(wrong(a) / wrong(b)).max() for a, b in near) > 0.8
 
     def test_it_finds_the_middle_in_a_wide_box(self):
         rows = np.random.default_rng(0).normal(0.5, 0.1, 40_000)
-        found = dm.sample_and_aggregate(
+        result = dm.sample_and_aggregate(
             np.mean, rows, bounds=(0, 1), output=(-50, 50), aggregate="median", epsilon=2.0, bits=quiet_bits(1)
         )
-        assert abs(found.value - 0.5) < 0.3
+        assert abs(result.value - 0.5) < 0.3
         with pytest.raises(ValueError, match="expected 'mean' for an interval"):
-            found.interval()
+            result.interval()
 
 
 class TestTheWhole:
@@ -206,7 +211,7 @@ class TestTheWhole:
     def test_the_mean_and_its_interval(self):
         inside = 0
         for seed in range(40):
-            found = dm.sample_and_aggregate(
+            result = dm.sample_and_aggregate(
                 lambda rows: [0.25, 30.0],
                 np.zeros((100, 1)),
                 bounds=(0, 1),
@@ -214,17 +219,17 @@ class TestTheWhole:
                 epsilon=1.0,
                 bits=quiet_bits(seed),
             )
-            low, high = found.interval(0.9)
+            low, high = result.interval(0.9)
             inside += int(((low < [0.25, 30.0]) & (high > [0.25, 30.0])).sum())
         assert abs(inside - 72) < 6.2 * math.sqrt(80 * 0.09)
-        assert found.blocks == 10
-        assert found.value.shape == (2,)
+        assert result.blocks == 10
+        assert result.value.shape == (2,)
 
     def test_one_number_is_a_float_and_the_guarantee_is_the_medians_own(self):
-        found = dm.sample_and_aggregate(np.mean, [0.5] * 9, bounds=(0, 1), output=(0, 1), epsilon=1.0, delta=1e-6)
-        assert isinstance(found.value, float)
-        assert all(isinstance(end, float) for end in found.interval())
-        assert found.guarantee == Guarantee(1.0, 1e-6)
+        result = dm.sample_and_aggregate(np.mean, [0.5] * 9, bounds=(0, 1), output=(0, 1), epsilon=1.0, delta=1e-6)
+        assert isinstance(result.value, float)
+        assert all(isinstance(end, float) for end in result.interval())
+        assert result.guarantee == Guarantee(1.0, 1e-6)
         median = dm.sample_and_aggregate(
             np.mean, [0.5] * 9, bounds=(0, 1), output=(0, 1), epsilon=1.0, delta=1e-6, aggregate="median"
         )

@@ -59,8 +59,8 @@ class TestCandidates:
         sizes = (3,) if relation is REPLACE else (1, 2, 3)
         logs = log_law(counts, relation, monotonic=monotonic)
         near = pairs(VALUES, sizes, relation)
-        found = worst_range(logs, near)
-        assert 0.99 * tight * EPSILON <= found <= EPSILON * (1 + 1e-12)
+        result = worst_range(logs, near)
+        assert 0.99 * tight * EPSILON <= result <= EPSILON * (1 + 1e-12)
         assert max(float((logs(a) - logs(b)).max()) for a, b in near) <= EPSILON
         # Broken on purpose: twice the rate, as if the sensitivity were half, or scores went one way only.
         if tight == 1.0:
@@ -124,8 +124,8 @@ class TestCandidates:
             dm.exponential(counts, rows, VALUES, bounds=(0, 2), sensitivity=1.0, epsilon=EPSILON, bits=bits).index
             for _ in range(700)
         ]
-        law = np.exp(log_law(counts, REPLACE)(rows))
-        assert chi_square_p(np.bincount(drawn, minlength=3), law) > FALSE_ALARM
+        noise = np.exp(log_law(counts, REPLACE)(rows))
+        assert chi_square_p(np.bincount(drawn, minlength=3), noise) > FALSE_ALARM
 
 
 class TestInterval:
@@ -145,8 +145,8 @@ class TestInterval:
             ]
         )
         points = (np.arange(cells) + 0.5) / 2
-        law = np.exp(log_law(self.near, REPLACE, candidates=points)(rows))
-        assert chi_square_p(np.bincount((drawn * 2).astype(int), minlength=cells), law) > FALSE_ALARM
+        noise = np.exp(log_law(self.near, REPLACE, candidates=points)(rows))
+        assert chi_square_p(np.bincount((drawn * 2).astype(int), minlength=cells), noise) > FALSE_ALARM
         assert kstest((drawn * 2) % 1.0, uniform.cdf).pvalue > FALSE_ALARM
         assert drawn.min() >= 0.0
         assert drawn.max() <= 3.0
@@ -160,8 +160,8 @@ class TestInterval:
         assert 0.99 * EPSILON <= worst_range(logs, near) <= EPSILON * (1 + 1e-12)
 
     def test_one_cell_is_the_whole_interval(self):
-        found = dm.exponential_on_interval(
+        result = dm.exponential_on_interval(
             lambda rows, points: [0.0], [0.5], 2, 3, cells=1, bounds=(0, 1), sensitivity=1.0, epsilon=1.0
         )
-        assert 2.0 <= found.value <= 3.0
-        assert found.release.exact
+        assert 2.0 <= result.value <= 3.0
+        assert result.release.exact

@@ -24,10 +24,10 @@ from test_mechanisms import ADD, REPLACE, as_rows, pairs, quiet_bits
 VALUES = (-7.0, 0.0, 1.0, 9.0)  # some outside of [0, 1]
 
 
-def cost(law, a, b):
+def cost(noise, a, b):
     """Return what telling a from b costs at most, with this noise on them: ε, or μ for Gaussian noise."""
-    shift = np.abs(law.steps(a) - law.steps(b)) * law.grid
-    return float(shift.sum() if isinstance(law, LaplaceNoise) else np.linalg.norm(shift)) / law.scale
+    shift = np.abs(noise.steps(a) - noise.steps(b)) * noise.grid
+    return float(shift.sum() if isinstance(noise, LaplaceNoise) else np.linalg.norm(shift)) / noise.scale
 
 
 class TestRows:
@@ -35,11 +35,11 @@ class TestRows:
 
     def worst(self, space, loss):
         question = self.module.NoisyRows(space, 3)
-        law = question.mechanism.law(loss, space.dimension)
+        noise = question.mechanism.noise(loss, space.dimension)
         rng = np.random.default_rng(0)
         corners = [np.full(space.dimension, v) for v in VALUES] + list(rng.normal(0, 50, (20, space.dimension)))
         y = question.taken(Block(np.array(corners), None))
-        return max(cost(law, a, b) for a in y for b in y)
+        return max(cost(noise, a, b) for a in y for b in y)
 
     @pytest.mark.parametrize(
         ("space", "kind"),
@@ -67,12 +67,12 @@ class TestRows:
         answer = dm.input_perturbation(data, bounds=(0, 1), epsilon=2.0, delta=delta, bits=quiet_bits(1))
         z = (answer.value - rows) / (0.5 * math.sqrt(columns))
         if delta:
-            law = norm(0, answer.release.law.scale)
+            noise = norm(0, answer.release.noise.scale)
         elif columns == 1:
-            law = laplace(0, 2.0 / 2.0)
+            noise = laplace(0, 2.0 / 2.0)
         else:  # ‖z‖ is a gamma variate
-            law, z = gamma(columns, scale=2.0 / 2.0), np.linalg.norm(z, axis=1)
-        assert kstest(z.ravel(), law.cdf).pvalue > FALSE_ALARM
+            noise, z = gamma(columns, scale=2.0 / 2.0), np.linalg.norm(z, axis=1)
+        assert kstest(z.ravel(), noise.cdf).pvalue > FALSE_ALARM
         assert answer.release.exact == (delta > 0.0 or columns == 1)
         assert answer.guarantee is None
 
@@ -121,9 +121,9 @@ class TestResults:
         own = own or Own.of(self.f, (-1, 4), 2, 0.0)
         way = Perturbed(own, sensitivity, norm_)
         curator = open_rows(np.zeros((3, 1)), bounds=(0, 1), neighbors=relation)
-        law = way.law(loss, curator.setting)
+        noise = way.noise(loss, curator.setting)
         sizes = (3,) if relation is REPLACE else (1, 2, 3)
-        return max(cost(law, own(as_rows(a)), own(as_rows(b))) for a, b in pairs(self.values, sizes, relation))
+        return max(cost(noise, own(as_rows(a)), own(as_rows(b))) for a, b in pairs(self.values, sizes, relation))
 
     @pytest.mark.parametrize("relation", [REPLACE, ADD])
     @pytest.mark.parametrize(
@@ -150,8 +150,8 @@ class TestResults:
     def test_units_of_several_rows_multiply_the_sensitivity(self):
         curator = open_rows(np.zeros((6, 1)), bounds=(0, 1), unit=[0, 0, 0, 1, 1, 2], max_rows=3)
         way = Perturbed(Own.of(self.f, (-1, 4), 2, 0.0), 2.0, "l1")
-        one = way.law(LaplaceLoss(1.0), open_rows(np.zeros((6, 1)), bounds=(0, 1)).setting)
-        assert way.law(LaplaceLoss(1.0), curator.setting).scale == pytest.approx(3 * one.scale, rel=1e-8)
+        one = way.noise(LaplaceLoss(1.0), open_rows(np.zeros((6, 1)), bounds=(0, 1)).setting)
+        assert way.noise(LaplaceLoss(1.0), curator.setting).scale == pytest.approx(3 * one.scale, rel=1e-8)
 
     @pytest.mark.parametrize(("norm_", "delta"), [("l2", 0.0), ("l1", 0.0), ("l2", 1e-5), ("l1", 1e-5)])
     def test_a_release_is_near_and_its_interval_holds_it(self, norm_, delta):

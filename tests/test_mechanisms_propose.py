@@ -47,14 +47,14 @@ class TestDistances:
     def test_the_medians_is_exact(self, n, proposal):
         distance = dm.median_distance(proposal, LOW, HIGH)
         exact = brute_distances(distance.statistic, n, proposal)
-        assert all(distance(as_rows(rows)) == found for rows, found in exact.items())
+        assert all(distance(as_rows(rows)) == result for rows, result in exact.items())
 
     @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
     @pytest.mark.parametrize("proposal", [0.5, 1.5, 3.5])
     def test_the_interquartile_ranges_is_a_lower_bound_that_moves_by_one(self, n, proposal):
         distance = dm.iqr_distance(proposal, LOW, HIGH)
         exact = brute_distances(distance.statistic, n, proposal)
-        assert all(distance(as_rows(rows)) <= found for rows, found in exact.items())
+        assert all(distance(as_rows(rows)) <= result for rows, result in exact.items())
 
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize("proposal", [0.5, 1.0, 1.5, 2.0])
@@ -92,7 +92,7 @@ FAR = (0.0, 1.0, 2.0, 40.0)  # so far apart that noise of the proposal does not 
 
 
 class TestPrivacy:
-    def laws(self, share=0.5, distance=None):
+    def distributions(self, share=0.5, distance=None):
         away = distance or dm.median_distance(PROPOSAL, 0.0, 40.0)
         statistic = dm.median_distance(PROPOSAL, 0.0, 40.0).statistic
         way = ProposedTest(
@@ -101,9 +101,9 @@ class TestPrivacy:
             PROPOSAL,
             share,
         )
-        return way, *way.laws(ApproximateLoss(EPSILON, DELTA))
+        return way, *way.distributions(ApproximateLoss(EPSILON, DELTA))
 
-    def worst(self, way, test, least, law, sizes=(1, 2, 3, 4)):
+    def worst(self, way, test, least, noise, sizes=(1, 2, 3, 4)):
         """Return the largest hockey stick at ε over all neighbours."""
         q = math.exp(-1.0 / test.scale)
         cells = np.concatenate([[-np.inf], np.linspace(-8.0, 48.0, 2001), [np.inf]])
@@ -117,7 +117,7 @@ class TestPrivacy:
         def output(rows):
             if rows not in known:
                 p = passing(rows)
-                noisy = np.diff(laplace.cdf(cells, float(way.own(as_rows(rows))[0]), law.scale))
+                noisy = np.diff(laplace.cdf(cells, float(way.own(as_rows(rows))[0]), noise.scale))
                 known[rows] = np.append(p * noisy, 1.0 - p)
             return known[rows]
 
@@ -128,26 +128,26 @@ class TestPrivacy:
 
     @pytest.mark.parametrize("share", [0.3, 0.5, 0.8])
     def test_it_keeps_epsilon_and_delta(self, share):
-        assert self.worst(*self.laws(share)) <= DELTA
+        assert self.worst(*self.distributions(share)) <= DELTA
 
     def test_delta_is_used(self):
-        _, test, least, _ = self.laws()
+        _, test, least, _ = self.distributions()
         q = math.exp(-1.0 / test.scale)
         assert q**least / (1 + q) <= DELTA < q ** (least - 1) / (1 + q)
 
     def test_broken_copies_are_caught(self):
-        way, test, least, law = self.laws()
-        assert self.worst(way, test, least - 1, law) > DELTA  # the test passes too soon
+        way, test, least, noise = self.distributions()
+        assert self.worst(way, test, least - 1, noise) > DELTA  # the test passes too soon
 
         class Eager:
             def __call__(self, rows):
                 return dm.median_distance(PROPOSAL, 0.0, 40.0)(rows) + 1.0  # one too far
 
-        assert self.worst(*self.laws(distance=Eager())) > DELTA
-        assert self.worst(way, test, least, replace(law, scale=law.scale / 3)) > DELTA  # a third of the noise
+        assert self.worst(*self.distributions(distance=Eager())) > DELTA
+        assert self.worst(way, test, least, replace(noise, scale=noise.scale / 3)) > DELTA  # a third of the noise
 
     def test_the_test_passes_as_often_as_it_should(self):
-        way, test, least, _ = self.laws()
+        way, test, least, _ = self.distributions()
         rows, bits = as_rows((2.0, 2.0, 2.0, 2.0)), quiet_bits(4)
         plan = way.planned(ApproximateLoss(EPSILON, DELTA), _setting())
         drawn = np.array([draw_plan(plan, rows, bits) for _ in range(1500)])

@@ -155,8 +155,8 @@ class TestMedianSensitivity:
             for beta in (0.01, 0.1, 1.0, 30.0):
                 for x in (rng.uniform(0, 4, n), rng.integers(0, 3, n) * 2.0, np.full(n, 1.5), 4 * rng.beta(9, 9, n)):
                     for m in {1, rank_of(0.25, n), rank_of(0.5, n), n}:
-                        found = _smooth(np.sort(x), m, (LOW, HIGH), beta)
-                        assert found == pytest.approx(plain_smooth(x, m, beta), rel=1e-9)
+                        result = _smooth(np.sort(x), m, (LOW, HIGH), beta)
+                        assert result == pytest.approx(plain_smooth(x, m, beta), rel=1e-9)
 
     def test_many_rows_are_quick_and_far_pairs_do_not_matter(self):
         x = np.sort(np.random.default_rng(1).uniform(0, 4, 200_000))
@@ -184,7 +184,7 @@ class TestSmoothMedian:
     # Fine between the values, and far out: what the clipping makes of it afterwards is post-processing.
     y = np.concatenate([-np.logspace(5, -2, 150), np.linspace(0.0, 4.0, 801), 4.0 + np.logspace(-2, 5, 150)])
 
-    def laws(self, way, epsilon, delta):
+    def distributions(self, way, epsilon, delta):
         alpha, beta = way.noise.rates(epsilon, delta, way.share)
         known = {}
 
@@ -199,7 +199,7 @@ class TestSmoothMedian:
         return log_density
 
     def worst(self, way, epsilon, sizes=(1, 2, 3, 4)):
-        logs = self.laws(way, epsilon, 0.0)
+        logs = self.distributions(way, epsilon, 0.0)
         return max(float((logs(a) - logs(b)).max()) for a, b in pairs(VALUES, sizes, REPLACE))
 
     @pytest.mark.parametrize("noise", PURE[:4], ids=repr)
@@ -256,7 +256,7 @@ class TestSmoothMedian:
             answer = dm.smooth_median(rows, bounds=(0, 100), epsilon=1.0, bits=quiet_bits(3), **more)
             assert abs(answer.value - 50.0) < 1.0
             assert not answer.release.exact
-            assert answer.release.passage == "sampled"
+            assert answer.release.mechanism == "sampled"
 
     def test_columns_by_name_by_number_and_in_a_ball(self):
         rows = np.tile([[10.0, 30.0]], (3001, 1))
@@ -294,8 +294,8 @@ class TestSmoothMedian:
             assert 0.0 <= dm.smooth_median([0.5] * 9, bounds=(0, 1), epsilon=epsilon, noise=noise).value <= 1.0
         for noise in WITH_DELTA:
             if epsilon >= 1e-6:
-                found = dm.smooth_median([0.5] * 9, bounds=(0, 1), epsilon=epsilon, delta=1e-6, noise=noise)
-                assert 0.0 <= found.value <= 1.0
+                result = dm.smooth_median([0.5] * 9, bounds=(0, 1), epsilon=epsilon, delta=1e-6, noise=noise)
+                assert 0.0 <= result.value <= 1.0
 
     @pytest.mark.parametrize("rows", [[0.5], [0.0] * 2000, [-9.0, 99.0], [1.0, 1.0]])
     def test_few_and_constant_rows_give_a_number_in_the_bounds(self, rows):
@@ -357,6 +357,6 @@ class TestOwn:
             assert own.bounded(as_rows(rows), 0.5, 0.2) == median.bounded(as_rows(rows), 0.5, 0.2)
 
     def test_losses_are_the_noises(self):
-        assert SmoothMedian(dm.StudentNoise(), 0.5, Box(0, 1)).usual_loss(Guarantee(1.0)) == PureLoss(1.0)
-        approximate = SmoothMedian(dm.LaplaceSlide(), 0.5, Box(0, 1)).usual_loss(Guarantee(1.0, 1e-6))
+        assert SmoothMedian(dm.StudentNoise(), 0.5, Box(0, 1)).default_loss(Guarantee(1.0)) == PureLoss(1.0)
+        approximate = SmoothMedian(dm.LaplaceSlide(), 0.5, Box(0, 1)).default_loss(Guarantee(1.0, 1e-6))
         assert approximate == ApproximateLoss(1.0, 1e-6)

@@ -69,10 +69,10 @@ TWINS = {
 
 @pytest.mark.parametrize("name", TWINS)
 def test_compiled_and_slow_form_agree_word_for_word(name, seeded):
-    law, parameters, slow = TWINS[name]
+    noise, parameters, slow = TWINS[name]
     words = seeded(20).words(60_000)
     out = np.empty(3000, dtype=np.int64)
-    done, _, status = law.fill(words, out, 0, *parameters)
+    done, _, status = noise.fill(words, out, 0, *parameters)
     assert (done, status) == (3000, kernels.DONE)
     word = stream_of(words)
     assert [slow(word, no_more) for _ in range(3000)] == out.tolist()
@@ -82,12 +82,12 @@ def test_compiled_and_slow_form_agree_word_for_word(name, seeded):
 @pytest.mark.parametrize("alphabet", [3, 5, 40])
 def test_the_compiled_form_stops_exactly_where_first_words_do_not_decide(name, alphabet, seeded):
     """Words from a small alphabet tie often; the slow form then asks for more bits, and only then."""
-    law, parameters, slow = TWINS[name]
+    noise, parameters, slow = TWINS[name]
     letters = seeded(21).words(alphabet)
     seen = set()
     for words in letters[seeded(22).words(40 * 2000) % np.uint64(alphabet)].reshape(2000, 40):
         out = np.empty(1, dtype=np.int64)
-        _, _, status = law.fill(words, out, 0, *parameters)
+        _, _, status = noise.fill(words, out, 0, *parameters)
         slowly = outcome(slow, words)
         assert (status, out[0]) == slowly if status == kernels.DONE else status == slowly[0]
         seen.add(status)
@@ -98,15 +98,15 @@ def test_the_compiled_form_stops_exactly_where_first_words_do_not_decide(name, a
 @pytest.mark.parametrize("alphabet", [3, 5, 40])
 def test_what_first_words_do_not_decide_is_settled_as_by_the_slow_form(name, alphabet, seeded):
     """The same first words and the same further bits give the same value, and leave the same words unread."""
-    law, parameters, slow = TWINS[name]
+    noise, parameters, slow = TWINS[name]
     letters = seeded(31).words(alphabet)
     statuses = []
     for seed, words in enumerate(letters[seeded(32).words(40 * 2000) % np.uint64(alphabet)].reshape(2000, 40)):
-        statuses.append(law.fill(words, np.empty(1, dtype=np.int64), 0, *parameters)[2])
+        statuses.append(noise.fill(words, np.empty(1, dtype=np.int64), 0, *parameters)[2])
         if statuses[-1] == kernels.SHORT:
             continue
         lazy = LazyWords(seeded(seed), words)
-        value, used = law.settle(lazy, 0, *parameters)
+        value, used = noise.settle(lazy, 0, *parameters)
         if used <= len(words):  # else the two streams were drawn from in turn
             first, more = stream_of(words), stream_of(seeded(seed).words(64 * 64))
             assert value == slow(first, more)
@@ -122,8 +122,8 @@ def test_ties_are_settled_without_bias(width, seeded):
     word, more = stream_of(words), stream_of(seeded(24).words(1_000_000) >> np.uint64(64 - width))
     sample = np.array([reference.normal(word, more, 2, width) for _ in range(50_000)])
     edges = (np.arange(-14, 14) + 0.5) / 4.0
-    law = np.diff(np.concatenate([[0.0], ndtr(edges), [1.0]]))
-    assert chi_square_p(counts_between(sample, -14, 14), law) > FALSE_ALARM
+    noise = np.diff(np.concatenate([[0.0], ndtr(edges), [1.0]]))
+    assert chi_square_p(counts_between(sample, -14, 14), noise) > FALSE_ALARM
 
 
 def test_ties_of_a_laplace_are_settled_without_bias(seeded):
@@ -132,8 +132,8 @@ def test_ties_of_a_laplace_are_settled_without_bias(seeded):
     sample = np.array([reference.laplace(word, more, 2, 4) for _ in range(50_000)])
     edges = (np.arange(-30, 30) + 0.5) / 4.0
     below = np.where(edges < 0, 0.5 * np.exp(-np.abs(edges)), 1.0 - 0.5 * np.exp(-np.abs(edges)))
-    law = np.diff(np.concatenate([[0.0], below, [1.0]]))
-    assert chi_square_p(counts_between(sample, -30, 30), law) > FALSE_ALARM
+    noise = np.diff(np.concatenate([[0.0], below, [1.0]]))
+    assert chi_square_p(counts_between(sample, -30, 30), noise) > FALSE_ALARM
 
 
 class Prepared(Bits):
@@ -177,15 +177,15 @@ def test_the_float_filter_of_the_discrete_gaussian_leaves_what_is_close_to_exact
 
 
 @pytest.mark.parametrize(
-    "law",
+    "noise",
     [GaussianNoise(1.0), LaplaceNoise(1.0), GeometricNoise(7.3), DiscreteGaussianNoise(2.3)],
-    ids=lambda law: type(law).__name__,
+    ids=lambda noise: type(noise).__name__,
 )
-def test_it_does_not_matter_in_what_pieces_the_words_arrive(law, seeded, monkeypatch):
+def test_it_does_not_matter_in_what_pieces_the_words_arrive(noise, seeded, monkeypatch):
     """A draw that runs out of words is finished with the next ones, not dropped: dropping would be a bias."""
-    whole = law.sample(2000, seeded(27))
+    whole = noise.sample(2000, seeded(27))
     monkeypatch.setattr("discreet.noise.distributions._PIECE", 7)
-    np.testing.assert_array_equal(law.sample(2000, seeded(27)), whole)
+    np.testing.assert_array_equal(noise.sample(2000, seeded(27)), whole)
 
 
 def test_overflow_is_refused_and_not_wrapped(seeded):

@@ -20,7 +20,7 @@ from discreet.noise import (
     GaussianNoise,
     GeometricNoise,
     LaplaceNoise,
-    Law,
+    NoiseDistribution,
     bernoulli_exp,
     categorical,
     geometric,
@@ -48,9 +48,9 @@ def test_coarse_rounded_gaussian(seeded, fineness, reach):
 
 
 def test_fine_rounded_gaussian(seeded):
-    law = GaussianNoise(1.0)
-    sample = law.sample(MANY, seeded(40))
-    z = sample * law.grid
+    noise = GaussianNoise(1.0)
+    sample = noise.sample(MANY, seeded(40))
+    z = sample * noise.grid
     cells = np.floor(ndtr(z) * 4096).astype(np.int64)
     assert chi_square_p(np.bincount(cells, minlength=4096), np.full(4096, 1 / 4096)) > FALSE_ALARM
     low_bits = np.bincount(sample & 1023, minlength=1024)
@@ -90,15 +90,15 @@ def test_two_sided_geometric(seeded, scale):
 
 
 @pytest.mark.parametrize(
-    "law",
+    "noise",
     [
         LaplaceNoise(3.0),
         GeometricNoise(2.0**48),
         GeometricNoise(1e9 + 0.5),
     ],
 )
-def test_laplace_and_the_two_sided_geometric_of_large_scale(seeded, law):
-    x = law.sample(2_000_000, seeded(4)) * (law.grid / law.scale)
+def test_laplace_and_the_two_sided_geometric_of_large_scale(seeded, noise):
+    x = noise.sample(2_000_000, seeded(4)) * (noise.grid / noise.scale)
     uniform = np.where(x < 0, 0.5 * np.exp(np.minimum(x, 0)), 1.0 - 0.5 * np.exp(-np.maximum(x, 0)))
     cells = np.minimum((uniform * 2048).astype(np.int64), 2047)
     assert chi_square_p(np.bincount(cells, minlength=2048), np.full(2048, 1 / 2048)) > FALSE_ALARM
@@ -112,8 +112,8 @@ def test_coarse_rounded_laplace(seeded, fineness):
     reach = 14 * 2**fineness
     edges = (np.arange(-reach, reach) + 0.5) / 2.0**fineness
     below = np.where(edges < 0, 0.5 * np.exp(-np.abs(edges)), 1.0 - 0.5 * np.exp(-np.abs(edges)))
-    law = np.diff(np.concatenate([[0.0], below, [1.0]]))
-    assert chi_square_p(counts_between(sample, -reach, reach), law) > FALSE_ALARM
+    noise = np.diff(np.concatenate([[0.0], below, [1.0]]))
+    assert chi_square_p(counts_between(sample, -reach, reach), noise) > FALSE_ALARM
     assert binomial_p((sample == 0).sum(), sample.size, -math.expm1(-0.5 / 2**fineness)) > FALSE_ALARM
 
 
@@ -122,8 +122,8 @@ def test_one_sided_geometric(seeded, scale):
     sample = geometric(scale, 2_000_000, seeded(5))
     reach = math.ceil(14 * scale) + 3
     q = math.exp(-1.0 / scale)
-    law = np.append((1.0 - q) * q ** np.arange(reach), q**reach)
-    assert chi_square_p(counts_between(sample, 0, reach), law) > FALSE_ALARM
+    noise = np.append((1.0 - q) * q ** np.arange(reach), q**reach)
+    assert chi_square_p(counts_between(sample, 0, reach), noise) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("sigma", [0.25, 1.0, 4.75, 100.5])
@@ -193,13 +193,13 @@ def test_categorical_with_many_candidates(seeded):
 
 
 def test_euclidean_noise(seeded):
-    law = EuclideanNoise(2.0, dimension=7)
-    assert not law.exact
-    noise = law.sample((200_000, 7), seeded(13)) * law.grid
+    distribution = EuclideanNoise(2.0, dimension=7)
+    assert not distribution.exact
+    noise = distribution.sample((200_000, 7), seeded(13)) * distribution.grid
     radius = np.linalg.norm(noise, axis=1)
     assert kstest(radius / 2.0, gamma(7).cdf).pvalue > FALSE_ALARM
     assert kstest(noise[:, 0] / radius, lambda t: _beta_coordinate(t, 7)).pvalue > FALSE_ALARM
-    assert noise.var(axis=0) == pytest.approx(np.full(7, law.variance), rel=0.03)
+    assert noise.var(axis=0) == pytest.approx(np.full(7, distribution.variance), rel=0.03)
 
 
 def _beta_coordinate(t, d):
@@ -218,15 +218,15 @@ LAWS = [
 ]
 
 
-@pytest.mark.parametrize("law", LAWS, ids=repr)
-def test_a_law_knows_its_variance_and_its_intervals(seeded, law):
-    assert law.exact
-    noise = law.sample(1_000_000, seeded(14)) * law.grid
-    assert noise.var() == pytest.approx(law.variance, rel=0.02)
+@pytest.mark.parametrize("distribution", LAWS, ids=repr)
+def test_a_law_knows_its_variance_and_its_intervals(seeded, distribution):
+    assert distribution.exact
+    noise = distribution.sample(1_000_000, seeded(14)) * distribution.grid
+    assert noise.var() == pytest.approx(distribution.variance, rel=0.02)
     for level in [0.0, 0.5, 0.9, 0.999]:
-        covered = (np.abs(noise) <= law.half_width(level)).mean()
+        covered = (np.abs(noise) <= distribution.half_width(level)).mean()
         assert covered >= level - 5e-3
-        if law.grid < 1e-6:
+        if distribution.grid < 1e-6:
             assert covered == pytest.approx(level, abs=5e-3)
 
 
@@ -241,18 +241,18 @@ def test_any_shape_is_filled_with_independent_draws(size, seeded):
 
 @pytest.mark.parametrize("sensitivity", [1.0000000000000002, 0.3, 1.5])
 def test_a_sensitivity_between_steps_costs_the_next_step(sensitivity):
-    for law in [GeometricNoise(2.0), GeometricNoise(0.5, 0.125)]:
-        loss = law.loss(sensitivity)
-        assert loss.epsilon == loss.steps * law.step / law.scale
-        assert loss.steps * law.step >= sensitivity
+    for noise in [GeometricNoise(2.0), GeometricNoise(0.5, 0.125)]:
+        loss = noise.loss(sensitivity)
+        assert loss.epsilon == loss.steps * noise.step / noise.scale
+        assert loss.steps * noise.step >= sensitivity
 
 
 @pytest.mark.parametrize("level", [0.5, 0.999, 0.99999, 0.999999])
 def test_intervals_hold_far_out_in_the_tail(level):
     assert 2.0 * norm.sf(GaussianNoise(1.0).half_width(level)) <= (1.0 - level) * (1.0 + 1e-9)
-    law = EuclideanNoise(1.0, 2)
-    radius = np.linspace(law.half_width(level), 80.0, 400_001)
-    outside = gamma(2).pdf(radius) * (1.0 - (2.0 / np.pi) * np.arcsin(law.half_width(level) / radius))
+    noise = EuclideanNoise(1.0, 2)
+    radius = np.linspace(noise.half_width(level), 80.0, 400_001)
+    outside = gamma(2).pdf(radius) * (1.0 - (2.0 / np.pi) * np.arcsin(noise.half_width(level) / radius))
     assert float(((outside[1:] + outside[:-1]) / 2.0 * np.diff(radius)).sum()) <= (1.0 - level) * (1.0 + 1e-4)
 
 
@@ -264,34 +264,34 @@ def test_a_law_says_what_it_costs():
     assert EuclideanNoise(4.0, 3).loss(2.0) == PureLoss(0.5)
 
 
-@pytest.mark.parametrize("law", [*LAWS, EuclideanNoise(2.0, 3)], ids=repr)
-def test_a_law_goes_through_json(law):
-    assert Law.from_dict(json.loads(json.dumps(law.to_dict()))) == law
+@pytest.mark.parametrize("noise", [*LAWS, EuclideanNoise(2.0, 3)], ids=repr)
+def test_a_law_goes_through_json(noise):
+    assert NoiseDistribution.from_dict(json.loads(json.dumps(noise.to_dict()))) == noise
 
 
 def test_what_is_no_law_in_json():
     with pytest.raises(ValueError, match="kind='RoundedNoise': expected one of"):
-        Law.from_dict({"kind": "RoundedNoise"})
+        NoiseDistribution.from_dict({"kind": "RoundedNoise"})
     with pytest.raises(ValueError, match="expected the fields"):
-        Law.from_dict({"kind": "GaussianNoise", "scale": 1.0})
+        NoiseDistribution.from_dict({"kind": "GaussianNoise", "scale": 1.0})
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 12])
 def test_the_intervals_of_euclidean_noise(seeded, dimension):
-    law = EuclideanNoise(0.5, dimension)
-    noise = law.sample((200_000, dimension), seeded(16))[:, 0] * law.grid
+    distribution = EuclideanNoise(0.5, dimension)
+    noise = distribution.sample((200_000, dimension), seeded(16))[:, 0] * distribution.grid
     for level in [0.5, 0.95]:
-        assert (np.abs(noise) <= law.half_width(level)).mean() == pytest.approx(level, abs=0.01)
+        assert (np.abs(noise) <= distribution.half_width(level)).mean() == pytest.approx(level, abs=0.01)
 
 
-@pytest.mark.parametrize("law", [*LAWS, EuclideanNoise(2.0, 2)], ids=repr)
-def test_what_is_released_lies_on_the_grid(seeded, law):
+@pytest.mark.parametrize("noise", [*LAWS, EuclideanNoise(2.0, 2)], ids=repr)
+def test_what_is_released_lies_on_the_grid(seeded, noise):
     values = np.array([[0.3, -17.2], [5.0, 1000.0 / 7.0]])
-    released = law.add(values, seeded(15))
+    released = noise.add(values, seeded(15))
     assert released.shape == (2, 2)
-    steps = released / law.grid
+    steps = released / noise.grid
     np.testing.assert_allclose(steps, np.rint(steps), rtol=1e-15)
-    expected = law.steps(values) + law.sample((2, 2), seeded(15))
+    expected = noise.steps(values) + noise.sample((2, 2), seeded(15))
     np.testing.assert_array_equal(np.rint(steps).astype(np.int64), expected)
 
 
@@ -299,10 +299,10 @@ def test_what_is_released_lies_on_the_grid(seeded, law):
 def test_spherical_noise_pays_for_its_grid(size):
     """Two neighbours come 2·grid·√size farther apart, which is taken off ε: near 2⁵² steps no little."""
     for largest in [1.0, 1e6, 1e10]:
-        law = EuclideanNoise.for_query(epsilon=0.5, sensitivity=0.7, largest=largest, size=size)
-        apart = 0.7 + 2.0 * law.grid * math.sqrt(size)
-        assert law.loss(apart).epsilon == pytest.approx(0.5, rel=1e-12)
-        assert np.all(np.abs(law.steps(np.full(size, largest))) <= 2**52)
+        noise = EuclideanNoise.for_query(epsilon=0.5, sensitivity=0.7, largest=largest, size=size)
+        apart = 0.7 + 2.0 * noise.grid * math.sqrt(size)
+        assert noise.loss(apart).epsilon == pytest.approx(0.5, rel=1e-12)
+        assert np.all(np.abs(noise.steps(np.full(size, largest))) <= 2**52)
     with pytest.raises(ValueError, match="tighter bounds"):
         EuclideanNoise.for_query(epsilon=0.5, sensitivity=0.7, largest=1e18, size=size)
 
@@ -314,16 +314,16 @@ def test_a_query_costs_no_more_than_it_is_said_to():
         root = int(rng.integers(1, 30))
         cost, moved = float(10.0 ** rng.uniform(-3.0, 1.0)), float(10.0 ** rng.uniform(-3.0, 3.0))
         facts = {"sensitivity": moved, "largest": moved * float(10.0 ** rng.uniform(0.0, 4.0)), "size": root * root}
-        laws = [
+        distributions = [
             (GaussianNoise.for_query(mu=cost, **facts), 2 * root),
             (EuclideanNoise.for_query(epsilon=cost, **facts), 2 * root),
             (LaplaceNoise.for_query(epsilon=cost, **facts), 2 * root * root),
         ]
-        for law, steps in laws:
-            apart = Fraction(moved) + steps * Fraction(law.grid)
-            assert apart <= Fraction(cost) * Fraction(law.scale) <= apart * (1 + Fraction(1, 2**48))
-            loss = law.loss(moved)
-            assert Fraction(moved) <= Fraction(loss.mu if loss.gaussian else loss.epsilon) * Fraction(law.scale)
+        for noise, steps in distributions:
+            apart = Fraction(moved) + steps * Fraction(noise.grid)
+            assert apart <= Fraction(cost) * Fraction(noise.scale) <= apart * (1 + Fraction(1, 2**48))
+            loss = noise.loss(moved)
+            assert Fraction(moved) <= Fraction(loss.mu if loss.gaussian else loss.epsilon) * Fraction(noise.scale)
         assert Fraction(moved) ** 2 <= 2 * Fraction(DiscreteGaussianNoise(3.0).loss(moved).rho) * 9
         whole = GeometricNoise(3.0, 0.125).loss(moved)
         assert Fraction(moved) <= whole.steps * Fraction(0.125) <= Fraction(whole.epsilon) * 3
@@ -332,9 +332,9 @@ def test_a_query_costs_no_more_than_it_is_said_to():
 @pytest.mark.parametrize("epsilon", [1e-8, 1e-3, 1.0, 1e4])
 def test_spherical_noise_of_any_epsilon_has_a_grid(epsilon):
     for size in (1, 500):
-        law = EuclideanNoise.for_query(epsilon=epsilon, sensitivity=0.7, largest=1.0, size=size)
-        assert law.loss(0.7).epsilon > 0.98 * epsilon
-        assert law.loss(0.7 + 2.0 * law.grid * math.sqrt(size)).epsilon <= epsilon * (1.0 + 1e-12)
+        noise = EuclideanNoise.for_query(epsilon=epsilon, sensitivity=0.7, largest=1.0, size=size)
+        assert noise.loss(0.7).epsilon > 0.98 * epsilon
+        assert noise.loss(0.7 + 2.0 * noise.grid * math.sqrt(size)).epsilon <= epsilon * (1.0 + 1e-12)
 
 
 class LongRuns(Bits):
@@ -353,10 +353,10 @@ class LongRuns(Bits):
 @pytest.mark.parametrize("dimension", [1, 3])
 def test_no_radius_is_left_out(dimension, seeded):
     """The radius once ended at its quantile of 1 − 2⁻¹⁰⁶, while δ = 0 was charged."""
-    law = EuclideanNoise(1.0, dimension)
+    noise = EuclideanNoise(1.0, dimension)
     for runs in (3, 10):
         bits = LongRuns(seeded(23), [False] + [True] * runs)
-        radius = float(np.linalg.norm(law.sample((1, dimension), bits)) * law.grid)
+        radius = float(np.linalg.norm(noise.sample((1, dimension), bits)) * noise.grid)
         assert radius > runs * 30
     assert radius > gamma(dimension).isf(2.0**-106)
 
@@ -375,12 +375,12 @@ def test_a_direction_is_drawn_again_where_there_is_none(seeded, monkeypatch):
 def test_putting_a_statistic_on_the_grid_moves_it_by_at_most_a_step():
     rng = np.random.default_rng(0)
     for largest in [1.0, 1e3, 1e9]:
-        law = GaussianNoise.for_query(mu=1.0, sensitivity=0.7, largest=largest)
+        noise = GaussianNoise.for_query(mu=1.0, sensitivity=0.7, largest=largest)
         values = rng.uniform(-largest, largest, 10_000)
-        grid = Fraction(law.grid)
-        gaps = [abs(Fraction(v) / grid - int(s)) for v, s in zip(values, law.steps(values), strict=True)]
+        grid = Fraction(noise.grid)
+        gaps = [abs(Fraction(v) / grid - int(s)) for v, s in zip(values, noise.steps(values), strict=True)]
         assert max(gaps) <= 1
-        assert np.abs(law.steps(np.array([largest]))).max() <= 2**52
+        assert np.abs(noise.steps(np.array([largest]))).max() <= 2**52
 
 
 def test_the_grid_is_as_fine_as_the_size_of_the_statistic_allows():
@@ -391,9 +391,9 @@ def test_the_grid_is_as_fine_as_the_size_of_the_statistic_allows():
 @pytest.mark.parametrize("size", [1, 100, 10**7])
 def test_a_query_costs_what_was_asked_for_with_the_grid_charged(size):
     """Two statistics Δ apart are, on the grid, at most μ standard deviations apart."""
-    law = GaussianNoise.for_query(mu=0.3, sensitivity=2.0, largest=1e4, size=size)
-    assert 2.0 + 2.0 * law.grid * math.sqrt(size) <= 0.3 * law.scale * (1.0 + 1e-15)
-    assert law.scale == pytest.approx(2.0 / 0.3, rel=1e-4)
+    noise = GaussianNoise.for_query(mu=0.3, sensitivity=2.0, largest=1e4, size=size)
+    assert 2.0 + 2.0 * noise.grid * math.sqrt(size) <= 0.3 * noise.scale * (1.0 + 1e-15)
+    assert noise.scale == pytest.approx(2.0 / 0.3, rel=1e-4)
     laplace = LaplaceNoise.for_query(epsilon=0.3, sensitivity=2.0, largest=1e4, size=size)
     assert 2.0 + 2.0 * laplace.grid * size <= 0.3 * laplace.scale * (1.0 + 1e-15)
 
@@ -401,42 +401,42 @@ def test_a_query_costs_what_was_asked_for_with_the_grid_charged(size):
 EVERY = [GaussianNoise(2.0), DiscreteGaussianNoise(2.0), LaplaceNoise(2.0), GeometricNoise(2.0), EuclideanNoise(2.0, 3)]
 
 
-@pytest.mark.parametrize("law", EVERY, ids=lambda law: type(law).__name__)
-def test_two_statistics_are_told_apart_by_what_their_distance_costs(law):
+@pytest.mark.parametrize("noise", EVERY, ids=lambda noise: type(noise).__name__)
+def test_two_statistics_are_told_apart_by_what_their_distance_costs(noise):
     """The distance is the μ or the ε of the loss, and no log-likelihood ratio of a pure law exceeds it."""
     shift = np.array([3.0, -4.0, 12.0])
-    apart = float(law.distance(shift))
-    loss = law.loss({"l1": 19.0, "l2": 13.0}[law.norm])
-    assert apart == pytest.approx(math.sqrt(2.0 * loss.zcdp) if law.normal else loss.pure)
+    apart = float(noise.distance(shift))
+    loss = noise.loss({"l1": 19.0, "l2": 13.0}[noise.norm])
+    assert apart == pytest.approx(math.sqrt(2.0 * loss.zcdp) if noise.normal else loss.pure)
     rng = np.random.default_rng(0)
     one = np.array([1.0, 2.0, 3.0])
-    ratios = [law.log_ratio(one + law.simulate(rng, (3,)), one, one + shift) for _ in range(200)]
-    assert law.log_ratio(one, one, one + shift) == pytest.approx(-(apart**2) / 2.0 if law.normal else -apart)
-    assert law.log_ratio(one + shift / 2.0, one, one + shift) == pytest.approx(0.0, abs=1e-12)
-    if not law.normal:
+    ratios = [noise.log_ratio(one + noise.simulate(rng, (3,)), one, one + shift) for _ in range(200)]
+    assert noise.log_ratio(one, one, one + shift) == pytest.approx(-(apart**2) / 2.0 if noise.normal else -apart)
+    assert noise.log_ratio(one + shift / 2.0, one, one + shift) == pytest.approx(0.0, abs=1e-12)
+    if not noise.normal:
         assert max(map(abs, ratios)) <= apart * (1.0 + 1e-12)
 
 
-@pytest.mark.parametrize(("law", "ideal"), [(EVERY[0], norm(scale=2.0)), (EVERY[2], laplace(scale=2.0))])
-def test_the_log_density_is_that_of_the_continuous_law(law, ideal):
+@pytest.mark.parametrize(("distribution", "ideal"), [(EVERY[0], norm(scale=2.0)), (EVERY[2], laplace(scale=2.0))])
+def test_the_log_density_is_that_of_the_continuous_law(distribution, ideal):
     noise = np.random.default_rng(1).normal(0.0, 3.0, (50, 4))
-    assert law.log_density(noise) - law.log_density(noise[0]) == pytest.approx(
+    assert distribution.log_density(noise) - distribution.log_density(noise[0]) == pytest.approx(
         ideal.logpdf(noise).sum(axis=-1) - ideal.logpdf(noise[0]).sum()
     )
 
 
-@pytest.mark.parametrize("law", [GaussianNoise(2.0), LaplaceNoise(2.0), GaussianNoise(2.0, 1), LaplaceNoise(2.0, 1)])
+@pytest.mark.parametrize("noise", [GaussianNoise(2.0), LaplaceNoise(2.0), GaussianNoise(2.0, 1), LaplaceNoise(2.0, 1)])
 @pytest.mark.parametrize("coefficients", [[1.0], [3.0, -1.0], [2.0, 2.0, 2.0], [1.0, 0.0, 1e-12]])
-def test_the_tail_of_a_sum_is_never_understated(law, coefficients, seeded):
-    sums = (law.sample((400_000, len(coefficients)), seeded(3)) * law.grid) @ np.array(coefficients)
+def test_the_tail_of_a_sum_is_never_understated(noise, coefficients, seeded):
+    sums = (noise.sample((400_000, len(coefficients)), seeded(3)) * noise.grid) @ np.array(coefficients)
     for level in [0.5, 0.9, 0.999]:
-        half = law.half_width_of_sum(coefficients, level)
-        assert law.tail(coefficients, half) <= 1.0 - level
+        half = noise.half_width_of_sum(coefficients, level)
+        assert noise.tail(coefficients, half) <= 1.0 - level
         inside = np.count_nonzero(np.abs(sums) <= half)
         assert inside >= len(sums) * level or binomial_p(inside, len(sums), level) > FALSE_ALARM
     if len(coefficients) == 1:
-        assert law.half_width_of_sum([1.0], 0.9) == pytest.approx(law.half_width(0.9))
-    assert law.half_width_of_sum([0.0], 0.9) == 0.0
+        assert noise.half_width_of_sum([1.0], 0.9) == pytest.approx(noise.half_width(0.9))
+    assert noise.half_width_of_sum([0.0], 0.9) == 0.0
 
 
 def test_a_law_that_knows_no_sums_says_so():

@@ -103,9 +103,9 @@ def test_the_curve_holds_for_the_mechanism(loss, relation):
                 one, two = lean(p)
                 pairs = [(one, []), ([], one)] if pushes == 1 else [(one, two), (one, -one)]
                 for mine, other in pairs:
-                    found = attained(loss, base, weight, mine, other, ridge, sigma, epsilon)
-                    assert found <= bound + SLACK
-                    best = max(best, (found - SLACK) / bound)
+                    result = attained(loss, base, weight, mine, other, ridge, sigma, epsilon)
+                    assert result <= bound + SLACK
+                    best = max(best, (result - SLACK) / bound)
     assert best > 0.5  # the search comes near, so that it could fail
 
 
@@ -117,9 +117,9 @@ def test_a_shift_that_is_root_two_off_is_caught(relation):
     wrong = float(ObjectiveLoss(1 / sigma / math.sqrt(2), 1e-9, t, pushes, neighbors=relation).delta_at(epsilon))
     one, _ = lean(0.1)
     base, weight = np.eye(2)[:1], np.array([1e-9])  # with a hinge every slope near 0 is −1
-    found = attained(loss, base, weight, one, [] if pushes == 1 else -one, ridge, sigma, epsilon)
-    assert found - SLACK > wrong
-    assert found <= float(ObjectiveLoss(1 / sigma, 1e-9, t, pushes, neighbors=relation).delta_at(epsilon)) + SLACK
+    result = attained(loss, base, weight, one, [] if pushes == 1 else -one, ridge, sigma, epsilon)
+    assert result - SLACK > wrong
+    assert result <= float(ObjectiveLoss(1 / sigma, 1e-9, t, pushes, neighbors=relation).delta_at(epsilon)) + SLACK
 
 
 def test_determinants_left_out_are_caught():
@@ -128,10 +128,10 @@ def test_determinants_left_out_are_caught():
     row = np.array([[1.0]])
     nothing = np.empty((0, 1))
     base, weight = np.array([[1.0]]), np.array([1e-12])
-    found = attained(loss, base, weight, row, nothing, ridge, sigma, epsilon, seed=1)
+    result = attained(loss, base, weight, row, nothing, ridge, sigma, epsilon, seed=1)
     t = math.log1p(loss.most_curvature / ridge)
-    assert found <= float(ObjectiveLoss(1 / sigma, 1e-9, t, 1, neighbors="add-remove").delta_at(epsilon)) + SLACK
-    assert found - SLACK > float(ObjectiveLoss(1 / sigma, 1e-9, 1e-9, 1, neighbors="add-remove").delta_at(epsilon))
+    assert result <= float(ObjectiveLoss(1 / sigma, 1e-9, t, 1, neighbors="add-remove").delta_at(epsilon)) + SLACK
+    assert result - SLACK > float(ObjectiveLoss(1 / sigma, 1e-9, 1e-9, 1, neighbors="add-remove").delta_at(epsilon))
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
@@ -142,10 +142,10 @@ def test_two_rows_of_a_unit_and_two_problems(relation):
     other = np.empty((0, 1)) if pushes == 2 else -rows
     t = 2 * math.log1p(loss.most_curvature / ridge)
     own = ObjectiveLoss(1 / sigma, 1e-9, t, pushes, neighbors=relation)
-    found = attained(loss, base, weight, rows, other, ridge, sigma, epsilon)
-    assert found <= float(own.delta_at(epsilon)) + SLACK
+    result = attained(loss, base, weight, rows, other, ridge, sigma, epsilon)
+    assert result <= float(own.delta_at(epsilon)) + SLACK
     one = ObjectiveLoss(1 / sigma, 1e-9, t / 2, pushes // 2, neighbors=relation)
-    assert found - SLACK > float(one.delta_at(epsilon))
+    assert result - SLACK > float(one.delta_at(epsilon))
     both = ObjectiveLoss(1 / sigma, 1e-9, 2 * t, pushes, 2, neighbors=relation)
     assert float(both.delta_at(epsilon)) >= float(own.delta_at(epsilon))
     assert compose([one, one]).delta(3.0) <= 1.0
@@ -213,14 +213,14 @@ def test_no_corner_of_several_problems_is_lost():
 
 
 def test_calibration_finds_the_noise_beside_gaussians():
-    promise = Guarantee(1.0, 1e-6)
+    guarantee = Guarantee(1.0, 1e-6)
     own = ObjectiveLoss(0.5, 0.02, 0.05)
-    found = calibrate(promise, [GaussianLoss(0.4), own])
-    assert compose(found.losses).delta(1.0) == pytest.approx(1e-6, rel=1e-6)
-    alone = calibrate(promise, own)
+    result = calibrate(guarantee, [GaussianLoss(0.4), own])
+    assert compose(result.losses).delta(1.0) == pytest.approx(1e-6, rel=1e-6)
+    alone = calibrate(guarantee, own)
     assert alone.losses[0].shift == pytest.approx(0.5 / alone.noise)
     # No Gaussian at twice the shift is cheaper, and the published curve (twice a Gaussian's at ε − t') is dearer.
-    assert 2 * alone.losses[0].shift < calibrate(promise, GaussianLoss(1.0)).losses[0].mu
+    assert 2 * alone.losses[0].shift < calibrate(guarantee, GaussianLoss(1.0)).losses[0].mu
 
 
 def rows_of(rng, n, d, kind):
@@ -317,10 +317,10 @@ def test_noise_on_a_minimum_is_as_its_law_says(seeded):
     """Strong convexity is attained by opposite rows with slopes of −1; the noise has the deviation that it needs."""
     rows = curator(1)
     plan = rows.plan(minimum(rows, NoisyMinimum(), ridge=4.0), GaussianLoss(0.5))
-    assert plan.law.scale == pytest.approx(2.0 / 4.0 / 0.5, rel=1e-6)
+    assert plan.noise.scale == pytest.approx(2.0 / 4.0 / 0.5, rel=1e-6)
     less = curator(1, neighbors="add-remove")
     plan = less.plan(minimum(less, NoisyMinimum(), ridge=4.0), GaussianLoss(0.5, "add-remove"))
-    assert plan.law.scale == pytest.approx(1.0 / 4.0 / 0.5, rel=0.02)  # at most 2²⁷ rows, and their float error
+    assert plan.noise.scale == pytest.approx(1.0 / 4.0 / 0.5, rel=0.02)  # at most 2²⁷ rows, and their float error
 
 
 def test_neighbours_minima_are_no_farther_apart_than_their_bound():
@@ -334,12 +334,12 @@ def test_neighbours_minima_are_no_farther_apart_than_their_bound():
         one /= np.linalg.norm(one)
         two = -one if trial % 2 else rng.uniform(-0.7, 0.7, 2)
         zero = np.zeros((1, 2))
-        found = [
+        result = [
             minima(loss, np.vstack([base, row[None]]), np.ones(n + 1), ridge, zero)[0] for row in (one, two, 0 * one)
         ]
-        assert np.linalg.norm(found[0] - found[1]) <= 2.0 / ridge
-        assert np.linalg.norm(found[0] - found[2]) <= 1.0 / ridge
-        best = max(best, np.linalg.norm(found[0] - found[2]) * ridge)
+        assert np.linalg.norm(result[0] - result[1]) <= 2.0 / ridge
+        assert np.linalg.norm(result[0] - result[2]) <= 1.0 / ridge
+        best = max(best, np.linalg.norm(result[0] - result[2]) * ridge)
     assert best > 0.75
 
 
@@ -368,10 +368,10 @@ def test_a_hessian_that_floats_cannot_tell_from_singular_is_no_error():
 
 def test_a_ridge_that_leaves_nothing_for_noise_is_refused_at_once():
     rows = curator()
-    promise = Guarantee(1.0, 1e-6)
-    weak = PrivateMinimum("objective", Logistic(), 2, promise, seen(rows), ridge=0.1)
+    guarantee = Guarantee(1.0, 1e-6)
+    weak = PrivateMinimum("objective", Logistic(), 2, guarantee, seen(rows), ridge=0.1)
     with pytest.raises(ValueError, match=r"C=10: expected at most 5\.838 at ε=1, or None"):
-        weak.losses(promise)
+        weak.losses(guarantee)
 
 
 @pytest.mark.parametrize(("pushes", "problems"), [(2, 1), (6, 3), (40, 20), (2000, 3)])
@@ -392,49 +392,49 @@ def test_a_tiny_shift_keeps_its_digits_below_t():
 
 def test_small_promises_are_kept_too():
     for epsilon in (1e-6, 3e-3, 5000.0):
-        promise = Guarantee(epsilon, 1e-6)
+        guarantee = Guarantee(epsilon, 1e-6)
         rows = curator()
-        own = Coordinates.for_data(2, CONSTANT, promise, rows.size, False, counted=False)
-        found = PrivateMinimum("objective", Logistic(), 2, promise, own)
-        losses = found.losses(promise)
-        assert rows.plan(found.questions(rows.space, len(losses))[-1], losses[-1]).loss == losses[-1]
+        own = Coordinates.for_data(2, CONSTANT, guarantee, rows.size, False, counted=False)
+        result = PrivateMinimum("objective", Logistic(), 2, guarantee, own)
+        losses = result.losses(guarantee)
+        assert rows.plan(result.questions(rows.space, len(losses))[-1], losses[-1]).loss == losses[-1]
 
 
 def method(rows, way="objective", **more):
     """Return a promise and a method that keeps it."""
-    promise = Guarantee(1.0, 0.0 if way == "objective-2011" else 1e-6, rows.neighbors)
-    return promise, PrivateMinimum(way, Logistic(), 2, promise, seen(rows, **more))
+    guarantee = Guarantee(1.0, 0.0 if way == "objective-2011" else 1e-6, rows.neighbors)
+    return guarantee, PrivateMinimum(way, Logistic(), 2, guarantee, seen(rows, **more))
 
 
 def seen(rows, own=None):
-    promise = Guarantee(1.0, 1e-6, rows.neighbors)
-    return Coordinates.for_data(rows.space.dimension, CONSTANT, promise, rows.size, own, counted=False)
+    guarantee = Guarantee(1.0, 1e-6, rows.neighbors)
+    return Coordinates.for_data(rows.space.dimension, CONSTANT, guarantee, rows.size, own, counted=False)
 
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("way", ["objective", "objective-2011", "output"])
 @pytest.mark.parametrize("own", [False, True])
 def test_losses_keep_the_promise_and_little_less(relation, way, own):
-    promise, found = method(curator(20_000, neighbors=relation), way, own=own and way != "objective-2011")
-    total = compose(found.losses(promise))
-    if promise.delta:
-        assert 0.99 * promise.delta <= total.delta(promise.epsilon) <= promise.delta * (1 + 1e-9)
+    guarantee, result = method(curator(20_000, neighbors=relation), way, own=own and way != "objective-2011")
+    total = compose(result.losses(guarantee))
+    if guarantee.delta:
+        assert 0.99 * guarantee.delta <= total.delta(guarantee.epsilon) <= guarantee.delta * (1 + 1e-9)
     else:
-        assert total.epsilon(0.0) == promise.epsilon
+        assert total.epsilon(0.0) == guarantee.epsilon
 
 
 def test_a_fit_fits_into_a_fresh_budget_of_the_same_size_and_a_second_one_into_a_larger(tmp_path):
-    promise = Guarantee(1.0, 1e-6)
+    guarantee = Guarantee(1.0, 1e-6)
     for factor, fits in ((1.0, 1), (4.0, 2)):
         budget = Guarantee(factor, 1e-6)
         rows = curator(
             2_000, name="first" if fits == 1 else "another", ledger=Ledger(str(tmp_path / "ledger.db")), budget=budget
         )
-        _, found = method(rows)
+        _, result = method(rows)
         for _ in range(fits):
-            schedule = rows.reserve(found.losses(promise), query="fit")
+            schedule = rows.reserve(result.losses(guarantee), query="fit")
             steps = [schedule.measure] * len(schedule.left)
-            scores, releases = found.run(rows.space, np.random.default_rng(0), iter(steps))
+            scores, releases = result.run(rows.space, np.random.default_rng(0), iter(steps))
             assert releases[-1].exact
             assert releases[-1].recorded
             assert scores.weights.shape == (1, 2)
@@ -445,15 +445,15 @@ def test_rows_of_a_unit_count_as_they_should():
     x = np.column_stack([np.linspace(-1, 1, 300), np.tile([0, 1], 150)])
     records = as_records(x, schema=Schema({"x": Number(-1, 1), "y": Category([0, 1])}), unit=ids, max_rows=3)
     rows = Curator(records)
-    promise = Guarantee(1.0, 1e-6)
-    found = PrivateMinimum("objective", Logistic(), 2, promise, seen(rows, own=False), max_rows=3)
-    loss = found.losses(promise)[-1]
+    guarantee = Guarantee(1.0, 1e-6)
+    result = PrivateMinimum("objective", Logistic(), 2, guarantee, seen(rows, own=False), max_rows=3)
+    loss = result.losses(guarantee)[-1]
     assert loss.pushes == 6
-    single = PrivateMinimum("objective", Logistic(), 2, promise, seen(rows, own=False)).losses(promise)[-1]
+    single = PrivateMinimum("objective", Logistic(), 2, guarantee, seen(rows, own=False)).losses(guarantee)[-1]
     assert loss.shift < single.shift / 2.9
-    assert rows.plan(found.questions(rows.space, 1)[-1], loss).loss == loss
+    assert rows.plan(result.questions(rows.space, 1)[-1], loss).loss == loss
     with pytest.raises(ValueError, match="pushes=6"):
-        rows.plan(found.questions(rows.space, 1)[-1], single)
+        rows.plan(result.questions(rows.space, 1)[-1], single)
 
 
 @pytest.mark.parametrize("size", [1e-320, 1e-200, 1e-20, 1e20, 1e160, 1.7e308])

@@ -32,8 +32,8 @@ class TestBounds:
     @pytest.mark.parametrize("bounds", [PAIRS, tuple(PAIRS), [[0, 120], [40, 250]], np.array(PAIRS), BOX])
     def test_a_list_of_pairs_has_one_pair_a_column(self, bounds):
         assert read_bounds(bounds) == BOX
-        found = st.mean(ROWS, [0, 1], epsilon=SURE, bounds=bounds)
-        assert found.value == pytest.approx(ROWS.mean(axis=0), rel=1e-3)
+        result = st.mean(ROWS, [0, 1], epsilon=SURE, bounds=bounds)
+        assert result.value == pytest.approx(ROWS.mean(axis=0), rel=1e-3)
         model = dp.GaussianMixture(1, bounds=bounds, **PROMISE).fit(ROWS)
         assert dp.GaussianMixture.from_json(model.to_json()).means_.tolist() == model.means_.tolist()
         curator = dp.Curator(open_records(ROWS, bounds=bounds))
@@ -49,8 +49,8 @@ class TestBounds:
 
     def test_a_mapping_is_by_name(self):
         fill = dp.Number(0, 120, missing="fill", fill=40)
-        found = read_bounds({"age": fill, "pressure": [40, 250], "ward": dp.Category(["a", "b"])})
-        assert found == dp.Schema({"age": fill, "pressure": dp.Number(40, 250), "ward": dp.Category(["a", "b"])})
+        result = read_bounds({"age": fill, "pressure": [40, 250], "ward": dp.Category(["a", "b"])})
+        assert result == dp.Schema({"age": fill, "pressure": dp.Number(40, 250), "ward": dp.Category(["a", "b"])})
         assert read_bounds({"age": (0, 120)}, {"ward": ["a"]}).names == ("age", "ward")
 
     @pytest.mark.parametrize("bounds", [[[0, 40], [120, 250]], ((0, 40), (120, 250)), np.array([[0, 40], [120, 250]])])
@@ -91,8 +91,8 @@ class TestBounds:
 
     def test_statistics_take_classes_as_a_database_does(self):
         frame = FRAME.assign(ward=["a", "b"] * 200)
-        found = st.mean(frame, "age", by="ward", epsilon=SURE, bounds={"age": (0, 120)}, classes={"ward": ["b", "a"]})
-        assert found.value == pytest.approx([FRAME.age[1::2].mean(), FRAME.age[::2].mean()], rel=1e-3)
+        result = st.mean(frame, "age", by="ward", epsilon=SURE, bounds={"age": (0, 120)}, classes={"ward": ["b", "a"]})
+        assert result.value == pytest.approx([FRAME.age[1::2].mean(), FRAME.age[::2].mean()], rel=1e-3)
 
     def test_numbers_with_a_fill_come_back_from_json(self):
         bounds = {"age": dp.Number(0, 120, missing="fill", fill=40), "pressure": (40, 250)}

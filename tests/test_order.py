@@ -71,8 +71,8 @@ def worst(query, relation, world, most=3):
 
     Over all data sets of a few rows and, as for a quantile near an end it takes many, over some of up to 40 of a kind.
     """
-    eta, rng, found = eta_of(query, relation), np.random.default_rng(0), 0.0
-    law = functools.cache(lambda rows: log_law(query, eta, rows))  # most data sets have many neighbours
+    eta, rng, result = eta_of(query, relation), np.random.default_rng(0), 0.0
+    noise = functools.cache(lambda rows: log_law(query, eta, rows))  # most data sets have many neighbours
     pairs = neighbours(world, relation, most)
     for _ in range(400):
         counts = rng.integers(0, 40, len(world))
@@ -80,9 +80,9 @@ def worst(query, relation, world, most=3):
         first, second = (world[place] for place in rng.integers(0, len(world), 2))
         pairs = itertools.chain(pairs, [((*rows, first), rows if relation is ADD else (*rows, second))])
     for one, other in pairs:
-        ratio = law(tuple(sorted(one))) - law(tuple(sorted(other)))
-        found = max(found, float(ratio.max() - ratio.min()))
-    return found / EPSILON
+        ratio = noise(tuple(sorted(one))) - noise(tuple(sorted(other)))
+        result = max(result, float(ratio.max() - ratio.min()))
+    return result / EPSILON
 
 
 def ones(values, groups=(0,)):
@@ -93,9 +93,9 @@ def ones(values, groups=(0,)):
 @pytest.mark.parametrize("q", [0.0, 0.1, 0.5, 0.75, 1.0])
 def test_one_quantile_costs_what_it_says_and_not_less(q, relation):
     query = Quantiles(SPACE, 0, SCALE, (Target(q, 0, 0, 3),))
-    found = worst(query, relation, ones(range(4)))
-    assert found <= 1.0 + 1e-9
-    assert found >= 0.99
+    result = worst(query, relation, ones(range(4)))
+    assert result <= 1.0 + 1e-9
+    assert result >= 0.99
 
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
@@ -103,9 +103,9 @@ def test_one_quantile_costs_what_it_says_and_not_less(q, relation):
 @pytest.mark.parametrize("q", [0.0, 0.3, 0.5, 1.0])
 def test_limits_cost_what_they_say(q, made_up, relation):
     query = Quantiles(SPACE, 0, SCALE, (Target(q, 0, 0, 3, **made_up),))
-    found = worst(query, relation, ones(range(4)))
-    assert found <= 1.0 + 1e-9
-    assert found >= (0.99 if (q, *made_up) not in ((0.0, "below"), (1.0, "above")) else 0.49)
+    result = worst(query, relation, ones(range(4)))
+    assert result <= 1.0 + 1e-9
+    assert result >= (0.99 if (q, *made_up) not in ((0.0, "below"), (1.0, "above")) else 0.49)
 
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
@@ -113,16 +113,16 @@ def test_limits_cost_what_they_say(q, made_up, relation):
 def test_groups_share_the_cost(levels, relation):
     targets = tuple(Target(q, group, 0, 2) for group, q in enumerate(levels))
     query = Quantiles(dp.Box([0.0], [2.0]), 0, Scale(0.0, 2.0, 1.0), targets, by=0)
-    found = worst(query, relation, ones(range(3), (0, 1)))
-    assert 0.95 <= found <= 1.0 + 1e-9
+    result = worst(query, relation, ones(range(3), (0, 1)))
+    assert 0.95 <= result <= 1.0 + 1e-9
 
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 def test_intervals_share_the_cost(relation):
     space, scale = dp.Box([0.0], [5.0]), Scale(0.0, 5.0, 1.0)
     query = Quantiles(space, 0, scale, (Target(0.5, 0, 0, 2), Target(0.25, 0, 3, 5)))
-    found = worst(query, relation, ones(range(6)), most=2)
-    assert 0.9 <= found <= 1.0 + 1e-9
+    result = worst(query, relation, ones(range(6)), most=2)
+    assert 0.9 <= result <= 1.0 + 1e-9
 
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
@@ -130,8 +130,8 @@ def test_intervals_share_the_cost(relation):
 def test_weights(q, relation):
     query = Quantiles(dp.Box([0.0] * 2, [2.0] * 2), 0, Scale(0.0, 2.0, 1.0), (Target(q, 0, 0, 2),), weights=(1, 2.0))
     world = [(value, 0, weight * WEIGHT_STEPS // 2) for value in range(3) for weight in (0, 1, 2)]
-    found = worst(query, relation, world)
-    assert 0.9 <= found <= 1.0 + 1e-9
+    result = worst(query, relation, world)
+    assert 0.9 <= result <= 1.0 + 1e-9
 
 
 def test_broken_ties_keep_pure_privacy(monkeypatch):
@@ -139,28 +139,28 @@ def test_broken_ties_keep_pure_privacy(monkeypatch):
     monkeypatch.setattr(order, "TIE_BITS", 1)
     query = Quantiles(dp.Box([0.0], [1.0]), 0, Scale(0.0, 1.0, 1.0), (Target(0.3, 0, 0, 3),), break_ties=True)
 
-    def law(rows, eta):
+    def noise(rows, eta):
         outcomes = itertools.product(*[[2 * row[0], 2 * row[0] + 1] for row in rows])
         each = [np.exp(log_law(query, eta, [(number, 0, 1) for number in jittered])) for jittered in outcomes]
         return np.mean(each, axis=0)
 
     for relation in (ADD, REPLACE):
-        eta, found = eta_of(query, relation), 0.0
+        eta, result = eta_of(query, relation), 0.0
         for one, other in neighbours(ones(range(2)), relation, 4):
-            found = max(found, float(np.abs(np.log(law(one, eta) / law(other, eta))).max()))
-        assert 0.3 <= found <= EPSILON + 1e-9
+            result = max(result, float(np.abs(np.log(noise(one, eta) / noise(other, eta))).max()))
+        assert 0.3 <= result <= EPSILON + 1e-9
 
 
 def flipping_law(scores):
     """Return P(y) = p_y·∫₀¹ Π_{z≠y}(1 − p_z·t) dt, permute-and-flip's law: the order as uniform times of arrival."""
     chances = np.exp(scores - scores.max())
-    law = []
+    noise = []
     for place in range(len(chances)):
         product = np.polynomial.Polynomial([1.0])
         for other in np.delete(chances, place):
             product *= np.polynomial.Polynomial([1.0, -other])
-        law.append(chances[place] * product.integ()(1.0))
-    return np.array(law)
+        noise.append(chances[place] * product.integ()(1.0))
+    return np.array(noise)
 
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
@@ -170,10 +170,10 @@ def test_permute_and_flip_keeps_pure_privacy(q, relation, groups):
     last = 5 - 2 * groups
     targets = tuple(Target(q, group, 0, last) for group in range(groups))
     query = Quantiles(SPACE, 0, Scale(0.0, float(last), 1.0), targets, by=0 if groups > 1 else None, flips=True)
-    eta, world, found = eta_of(query, relation), ones(range(last + 1), range(groups)), 0.0
+    eta, world, result = eta_of(query, relation), ones(range(last + 1), range(groups)), 0.0
 
     @functools.cache
-    def law(target, numbers):
+    def noise(target, numbers):
         _, counts, scores, *_ = Ranks(np.array(numbers, dtype=np.int64), None, target, eta).runs()
         each = flipping_law(np.repeat(scores, counts))
         assert each.sum() == pytest.approx(1.0)
@@ -183,10 +183,10 @@ def test_permute_and_flip_keeps_pure_privacy(q, relation, groups):
         worst = 0.0
         for target in targets:
             own = (tuple(sorted(row[0] for row in rows if row[1] == target.group)) for rows in (one, other))
-            first, second = (law(target, numbers) for numbers in own)
+            first, second = (noise(target, numbers) for numbers in own)
             worst += np.abs(np.log(first / second)).max()
-        found = max(found, worst)
-    assert 0.3 <= found <= EPSILON + 1e-9
+        result = max(result, worst)
+    assert 0.3 <= result <= EPSILON + 1e-9
 
 
 @pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
@@ -195,8 +195,8 @@ def test_flips_follow_their_law():
     ranks, bits = Ranks(np.array([0, 1, 1, 3]), None, Target(0.5, 0, 0, 5), 0.7), dp.noise.SeededBits(4)
     _, counts, scores, *_ = ranks.runs()
     expected = 3_000 * flipping_law(np.repeat(scores, counts))
-    found = np.bincount(PermuteAndFlip().draw([ranks.runs()] * 3_000, bits), minlength=6)
-    assert ((found - expected) ** 2 / expected).sum() < 60.0
+    result = np.bincount(PermuteAndFlip().draw([ranks.runs()] * 3_000, bits), minlength=6)
+    assert ((result - expected) ** 2 / expected).sum() < 60.0
 
 
 @pytest.mark.parametrize("fault", ["half the spread", "one for replace", "groups as one"])
@@ -226,13 +226,13 @@ def test_draws_follow_the_law():
     """Chi-square against the exact law; at 5 degrees of freedom 60 is exceeded once in 10¹⁰ times."""
     rows = [0, 1, 1, 3]
     query = Quantiles(dp.Box([0.0], [5.0]), 0, Scale(0.0, 5.0, 1.0), (Target(0.5, 0, 0, 5),))
-    law = np.exp(log_law(query, 0.7, [(row, 0, 1) for row in rows]))
+    noise = np.exp(log_law(query, 0.7, [(row, 0, 1) for row in rows]))
     bits = dp.noise.SeededBits(3)
     setting = Setting(ADD, 1, 10, 0.0)
     plan = query.mechanism.plan(query, dp.BoundedRangeLoss(0.7, ADD), setting)
     draws = [draw_plan(plan, np.array(rows, dtype=float)[:, None], bits)[0] for _ in range(4_000)]
-    found = np.bincount(np.array(draws, dtype=int), minlength=6)
-    assert ((found - 4_000 * law) ** 2 / (4_000 * law)).sum() < 60.0
+    result = np.bincount(np.array(draws, dtype=int), minlength=6)
+    assert ((result - 4_000 * noise) ** 2 / (4_000 * noise)).sum() < 60.0
 
 
 @pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
@@ -246,12 +246,12 @@ def test_bundles_do_not_change_the_law(q, made_up, weighted):
     weights = np.arange(11) * WEIGHT_STEPS // 11 if weighted else None
     ranks = Ranks(numbers, weights, target, 0.4)
     _, counts, scores, bundles, _ = ranks.runs()
-    law = np.repeat(np.exp(scores), counts)
+    noise = np.repeat(np.exp(scores), counts)
     assert not any(bundles)
     assert q != 0.4 or any(ranks.runs(0.7).bundles)
-    found = np.bincount(ChooseInRuns().draw([ranks.runs(0.7)] * 400, bits), minlength=12)
-    expected = 400 * law / law.sum()
-    assert ((found - expected) ** 2 / expected).sum() < 80.0
+    result = np.bincount(ChooseInRuns().draw([ranks.runs(0.7)] * 400, bits), minlength=12)
+    expected = 400 * noise / noise.sum()
+    assert ((result - expected) ** 2 / expected).sum() < 80.0
 
 
 @pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")

@@ -83,7 +83,7 @@ def made_up(query, n=60, seed=0):
 
 def released(query, value, noise=1.0, size=COMPLETE):
     return dp.Release(
-        query=query.name, value=value, parts=query.parts, passage="additive", law=GaussianNoise(noise), exact=True,
+        query=query.name, value=value, parts=query.parts, mechanism="additive", noise=GaussianNoise(noise), exact=True,
         loss=dp.GaussianLoss(1.0), size=size,
     )  # fmt: skip
 
@@ -130,7 +130,7 @@ class TestProtocol:
     def test_parameters_follow_from_releases_alone(self, query):
         """Whatever rows were seen in between, the same releases give the same parameters, to the last bit."""
         values = np.random.default_rng(0).standard_normal((2, query.size)) * 30.0
-        found = []
+        result = []
         for seed in (1, 2):
             params = query.params
             for value in values:
@@ -138,9 +138,9 @@ class TestProtocol:
                 at.sum(made_up(query, seed=seed))
                 at.contributions(made_up(query, seed=seed))
                 params = query.model.maximize(params, released(at, np.resize(value, at.size)))
-            found.append(_numbers(params))
-        assert len(found[0]) == len(found[1]) > 0
-        assert all(map(np.array_equal, *found))
+            result.append(_numbers(params))
+        assert len(result[0]) == len(result[1]) > 0
+        assert all(map(np.array_equal, *result))
 
     @EVERY
     def test_it_passes_the_check(self, query):
@@ -452,20 +452,20 @@ class TestExamples:
         rng = np.random.default_rng(0)
         rows = (rng.random((8000, 5)) < truth[(rng.random(8000) < 0.3).astype(int)]).astype(float)
         space = dp.Box(0.0, 1.0).for_columns(5)
-        found = fitted(example("bernoulli_mixture").BernoulliMixture(2, space), rows, space, 12)
-        order = np.argsort(-found.weights)
-        np.testing.assert_allclose(found.weights[order], [0.7, 0.3], atol=0.06)
-        np.testing.assert_allclose(found.yes[order], truth, atol=0.08)
+        result = fitted(example("bernoulli_mixture").BernoulliMixture(2, space), rows, space, 12)
+        order = np.argsort(-result.weights)
+        np.testing.assert_allclose(result.weights[order], [0.7, 0.3], atol=0.06)
+        np.testing.assert_allclose(result.yes[order], truth, atol=0.08)
 
     def test_rates_are_found(self):
         truth = np.array([[2.0, 10.0], [12.0, 3.0]])
         rng = np.random.default_rng(0)
         rows = rng.poisson(truth[(rng.random(8000) < 0.4).astype(int)]).astype(float)
         space = dp.Box(0.0, [40.0, 30.0])
-        found = fitted(example("poisson_mixture").PoissonMixture(2, space), rows, space, 12)
-        order = np.argsort(found.rates[:, 0])
-        np.testing.assert_allclose(found.weights[order], [0.6, 0.4], atol=0.06)
-        np.testing.assert_allclose(found.rates[order], truth, atol=0.8)
+        result = fitted(example("poisson_mixture").PoissonMixture(2, space), rows, space, 12)
+        order = np.argsort(result.rates[:, 0])
+        np.testing.assert_allclose(result.weights[order], [0.6, 0.4], atol=0.06)
+        np.testing.assert_allclose(result.rates[order], truth, atol=0.8)
 
     def test_hidden_states_are_found(self):
         moves, means, widths = np.array([[0.9, 0.1], [0.3, 0.7]]), np.array([20.0, 70.0]), np.array([5.0, 10.0])
@@ -474,13 +474,13 @@ class TestExamples:
         for _ in range(3):
             states.append((rng.random(6000) > moves[states[-1], 0]).astype(int))
         states = np.array(states).T
-        found = fitted(
+        result = fitted(
             example("hidden_markov").HiddenMarkov(2), rng.normal(means[states], widths[states]), dp.Box(0, 100), 10
         )
-        np.testing.assert_allclose(found[0], [0.5, 0.5], atol=0.1)
-        np.testing.assert_allclose(found[1], moves, atol=0.06)
-        np.testing.assert_allclose(50.0 + 50.0 * found[2], means, atol=2.0)
-        np.testing.assert_allclose(50.0 * found[3], widths, atol=2.0)
+        np.testing.assert_allclose(result[0], [0.5, 0.5], atol=0.1)
+        np.testing.assert_allclose(result[1], moves, atol=0.06)
+        np.testing.assert_allclose(50.0 + 50.0 * result[2], means, atol=2.0)
+        np.testing.assert_allclose(50.0 * result[3], widths, atol=2.0)
 
     def test_factors_are_found(self):
         rng = np.random.default_rng(0)
@@ -488,13 +488,13 @@ class TestExamples:
         group = rng.integers(0, 2, 10_000)
         rows = 1.5 * (2.0 * group[:, None] - 1.0) + rng.normal(size=(10_000, 1)) * directions[group]
         rows += 0.4 * rng.normal(size=rows.shape)
-        found = fitted(example("factor_analysers").FactorAnalysers(2, 1), rows, dp.Ball(6.0), 15)
-        order = np.argsort(found.components.means[:, 0])
-        np.testing.assert_allclose(6.0 * found.components.means[order], [[-1.5] * 5, [1.5] * 5], atol=0.3)
-        loadings = 6.0 * found.loadings[order, :, 0]
+        result = fitted(example("factor_analysers").FactorAnalysers(2, 1), rows, dp.Ball(6.0), 15)
+        order = np.argsort(result.components.means[:, 0])
+        np.testing.assert_allclose(6.0 * result.components.means[order], [[-1.5] * 5, [1.5] * 5], atol=0.3)
+        loadings = 6.0 * result.loadings[order, :, 0]
         for loading, direction in zip(loadings, directions, strict=True):
             np.testing.assert_allclose(loading * np.sign(loading @ direction), direction, atol=0.3)
-        assert np.linalg.eigvalsh(found.components.covariances).min() > 0.0
+        assert np.linalg.eigvalsh(result.components.covariances).min() > 0.0
 
 
 class Reckless(Mean):

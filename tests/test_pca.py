@@ -82,15 +82,15 @@ class TestPrivacy:
 
     def test_what_a_sampled_release_takes_for_granted_is_said(self):
         drawn, measured = dp.PCA(1, bounds=BALL, method="exponential").fit(ROWS).releases_
-        assert (drawn.passage, drawn.exact, drawn.law) == ("sampled", False, None)
+        assert (drawn.mechanism, drawn.exact, drawn.noise) == ("sampled", False, None)
         assert "floating-point" in drawn.caveat
-        assert (measured.passage, measured.exact, measured.caveat) == ("additive", True, None)
+        assert (measured.mechanism, measured.exact, measured.caveat) == ("additive", True, None)
 
     def test_a_chain_that_was_stopped_promises_nothing(self):
         model = dp.PCA(2, bounds=BALL, method="gibbs").fit(ROWS)
         assert model.guarantee_ is None
         assert "WITHOUT a proof of privacy" in repr(model)
-        assert model.releases_[0].passage == "approximate"
+        assert model.releases_[0].mechanism == "approximate"
         assert "nothing is proved" in model.releases_[0].caveat
         again = dp.PCA.from_json(model.to_json())
         assert again.guarantee_ is None
@@ -119,8 +119,8 @@ class TestPrivacy:
 
     @pytest.mark.parametrize("method", ["adaptive", "exponential"])
     def test_a_ledger_is_charged_once_and_then_refuses(self, tmp_path, method):
-        promise = dp.Guarantee(1.0, 1e-6)
-        curator = dp.Curator(ROWS, space=BALL, name="rows", ledger=tmp_path / "l.db", budget=promise)
+        guarantee = dp.Guarantee(1.0, 1e-6)
+        curator = dp.Curator(ROWS, space=BALL, name="rows", ledger=tmp_path / "l.db", budget=guarantee)
         model = dp.PCA(2, method=method).fit(curator)
         assert all(release.recorded for release in model.releases_)
         assert [entry.kind for entry in curator.ledger.history()] == ["limit", "reserve"]
@@ -202,8 +202,8 @@ class TestMechanism:
             curator.plan(Scatter(curator.space, np.eye(4)), dp.BoundedRangeLoss(1e299))
 
     def test_shares_are_those_of_the_budget(self):
-        promise = dp.Guarantee(1.0, 1e-6)
-        losses = Directions(3, dp.PublicSize(100, True)).losses(promise)
+        guarantee = dp.Guarantee(1.0, 1e-6)
+        losses = Directions(3, dp.PublicSize(100, True)).losses(guarantee)
         rho = [loss.epsilon**2 / 8 for loss in losses[:3]] + [losses[3].mu ** 2 / 2]
         np.testing.assert_allclose(np.array(rho) / sum(rho), [0.3, 0.3, 0.3, 0.1], rtol=1e-9)
 

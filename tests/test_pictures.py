@@ -25,7 +25,7 @@ from discreet.plots import (
     Shares,
     Spending,
     SyntheticRows,
-    picture_of_draws,
+    plot_draws,
 )
 from discreet.plots.plot import GRID, INK, MUTED, PAPER, SERIES
 from discreet.queries.moments.clipped_moments import Components
@@ -122,9 +122,9 @@ def test_noise_is_told_as_the_releases_have_it():
     alike = [one for one in model.releases_ if one.query == release.query]
     assert release.query == "sums of clusters"
     told = facts["counts of the clusters"]
-    deviations = [np.sqrt(one.law.variance) / one.parts["counts"].weight for one in alike]
-    assert told[1] == type(release.law).__name__
-    assert float(told[2].replace(",", "")) == pytest.approx(np.median(deviations), rel=0.01)
+    stds = [np.sqrt(one.noise.variance) / one.parts["counts"].weight for one in alike]
+    assert told[1] == type(release.noise).__name__
+    assert float(told[2].replace(",", "")) == pytest.approx(np.median(stds), rel=0.01)
 
 
 def test_weights_have_the_noise_of_a_measurement_of_the_counts():
@@ -132,7 +132,7 @@ def test_weights_have_the_noise_of_a_measurement_of_the_counts():
     picture = portrait(model, "weights")
     assert isinstance(picture, Shares)
     last = model.releases_[-1]
-    expected = np.sqrt(last.law.variance) / last.parts["counts"].weight / last.size.units
+    expected = np.sqrt(last.noise.variance) / last.parts["counts"].weight / last.size.units
     assert picture.noise == pytest.approx(expected)
 
 
@@ -207,15 +207,15 @@ def test_whatever_a_column_is_called_it_is_drawn(name):
 def test_intervals_of_draws_are_their_quantiles_and_matrices_show_their_diagonals():
     draws = np.random.default_rng(1).normal(size=(1000, 2, 3))
     columns = ["age", "hours", "score"]
-    picture = picture_of_draws("means", draws, [["component 0", "component 1"], columns], 0.9)
+    picture = plot_draws("means", draws, [["component 0", "component 1"], columns], 0.9)
     assert isinstance(picture, IntervalPanels)
     assert np.allclose(picture.low, np.quantile(draws, 0.05, axis=0))
     assert picture.draw().shape == (1, 3)
     squares = np.einsum("nki,nkj->nkij", draws, draws)
-    diagonal = picture_of_draws("covariances", squares, [["0", "1"], columns, columns], 0.9)
+    diagonal = plot_draws("covariances", squares, [["0", "1"], columns, columns], 0.9)
     assert np.allclose(diagonal.values, np.abs(draws).mean(axis=0))
     with pytest.raises(ValueError, match="at most 200 numbers"):
-        picture_of_draws("many", np.zeros((4, 201)), [range(201)], 0.9)
+        plot_draws("many", np.zeros((4, 201)), [range(201)], 0.9)
     with pytest.raises(ValueError, match="ax: expected None"):
         picture.draw(pyplot.subplots()[1])
 

@@ -110,36 +110,36 @@ class TestTradeoff:
     @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 3.0, 10.0])
     def test_gaussian_noise_passes_a_belief_as_seldom_as_stated(self, epsilon, delta):
         """The log-likelihood ratio of N(μ, 1) against N(0, 1) is N(μ²/2, μ²): it passes ε with more than δ."""
-        promise = dp.Guarantee(epsilon, delta)
-        (loss,) = dp.calibrate(promise, dp.GaussianLoss(1.0)).losses
+        guarantee = dp.Guarantee(epsilon, delta)
+        (loss,) = dp.calibrate(guarantee, dp.GaussianLoss(1.0)).losses
         assert norm.sf(epsilon / loss.mu - loss.mu / 2.0) > 1.05 * delta  # so δ itself would not do
-        point, curve = explain(promise, prior=0.1), explain(loss, prior=0.1, delta=delta)
+        point, curve = explain(guarantee, prior=0.1), explain(loss, prior=0.1, delta=delta)
         assert curve.beyond == point.beyond == min(10.0 * delta, (1.0 + delta) / 2.0)
         assert curve.posteriors[0.1] <= point.posteriors[0.1] * (1.0 + 1e-9)
-        for found in (point, curve):
-            grown = found.posteriors[0.1]
+        for result in (point, curve):
+            grown = result.posteriors[0.1]
             ratio = math.log(grown * 0.9 / (0.1 * (1.0 - grown)))
-            assert norm.sf(ratio / loss.mu - loss.mu / 2.0) <= found.beyond
+            assert norm.sf(ratio / loss.mu - loss.mu / 2.0) <= result.beyond
 
     def test_merged_outputs_pass_a_belief_as_seldom_as_stated(self):
         """To show only whether a Gaussian release is above a threshold keeps its curve, and moves its ratios."""
-        found = explain(dp.GaussianLoss(0.3), prior=0.1, delta=1e-6)
+        result = explain(dp.GaussianLoss(0.3), prior=0.1, delta=1e-6)
         shown = np.linspace(-2.0, 8.0, 2001)
         p, q = norm.sf(shown - 0.3), norm.sf(shown)
         posterior = 0.1 * p / (0.1 * p + 0.9 * q)
-        passed = p[posterior > found.posteriors[0.1]].max()
-        exact = norm.isf(found.beyond)  # the ratio that the release itself passes so seldom is passed more often
-        assert p[np.log(p / q) > 0.3 * exact + 0.045].max() > 1.05 * found.beyond
-        assert 0.5 * found.beyond < passed <= found.beyond
+        passed = p[posterior > result.posteriors[0.1]].max()
+        exact = norm.isf(result.beyond)  # the ratio that the release itself passes so seldom is passed more often
+        assert p[np.log(p / q) > 0.3 * exact + 0.045].max() > 1.05 * result.beyond
+        assert 0.5 * result.beyond < passed <= result.beyond
 
     def test_without_delta_a_belief_is_never_passed(self):
         p, q = worst_pair(1.5, 0.0)
         for prior in (1e-6, 0.01, 0.5, 0.999):
-            found = explain(dp.Guarantee(1.5), prior=prior)
-            assert found.beyond == explain(dp.LaplaceLoss(1.5), prior=prior).beyond == 0.0
-            assert "but for" not in str(found)
+            result = explain(dp.Guarantee(1.5), prior=prior)
+            assert result.beyond == explain(dp.LaplaceLoss(1.5), prior=prior).beyond == 0.0
+            assert "but for" not in str(result)
             posterior = (prior * p[1:3] / (prior * p[1:3] + (1.0 - prior) * q[1:3])).max()
-            assert posterior == pytest.approx(found.posteriors[prior], rel=1e-12)
+            assert posterior == pytest.approx(result.posteriors[prior], rel=1e-12)
 
     @pytest.mark.parametrize("mu", [0.01, 0.5, 1.0, 6.0])
     def test_the_search_over_a_curve_finds_the_closed_form(self, mu):
@@ -152,9 +152,9 @@ class TestTradeoff:
     def test_the_curve_of_laplace_noise_is_that_of_its_best_test(self):
         """The likelihood ratio of Laplace laws 1/ε apart is monotone: a half-line is the best test."""
         for epsilon in (0.3, 2.0):
-            found = tradeoff_of(dp.LaplaceLoss(epsilon))
+            result = tradeoff_of(dp.LaplaceLoss(epsilon))
             for alarms in (0.001, 0.01, 0.4):
-                assert found.power(alarms) == pytest.approx(laplace.sf(laplace.isf(alarms) - epsilon), rel=1e-6)
+                assert result.power(alarms) == pytest.approx(laplace.sf(laplace.isf(alarms) - epsilon), rel=1e-6)
 
     def test_gaussians_compose_to_one(self):
         assert tradeoff_of({dp.GaussianLoss(0.1): 400}).mu == pytest.approx(2.0)
@@ -164,9 +164,9 @@ class TestTradeoff:
 
 class TestExplain:
     def test_losses_say_more_than_one_point_of_their_curve(self):
-        promise = dp.Guarantee(1.0, 1e-6)
-        losses = dp.calibrate(promise, dp.GaussianLoss(1.0)).losses
-        point, curve = explain(promise, 1000), explain(losses, 1000)
+        guarantee = dp.Guarantee(1.0, 1e-6)
+        losses = dp.calibrate(guarantee, dp.GaussianLoss(1.0)).losses
+        point, curve = explain(guarantee, 1000), explain(losses, 1000)
         assert curve.guarantee.epsilon == pytest.approx(1.0, rel=1e-6)
         assert curve.whole_curve
         assert curve.accuracy < point.accuracy - 0.1
@@ -179,12 +179,12 @@ class TestExplain:
     @pytest.mark.parametrize("relation", BOTH)
     def test_no_promise_overflows(self, epsilon, relation):
         for delta in (0.0, 1e-9):
-            found = explain(dp.Guarantee(epsilon, delta, relation), 100)
-            assert 0.5 <= found.accuracy <= 1.0
-            assert all(a <= rate <= 1.0 for a, rate in found.true_positive_rates.items())
-            assert all(p <= later <= 1.0 for p, later in found.posteriors.items())
-            assert str(found)
-            assert "nan" not in str(found) + found._repr_markdown_()
+            result = explain(dp.Guarantee(epsilon, delta, relation), 100)
+            assert 0.5 <= result.accuracy <= 1.0
+            assert all(a <= rate <= 1.0 for a, rate in result.true_positive_rates.items())
+            assert all(p <= later <= 1.0 for p, later in result.posteriors.items())
+            assert str(result)
+            assert "nan" not in str(result) + result._repr_markdown_()
 
     @pytest.mark.parametrize(
         "loss", [dp.GaussianLoss(1e-9), dp.GaussianLoss(60.0), dp.PureLoss(900.0), dp.ZcdpLoss(1e-9)]
@@ -204,9 +204,9 @@ class TestExplain:
 
     def test_a_delta_near_one_over_n_warns(self):
         with pytest.warns(PlanningWarning, match="not far below"):
-            found = explain(dp.Guarantee(0.1, 1e-3), 1000)
-        assert found.caution in str(found)
-        assert found.expected_failures == pytest.approx(1.0)
+            result = explain(dp.Guarantee(0.1, 1e-3), 1000)
+        assert result.caution in str(result)
+        assert result.expected_failures == pytest.approx(1.0)
         with pytest.warns(PlanningWarning, match="not far below"):
             explain([dp.ApproximateLoss(0.1, 1e-3), dp.GaussianLoss(0.1)], 1000)
 
@@ -238,11 +238,11 @@ class TestExplain:
         assert laplace.cdf(100 * 0.1 / 2.0) > 0.99  # the best guess between two sums a hundred apart
 
     def test_the_failure_is_written_as_what_it_is(self):
-        found = explain([dp.ApproximateLoss(1.0, 1e-6)] * 3, n=1000)
-        assert "δ=4e-06" in str(found)
-        assert "at most n times 3e-06 = 0.003 of 1000 records" in str(found)
-        assert "with probability 3e-06" in str(found)
-        assert "n·δ" not in str(found)
+        result = explain([dp.ApproximateLoss(1.0, 1e-6)] * 3, n=1000)
+        assert "δ=4e-06" in str(result)
+        assert "at most n times 3e-06 = 0.003 of 1000 records" in str(result)
+        assert "with probability 3e-06" in str(result)
+        assert "n·δ" not in str(result)
         with pytest.warns(PlanningWarning, match=r"publishes n times 0.003 = 3 whole records"):
             explain([dp.ApproximateLoss(1.0, 1e-3)] * 3, n=1000)
 
@@ -267,39 +267,39 @@ class TestExplain:
             assert caution.delta_caution(float(advised), n, "record") == ""
 
     def test_what_is_wrong_is_named(self):
-        promise = dp.Guarantee(1.0)
+        guarantee = dp.Guarantee(1.0)
         for wrong, call in {
-            "n=0": lambda: explain(promise, 0),
-            "unit=3": lambda: explain(promise, unit=3),
-            "prior=0": lambda: explain(promise, prior=0),
-            "prior=1.0": lambda: explain(promise, prior=[0.1, 1.0]),
-            r"prior=\[\]": lambda: explain(promise, prior=[]),
+            "n=0": lambda: explain(guarantee, 0),
+            "unit=3": lambda: explain(guarantee, unit=3),
+            "prior=0": lambda: explain(guarantee, prior=0),
+            "prior=1.0": lambda: explain(guarantee, prior=[0.1, 1.0]),
+            r"prior=\[\]": lambda: explain(guarantee, prior=[]),
             "losses=3": lambda: explain(3),
-            "delta=0.1": lambda: explain(promise, delta=0.1),
+            "delta=0.1": lambda: explain(guarantee, delta=0.1),
             "delta=0": lambda: explain(dp.GaussianLoss(1.0), delta=0),
         }.items():
             with pytest.raises(ValueError, match=wrong):
                 call()
 
     def test_an_explanation_is_a_value(self):
-        found = explain(dp.Guarantee(1.0))
-        assert isinstance(found, Explanation)
-        assert found == explain(dp.Guarantee(1.0))
-        assert hash(found) == hash(explain(dp.Guarantee(1.0)))
+        result = explain(dp.Guarantee(1.0))
+        assert isinstance(result, Explanation)
+        assert result == explain(dp.Guarantee(1.0))
+        assert hash(result) == hash(explain(dp.Guarantee(1.0)))
         with pytest.raises(AttributeError):
-            found.accuracy = 0.0
+            result.accuracy = 0.0
 
 
-def as_predicted(errors, predicted, promise):
+def as_predicted(errors, predicted, guarantee):
     """Whether errors have the predicted standard deviation; see the top of the file."""
     errors = np.ravel(errors)
-    if promise.delta:
-        law, ratio = chi2(len(errors)), (errors**2).sum() / predicted**2
-        low, high = law.ppf(FALSE_ALARM / 2.0), law.isf(FALSE_ALARM / 2.0)
+    if guarantee.delta:
+        noise, ratio = chi2(len(errors)), (errors**2).sum() / predicted**2
+        low, high = noise.ppf(FALSE_ALARM / 2.0), noise.isf(FALSE_ALARM / 2.0)
         assert math.sqrt(high / len(errors)) < 1.05
         return low * 0.99**2 < ratio < high * 1.01**2
-    law, ratio = gamma(len(errors)), np.abs(errors).sum() * math.sqrt(2.0) / predicted
-    low, high = law.ppf(FALSE_ALARM / 2.0), law.isf(FALSE_ALARM / 2.0)
+    noise, ratio = gamma(len(errors)), np.abs(errors).sum() * math.sqrt(2.0) / predicted
+    low, high = noise.ppf(FALSE_ALARM / 2.0), noise.isf(FALSE_ALARM / 2.0)
     assert high / len(errors) < 1.05
     return low * 0.99 < ratio < high * 1.01
 
@@ -326,9 +326,9 @@ class TestSimulation:
     def curator(self, rows, relation):
         return dp.Curator(rows, space=dp.Box(0.0, self.WIDTH), neighbors=relation)
 
-    def releases(self, curator, query, promise, times, bits):
+    def releases(self, curator, query, guarantee, times, bits):
         """Return the parts of many releases, one an entry of the first axis: planned by the door, drawn all at once."""
-        planned = curator.plan(query, promise)
+        planned = curator.plan(query, guarantee)
         exact = curator._records.reduce(query.sum, query.size)
         drawn = planned.draw.draw(np.tile(exact, times), bits).reshape(times, -1)
         ends = np.cumsum([part.size for part in query.parts.values()])[:-1]
@@ -339,11 +339,11 @@ class TestSimulation:
         }
 
     def test_they_are_what_is_measured(self, seeded):
-        curator, promise = self.curator(self.rows(3), "replace-one"), dp.Guarantee(0.5, 1e-6)
+        curator, guarantee = self.curator(self.rows(3), "replace-one"), dp.Guarantee(0.5, 1e-6)
         query = dp.Moments(curator.space)
         many, one = (
-            self.releases(curator, query, promise, 1, seeded(1)),
-            curator.measure(query, promise, bits=seeded(1)),
+            self.releases(curator, query, guarantee, 1, seeded(1)),
+            curator.measure(query, guarantee, bits=seeded(1)),
         )
         assert all(np.allclose(values[0], one[name], rtol=1e-9) for name, values in many.items())
 
@@ -351,21 +351,21 @@ class TestSimulation:
     @pytest.mark.parametrize(("relation", "counted"), SETTINGS)
     def test_means(self, d, delta, times, relation, counted, seeded):
         rows = self.rows(d)
-        curator, promise = self.curator(rows, relation), dp.Guarantee(0.5, delta, relation)
+        curator, guarantee = self.curator(rows, relation), dp.Guarantee(0.5, delta, relation)
         formula = Mean(n=self.N, d=d, width=self.WIDTH, counted=counted)
-        parts = self.releases(curator, formula.query, promise, times, seeded(d))
+        parts = self.releases(curator, formula.query, guarantee, times, seeded(d))
         errors = curator.space.from_unit(parts["first"] / parts.get("count", self.N)) - rows.mean(axis=0)
-        assert as_predicted(errors, formula.noise(promise), promise)
+        assert as_predicted(errors, formula.noise(guarantee), guarantee)
 
     @pytest.mark.parametrize("relation", BOTH)
     def test_a_mean_off_the_middle_feels_the_count(self, relation, seeded):
         rows = self.rows(1, 9.0)
-        curator, promise = self.curator(rows, relation), dp.Guarantee(0.5, 1e-6, relation)
+        curator, guarantee = self.curator(rows, relation), dp.Guarantee(0.5, 1e-6, relation)
         formula = Mean(n=self.N, width=self.WIDTH, offset=float(rows.mean()) - 5.0)
-        parts = self.releases(curator, formula.query, promise, 8000, seeded(3))
+        parts = self.releases(curator, formula.query, guarantee, 8000, seeded(3))
         errors = curator.space.from_unit(parts["first"] / parts["count"]) - rows.mean()
-        assert formula.noise(promise) > 1.5 * replace(formula, offset=0.0).noise(promise)
-        assert as_predicted(errors, formula.noise(promise), promise)
+        assert formula.noise(guarantee) > 1.5 * replace(formula, offset=0.0).noise(guarantee)
+        assert as_predicted(errors, formula.noise(guarantee), guarantee)
 
     @pytest.mark.parametrize(
         ("strain", "offset", "low", "high"),
@@ -381,69 +381,69 @@ class TestSimulation:
     def test_a_mean_over_a_noisy_count_is_as_far_off_as_it_says(self, strain, offset, low, high, delta):
         """A quotient of 400,000 draws, cut to the bounds as the statistic is: its error is known within 1 %."""
         formula = Mean(n=100, offset=offset)
-        promise = dp.Guarantee(least_epsilon_for(formula, strain, delta), delta, "add-remove")
-        assert formula.strain(promise) == pytest.approx(strain, rel=1e-3)
+        guarantee = dp.Guarantee(least_epsilon_for(formula, strain, delta), delta, "add-remove")
+        assert formula.strain(guarantee) == pytest.approx(strain, rel=1e-3)
         size = math.sqrt(formula.query.weights[0]) * strain * formula.n
         rng = np.random.default_rng(8)
         draws = rng.normal(size=(2, 400_000)) if delta else rng.laplace(size=(2, 400_000)) / math.sqrt(2.0)
         a, b = (math.sqrt(weight) for weight in formula.query.weights[:2])
         rows = np.maximum(formula.n + size * draws[0] / a, 1.0)
-        found = np.clip((formula.n * offset / 0.5 + size * draws[1] / b) / rows, -1.0, 1.0) * 0.5
-        assert low < math.sqrt(((found - offset) ** 2).mean()) / formula.noise(promise) < high
+        result = np.clip((formula.n * offset / 0.5 + size * draws[1] / b) / rows, -1.0, 1.0) * 0.5
+        assert low < math.sqrt(((result - offset) ** 2).mean()) / formula.noise(guarantee) < high
 
     @pytest.mark.parametrize(("strain", "low", "high"), [(0.02, 0.99, 1.02), (0.1, 1.05, 1.14), (0.2, 1.2, 1.32)])
     @pytest.mark.parametrize("delta", [0.0, 1e-6])
     def test_a_variance_over_a_noisy_count_is_as_far_off_as_it_says(self, strain, low, high, delta):
         formula = Variance(n=100)
-        promise = dp.Guarantee(least_epsilon_for(formula, strain, delta), delta, "add-remove")
+        guarantee = dp.Guarantee(least_epsilon_for(formula, strain, delta), delta, "add-remove")
         a, b, c = formula.query.amplitudes
         size = a * strain * formula.n
         rng, shape = np.random.default_rng(8), (3, 400_000)
         draws = rng.normal(size=shape) if delta else rng.laplace(size=shape) / math.sqrt(2.0)
         rows = np.maximum(formula.n + size * draws[0] / a, 1.0)
         squares = (formula.n * (2.0 / 3.0 - 1.0) + size * draws[2] / c) / rows
-        found = np.clip((squares + 1.0) / 2.0 - (size * draws[1] / b / rows) ** 2, 0.0, 1.0) / 4.0
-        assert low < math.sqrt(((found - 1.0 / 12.0) ** 2).mean()) / formula.noise(promise) < high
+        result = np.clip((squares + 1.0) / 2.0 - (size * draws[1] / b / rows) ** 2, 0.0, 1.0) / 4.0
+        assert low < math.sqrt(((result - 1.0 / 12.0) ** 2).mean()) / formula.noise(guarantee) < high
 
     def test_a_mean_of_few_rows_by_the_statistic(self, seeded):
         """N = 100, ε = 0.11: to first order it was 1.3 times too low. 20,000 errors give their root within 2 %."""
-        promise = dp.Guarantee(0.11, 0.0, "add-remove")
+        guarantee = dp.Guarantee(0.11, 0.0, "add-remove")
         curator = dp.Curator(np.full((100, 1), 0.5), space=dp.Box(0.0, 1.0), neighbors="add-remove")
         formula = Mean(n=100)
-        parts = self.releases(curator, formula.query, promise, 20_000, seeded(4))
-        found = np.clip(parts["first"] / np.maximum(parts["count"], 1.0), -1.0, 1.0)[:, 0] * 0.5
-        assert 1.0 < math.sqrt((found**2).mean()) / formula.noise(promise) < 1.15
+        parts = self.releases(curator, formula.query, guarantee, 20_000, seeded(4))
+        result = np.clip(parts["first"] / np.maximum(parts["count"], 1.0), -1.0, 1.0)[:, 0] * 0.5
+        assert 1.0 < math.sqrt((result**2).mean()) / formula.noise(guarantee) < 1.15
 
     @pytest.mark.parametrize(("mean", "delta", "times"), [(5.0, 0.0, 15500), (8.0, 1e-6, 8000)])
     @pytest.mark.parametrize(("relation", "counted"), SETTINGS)
     def test_variances(self, mean, delta, times, relation, counted, seeded):
         rows = self.rows(1, mean)
-        curator, promise = self.curator(rows, relation), dp.Guarantee(1.0, delta, relation)
+        curator, guarantee = self.curator(rows, relation), dp.Guarantee(1.0, delta, relation)
         numbers = {"offset": abs(rows.mean() - 5.0), "spread": rows.std(), "counted": counted}
         formula = Variance(n=self.N, width=self.WIDTH, **numbers)
-        parts = self.releases(curator, formula.query, promise, times, seeded(7))
+        parts = self.releases(curator, formula.query, guarantee, times, seeded(7))
         count = parts.get("count", np.full((1, 1), self.N))
-        found = (parts["square"] / count + 1.0)[:, 0] / 2.0 - (parts["first"] / count)[:, 0] ** 2
-        errors = found * curator.space.scale[0] ** 2 - rows.var()
-        assert as_predicted(errors, formula.noise(promise), promise)
+        result = (parts["square"] / count + 1.0)[:, 0] / 2.0 - (parts["first"] / count)[:, 0] ** 2
+        errors = result * curator.space.scale[0] ** 2 - rows.var()
+        assert as_predicted(errors, formula.noise(guarantee), guarantee)
 
     @pytest.mark.parametrize("relation", BOTH)
     def test_covariances(self, relation, seeded):
         """The square of the Frobenius norm: as packed, all d(d + 1)/2 numbers of a release have the same variance."""
         d, times = 30, 60
         rows = self.rows(d)
-        curator, promise = self.curator(rows, relation), dp.Guarantee(1.0, 1e-6, relation)
+        curator, guarantee = self.curator(rows, relation), dp.Guarantee(1.0, 1e-6, relation)
         formula = Covariance(n=self.N, d=d, width=self.WIDTH, spread=1.0)
-        parts = self.releases(curator, formula.query, promise, times, seeded(9))
+        parts = self.releases(curator, formula.query, guarantee, times, seeded(9))
         count = parts.get("count", np.full((1, 1), self.N))
         means = parts["first"] / count
-        found = (parts["second"] / count[:, :, None] - means[:, :, None] * means[:, None, :]) * curator.space.scale[
+        result = (parts["second"] / count[:, :, None] - means[:, :, None] * means[:, None, :]) * curator.space.scale[
             0
         ] ** 2
-        law = chi2(times * d * (d + 1) // 2)
-        squared = ((found - np.cov(rows.T, bias=True)) ** 2).mean()
-        ratio = squared / formula.noise(promise) ** 2 * law.mean()
-        assert law.ppf(FALSE_ALARM / 2.0) * 0.98 < ratio < law.isf(FALSE_ALARM / 2.0) * 1.02
+        noise = chi2(times * d * (d + 1) // 2)
+        squared = ((result - np.cov(rows.T, bias=True)) ** 2).mean()
+        ratio = squared / formula.noise(guarantee) ** 2 * noise.mean()
+        assert noise.ppf(FALSE_ALARM / 2.0) * 0.98 < ratio < noise.isf(FALSE_ALARM / 2.0) * 1.02
 
     @pytest.mark.parametrize(("delta", "times"), [(0.0, 400), (1e-6, 220)])
     @pytest.mark.parametrize("relation", BOTH)
@@ -452,16 +452,16 @@ class TestSimulation:
         towns = [str(i) for i in range(40)]
         frame = polars.DataFrame({"town": towns * 5})
         curator = dp.Curator(frame, schema=dp.Schema({"town": dp.Category(towns)}), neighbors=relation)
-        promise = dp.Guarantee(0.5, delta, relation)
-        errors = self.releases(curator, dp.Histogram(40), promise, times, seeded(11))["counts"] - 5.0
-        assert as_predicted(errors, Cells(n=200, cells=40).noise(promise), promise)
+        guarantee = dp.Guarantee(0.5, delta, relation)
+        errors = self.releases(curator, dp.Histogram(40), guarantee, times, seeded(11))["counts"] - 5.0
+        assert as_predicted(errors, Cells(n=200, cells=40).noise(guarantee), guarantee)
 
     @pytest.mark.parametrize(("delta", "times"), [(0.0, 15500), (1e-6, 8000)])
     def test_counts(self, delta, times, seeded):
         rows = self.rows(1)[:500]
-        curator, promise = self.curator(rows, "replace-one"), dp.Guarantee(0.5, delta)
-        parts = self.releases(curator, CountQuery(), promise, times, seeded(13))
-        assert as_predicted(parts["count"] - 500.0, Count(n=500).noise(promise), promise)
+        curator, guarantee = self.curator(rows, "replace-one"), dp.Guarantee(0.5, delta)
+        parts = self.releases(curator, CountQuery(), guarantee, times, seeded(13))
+        assert as_predicted(parts["count"] - 500.0, Count(n=500).noise(guarantee), guarantee)
 
 
 def exact_error(rows, q, eta, low, high):
@@ -504,10 +504,10 @@ class TestQuantiles:
 
     def test_the_figures_of_the_survey(self):
         """At n = 1000, ε = 0.1: the mean's noise 0.0141, the median's 0.027 (uniform) and 0.0078 (N(½, 0.1²))."""
-        promise = dp.Guarantee(0.1)
-        normal = Quantile(n=1000, density=10.0 / math.sqrt(2.0 * math.pi)).error(promise)
-        assert Mean(n=1000, counted=False).noise(promise) == pytest.approx(0.0141, rel=0.005)
-        assert Quantile(n=1000).error(promise) == pytest.approx(0.027, rel=0.1)
+        guarantee = dp.Guarantee(0.1)
+        normal = Quantile(n=1000, density=10.0 / math.sqrt(2.0 * math.pi)).error(guarantee)
+        assert Mean(n=1000, counted=False).noise(guarantee) == pytest.approx(0.0141, rel=0.005)
+        assert Quantile(n=1000).error(guarantee) == pytest.approx(0.027, rel=0.1)
         assert normal == pytest.approx(0.0078, rel=0.1)
         rows = np.random.default_rng(0).normal(0.5, 0.1, (2000, 1000))
         assert math.sqrt(exact_error(rows, 0.5, 0.05, 0.0, 1.0).mean()) == pytest.approx(normal, rel=0.03)
@@ -515,13 +515,13 @@ class TestQuantiles:
     def test_ties_wider_than_the_target_are_another_matter(self, seeded):
         """What a density means: of rows rounded to tens the median is half of ten off, ten times what is predicted."""
         rows = np.round(np.random.default_rng(0).uniform(0.0, 10.0, 5000)) * 10.0
-        found = [
+        result = [
             quietly(
                 lambda i=i: statistics.median(rows, epsilon=0.1, bounds=(0, 120), interval=None, bits=seeded(i)).value
             )
             for i in range(20)
         ]
-        off = math.sqrt(np.mean((np.array(found) - np.median(rows)) ** 2))
+        off = math.sqrt(np.mean((np.array(result) - np.median(rows)) ** 2))
         planned = plan("median", 5000, target=1.0, width=100.0, share=1.0)
         assert off > 5.0 * planned.curve(0.1)[0]
         assert "of rows even around it" in str(planned)
@@ -560,9 +560,9 @@ class TestModels:
             axis = quietly(lambda rows=rows, estimator=estimator: estimator.fit(rows).components_[0])
             lost.append(1.0 - (axis @ np.linalg.eigh(np.cov(rows.T))[1][:, -1]) ** 2)
         formula = Axes(n=n, d=d, width=24.0 / math.sqrt(d), gap=4.0, spread=1.0)
-        law = chi2(fits * (d - 1))
-        ratio = np.mean(lost) / formula.noise(dp.Guarantee(1.0, 1e-6)) * law.mean()
-        assert law.ppf(FALSE_ALARM / 2.0) * 0.9 < ratio < law.isf(FALSE_ALARM / 2.0) * 1.1
+        noise = chi2(fits * (d - 1))
+        ratio = np.mean(lost) / formula.noise(dp.Guarantee(1.0, 1e-6)) * noise.mean()
+        assert noise.ppf(FALSE_ALARM / 2.0) * 0.9 < ratio < noise.isf(FALSE_ALARM / 2.0) * 1.1
 
     @pytest.mark.parametrize(
         ("components", "d", "n", "epsilon"),
@@ -597,17 +597,17 @@ class TestPlan:
     @pytest.mark.parametrize("sampling", [False, True])
     def test_it_is_the_smallest_epsilon_that_meets_the_target(self, name, relation, sampling):
         more = {"target": 200.0 if name in ("count", "histogram") else 0.02} | self.MORE.get(name, {})
-        found = plan(name, 10_000, neighbors=relation, sampling=sampling, **more)
-        assert isinstance(found, Plan)
-        assert found.predicted <= found.target
-        assert found.predicted == pytest.approx(found.target, rel=1e-6)
-        assert found.curve(0.99 * found.epsilon)[0] > found.target
-        assert found.guarantee.neighbors.value == relation
-        curve = found.curve(np.geomspace(0.01, 100.0, 40))
+        result = plan(name, 10_000, neighbors=relation, sampling=sampling, **more)
+        assert isinstance(result, Plan)
+        assert result.predicted <= result.target
+        assert result.predicted == pytest.approx(result.target, rel=1e-6)
+        assert result.curve(0.99 * result.epsilon)[0] > result.target
+        assert result.guarantee.neighbors.value == relation
+        curve = result.curve(np.geomspace(0.01, 100.0, 40))
         assert np.all(np.diff(curve) <= 0.0)
-        assert (found.floor > 0.0) == (sampling or name in ("median", "quantile", "interquartile_range"))
-        assert np.all(curve >= found.floor)
-        assert f"ε = {found.epsilon:.3g}" in str(found)
+        assert (result.floor > 0.0) == (sampling or name in ("median", "quantile", "interquartile_range"))
+        assert np.all(curve >= result.floor)
+        assert f"ε = {result.epsilon:.3g}" in str(result)
 
     def test_delta_is_zero_or_small_by_default(self):
         assert plan("mean", 1000, target=0.01).guarantee.delta == 0.0
@@ -634,9 +634,9 @@ class TestPlan:
 
     def test_estimators_speak_for_themselves(self):
         mixture = dp.GaussianMixture(3, delta=1e-7, bounds=dp.Box([0.0] * 4, [1.0] * 4), neighbors="add-remove")
-        found = plan(mixture, 10_000, target=0.05)
-        assert (found.formula.components, found.formula.d, found.guarantee.delta) == (3, 4, 1e-7)
-        assert found.guarantee.neighbors.value == "add-remove"
+        result = plan(mixture, 10_000, target=0.05)
+        assert (result.formula.components, result.formula.d, result.guarantee.delta) == (3, 4, 1e-7)
+        assert result.guarantee.neighbors.value == "add-remove"
         axes = plan(dp.PCA(2, delta=1e-7, bounds=dp.Ball(3.0)), 50_000, 9, target=0.01, gap=0.5)
         assert axes.formula.width == pytest.approx(2.0)
         assert axes.formula.components == 2
@@ -683,15 +683,15 @@ class TestPlan:
 
     def test_a_target_that_costs_all_privacy_warns(self):
         with pytest.warns(PlanningWarning, match="promises next to nothing"):
-            found = plan("mean", 100, target=1e-4)
-        assert "next to nothing" in str(found)
+            result = plan("mean", 100, target=1e-4)
+        assert "next to nothing" in str(result)
         with pytest.warns(PlanningWarning, match="not far below 1/n"):
             plan("mean", 1000, target=0.1, delta=1e-3)
 
     def test_any_epsilon_will_do(self):
-        found = plan("count", 10**9, target=1e8)
-        assert found.epsilon == 1e-6
-        assert "Any ε" in str(found)
+        result = plan("count", 10**9, target=1e8)
+        assert result.epsilon == 1e-6
+        assert "Any ε" in str(result)
 
     def test_the_plot(self):
         pytest.importorskip("matplotlib")
@@ -715,18 +715,18 @@ class TestRoom:
     def test_the_page_runs(self):
         page = Path(__file__).parents[1] / "docs" / "planning.md"
         flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-        found = doctest.testfile(str(page), module_relative=False, optionflags=flags)
-        assert found.attempted > 10
-        assert found.failed == 0
+        result = doctest.testfile(str(page), module_relative=False, optionflags=flags)
+        assert result.attempted > 10
+        assert result.failed == 0
 
 
 def test_a_median_in_wide_bounds_needs_more_than_its_density_says():
     """Skewed rows in bounds of 400: a tiny ε would draw from where nobody is."""
-    found = plan("median", 5000, target=1.0, width=400.0, density=0.12)
+    result = plan("median", 5000, target=1.0, width=400.0, density=0.12)
     stays = np.random.default_rng(0).lognormal(1.4, 0.8, 5000)
-    answers = [dp.statistics.median(stays, epsilon=found.epsilon, bounds=(0, 400)).value for _ in range(40)]
+    answers = [dp.statistics.median(stays, epsilon=result.epsilon, bounds=(0, 400)).value for _ in range(40)]
     assert np.sqrt(np.mean((np.array(answers) - np.median(stays)) ** 2)) < 2.0
-    assert found.epsilon < 0.05
+    assert result.epsilon < 0.05
 
 
 @pytest.mark.parametrize("beside", [0, 1, 3])

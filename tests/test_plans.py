@@ -48,12 +48,12 @@ def variants(name):
     taken = {one.name for one in STATISTICS[name].parameters}
     columns = ["age", "bmi"] if name == "covariance" else "age"
     plain = dict.fromkeys(taken & {"column", "columns"}, columns) | dict(STATISTICS[name].example)
-    found = [("plain", None, plain)]
-    found += [("by", None, plain | {"by": "ward"})] if "by" in taken else []
-    found += [("weights", None, plain | {"weights": "stay"})] if "weights" in taken else []
-    found += [("where", "bmi > 20 and ward == 'n'", plain)] if taken else []
+    result = [("plain", None, plain)]
+    result += [("by", None, plain | {"by": "ward"})] if "by" in taken else []
+    result += [("weights", None, plain | {"weights": "stay"})] if "weights" in taken else []
+    result += [("where", "bmi > 20 and ward == 'n'", plain)] if taken else []
     argument, values = WAYS.get(name, ("", []))
-    return [*found, *((f"{argument}={value}", None, plain | {argument: value}) for value in values)]
+    return [*result, *((f"{argument}={value}", None, plain | {argument: value}) for value in values)]
 
 
 CASES = [pytest.param(name, *rest, id=f"{name}-{label}") for name in STATISTICS for label, *rest in variants(name)]
@@ -89,12 +89,12 @@ def test_a_plan_has_the_losses_that_the_ledger_then_records(name, where, argumen
         return
     plan = function.plan(view, **arguments, epsilon=1.0, delta=delta)
     assert not curator.ledger.spent("clinic")
-    found = function(view, **arguments, epsilon=1.0, delta=delta)
+    result = function(view, **arguments, epsilon=1.0, delta=delta)
     assert recorded(curator.ledger, "clinic", {}) == sorted(map(repr, plan.losses))
-    assert [release.loss for release in sorted(found.releases, key=lambda one: repr(one.loss))] == sorted(
+    assert [release.loss for release in sorted(result.releases, key=lambda one: repr(one.loss))] == sorted(
         plan.losses, key=repr
     )
-    assert plan.guarantee == found.guarantee
+    assert plan.guarantee == result.guarantee
 
 
 @pytest.mark.parametrize("neighbors", RELATIONS)
@@ -259,10 +259,10 @@ def test_mechanisms_and_signals_say_what_they_cost(name, tmp_path):
     rows = dp.Curator(open_records(ROWS, bounds=(0, 100), complete=True), name="rows", ledger=ledger)
     plan = function.plan(*first, rows, epsilon=1.0, **arguments)
     assert not ledger.spent("rows")
-    found = function(*first, rows, epsilon=1.0, **arguments)
+    result = function(*first, rows, epsilon=1.0, **arguments)
     assert recorded(ledger, "rows", {}) == sorted(map(repr, plan.losses))
-    assert plan.guarantee == found.guarantee
-    assert plan.run().guarantee == found.guarantee  # a plan can be run, and is paid for
+    assert plan.guarantee == result.guarantee
+    assert plan.run().guarantee == result.guarantee  # a plan can be run, and is paid for
     assert len(recorded(ledger, "rows", {})) == 2 * len(plan.losses)
 
 

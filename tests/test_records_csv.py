@@ -22,11 +22,11 @@ CLEAN = [b"1,oak,2", b'1,"oak",2', b'"1","oak, elm","2"', b"1,,2"]
 
 def lines_of(rng) -> list[bytes]:
     """Return some lines, half of which are as they should be."""
-    found = []
+    result = []
     for _ in range(rng.integers(1, 40)):
         odd = b"".join(TOKENS[place] for place in rng.integers(0, len(TOKENS), rng.integers(0, 10)))
-        found.append(CLEAN[rng.integers(len(CLEAN))] if rng.random() < 0.5 else odd)
-    return found
+        result.append(CLEAN[rng.integers(len(CLEAN))] if rng.random() < 0.5 else odd)
+    return result
 
 
 def rows_of(path, lines, end=b"\n") -> list[tuple]:
@@ -34,9 +34,9 @@ def rows_of(path, lines, end=b"\n") -> list[tuple]:
     path.write_bytes(b"a,b,c" + end + end.join([*lines, b""]))
     engine = CsvEngine(path, ",", NAMES)
     batches = list(engine.stream(NAMES, [], 2**20))
-    found = pa.Table.from_batches(batches, schema=engine.empty(NAMES, [])[0].schema).to_pylist()
-    assert engine.rows() == len(lines) == len(found)
-    return [tuple(row.values()) for row in found]
+    result = pa.Table.from_batches(batches, schema=engine.empty(NAMES, [])[0].schema).to_pylist()
+    assert engine.rows() == len(lines) == len(result)
+    return [tuple(row.values()) for row in result]
 
 
 def test_a_line_is_read_as_if_it_stood_alone(tmp_path, monkeypatch):
@@ -103,9 +103,9 @@ def test_a_line_that_is_too_long_is_one_row_without_cells(tmp_path, monkeypatch)
             first = b"1," + b"x" * before + b",2"
             for length, missing in ((99, False), (100, False), (101, True), (102, True), (500, True)):
                 lines = [first, b"1,2," + b"3" * (length - 4), b"8,ash,8"]
-                found = rows_of(tmp_path / "t.csv", lines)
-                assert (found[1] == (None, None, None)) is missing
-                assert found[2] == ("8", "ash", "8")
+                result = rows_of(tmp_path / "t.csv", lines)
+                assert (result[1] == (None, None, None)) is missing
+                assert result[2] == ("8", "ash", "8")
         path = tmp_path / "last.csv"
         path.write_bytes(b"a,b,c\n1,2,3\n" + b"4" * 500)  # no line feed at the end
         assert CsvEngine(path, ",", NAMES).rows() == 2
@@ -115,13 +115,13 @@ def test_an_open_quote_moves_nobodys_row(tmp_path):
     """A count and a sum of neighbours under add-remove, one of whom has left a quote open."""
     schema = Schema({"age": Number(0, 100), "town": Category(["a", "b"])})
     rows = [f"{20 + j},{'ab'[j % 2]}" for j in range(50)]
-    found = []
+    result = []
     for odd in ([], ['30,"b'], ['30,"b\r'], ['"'], ["\r\r\r"], [""], ["x" * 200_000]):
         (tmp_path / "t.csv").write_text("\n".join(["age,town", *rows[:10], *odd, *rows[10:], ""]), newline="")
         records = as_records(tmp_path / "t.csv", schema=schema)
-        found.append(records.reduce(lambda block: block.x.sum(axis=0), 1).tolist())
+        result.append(records.reduce(lambda block: block.x.sum(axis=0), 1).tolist())
         assert records.rows == 50 + len(odd)
-    assert found == [found[0]] * len(found)
+    assert result == [result[0]] * len(result)
 
 
 def test_compressed_files_pickles_and_units(tmp_path):

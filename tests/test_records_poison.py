@@ -228,8 +228,8 @@ def _moments_far_away(kind: str, name: str) -> object:
         if not name.startswith(("timestamp", "duration")):
             pytest.skip("pandas has no such type")
         dtype = name.replace("timestamp", "M8").replace("duration", "m8").replace(", tz=UTC", "")
-        found = pd.Series(np.array([np.iinfo(np.int64).min if n is None else n for n in counts]).view(dtype))
-        return found.dt.tz_localize("UTC").dt.tz_convert("Europe/Paris") if "tz" in name else found
+        result = pd.Series(np.array([np.iinfo(np.int64).min if n is None else n for n in counts]).view(dtype))
+        return result.dt.tz_localize("UTC").dt.tz_convert("Europe/Paris") if "tz" in name else result
     column = pa.array(counts, pa.int32() if name == "date32" else pa.int64()).cast(kinds[name])
     if kind == "dictionary":
         return column.dictionary_encode()
@@ -284,11 +284,11 @@ def test_one_odd_line_of_a_csv_file_changes_its_own_row_only(tmp_path):
         {"a": Number(-3, 3), "grade": Category(range(50)), "flag": Category([False, True])}, unit="who", max_rows=5
     )
     for read in (pd.read_csv, pl.read_csv):
-        found = []
+        result = []
         for last in ("0.5,7,true,90", "oops,oops,oops,oops"):
             path = tmp_path / "t.csv"
             path.write_text("\n".join(["a,grade,flag,who", *lines, last]) + "\n")
-            found.append(gathered(as_records(read(path), schema=schema)))
-        assert np.array_equal(found[0][0][:-1], found[1][0])
-        assert np.array_equal(found[0][1][:-1], found[1][1])
-        assert len(found[1][0]) == 35
+            result.append(gathered(as_records(read(path), schema=schema)))
+        assert np.array_equal(result[0][0][:-1], result[1][0])
+        assert np.array_equal(result[0][1][:-1], result[1][1])
+        assert len(result[1][0]) == 35

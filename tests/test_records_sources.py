@@ -161,9 +161,9 @@ def test_the_same_kernel_gives_the_same_sum_everywhere(source, space):
     table = numbers()
     records = as_records(source(table), space=space, block_rows=64)
     expected = moments(Block(space.clip(_matrix(table)), None))
-    found = records.reduce(moments, size_of_moments(4))
-    assert found.dtype == np.float64
-    assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+    result = records.reduce(moments, size_of_moments(4))
+    assert result.dtype == np.float64
+    assert np.allclose(result, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
     rows, ideal = gathered(records)[0], space.clip(_matrix(table))
     if records.kind == "torch array":  # its square root may be off by one rounding more
         assert np.allclose(rows, ideal, rtol=1e-14, atol=1e-14)
@@ -222,9 +222,9 @@ def test_numbers_categories_and_units_are_read_alike_everywhere(kind, tmp_path):
         if kept and math.isfinite(age) and code == code:
             x.append([min(max(age, 17), 90), 70.0 if math.isnan(weight) else min(max(weight, 30), 120)])
             codes.append([code])
-    found = gathered(records)
-    assert np.array_equal(multiset(*found), multiset(x, codes))
-    assert found[1].dtype == np.int64
+    result = gathered(records)
+    assert np.array_equal(multiset(*result), multiset(x, codes))
+    assert result[1].dtype == np.int64
     assert (records.rows, records.units, records.max_rows) == (500, 60, 4)
     assert records.columns == ("age", "weight")
     assert records.category_columns == ("grade",)

@@ -21,8 +21,8 @@ def exact(columns: np.ndarray) -> list[Fraction]:
     return [sum(map(Fraction, column), Fraction(0)) for column in columns.T.tolist()]
 
 
-def distance(found: np.ndarray, ideal: list[Fraction]) -> float:
-    return math.sqrt(float(sum((Fraction(a) - b) ** 2 for a, b in zip(found.tolist(), ideal, strict=True))))
+def distance(result: np.ndarray, ideal: list[Fraction]) -> float:
+    return math.sqrt(float(sum((Fraction(a) - b) ** 2 for a, b in zip(result.tolist(), ideal, strict=True))))
 
 
 def nasty(n: int, seed: int) -> dict[str, np.ndarray]:
@@ -142,5 +142,5 @@ def test_a_product_in_a_matrix_product_is_within_the_bound_too():
         for left in rows.T.tolist()
         for right in rows.T.tolist()
     ]
-    found = records.reduce(lambda block: (block.x.T @ block.x).reshape(-1), 16)
-    assert distance(found, ideal) <= records.float_error * n
+    result = records.reduce(lambda block: (block.x.T @ block.x).reshape(-1), 16)
+    assert distance(result, ideal) <= records.float_error * n

@@ -58,11 +58,11 @@ def _plain(cell: float) -> str:
 @given(ROWS, st.integers(1, 4), st.sampled_from([None, 0, 1]), st.randoms(use_true_random=False))
 def test_the_rows_that_count_are_those_of_the_reference_in_any_order(rows, most, order, random):
     expected = ideal(rows, most, order)
-    found = counted(rows, most, order)
-    assert kept(rows, found) == kept(rows, expected)
+    result = counted(rows, most, order)
+    assert kept(rows, result) == kept(rows, expected)
     for name in {name for name, *_ in rows}:
         own = [place for place, row in enumerate(rows) if row[0] == name]
-        assert sum(found[place] for place in own) == (0 if name is None else min(most, len(own)))
+        assert sum(result[place] for place in own) == (0 if name is None else min(most, len(own)))
     mixed = random.sample(rows, len(rows))
     assert kept(mixed, counted(mixed, most, order)) == kept(rows, expected)
 
@@ -82,11 +82,11 @@ def test_equal_hashes_are_told_apart_by_the_rows(monkeypatch):
     rng = np.random.default_rng(0)
     for order in (None, 0):
         rows = [("ann", tuple(cells), int(code)) for *cells, code in rng.integers(0, 3, (30, 3)).tolist()]
-        found = kept(rows, counted(rows, 7, order))
+        result = kept(rows, counted(rows, 7, order))
         for _ in range(5):
             mixed = [rows[place] for place in rng.permutation(30)]
-            assert kept(mixed, counted(mixed, 7, order)) == found
-    assert found == sorted(kept(rows, [True] * 30), key=lambda row: (row[1], row[2]))[:7]
+            assert kept(mixed, counted(mixed, 7, order)) == result
+    assert result == sorted(kept(rows, [True] * 30), key=lambda row: (row[1], row[2]))[:7]
 
 
 def test_no_value_is_preferred():
@@ -140,8 +140,8 @@ def test_the_limit_holds_across_blocks_batches_and_partitions(kind, tmp_path):
         assert np.array_equal(records.gather(lambda block: block.x, 2), expected), "sorted"
         assert (records.units, records.rows, records.max_rows, records.complete) == (4, 400, most, False)
         assert (records.unit.max_rows, records.unit.unit_type, records.unit.order) == (most, "text", place)
-        found = records.reduce(_sum, 2)
-        assert found == pytest.approx(expected.sum(axis=0), rel=1e-12)
+        result = records.reduce(_sum, 2)
+        assert result == pytest.approx(expected.sum(axis=0), rel=1e-12)
 
 
 def _sum(block):
@@ -151,16 +151,16 @@ def _sum(block):
 @pytest.mark.parametrize("kind", [*ARRAYS, *TABLES])
 def test_the_order_of_rows_and_where_they_are_cut_changes_nothing(kind, tmp_path):
     """Nor does the type of the names, where digits stay digits."""
-    table, found = people(300, seed=1), []
+    table, result = people(300, seed=1), []
     order = np.random.default_rng(2).permutation(300)
     mixed = {name: [column[place] for place in order] for name, column in table.items()}
     text = mixed | {"id": [None if name is None else str(name) for name in mixed["id"]]}
     for data, block_rows in ((table, 16), (mixed, 7), (text, 300)):
         records = opened(kind, data, tmp_path, "id", space=Box(0, 2), max_rows=4, block_rows=block_rows)
-        found.append(multiset(*gathered(records)))
+        result.append(multiset(*gathered(records)))
         assert records.units == 4
-    assert np.array_equal(found[0], expected_rows(table, 4))
-    for one, other in pairwise(found):
+    assert np.array_equal(result[0], expected_rows(table, 4))
+    for one, other in pairwise(result):
         assert np.array_equal(one, other)
 
 
@@ -200,11 +200,11 @@ def test_the_sign_of_a_zero_tells_no_place():
     """Rows that differ by it alone are one row for the choice, so they must be one for all that follows."""
     data = np.array([[0.0], [-0.0], [1.0]])
     for unit in ({}, {"unit": ["p"] * 3, "max_rows": 1, "order": "x0"}):
-        found = [
+        result = [
             as_records(rows, space=Box(-1, 1), **unit).gather(lambda block: block.x, 1) for rows in (data, data[::-1])
         ]
-        assert found[0].tobytes() == found[1].tobytes()
-        assert not np.signbit(found[0]).any()
+        assert result[0].tobytes() == result[1].tobytes()
+        assert not np.signbit(result[0]).any()
 
 
 @pytest.mark.parametrize("kind", [*TABLES, "numpy", "dask array"])
@@ -474,27 +474,27 @@ def test_columns_of_tables_may_hold_the_units():
 def test_a_dropped_row_has_used_up_its_place():
     """A row that lacks a number is one of those that count, or not, like any other, and is left out after that."""
     data = np.array([[math.nan], [0.5], [0.25]])
-    found = set()
+    result = set()
     for name in map(str, range(50)):
         chosen = ideal_rows([name] * 3, data.tolist(), 2)
         left = [x for x, one in zip(data[:, 0].tolist(), chosen, strict=True) if one and x == x]
         assert rows_of(as_records(data, space=Box(0, 1), unit=[name] * 3, max_rows=2)) == sorted(left)
-        found.add(len(left))
-    assert found == {1, 2}
+        result.add(len(left))
+    assert result == {1, 2}
 
 
 def test_rows_that_lack_the_order_are_last():
     data = np.array([[math.nan, 0.1], [0.5, 0.2], [math.inf, 0.3], [0.25, 0.4], [-3.0, 0.5]])
     schema = Schema({"when": Number(0, 1, missing="fill", fill=0), "x": Number(0, 1)})
 
-    def found(most):
+    def result(most):
         records = as_records(data, schema=schema, unit=["p"] * 5, max_rows=most, order="when")
         return sorted(gathered(records)[0][:, 1].tolist())
 
-    assert [found(most) for most in (1, 2, 3)] == [[0.5], [0.4, 0.5], [0.2, 0.4, 0.5]]  # before they are clipped
+    assert [result(most) for most in (1, 2, 3)] == [[0.5], [0.4, 0.5], [0.2, 0.4, 0.5]]  # before they are clipped
     chosen = ideal_rows(["p"] * 5, data.tolist(), 4, 0)
-    assert found(4) == data[chosen, 1].tolist()
-    assert found(5) == [0.1, 0.2, 0.3, 0.4, 0.5]
+    assert result(4) == data[chosen, 1].tolist()
+    assert result(5) == [0.1, 0.2, 0.3, 0.4, 0.5]
 
 
 def test_the_schema_may_name_the_unit():
@@ -519,9 +519,9 @@ def test_no_name_of_a_unit_leaves_dasks_workers():
     came_back = []
 
     def get(graph, keys, **options):
-        found = dask.threaded.get(graph, keys, **options)
-        came_back.append(repr(found))
-        return found
+        result = dask.threaded.get(graph, keys, **options)
+        came_back.append(repr(result))
+        return result
 
     frame = pd.DataFrame({"x": np.linspace(0, 1, 60), "id": [f"person-{i % 7}" for i in range(60)]})
     records = as_records(dd.from_pandas(frame, npartitions=4), space=Box(0, 1), unit="id", max_rows=2)

@@ -60,8 +60,8 @@ def test_a_report_of_every_kind_is_one_complete_accessible_file(kind):
     for _, attributes in page.tags:
         for name in ("href", "xlink:href"):
             assert (attributes.get(name) or "#content")[1:] in ids
-        for found in re.findall(r"url\(#([^)]*)\)", " ".join(str(value) for value in attributes.values())):
-            assert found in ids
+        for result in re.findall(r"url\(#([^)]*)\)", " ".join(str(value) for value in attributes.values())):
+            assert result in ids
         assert "src" not in attributes
         assert not any(name.startswith("on") for name in attributes)
     assert page.all("html") == [{"lang": "en"}]

@@ -93,7 +93,7 @@ def test_the_papers_centres_keep_their_promise():
     assert len(model.losses_) == len(model.releases_) == 20
     assert dp.compose(model.losses_).epsilon(1e-4) <= 0.5
     # Counts of a replaced row differ by 2 in L1, sums in the unit ball's coordinates by 2√d.
-    scales = [release.law.scale for release in model.releases_[:2]]
+    scales = [release.noise.scale for release in model.releases_[:2]]
     assert scales[1] / scales[0] == pytest.approx(np.sqrt(2.0), rel=1e-3)
     assert np.abs(model.cluster_centers_).max() <= 1.0
 

@@ -50,7 +50,7 @@ def test_the_printed_sensitivity_is_three_times_the_exact_one():
     how = {"epsilon": 0.9, "classes": [0, 1], "method": "xi2011", "neighbors": "add-remove", "random_state": 0}
     models = [kind(bounds=rules.box_of(rows.truth), **how) for kind in (rules.PrintedClassifier, dp.GaussianClassifier)]
     printed, exact = (model.fit(rows.X, rows.y).releases_ for model in models)
-    assert [one.law.scale / other.law.scale for one, other in zip(printed, exact, strict=True)] == pytest.approx(
+    assert [one.noise.scale / other.noise.scale for one, other in zip(printed, exact, strict=True)] == pytest.approx(
         [1.0, 1.0, 3.0], rel=1e-6
     )
     assert dp.compose(models[0].losses_).epsilon(0.0) <= 0.9 + 1e-12

@@ -141,13 +141,13 @@ def test_ties_of_the_hash_are_broken_by_the_rows_themselves(monkeypatch):
     rng = np.random.default_rng(2)
     x = rng.integers(0, 4, (60, 2)).astype(float)
     unit = rng.integers(0, 5, 60)
-    found = set()
+    result = set()
     for _ in range(20):
         order = rng.permutation(60)
         rows = DeclaredRows(x[order], np.zeros((60, 0), dtype=int))
         kept = choose_rows(unit[order], lambda codes: ["abcde"[j] for j in codes], rows, 3, None)
-        found.add(tuple(sorted((int(unit[j]), *x[j]) for j in order[kept])))
-    assert len(found) == 1
+        result.add(tuple(sorted((int(unit[j]), *x[j]) for j in order[kept])))
+    assert len(result) == 1
 
 
 def test_the_same_rows_count_for_every_question():
@@ -219,12 +219,12 @@ def test_a_database_does_not_tell_by_the_largest_number_whether_a_nan_counts(tmp
 def test_gaps_and_what_is_unreadable_are_chosen_among_without_regard_to_arrival():
     frame = pd.DataFrame({"who": np.repeat(np.arange(60), 2).astype(str), "x": ["", "?"] * 60})
     schema = Schema({"x": Number(0, 1)}, unit="who", max_rows=1)
-    found = set()
+    result = set()
     for seed in range(6):
         states = as_records(frame.sample(frac=1.0, random_state=seed), schema=schema).states()
-        found.add(tuple(np.bincount(np.concatenate([block.codes for block in states.blocks()]).ravel(), minlength=5)))
-    assert len(found) == 1
-    assert sum(next(iter(found))[3:]) == 60
+        result.add(tuple(np.bincount(np.concatenate([block.codes for block in states.blocks()]).ravel(), minlength=5)))
+    assert len(result) == 1
+    assert sum(next(iter(result))[3:]) == 60
 
 
 def test_a_gap_in_one_partition_does_not_rename_everybody_in_it():

@@ -94,10 +94,10 @@ def test_a_count_and_a_sum_do_not_read_like_totals(curator):
     ],
 )
 def test_every_answer_says_it(curator, ask):
-    found = ask(curator)
-    assert found.which_rows == LIMIT
-    assert "at most 4" in repr(found).split(": at")[0]
-    assert "of each patient" in repr(found).split(": at")[0]
+    result = ask(curator)
+    assert result.which_rows == LIMIT
+    assert "at most 4" in repr(result).split(": at")[0]
+    assert "of each patient" in repr(result).split(": at")[0]
 
 
 def test_a_condition_and_gaps_are_said_for_the_columns_asked(curator):
@@ -110,11 +110,11 @@ def test_a_condition_and_gaps_are_said_for_the_columns_asked(curator):
 
 
 def test_nothing_is_said_where_it_is_about_all_rows():
-    found = st.mean([0.5, 0.25] * 100, epsilon=1.0, bounds=(0, 1))
-    assert found.which_rows is None
-    assert repr(found).startswith(f"<{found.value:.6g}: at")
-    assert "which_rows" not in found.table()[0]
-    assert "which_rows" not in found.release.to_dict()
+    result = st.mean([0.5, 0.25] * 100, epsilon=1.0, bounds=(0, 1))
+    assert result.which_rows is None
+    assert repr(result).startswith(f"<{result.value:.6g}: at")
+    assert "which_rows" not in result.table()[0]
+    assert "which_rows" not in result.release.to_dict()
 
 
 def test_tables_say_it(curator):
@@ -223,8 +223,8 @@ def test_the_command_line_says_it_of_an_answer():
     assert f"from           {said}" in priced.out
     text = discreet(f"query visits.csv count --where 'age >= 30' {DECLARED}").out
     assert text.splitlines()[0] == f"count, from {said}, where age >= 30"
-    found = discreet(f"query visits.csv sum day {DECLARED} --json").data
-    assert found["which_rows"] == found["answer"][0]["which_rows"] == f"{said}, without gaps in day"
+    result = discreet(f"query visits.csv sum day {DECLARED} --json").data
+    assert result["which_rows"] == result["answer"][0]["which_rows"] == f"{said}, without gaps in day"
 
 
 @pytest.mark.usefixtures("folder")

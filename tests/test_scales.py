@@ -82,8 +82,8 @@ def test_declared_bounds_come_back_from_their_logarithms(bounds):
 
 
 def test_scales_from_what_a_release_declares(people):
-    found = ask(statistics.mean, people, "income")
-    assert [scale.kind for scale in column_scales(found.release.declared).values()] == ["log"]
+    result = ask(statistics.mean, people, "income")
+    assert [scale.kind for scale in column_scales(result.release.declared).values()] == ["log"]
     plain = statistics.mean(people["age"], epsilon=1.0, bounds=(0, 120))
     assert [scale.kind for scale in column_scales(plain.release.declared).values()] == ["linear"]
 
@@ -92,82 +92,82 @@ def test_scales_from_what_a_release_declares(people):
 
 
 def test_a_mean_of_logarithms_is_a_geometric_mean(people):
-    found = ask(statistics.mean, people, "income")
+    result = ask(statistics.mean, people, "income")
     exact = math.exp(np.log(people.income).mean())
-    assert found.value == pytest.approx(exact, rel=1e-3)
-    low, high = found.interval(0.95)
-    assert low < found.value < high
+    assert result.value == pytest.approx(exact, rel=1e-3)
+    low, high = result.interval(0.95)
+    assert low < result.value < high
     assert low == pytest.approx(exact, rel=1e-3)
-    assert repr(found).startswith("<geometric mean 2")
-    (row,) = found.table()
+    assert repr(result).startswith("<geometric mean 2")
+    (row,) = result.table()
     assert row["statistic"] == "geometric mean"
-    assert row["value"] == found.value
+    assert row["value"] == result.value
     assert (row["low"], row["high"]) == (low, high)
-    assert found.to_dict() == {"income": found.value}
-    assert found.bounds[0].low == (1.0,)
-    assert found.bounds[0].high == (1e6,)
+    assert result.to_dict() == {"income": result.value}
+    assert result.bounds[0].low == (1.0,)
+    assert result.bounds[0].high == (1e6,)
 
 
 def test_a_mean_of_dates_is_shown_as_a_date(people, days):
-    found = ask(statistics.mean, people, "admitted")
-    assert found.value == pytest.approx(days.mean(), abs=1.0)
-    assert all(isinstance(end, float) for end in found.interval())
-    assert repr(found).startswith(f"<{day_text(found.value)}")
-    assert found.to_dict() == {"admitted": day_text(found.value)}
-    (row,) = found.table()
-    assert row["value"] == day_text(found.value)
+    result = ask(statistics.mean, people, "admitted")
+    assert result.value == pytest.approx(days.mean(), abs=1.0)
+    assert all(isinstance(end, float) for end in result.interval())
+    assert repr(result).startswith(f"<{day_text(result.value)}")
+    assert result.to_dict() == {"admitted": day_text(result.value)}
+    (row,) = result.table()
+    assert row["value"] == day_text(result.value)
     assert row["low"] <= row["value"] <= row["high"]
     assert "statistic" not in row
 
 
 def test_means_of_all_kinds_at_once(people, days):
-    found = ask(statistics.mean, people, ["age", "income", "admitted"], by="ward")
-    assert found.value.shape == (2, 3)
+    result = ask(statistics.mean, people, ["age", "income", "admitted"], by="ward")
+    assert result.value.shape == (2, 3)
     chosen = people[people.ward == "b"]
-    assert found.value[1, 0] == pytest.approx(chosen.age.mean(), rel=0.01)
-    assert found.value[1, 1] == pytest.approx(math.exp(np.log(chosen.income).mean()), rel=0.02)
-    assert found.value[1, 2] == pytest.approx(days[people.ward == "b"].mean(), abs=5.0)
-    told = found.to_dict()["b"]
-    assert told["income"] == found.value[1, 1]
-    assert told["admitted"] == day_text(found.value[1, 2])
-    said = {row["column"]: row["statistic"] for row in found.table()}
+    assert result.value[1, 0] == pytest.approx(chosen.age.mean(), rel=0.01)
+    assert result.value[1, 1] == pytest.approx(math.exp(np.log(chosen.income).mean()), rel=0.02)
+    assert result.value[1, 2] == pytest.approx(days[people.ward == "b"].mean(), abs=5.0)
+    told = result.to_dict()["b"]
+    assert told["income"] == result.value[1, 1]
+    assert told["admitted"] == day_text(result.value[1, 2])
+    said = {row["column"]: row["statistic"] for row in result.table()}
     assert said == {"age": "mean", "income": "geometric mean", "admitted": "mean"}
-    assert "geometric mean" in repr(found)
-    assert told["admitted"] in repr(found)
-    low, high = found.interval()
-    assert np.all((low <= found.value) & (found.value <= high))
+    assert "geometric mean" in repr(result)
+    assert told["admitted"] in repr(result)
+    low, high = result.interval()
+    assert np.all((low <= result.value) & (result.value <= high))
     assert low[0, 1] > 1000.0
 
 
 @pytest.mark.parametrize("loose", [False, True])
 @pytest.mark.parametrize("column", ["income", "admitted"])
 def test_loose_and_trimmed_means(people, days, column, loose):
-    found = ask(statistics.mean, people, column, loose=True) if loose else ask(statistics.trimmed_mean, people, column)
+    result = ask(statistics.mean, people, column, loose=True) if loose else ask(statistics.trimmed_mean, people, column)
     values = days if column == "admitted" else np.log(people.income.to_numpy())
     if not loose:
         low, high = np.quantile(values, [0.1, 0.9])
         values = values[(values >= low) & (values <= high)]
     exact = values.mean() if column == "admitted" else math.exp(values.mean())
-    assert found.value == pytest.approx(exact, rel=0.01)
-    box = found.bounds[0]
-    assert box.low[0] < found.value < box.high[0]
-    low, high = found.interval()
-    assert low <= found.value <= high
+    assert result.value == pytest.approx(exact, rel=0.01)
+    box = result.bounds[0]
+    assert box.low[0] < result.value < box.high[0]
+    low, high = result.interval()
+    assert low <= result.value <= high
     if column == "income":
-        assert "geometric" in repr(found)
+        assert "geometric" in repr(result)
 
 
 @pytest.mark.parametrize("by", [None, "ward"])
 def test_quantiles(people, days, by):
     levels = [0.25, 0.5, 0.75]
-    found = ask(statistics.quantiles, people, levels, "income", by=by)
+    result = ask(statistics.quantiles, people, levels, "income", by=by)
     exact = np.quantile(people.income, levels) if by is None else [
         np.quantile(people.income[people.ward == ward], levels) for ward in WARDS
     ]  # fmt: skip
-    assert found.value == pytest.approx(np.asarray(exact), rel=0.02)
-    low, high = found.interval()
-    assert np.all((low <= found.value) & (found.value <= high))
-    assert "geometric" not in repr(found)
+    assert result.value == pytest.approx(np.asarray(exact), rel=0.02)
+    low, high = result.interval()
+    assert np.all((low <= result.value) & (result.value <= high))
+    assert "geometric" not in repr(result)
     dated = ask(statistics.quantiles, people, levels, "admitted", by=by)
     exact = np.quantile(days, levels) if by is None else [
         np.quantile(days[people.ward == ward], levels) for ward in WARDS
@@ -181,9 +181,9 @@ def test_quantiles(people, days, by):
 
 
 def test_medians_and_their_steps(people, days):
-    found = ask(statistics.median, people, "income", interval=None)
-    assert found.value == pytest.approx(np.median(people.income), rel=0.01)
-    assert list(found.table()[0]) == ["value", "which_rows"]
+    result = ask(statistics.median, people, "income", interval=None)
+    assert result.value == pytest.approx(np.median(people.income), rel=0.01)
+    assert list(result.table()[0]) == ["value", "which_rows"]
     with pytest.raises(ValueError, match="step=1: expected None"):
         ask(statistics.median, people, "income", step=1)
     dated = ask(statistics.median, people, "admitted", interval=None)
@@ -193,36 +193,36 @@ def test_medians_and_their_steps(people, days):
 
 
 def test_m_estimates(people, days):
-    found = ask(statistics.huber_location, people, "income", scale=0.5)
-    assert found.value == pytest.approx(math.exp(np.log(people.income).mean()), rel=0.05)
-    low, high = found.interval()
-    assert low < found.value < high
-    assert found.edges[0][0] == 1.0
-    assert found.edges[0][-1] == 1e6
+    result = ask(statistics.huber_location, people, "income", scale=0.5)
+    assert result.value == pytest.approx(math.exp(np.log(people.income).mean()), rel=0.05)
+    low, high = result.interval()
+    assert low < result.value < high
+    assert result.edges[0][0] == 1.0
+    assert result.edges[0][-1] == 1e6
     dated = ask(statistics.m_estimate, people, "admitted", loss="absolute")
     assert dated.value == pytest.approx(np.median(days), abs=10.0)
     assert repr(dated).startswith(f"<{day_text(dated.value)}")
-    assert pickle.loads(pickle.dumps(found)).interval() == found.interval()
+    assert pickle.loads(pickle.dumps(result)).interval() == result.interval()
 
 
 def test_a_loss_of_ones_own_sees_values(people):
     def loss(points, theta):
         return (points[:, 0] - theta[0]) ** 2
 
-    found = ask(statistics.m_estimate, people, "income", loss=loss)
-    assert found.value == pytest.approx(np.log(people.income).mean(), abs=0.1)
+    result = ask(statistics.m_estimate, people, "income", loss=loss)
+    assert result.value == pytest.approx(np.log(people.income).mean(), abs=0.1)
 
 
 # --- spreads ----------------------------------------------------------------------------------------------------------
 
 
 def test_spreads_of_a_log_column_are_of_the_logarithms(people):
-    found = ask(statistics.variance, people, "income")
-    assert found.value == pytest.approx(np.log(people.income).var(), rel=0.05)
-    assert found.columns == ("log(income)",)
-    assert found.to_dict() == {"log(income)": found.value}
-    assert "log(income)" in repr(found)
-    assert found.table()[0]["column"] == "log(income)"
+    result = ask(statistics.variance, people, "income")
+    assert result.value == pytest.approx(np.log(people.income).var(), rel=0.05)
+    assert result.columns == ("log(income)",)
+    assert result.to_dict() == {"log(income)": result.value}
+    assert "log(income)" in repr(result)
+    assert result.table()[0]["column"] == "log(income)"
     both = ask(statistics.covariance, people, ["age", "income"])
     assert both.columns == ("age", "log(income)")
     assert list(both.to_dict()["age"]) == ["age", "log(income)"]
@@ -236,18 +236,18 @@ def test_spreads_of_a_log_column_are_of_the_logarithms(people):
 @pytest.mark.parametrize("method", ["one-shot", "adaptive", "direct"])
 def test_every_method_of_spreads(people, method):
     filled = {name: dp.Number(1, 1e6, missing="fill", fill=1, log=True) for name in ("income",)}
-    found = statistics.variance(
+    result = statistics.variance(
         people[["income"]], epsilon=EPSILON, delta=1e-6, method=method, schema=dp.Schema(filled)
     )
-    assert found.value == pytest.approx(np.log(people.income).var(), rel=0.05)
-    assert found.columns == ("log(income)",)
+    assert result.value == pytest.approx(np.log(people.income).var(), rel=0.05)
+    assert result.columns == ("log(income)",)
 
 
 def test_spreads_of_dates_are_in_days(people, days):
-    found = ask(statistics.variance, people, "admitted")
-    assert found.value == pytest.approx(days.var(), rel=0.05)
-    assert found.columns == ("admitted",)
-    assert repr(found).startswith(f"<{found.value:.6g} days²")
+    result = ask(statistics.variance, people, "admitted")
+    assert result.value == pytest.approx(days.var(), rel=0.05)
+    assert result.columns == ("admitted",)
+    assert repr(result).startswith(f"<{result.value:.6g} days²")
     wide = ask(statistics.interquartile_range, people, "admitted")
     assert wide.value == pytest.approx(np.subtract(*np.quantile(days, [0.75, 0.25])), abs=10.0)
     assert repr(wide).startswith(f"<{wide.value:.6g} days")
@@ -295,11 +295,11 @@ def test_refusals_cost_nothing(recorded, asked, said):
 
 
 def test_bins_of_a_log_column_are_equal_on_the_log_scale(people):
-    found = ask(statistics.histogram, people, "income", bins=6)
-    assert found.edges == pytest.approx(10.0 ** np.arange(7.0), rel=1e-12)
-    assert found.edges[[0, -1]].tolist() == [1.0, 1e6]
-    assert found.value == pytest.approx(np.histogram(people.income, found.edges)[0], abs=3.0)
-    assert next(iter(found.to_dict())) == (1.0, found.edges[1])
+    result = ask(statistics.histogram, people, "income", bins=6)
+    assert result.edges == pytest.approx(10.0 ** np.arange(7.0), rel=1e-12)
+    assert result.edges[[0, -1]].tolist() == [1.0, 1e6]
+    assert result.value == pytest.approx(np.histogram(people.income, result.edges)[0], abs=3.0)
+    assert next(iter(result.to_dict())) == (1.0, result.edges[1])
     own = ask(statistics.histogram, people, "income", bins=[1, 20_000, 30_000, 1e6])
     assert own.edges.tolist() == [1.0, 20_000.0, 30_000.0, 1e6]
     assert own.value == pytest.approx(np.histogram(people.income, own.edges)[0], abs=3.0)
@@ -308,28 +308,28 @@ def test_bins_of_a_log_column_are_equal_on_the_log_scale(people):
 def test_an_edge_belongs_to_the_bin_above_on_the_log_scale_too():
     rows = pd.DataFrame({"income": [10.0] * 500 + [9.999999] * 300})
     schema = dp.Schema({"income": dp.Number(1, 1000, log=True)})
-    found = statistics.histogram(rows, bins=[1, 10, 1000], epsilon=EPSILON, schema=schema)
-    assert found.value == pytest.approx([300.0, 500.0], abs=3.0)
+    result = statistics.histogram(rows, bins=[1, 10, 1000], epsilon=EPSILON, schema=schema)
+    assert result.value == pytest.approx([300.0, 500.0], abs=3.0)
 
 
 @pytest.mark.parametrize("bins", ["month", "year", "week", "day"])
 def test_calendar_bins(people, bins):
-    found = ask(statistics.histogram, people, "admitted", bins=bins)
+    result = ask(statistics.histogram, people, "admitted", bins=bins)
     form = {"month": "%Y-%m", "year": "%Y", "week": "%G-W%V", "day": "%Y-%m-%d"}[bins]
     exact = people.admitted.dt.strftime(form).value_counts()
-    told = found.to_dict()
+    told = result.to_dict()
     assert all(isinstance(label, str) for label in told)
-    assert list(told) == list(found.labels)
+    assert list(told) == list(result.labels)
     assert np.array([told[label] for label in exact.index]) == pytest.approx(exact.to_numpy(), abs=3.0)
     assert sum(told.values()) == pytest.approx(N, rel=0.01)
-    assert len(found.edges) == len(found.labels) + 1
-    assert found.table()[0]["admitted"] == found.labels[0]
+    assert len(result.edges) == len(result.labels) + 1
+    assert result.table()[0]["admitted"] == result.labels[0]
 
 
 def test_months_by_group(people):
-    found = ask(statistics.histogram, people, "admitted", bins="month", by="ward")
+    result = ask(statistics.histogram, people, "admitted", bins="month", by="ward")
     exact = people[people.ward == "a"].admitted.dt.strftime("%Y-%m").value_counts()
-    assert found.to_dict()["a"]["2022-06"] == pytest.approx(exact["2022-06"], abs=3.0)
+    assert result.to_dict()["a"]["2022-06"] == pytest.approx(exact["2022-06"], abs=3.0)
 
 
 @pytest.mark.parametrize("bins", CALENDAR)
@@ -372,11 +372,11 @@ def test_the_first_and_the_last_day_of_time():
 
 
 def test_bins_of_dates_by_number_and_by_edges(people, days):
-    found = ask(statistics.histogram, people, "admitted", bins=4)
-    assert found.edges[[0, -1]].tolist() == [date(LOW), date(HIGH) + 1]
-    assert np.array_equal(found.edges, np.round(found.edges))
-    assert found.value == pytest.approx(np.histogram(days, found.edges)[0], abs=3.0)
-    assert next(iter(found.to_dict())) == (LOW, day_text(found.edges[1]))
+    result = ask(statistics.histogram, people, "admitted", bins=4)
+    assert result.edges[[0, -1]].tolist() == [date(LOW), date(HIGH) + 1]
+    assert np.array_equal(result.edges, np.round(result.edges))
+    assert result.value == pytest.approx(np.histogram(days, result.edges)[0], abs=3.0)
+    assert next(iter(result.to_dict())) == (LOW, day_text(result.edges[1]))
     texts = ["2020-01-01", "2022-01-01", "2022-06-01", "2026-01-01"]
     for given in (texts, [datetime.date.fromisoformat(text) for text in texts], np.array(texts, dtype="M8[D]")):
         own = ask(statistics.histogram, people, "admitted", bins=given)
@@ -389,36 +389,36 @@ def test_bins_of_dates_by_number_and_by_edges(people, days):
 
 @pytest.mark.parametrize("how", [{"delta": 0.0}, {"delta": 1e-6}, {"method": "histogram"}])
 def test_a_density_of_a_log_column(people, how):
-    found = ask(statistics.density, people, "income", **how)
-    assert found.quantile(0.5) == pytest.approx(np.median(people.income), rel=0.1)
-    assert found.distribution(np.median(people.income)) == pytest.approx(0.5, abs=0.05)
+    result = ask(statistics.density, people, "income", **how)
+    assert result.quantile(0.5) == pytest.approx(np.median(people.income), rel=0.1)
+    assert result.distribution(np.median(people.income)) == pytest.approx(0.5, abs=0.05)
     points = np.geomspace(1.0, 1e6, 20_001)
-    assert np.trapezoid(found(points), points) == pytest.approx(1.0, abs=0.02)
-    assert found(0.0) == 0.0
-    assert found(-1.0) == 0.0
-    assert found.distribution(0.0) == 0.0
-    drawn = found.sample(5000, np.random.default_rng(0))
+    assert np.trapezoid(result(points), points) == pytest.approx(1.0, abs=0.02)
+    assert result(0.0) == 0.0
+    assert result(-1.0) == 0.0
+    assert result.distribution(0.0) == 0.0
+    drawn = result.sample(5000, np.random.default_rng(0))
     assert drawn.min() >= 1.0
     assert np.median(drawn) == pytest.approx(np.median(people.income), rel=0.15)
-    at, heights = found.grid()
+    at, heights = result.grid()
     assert at[0] >= 1.0
     assert at[-1] <= 1e6
-    assert np.allclose(found(at[1:-1]), heights[1:-1], rtol=1e-6)
-    low, high = found.interval()
+    assert np.allclose(result(at[1:-1]), heights[1:-1], rtol=1e-6)
+    low, high = result.interval()
     assert np.all(low <= high)
-    assert "over [1, 1e+06]" in repr(found)
+    assert "over [1, 1e+06]" in repr(result)
 
 
 def test_a_density_of_dates(people, days):
-    found = ask(statistics.density, people, "admitted")
-    assert found.quantile(0.5) == pytest.approx(np.median(days), abs=20.0)
-    assert found("2022-06-01") == found(date("2022-06-01"))
-    assert found.distribution(np.array(["2022-06-01"], dtype="M8[D]"))[0] == pytest.approx(0.5, abs=0.05)
-    drawn = found.sample(1000)
+    result = ask(statistics.density, people, "admitted")
+    assert result.quantile(0.5) == pytest.approx(np.median(days), abs=20.0)
+    assert result("2022-06-01") == result(date("2022-06-01"))
+    assert result.distribution(np.array(["2022-06-01"], dtype="M8[D]"))[0] == pytest.approx(0.5, abs=0.05)
+    drawn = result.sample(1000)
     assert drawn.dtype == np.dtype("M8[D]")
     assert drawn.min() >= np.datetime64(LOW)
     assert drawn.max() <= np.datetime64(HIGH)
-    assert f"over [{LOW}, {HIGH}]" in repr(found)
+    assert f"over [{LOW}, {HIGH}]" in repr(result)
 
 
 # --- the database -----------------------------------------------------------------------------------------------------
@@ -559,8 +559,8 @@ def test_rows_to_score_are_in_their_own_units(people):
 
 def test_bounds_by_name(people):
     bounds = {"age": (0, 120), "income": dp.Number(1, 1e6, log=True), "admitted": dp.Date(LOW, HIGH)}
-    found = statistics.mean(people, ["income", "admitted"], epsilon=EPSILON, bounds=bounds)
-    assert found.value[0] == pytest.approx(math.exp(np.log(people.income).mean()), rel=0.01)
+    result = statistics.mean(people, ["income", "admitted"], epsilon=EPSILON, bounds=bounds)
+    assert result.value[0] == pytest.approx(math.exp(np.log(people.income).mean()), rel=0.01)
     model = dp.GaussianMixture(1, epsilon=20.0, bounds=bounds).fit(people)
     loaded = dp.GaussianMixture.from_json(model.to_json())
     assert loaded.bounds["admitted"] == bounds["admitted"]
@@ -603,10 +603,10 @@ def test_reports(mixture, people):
 def test_posteriors(people):
     pytest.importorskip("numpyro")
     declared = dp.Schema({"income": SCHEMA["income"], "admitted": SCHEMA["admitted"]})
-    found = statistics.covariance(people, epsilon=5.0, delta=1e-6, schema=declared)
+    result = statistics.covariance(people, epsilon=5.0, delta=1e-6, schema=declared)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of few draws
-        posterior = dp.infer(found, chains=1, draws=20, warmup=20, progress=False)
+        posterior = dp.infer(result, chains=1, draws=20, warmup=20, progress=False)
         assert any("log(income)" in str(label) for label in posterior.summary().index)
 
 
@@ -627,15 +627,15 @@ def test_pairs_of_neighbours(relation):
 def test_an_attack_on_a_mean_of_dates():
     schema = dp.Schema({"admitted": dp.Date(LOW, HIGH)})
     pairs = neighbours(schema)
-    found = dp.audit.attack(
+    result = dp.audit.attack(
         lambda curator: statistics.mean(curator, epsilon=1.0), pairs, runs=100, confidence=1 - 1e-9, progress=False
     )
-    assert found.holds
+    assert result.holds
 
 
 def test_an_attack_on_a_fitted_table(mixture):
-    found = dp.audit.attack(mixture, runs=20, confidence=1 - 1e-9, progress=False)
-    assert found.holds
+    result = dp.audit.attack(mixture, runs=20, confidence=1 - 1e-9, progress=False)
+    assert result.holds
 
 
 def test_canaries():

@@ -67,22 +67,22 @@ def all_others(d, most):
 
 def worst_in_the_small_world(d, most, norm, relation):
     """Return for each number n of rows the largest move between neighbours, of which the larger one has n."""
-    found = dict.fromkeys(range(1, most + 1), 0.0)
+    result = dict.fromkeys(range(1, most + 1), 0.0)
     for others in all_others(d, most - 1):
         alone = scatter(others, d)
         those = with_each(others, d)
         moves = those - alone if relation is ADD else those[:, None] - those
         n = len(others) + 1
-        found[n] = max(found[n], float(length(moves, norm).max()))
-    return found
+        result[n] = max(result[n], float(length(moves, norm).max()))
+    return result
 
 
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize(("d", "most"), [(1, 4), (2, 4), (3, 4)])
 def test_no_neighbours_in_a_small_world_beat_the_claim_and_some_attain_it(d, most, relation, norm):
-    found = worst_in_the_small_world(d, most, norm, relation)
-    for n, moved in found.items():
+    result = worst_in_the_small_world(d, most, norm, relation)
+    for n, moved in result.items():
         if relation is REPLACE:
             if n > 1:
                 assert moved == pytest.approx(claimed(d, norm, REPLACE, rows=n), rel=1e-12)
@@ -93,15 +93,15 @@ def test_no_neighbours_in_a_small_world_beat_the_claim_and_some_attain_it(d, mos
 
 def two_groups(d, n, norm):
     """Return the largest move when a row among n changes its label, and perhaps its values, over a small world."""
-    found = 0.0
+    result = 0.0
     for s in range(n):
         for one in itertools.combinations_with_replacement(world(d), s):
             leaves = with_each(one, d) - scatter(one, d)
             for other in itertools.combinations_with_replacement(world(d), n - 1 - s):
                 comes = with_each(other, d) - scatter(other, d)
                 both = np.concatenate([np.repeat(leaves, len(comes), axis=0), np.tile(comes, (len(leaves), 1))], axis=1)
-                found = max(found, float(length(both, norm).max()))
-    return found
+                result = max(result, float(length(both, norm).max()))
+    return result
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -121,13 +121,13 @@ def test_a_changed_label_touches_two_groups(d, n, norm):
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize("d", [1, 2])
 def test_two_rows_of_one_person_move_it_twice_as_far_at_most(d, relation, norm):
-    found, bound = 0.0, claimed(d, norm, relation, max_rows=2, complete=False)
+    result, bound = 0.0, claimed(d, norm, relation, max_rows=2, complete=False)
     sets = [*all_others(d, 2)] if d == 1 else [(), *itertools.combinations_with_replacement(world(d), 2)]
     for others in [*all_others(d, 2)]:
         those = np.stack([scatter([*others, *rows], d) for rows in sets])
         moves = those[:, None] - those if relation is REPLACE else those - scatter(others, d)
-        found = max(found, float(length(moves, norm).max()))
-    assert found <= bound
+        result = max(result, float(length(moves, norm).max()))
+    assert result <= bound
     many = [(0.0,) * d] * 1000
     far = scatter([*many, (1.0,) * d, (1.0,) * d], d) - scatter(many, d)
     assert 0.99 * bound <= length(far, norm) <= bound
@@ -167,9 +167,9 @@ def climb(d, n, relation, norm, rng):
 @pytest.mark.parametrize(("d", "n"), [(2, 3), (4, 6)])
 def test_no_climb_gets_above_the_claim(d, n, relation, norm):
     rng = np.random.default_rng(d * n)
-    found = max(climb(d, n, relation, norm, rng) for _ in range(5))
-    assert found <= claimed(d, norm, relation, rows=n) * (1.0 + 1e-12)
-    assert found >= (0.6 if relation is REPLACE else 0.45) * claimed(d, norm, relation, rows=n)
+    result = max(climb(d, n, relation, norm, rng) for _ in range(5))
+    assert result <= claimed(d, norm, relation, rows=n) * (1.0 + 1e-12)
+    assert result >= (0.6 if relation is REPLACE else 0.45) * claimed(d, norm, relation, rows=n)
 
 
 class Root2(ScatterNoise):
@@ -196,8 +196,8 @@ class Always(ScatterNoise):
 def test_broken_sensitivities_are_caught():
     for norm in NORMS:
         for relation in (ADD, REPLACE):
-            found = worst_in_the_small_world(2, 4, norm, relation)[4]
-            assert found > claimed(2, norm, relation, rows=4, way=Root2())
+            result = worst_in_the_small_world(2, 4, norm, relation)[4]
+            assert result > claimed(2, norm, relation, rows=4, way=Root2())
         assert two_groups(1, 5, norm) > claimed(1, norm, REPLACE, rows=5, groups=2, way=LabelsStay())
         many = [(0.0,)] * 50
         moved = float(length(scatter([*many, (1.0,)], 1) - scatter(many, 1), norm))
@@ -269,12 +269,12 @@ def test_float_errors_are_charged():
     rng = np.random.default_rng(0)
     rows = 0.7 + 1e-7 * rng.normal(size=(50_000, 2))
     curator = dp.Curator(rows, space=dp.Box(0, 1))
-    found = Scatter(curator.space, (0, 1)).collect(curator._records, curator.setting)
+    result = Scatter(curator.space, (0, 1)).collect(curator._records, curator.setting)
     moved = Scatter(curator.space, (0, 1)).collect(as_records(rows[::-1].copy(), space=dp.Box(0, 1)), curator.setting)
     centred = rows.astype(np.longdouble) - rows.astype(np.longdouble).mean(axis=0)
     exact = upper(np.asarray(centred.T @ centred, dtype=float))
     error = ScatterNoise().float_error(curator.setting)
-    assert np.abs(found - exact).max() <= error
+    assert np.abs(result - exact).max() <= error
     assert np.abs(moved - exact).max() <= error
     assert error < 1e-6
 
@@ -296,7 +296,7 @@ def test_it_goes_through_the_door(relation, group, tmp_path):
     for loss in (dp.GaussianLoss(1.0, relation), dp.LaplaceLoss(1.0, relation), dp.Guarantee(1.0, 1e-6, relation)):
         release = plain.measure(query, loss)
         assert release["upper"].shape == shape
-        assert release.passage == "additive"
+        assert release.mechanism == "additive"
         assert release.exact
         assert not release.recorded
     curator = dp.Curator(frame, schema=SCHEMA, neighbors=relation, name="wards", ledger=str(tmp_path / "ledger.db"))
@@ -320,10 +320,10 @@ def test_few_rows_have_noise_as_well(n):
 def test_the_noise_has_the_size_that_follows():
     curator = dp.Curator(as_records(np.zeros((100, 3)), space=dp.Box(0, 1), missing="fill"))
     query = Scatter(curator.space, (0, 1, 2))
-    assert curator.plan(query, dp.LaplaceLoss(0.5)).law.scale == pytest.approx(0.99 * 6 / 0.5, rel=1e-9)
-    assert curator.plan(query, dp.GaussianLoss(0.5)).law.scale == pytest.approx(0.99 * 6**0.5 / 0.5, rel=1e-9)
+    assert curator.plan(query, dp.LaplaceLoss(0.5)).noise.scale == pytest.approx(0.99 * 6 / 0.5, rel=1e-9)
+    assert curator.plan(query, dp.GaussianLoss(0.5)).noise.scale == pytest.approx(0.99 * 6**0.5 / 0.5, rel=1e-9)
     gaps = dp.Curator(np.zeros((100, 3)), space=dp.Box(0, 1))
-    assert gaps.plan(query, dp.LaplaceLoss(0.5)).law.scale == pytest.approx(6 / 0.5, rel=1e-9)
+    assert gaps.plan(query, dp.LaplaceLoss(0.5)).noise.scale == pytest.approx(6 / 0.5, rel=1e-9)
 
 
 def test_an_attack_finds_no_more_than_the_loss(seeded):
@@ -390,16 +390,16 @@ class TestDirectStatistics:
     def test_without_noise_they_are_those_of_numpy(self, delta):
         how = {"epsilon": 1e6, "delta": delta, "bounds": self.BOX, "method": "direct"}
         exact = np.cov(self.CLIPPED.T, ddof=0)
-        found = st.covariance(self.ROWS, **how)
-        np.testing.assert_allclose(found.value, exact, rtol=1e-3)
-        assert found.method == "direct"
-        assert found.means is None
+        result = st.covariance(self.ROWS, **how)
+        np.testing.assert_allclose(result.value, exact, rtol=1e-3)
+        assert result.method == "direct"
+        assert result.means is None
         np.testing.assert_allclose(st.covariance(self.ROWS, [1, 0], **how).value, exact[::-1, ::-1], rtol=1e-3)
         np.testing.assert_allclose(st.variance(self.ROWS, **how).value, np.diagonal(exact), rtol=1e-3)
         alone = st.variance(self.ROWS, 1, **how)
         assert alone.value == pytest.approx(exact[1, 1], rel=1e-3)
         assert isinstance(alone.interval()[0], float)
-        row = found.table()[1]
+        row = result.table()[1]
         assert row["low"] <= row["value"] <= row["high"]
 
     @pytest.mark.parametrize("epsilon", [1.0, 0.02])
@@ -410,10 +410,10 @@ class TestDirectStatistics:
         exact = np.cov(self.CLIPPED.T, ddof=0)
         inside = np.zeros(5)
         for seed in range(runs):
-            found = st.covariance(self.ROWS, bits=seeded(seed), **how)
-            low, high = found.interval(level)
-            assert ((low <= found.value) & (found.value <= high)).all()
-            assert np.linalg.eigvalsh(found.value).min() > -1e-9
+            result = st.covariance(self.ROWS, bits=seeded(seed), **how)
+            low, high = result.interval(level)
+            assert ((low <= result.value) & (result.value <= high)).all()
+            assert np.linalg.eigvalsh(result.value).min() > -1e-9
             inside[:3] += upper((low <= exact) & (exact <= high))
             low, high = st.variance(self.ROWS, bits=seeded(runs + seed), **how).interval(level)
             inside[3:] += (low <= np.diagonal(exact)) & (np.diagonal(exact) <= high)
@@ -423,9 +423,9 @@ class TestDirectStatistics:
     @pytest.mark.parametrize("delta", [0.0, 1e-6])
     def test_the_noise_is_that_of_the_scatter_over_n(self, delta, seeded):
         n, square = len(self.ROWS), 40.0**2
-        found = st.variance(self.ROWS, 0, epsilon=1.0, delta=delta, bounds=self.BOX, method="direct", bits=seeded(1))
-        half = found.interval(0.9)[1] - found.measured
-        scale = found.release.law.scale
+        result = st.variance(self.ROWS, 0, epsilon=1.0, delta=delta, bounds=self.BOX, method="direct", bits=seeded(1))
+        half = result.interval(0.9)[1] - result.measured
+        scale = result.release.noise.scale
         expected = -np.log(0.1) * scale if not delta else 1.6448536 * scale
         assert half == pytest.approx(expected * square / n, rel=1e-6)
         if not delta:
@@ -440,8 +440,8 @@ class TestDirectStatistics:
 
     def test_no_rows(self):
         for n in (0, 1):
-            found = st.covariance(np.full((n, 2), 5.0), epsilon=1.0, bounds=(0, 10), method="direct")
-            assert np.isfinite(found.value).all()
+            result = st.covariance(np.full((n, 2), 5.0), epsilon=1.0, bounds=(0, 10), method="direct")
+            assert np.isfinite(result.value).all()
 
     @pytest.mark.parametrize(
         ("how", "says"),

@@ -104,7 +104,7 @@ def worst(statistic, n, d, norm, relation):
     """Return the largest distance between neighbours that enumeration and climbs find."""
     rng = np.random.default_rng(n * 100 + d)
     n += relation is ADD  # a second database with a row less must have rows
-    found = max(length(each, norm) for each in moves(statistic, n, d, relation))
+    result = max(length(each, norm) for each in moves(statistic, n, d, relation))
     for _ in range(4):
         start = rng.uniform(size=(n + 1, d))
         start[-2:] = rng.choice([0.1, 0.9], size=(2, 1)) + rng.uniform(-0.05, 0.05, (2, d))
@@ -115,8 +115,8 @@ def worst(statistic, n, d, norm, relation):
             bounds=[(0.0, 1.0)] * start.size,
             options={"ftol": 1e-15, "gtol": 1e-10},
         )
-        found = max(found, -float(climbed.fun))
-    return found
+        result = max(result, -float(climbed.fun))
+    return result
 
 
 @pytest.mark.parametrize(("n", "d"), [(1, 1), (2, 1), (5, 1), (2, 2), (3, 2), (4, 3), (3, 5)])
@@ -130,16 +130,16 @@ def test_some_neighbours_are_exactly_so_far_apart_and_none_farther(name, norm, n
         return
     claim = of(n, d, norm)
     assert claim.norm == norm
-    found = worst(statistic, n, d, norm, claim.relation)
-    assert found <= claim.exact * (1.0 + 1e-12)
-    assert found >= claim.exact * (1.0 - 1e-9)
+    result = worst(statistic, n, d, norm, claim.relation)
+    assert result <= claim.exact * (1.0 + 1e-12)
+    assert result >= claim.exact * (1.0 - 1e-9)
 
 
 @pytest.mark.parametrize(("n", "d"), [(2, 1), (3, 2), (4, 3)])
 def test_the_whole_matrix_in_the_frobenius_norm(n, d):
     claim = exact.covariance_matrix(n, d, "frobenius").exact
-    found = worst(WHOLE["frobenius"], n, d, "l2", REPLACE)
-    assert claim * (1.0 - 1e-9) <= found <= claim * (1.0 + 1e-12)
+    result = worst(WHOLE["frobenius"], n, d, "l2", REPLACE)
+    assert claim * (1.0 - 1e-9) <= result <= claim * (1.0 + 1e-12)
 
 
 @pytest.mark.parametrize("d", [1, 2])
@@ -175,11 +175,11 @@ def test_over_all_n(name, norm):
 def test_the_paper_lies_around_the_exact_values():
     for n, d in [(2, 1), (10, 2), (1000, 5)]:
         for of in (exact.mean, exact.total, exact.mean_by_sum_and_size, exact.covariance_matrix):
-            found = of(n, d)
-            assert found.paper_lower == pytest.approx(found.exact)
-            assert found.paper_upper >= found.exact
-        found = exact.covariance_matrix(n, d)
-        assert found.paper_upper == pytest.approx(3.0 * found.exact)
+            result = of(n, d)
+            assert result.paper_lower == pytest.approx(result.exact)
+            assert result.paper_upper >= result.exact
+        result = exact.covariance_matrix(n, d)
+        assert result.paper_upper == pytest.approx(3.0 * result.exact)
     assert exact.variance(50, 1).paper_upper == pytest.approx(3 * 49 / 2500)
     assert exact.covariance(50, 2).paper_upper == pytest.approx(3 * 49 / 2500)
     assert exact.covariance_matrix(None, 4).paper_upper == pytest.approx(3 * 4 * 5 / 8)
@@ -250,10 +250,10 @@ def test_errors_are_those_of_simulated_noise(n, d, at):
                 error = draw(draws, 1)
             else:
                 continue
-            found, expected = float(np.mean(error**2)), getattr(way, noise) ** 2
+            result, expected = float(np.mean(error**2)), getattr(way, noise) ** 2
             # A mean of squares of 200,000 Laplace numbers, or products of them, has a relative deviation below 0.9 %
             # (kurtosis 6, and up to 70 for the small last term): 6.2 of them for a false alarm of 1e-9 at most.
-            assert found == pytest.approx(expected, rel=0.055)
+            assert result == pytest.approx(expected, rel=0.055)
 
 
 def test_the_page_has_the_tables_of_the_code():

@@ -48,9 +48,9 @@ def test_the_factor_of_a_smoother_is_its_square_root():
     """(1 − az)^(−1/2) has the coefficients a^k·f_k."""
     from discreet.queries.series.factorization import square_root_terms
 
-    found = factored(0.9 ** np.arange(60.0))
-    np.testing.assert_allclose(found.operator.coefficients, 0.9 ** np.arange(60.0) * square_root_terms(60), atol=1e-6)
-    np.testing.assert_allclose(found.decoder, found.operator.coefficients, atol=1e-5)
+    result = factored(0.9 ** np.arange(60.0))
+    np.testing.assert_allclose(result.operator.coefficients, 0.9 ** np.arange(60.0) * square_root_terms(60), atol=1e-6)
+    np.testing.assert_allclose(result.decoder, result.operator.coefficients, atol=1e-5)
 
 
 def test_the_best_method_is_found_from_public_numbers(monkeypatch):
@@ -60,7 +60,7 @@ def test_the_best_method_is_found_from_public_numbers(monkeypatch):
     for delta in (1e-6, 0.0):
         rms = {
             method: np.sqrt(np.mean(lti_filter(times, [0.1], [1.0, -0.9], method=method, delta=delta, **declared)
-                                    .deviation ** 2))
+                                    .std ** 2))
             for method in ("best", *METHODS)
         }  # fmt: skip
         assert rms["best"] == min(rms.values())
@@ -73,10 +73,10 @@ def test_the_noise_at_every_step_has_the_stated_deviation(seeded):
     truth = signal.lfilter(*FILTERS["zeros outside"], [4.0, 0.0, 7.0, 1.0, 2.0])
     bits, runs, errors = seeded(4), 120, []
     for _ in range(runs):
-        found = lti_filter(
+        result = lti_filter(
             times, *FILTERS["zeros outside"], time=0, steps=5, epsilon=1.0, bounds=(0, 5), bits=bits, method="factored"
         )
-        errors.append((found.value - truth) / found.deviation)
+        errors.append((result.value - truth) / result.std)
     squares = (np.array(errors) ** 2).sum(axis=0)
     # Five chi-squares of 120 degrees of freedom, two-sided: a false alarm of at most 1e-9 together.
     assert np.all(chi2.ppf(FALSE_ALARM / 10, runs) < squares)
@@ -87,16 +87,16 @@ def test_the_noise_at_every_step_has_the_stated_deviation(seeded):
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_persons_with_a_number_in_every_step_are_filtered(method, relation):
     rows = np.random.default_rng(0).uniform(2.0, 3.0, (4000, 20))
-    found = lti_filter(rows, *FILTERS["resonator"], epsilon=1.0, bounds=(1, 4), neighbors=relation, method=method)
+    result = lti_filter(rows, *FILTERS["resonator"], epsilon=1.0, bounds=(1, 4), neighbors=relation, method=method)
     truth = signal.lfilter(*FILTERS["resonator"], rows.sum(axis=0))
-    assert found.level == "user"
-    assert np.all(np.abs(found.value - truth) < 8.0 * found.deviation)
+    assert result.level == "user"
+    assert np.all(np.abs(result.value - truth) < 8.0 * result.std)
 
 
 def test_sections_are_the_same_filter():
     sections = signal.butter(4, 0.2, output="sos")
-    found = impulse_response(None, (1.0,), sections, 50)
-    np.testing.assert_allclose(found, impulse_response(*signal.butter(4, 0.2), None, 50), atol=1e-12)
+    result = impulse_response(None, (1.0,), sections, 50)
+    np.testing.assert_allclose(result, impulse_response(*signal.butter(4, 0.2), None, 50), atol=1e-12)
 
 
 def test_stability_is_that_of_the_roots_and_quickly_found():

@@ -47,8 +47,8 @@ def test_the_basis_is_orthonormal_and_its_norms_are_those_of_the_matrix(T, k):
     np.testing.assert_allclose(rows @ rows.T, np.eye(k), atol=1e-13)
     assert np.linalg.norm(rows, axis=0).max() == pytest.approx(math.sqrt(k / T), rel=1e-11)
     for norm, order in (("l2", 2), ("l1", 1)):
-        found = np.linalg.norm(rows, ord=order, axis=0).max()
-        assert found <= operator.column_norm(norm) <= found * (1.0 + 1e-9)
+        result = np.linalg.norm(rows, ord=order, axis=0).max()
+        assert result <= operator.column_norm(norm) <= result * (1.0 + 1e-9)
         assert operator.column_norm("l1") <= k / math.sqrt(T) * (1.0 + 1e-9)
     corners = np.random.default_rng(T).choice([-1.0, 1.0], (200, T))
     for norm, order in (("l2", 2), ("l1", 1)):
@@ -152,11 +152,11 @@ def test_no_scores_move_apart_by_more_than_the_spread_and_some_nearly_do():
     band, beyond = Fourier(T, T).matrix[[1, 5]]
     pairs = [(rng.normal(size=T) * 10.0 ** rng.uniform(-2.0, 2.0), rng.normal(size=T)) for _ in range(1000)]
     pairs.append((100.0 * beyond - 1e6 * band, band + beyond))  # one score falls as the other rises
-    found = [
+    result = [
         np.ptp(kept.scores(series + step * way / np.linalg.norm(way)) - kept.scores(series)) / step
         for series, way in pairs
     ]
-    assert 0.999 * spread <= max(found) <= spread * (1.0 + 1e-6)
+    assert 0.999 * spread <= max(result) <= spread * (1.0 + 1e-6)
     assert spread == pytest.approx(math.sqrt(2.0))
     assert kept.spread(setting(Neighbors.REPLACE_ONE)) == pytest.approx(2.0)
 
@@ -167,11 +167,11 @@ def test_the_choice_has_the_stated_law_and_no_neighbours_tell_it_apart_by_more_t
     kept = Kept(StepSums(Box([0.0], [4.0]), Identity(T), 0, None, 0.0, 4.0), (1, 3, 4), (0.3, 0.6, 1.5))
     spread = kept.spread(setting(neighbors))
 
-    def law(series):
+    def noise(series):
         weights = np.exp(epsilon / spread * kept.scores(np.asarray(series, dtype=float)))
         return np.log(weights / weights.sum())
 
-    worlds = {counts: law(counts) for counts in product(range(4), repeat=T) if sum(counts) <= 3}
+    worlds = {counts: noise(counts) for counts in product(range(4), repeat=T) if sum(counts) <= 3}
     ranges = []
     for one, other in product(worlds, worlds):
         moves = np.subtract(one, other)
@@ -182,7 +182,7 @@ def test_the_choice_has_the_stated_law_and_no_neighbours_tell_it_apart_by_more_t
     curator = Curator(days(3, 0, 0, 0)[:, None], space=Box(0.0, 4.0), neighbors=neighbors, at_most=3)
     loss, bits = BoundedRangeLoss(epsilon, neighbors), seeded(5)
     drawn = [int(curator.measure(kept, loss, bits=bits).value[0]) for _ in range(800)]
-    counts, expected = np.bincount(drawn, minlength=3), 800 * np.exp(law((3, 0, 0, 0)))
+    counts, expected = np.bincount(drawn, minlength=3), 800 * np.exp(noise((3, 0, 0, 0)))
     assert ((counts - expected) ** 2 / expected).sum() < 2 * math.log(1e9)  # χ² of 2 degrees: false alarm 1e-9
 
 
@@ -192,15 +192,15 @@ WAVES = (100 + 60 * np.cos(np.arange(24) * np.pi / 12)).astype(int)
 
 
 def test_the_series_is_that_of_its_coefficients(seeded):
-    found = signals.fourier(
+    result = signals.fourier(
         days(*WAVES), time=0, steps=24, coefficients=5, epsilon=20.0, bounds=(0, 24), bits=seeded(0), method="gaussian"
     )
     rows = Fourier(24, 5).matrix
     # Noise of deviation σ·√(5/24) at each of 24 steps: beyond 7 of them with probability below 7e-11.
-    assert np.abs(found.value - rows.T @ rows @ WAVES).max() < 7.0 * found.deviation[0]
-    assert found.deviation[0] == pytest.approx(math.sqrt(found.release.law.variance * 5 / 24))
-    assert found.kept == 5 == len(found.spectrum)
-    assert "5 Fourier coefficients" in repr(found)
+    assert np.abs(result.value - rows.T @ rows @ WAVES).max() < 7.0 * result.std[0]
+    assert result.std[0] == pytest.approx(math.sqrt(result.release.noise.variance * 5 / 24))
+    assert result.kept == 5 == len(result.spectrum)
+    assert "5 Fourier coefficients" in repr(result)
 
 
 def test_what_a_series_needs_is_kept_and_paid_for_with_the_choice(seeded):
@@ -208,19 +208,20 @@ def test_what_a_series_needs_is_kept_and_paid_for_with_the_choice(seeded):
     facts = {"time": 0, "steps": 24, "bounds": (0, 24)}
     peak = np.eye(24, dtype=int)[3] * 900
     for counts, method, epsilon, least in ((WAVES * 9, None, 0.5, 3), (peak, "laplace", 5.0, 24)):
-        found = signals.fourier(days(*counts), method=method, epsilon=epsilon, bits=seeded(1), **facts)
-        assert found.kept >= least  # false alarm below e^−50
-        assert [release.passage for release in found.releases] == ["selection", "additive"]
-        together = compose([release.loss for release in found.releases])
+        result = signals.fourier(days(*counts), method=method, epsilon=epsilon, bits=seeded(1), **facts)
+        assert result.kept >= least  # false alarm below e^−50
+        assert [release.mechanism for release in result.releases] == ["selection", "additive"]
+        together = compose([release.loss for release in result.releases])
         assert together.epsilon(1e-6 if method is None else 0.0) <= epsilon * (1.0 + 1e-9)
 
 
 def test_persons_pay_nothing_for_the_choice(seeded):
     rows = np.repeat([WAVES / 200.0], 3000, axis=0)
-    found = signals.fourier(rows, epsilon=1.0, bounds=(0, 1), bits=seeded(2))
-    assert (len(found.releases), found.kept >= 3, found.level) == (1, True, "user")
+    result = signals.fourier(rows, epsilon=1.0, bounds=(0, 1), bits=seeded(2))
+    assert (len(result.releases), result.kept >= 3, result.level) == (1, True, "user")
     assert (
-        signals.fourier(rows, epsilon=1.0, delta=0.0, bounds=(0, 1), bits=seeded(2)).releases[0].passage == "selection"
+        signals.fourier(rows, epsilon=1.0, delta=0.0, bounds=(0, 1), bits=seeded(2)).releases[0].mechanism
+        == "selection"
     )
 
 
@@ -236,7 +237,7 @@ def test_user_level_costs_the_square_root_of_the_steps_more_than_event_level(nam
     events = FUNCTIONS[name](days(*[2] * T), time=0, steps=T, bounds=(0, T), **common)
     persons = FUNCTIONS[name](np.ones((2, T)), bounds=(0, 1), **common)
     assert (events.level, persons.level) == ("event", "user")
-    assert persons.deviation.mean() / events.deviation.mean() == pytest.approx(math.sqrt(T), rel=1e-3)
+    assert persons.std.mean() / events.std.mean() == pytest.approx(math.sqrt(T), rel=1e-3)
 
 
 def test_a_person_of_three_events_takes_three_times_the_noise(seeded):
@@ -245,7 +246,7 @@ def test_a_person_of_three_events_takes_three_times_the_noise(seeded):
     one = signals.fourier(rows, bounds=(0, 9), **facts)
     all_ = signals.fourier(rows, bounds=(0, 9), unit=np.arange(18) % 6, max_rows=3, **facts)
     assert (one.level, all_.level) == ("event", "user")
-    assert all_.deviation[0] / one.deviation[0] == pytest.approx(3.0, rel=1e-3)
+    assert all_.std[0] / one.std[0] == pytest.approx(3.0, rel=1e-3)
 
 
 def test_one_event_takes_laplace_noise_and_a_person_gaussian_noise(seeded):
@@ -253,8 +254,8 @@ def test_one_event_takes_laplace_noise_and_a_person_gaussian_noise(seeded):
         common = {"epsilon": 1.0, "bits": seeded(0)} | more
         events = FUNCTIONS[name](days(*[2] * 9), time=0, steps=9, bounds=(0, 9), **common)
         persons = FUNCTIONS[name](np.ones((2, 9)), bounds=(0, 1), **common)
-        laws = [type(found.release.law).__name__ for found in (events, persons)]
-        assert laws == ["LaplaceNoise", "GaussianNoise"], name
+        distributions = [type(result.release.noise).__name__ for result in (events, persons)]
+        assert distributions == ["LaplaceNoise", "GaussianNoise"], name
 
 
 # --- state space ------------------------------------------------------------------------------------------------------
@@ -294,9 +295,9 @@ def test_smoother_and_filter_are_the_conditional_normal(model, target):
     released, noise = rng.normal(10.0, 5.0, 7), rng.uniform(1.0, 3.0, 7)
     released[4] = np.nan
     close = {"rtol": 1e-9}
-    found, exact = believed(model, released, noise, target=target), conditioned(model, released, noise, target)
-    np.testing.assert_allclose(found.mean, exact[0], **close)
-    np.testing.assert_allclose(found.variance, exact[1], **close)
+    result, exact = believed(model, released, noise, target=target), conditioned(model, released, noise, target)
+    np.testing.assert_allclose(result.mean, exact[0], **close)
+    np.testing.assert_allclose(result.variance, exact[1], **close)
     causal = believed(model, released, noise, smooth=False, target=target)
     for t in (1, 3, 4, 6):
         mean, variance = conditioned(model, np.where(np.arange(7) <= t, released, np.nan), noise, target)
@@ -306,29 +307,29 @@ def test_smoother_and_filter_are_the_conditional_normal(model, target):
 @pytest.mark.parametrize("shrinks", [0.06, 0.5, 1.3])
 def test_steps_before_the_first_look_are_as_uncertain_as_they_are(shrinks):
     model, released = StateSpace([[shrinks]], [1.0], [[1.0]], 0.0), np.array([np.nan, np.nan, np.nan, 3.0, -1.0, 2.0])
-    found, exact = believed(model, released, np.ones(6)), conditioned(model, released, np.ones(6), "totals")
-    np.testing.assert_allclose(found.variance, exact[1], rtol=1e-9)
-    np.testing.assert_allclose(found.mean, exact[0], rtol=1e-9)
-    assert shrinks > 0.1 or found.variance[0] > 1e7
+    result, exact = believed(model, released, np.ones(6)), conditioned(model, released, np.ones(6), "totals")
+    np.testing.assert_allclose(result.variance, exact[1], rtol=1e-9)
+    np.testing.assert_allclose(result.mean, exact[0], rtol=1e-9)
+    assert shrinks > 0.1 or result.variance[0] > 1e7
 
 
 def test_a_diffuse_week_needs_each_of_its_days_once():
     there = np.ones(21, dtype=bool)
     there[[6, 20]] = False  # two of three Sundays
     released = np.where(there, np.arange(21.0), np.nan)
-    found, exact = believed(WEEK, released, np.ones(21)), conditioned(WEEK, released, np.ones(21), "totals")
-    np.testing.assert_allclose(found.variance, exact[1], rtol=1e-9)
-    np.testing.assert_allclose(found.mean, exact[0], rtol=1e-9)
+    result, exact = believed(WEEK, released, np.ones(21)), conditioned(WEEK, released, np.ones(21), "totals")
+    np.testing.assert_allclose(result.variance, exact[1], rtol=1e-9)
+    np.testing.assert_allclose(result.mean, exact[0], rtol=1e-9)
 
 
 def test_learnt_variances_are_near_the_true_ones_and_any_series_has_some():
     rng = np.random.default_rng(3)
     T, noise = 600, np.full(600, 4.0)
     totals = np.cumsum(rng.normal(0.0, 3.0, T)) + rng.normal(0.0, 2.0, T)
-    found = fitted("local level", totals + rng.normal(0.0, 2.0, T), noise)
+    result = fitted("local level", totals + rng.normal(0.0, 2.0, T), noise)
     # Over 80 other seeds the deviation of the first was 1.2 about 9, of the second 1.0 about 4: 6.5 of them and more.
-    assert 1.0 < found.process[0, 0] < 27.0
-    assert found.measurement < 20.0
+    assert 1.0 < result.process[0, 0] < 27.0
+    assert result.measurement < 20.0
     for strange in (np.zeros(5), np.full(5, 1e12), np.array([0.0, 1e15, -1e15, 0.0, 3.0]), np.array([7.0])):
         model = fitted("local level", strange, np.ones(len(strange)))
         belief = believed(model, strange, np.ones(len(strange)))
@@ -365,15 +366,15 @@ def test_smoothing_helps_as_much_as_the_model_says(seeded):
     }
     smooth = signals.kalman(days(*counts), **facts)
     causal = signals.kalman(days(*counts), **facts | {"smooth": False})
-    noise = math.sqrt(smooth.release.law.variance)
-    assert smooth.deviation.mean() < causal.deviation.mean() < 0.6 * noise
+    noise = math.sqrt(smooth.release.noise.variance)
+    assert smooth.std.mean() < causal.std.mean() < 0.6 * noise
     # For x = 25 (e^−25 = 1.4e-11) the raw energy of the noise is above T − 2√(Tx), and a smoother's, whose errors have
     # a covariance V, below tr V + 2√(x·tr V²) + 2x‖V‖ (Laurent and Massart 2000); all within noise², so tr V² ≤ tr V.
-    for found in (smooth, causal):
-        share = (found.deviation**2).sum() / noise**2
+    for result in (smooth, causal):
+        share = (result.std**2).sum() / noise**2
         limit = share + 2.0 * math.sqrt(25.0 * share) + 50.0
         assert limit < T - 2.0 * math.sqrt(25.0 * T)
-        assert ((found.value - counts) ** 2).sum() / noise**2 < limit
+        assert ((result.value - counts) ** 2).sum() / noise**2 < limit
 
 
 def test_closed_steps_are_not_taken_for_zeros(seeded):
@@ -381,11 +382,11 @@ def test_closed_steps_are_not_taken_for_zeros(seeded):
     counts[[5, 6, 13]] = 0
     facts = {"time": 0, "steps": 20, "epsilon": 1.0, "bounds": (0, 20), "bits": seeded(0)}
     for name, closed in product(("kalman", "fast"), ([5, 6, 13], counts == 0)):
-        found = FUNCTIONS[name](days(*counts), missing=closed, **facts)
+        result = FUNCTIONS[name](days(*counts), missing=closed, **facts)
         # A weighted mean of 17 numbers with Laplace noise: beyond 20 deviations with probability below 17·e^−28.
-        assert np.abs(found.value - 3000.0).max() < 20.0 * math.sqrt(found.release.law.variance)
-        assert found.release.value.shape == (17,)
-    assert not found.sampled[counts == 0].any()
+        assert np.abs(result.value - 3000.0).max() < 20.0 * math.sqrt(result.release.noise.variance)
+        assert result.release.value.shape == (17,)
+    assert not result.sampled[counts == 0].any()
 
 
 def test_output_perturbation_releases_the_filter_of_the_exact_totals(seeded):
@@ -399,12 +400,12 @@ def test_output_perturbation_releases_the_filter_of_the_exact_totals(seeded):
         "method": "output",
         "noise": "gaussian",
     }
-    found = signals.kalman(days(*counts), bits=seeded(0), **facts)
+    result = signals.kalman(days(*counts), bits=seeded(0), **facts)
     response, start, variance = steady_filter(WALK, 40)
     exact = np.convolve(response, counts)[:40] + start
-    noise = math.sqrt(found.release.law.variance)
-    assert np.abs(found.value - exact).max() < 7.5 * noise  # at 40 steps beyond that with probability 3e-12
-    assert (found.target, found.deviation[0]) == ("level", pytest.approx(math.sqrt(noise**2 + variance)))
+    noise = math.sqrt(result.release.noise.variance)
+    assert np.abs(result.value - exact).max() < 7.5 * noise  # at 40 steps beyond that with probability 3e-12
+    assert (result.target, result.std[0]) == ("level", pytest.approx(math.sqrt(noise**2 + variance)))
     persons = signals.kalman(np.tile(counts / 60.0, (50, 1)), epsilon=1.0, bounds=(0, 1), model=WALK, method="output")
     assert persons.level == "user"
 
@@ -418,10 +419,10 @@ def test_a_series_of_one_step(seeded):
 def test_limits_under_laplace_noise_are_no_narrower_than_those_of_one_draw(seeded):
     """The smoother of a walk that moves 1000 a step hands every draw on nearly as it is."""
     facts = {"time": 0, "steps": 9, "bounds": (0, 9), "epsilon": 1.0, "model": local_level(1e6), "bits": seeded(0)}
-    found = signals.kalman(days(*[20] * 9), **facts)
+    result = signals.kalman(days(*[20] * 9), **facts)
     for level in (0.9, 0.95, 0.99, 0.999):
-        low, high = found.interval(level)
-        assert np.all((high - low) / 2.0 > -math.log(1.0 - level) / math.sqrt(2.0) * found.deviation)
+        low, high = result.interval(level)
+        assert np.all((high - low) / 2.0 > -math.log(1.0 - level) / math.sqrt(2.0) * result.std)
     known = StateSpace([[1.0]], [1.0], [[0.0]], 0.0, [20.0], [[0.0]])
     low, high = signals.kalman(days(*[20] * 9), **facts | {"model": known}).interval()
     assert np.all((low <= 20.0) & (high + 1e-12 >= 20.0))
@@ -440,17 +441,17 @@ def test_the_noise_that_does_not_fit_is_no_reason_to_refuse(seeded):
     facts = {"time": 0, "steps": 9, "bounds": (0, 9), "model": local_level(1e-6)}
     with pytest.raises(ValueError, match="do not fit one grid"):
         signals.kalman(days(*[3] * 9), epsilon=1e13, noise="laplace", **facts)
-    found = signals.kalman(days(*[3] * 9), epsilon=1e13, bits=seeded(0), **facts)
-    assert type(found.release.law).__name__ == "GaussianNoise"
+    result = signals.kalman(days(*[3] * 9), epsilon=1e13, bits=seeded(0), **facts)
+    assert type(result.release.noise).__name__ == "GaussianNoise"
     with pytest.raises(ValueError, match="do not fit one grid"):
         signals.kalman(days(*[3] * 9), epsilon=1e40, **facts)
 
 
 def test_a_budget_beyond_all_measure_keeps_all_coefficients_at_once(seeded):
-    found = signals.fourier(days(*WAVES), time=0, steps=24, bounds=(0, 24), epsilon=1e6, bits=seeded(0))
-    assert len(found.releases) == 1
+    result = signals.fourier(days(*WAVES), time=0, steps=24, bounds=(0, 24), epsilon=1e6, bits=seeded(0))
+    assert len(result.releases) == 1
     # 24 steps of a deviation of 1e-3 times the root of the share that is kept: beyond 7 of it with probability 1e-10.
-    assert np.abs(found.value - WAVES).max() < 7.0 * math.sqrt(found.release.law.variance)
+    assert np.abs(result.value - WAVES).max() < 7.0 * math.sqrt(result.release.noise.variance)
 
 
 # --- fast -------------------------------------------------------------------------------------------------------------
@@ -459,12 +460,12 @@ def test_a_budget_beyond_all_measure_keeps_all_coefficients_at_once(seeded):
 @pytest.mark.parametrize("method", ["gaussian", "laplace"])
 def test_looks_are_paid_for_beforehand_and_never_more_than_said(method, seeded):
     rows = np.random.default_rng(0).uniform(0.0, 1.0, (60, 12))
-    found = signals.fast(rows, samples=4, epsilon=1.0, method=method, bounds=(0, 1), bits=seeded(0), missing=[0, 5])
-    assert found.sampled.sum() == len(found.releases) <= 4
-    assert not found.sampled[[0, 5]].any()
-    paid = compose([found.release.loss] * 4)
+    result = signals.fast(rows, samples=4, epsilon=1.0, method=method, bounds=(0, 1), bits=seeded(0), missing=[0, 5])
+    assert result.sampled.sum() == len(result.releases) <= 4
+    assert not result.sampled[[0, 5]].any()
+    paid = compose([result.release.loss] * 4)
     assert paid.epsilon(1e-6 if method == "gaussian" else 0.0) == pytest.approx(1.0, rel=1e-6)
-    assert found.deviation[0] > found.deviation[1]  # before the first look it is a guess backwards
+    assert result.std[0] > result.std[1]  # before the first look it is a guess backwards
 
 
 def test_events_are_measured_in_one_release_whatever_is_looked_at(seeded):
@@ -493,9 +494,9 @@ def test_a_learnt_movement_claims_no_more_than_is_known(walk, every):
 def test_a_controller_of_any_gains_ends_within_its_looks(seeded):
     rows = np.random.default_rng(0).uniform(0.0, 1.0, (50, 20))
     for controller in (Controller(pace=1e308), Controller(growth=1e308, target=1e-300), Controller(derivative=1e308)):
-        found = signals.fast(rows, epsilon=1.0, delta=0.0, bounds=(0, 1), controller=controller, bits=seeded(0))
-        assert found.sampled.sum() <= 5
-        assert np.isfinite(found.deviation).all()
+        result = signals.fast(rows, epsilon=1.0, delta=0.0, bounds=(0, 1), controller=controller, bits=seeded(0))
+        assert result.sampled.sum() <= 5
+        assert np.isfinite(result.std).all()
 
 
 def test_the_controller_looks_more_often_at_what_moves():

@@ -68,9 +68,9 @@ def test_norms_of_operators_are_those_of_their_matrices(count):
             assert columns <= operator.column_norm(name)
             assert isinstance(operator, Blocks) or operator.column_norm(name) <= columns * (1 + 1e-8)
             for sizes, proved in ((np.ones(count), operator.box_norm(name)), (halves, operator.reach(halves, name))):
-                found = np.linalg.norm((corners * sizes) @ matrix.T, ord=order, axis=1).max()
-                assert found <= proved * (1 + 1e-14)
-                assert not operator.nonnegative or proved <= found * (1 + 1e-8)
+                result = np.linalg.norm((corners * sizes) @ matrix.T, ord=order, axis=1).max()
+                assert result <= proved * (1 + 1e-14)
+                assert not operator.nonnegative or proved <= result * (1 + 1e-8)
 
 
 def test_the_float_error_of_operators_is_within_its_bound():
@@ -115,14 +115,14 @@ def test_the_largest_deviation_at_1024_steps_is_the_known_one():
 
 @pytest.mark.parametrize("count", [2, 1000, 2**18])
 def test_few_buffers_come_close_to_the_square_root(count):
-    found = fitted(count)
-    assert len(found.gaps) <= 6
-    assert found.norm * found.decoder_norm(count) < 1.005 * square_root(count).errors().max()
-    assert found.terms.max() == 1.0
-    assert found.terms.min() > 0.0
-    assert 1.0 <= found.norm / np.linalg.norm(found.terms) < 1.0 + 1e-8
-    assert found.decoder_norm(count) == pytest.approx(np.linalg.norm(found.decoder), rel=1e-8)
-    np.testing.assert_allclose(convolve(found.terms, found.decoder), 1.0, rtol=0, atol=1e-7)
+    result = fitted(count)
+    assert len(result.gaps) <= 6
+    assert result.norm * result.decoder_norm(count) < 1.005 * square_root(count).errors().max()
+    assert result.terms.max() == 1.0
+    assert result.terms.min() > 0.0
+    assert 1.0 <= result.norm / np.linalg.norm(result.terms) < 1.0 + 1e-8
+    assert result.decoder_norm(count) == pytest.approx(np.linalg.norm(result.decoder), rel=1e-8)
+    np.testing.assert_allclose(convolve(result.terms, result.decoder), 1.0, rtol=0, atol=1e-7)
 
 
 def test_series_are_divided_as_power_series():
@@ -164,9 +164,9 @@ def test_neighbouring_long_data_sets_are_no_farther_apart_than_proved(operator, 
         sums = []
         for frame in (first, second):
             declared = {"schema": schema, "neighbors": relation, "time": "day", "value": "kwh", "steps": Steps(0, 4, 4)}
-            found, proved, series = collected(frame, operator, **declared)
+            result, proved, series = collected(frame, operator, **declared)
             assert series.level == ("user" if persons else "event")
-            sums.append(found)
+            sums.append(result)
         worst = max(worst, np.linalg.norm(sums[0] - sums[1]))
     ideal = 3.0 * operator.column_norm("l2") * (2 if persons else 1)
     assert worst <= proved
@@ -179,16 +179,16 @@ def test_neighbouring_long_data_sets_are_no_farther_apart_than_proved(operator, 
 def test_neighbouring_wide_data_sets_are_no_farther_apart_than_proved(relation):
     operator = square_root(3).operator
     others = np.random.default_rng(1).uniform(-4.0, 9.0, (5, 3))
-    found = []
+    result = []
     for ends in product([-7.0, 20.0], repeat=6):
         first = np.vstack([others, [ends[:3]]])
         second = others if relation == "add-remove" else np.vstack([others, [ends[3:]]])
         bounds = dp.Box([0.0, -1.0, 2.0], [5.0, 4.0, 5.0])
         one, proved, series = collected(first, operator, bounds=bounds, neighbors=relation)
         two, _, _ = collected(second, operator, bounds=bounds, neighbors=relation)
-        found.append(np.linalg.norm(one - two))
+        result.append(np.linalg.norm(one - two))
     assert series.level == "user"
-    assert 0.999 * proved < max(found) <= proved
+    assert 0.999 * proved < max(result) <= proved
 
 
 def test_bounds_that_are_too_small_are_caught(monkeypatch):
@@ -227,14 +227,14 @@ def test_rows_fall_into_their_steps_at_whatever_times():
 def test_wide_rows_are_put_back_about_zero():
     rows = np.random.default_rng(0).uniform(90.0, 100.0, (5000, 12))
     for relation in ("replace-one", "add-remove"):
-        found = running_sum(rows, epsilon=1.0, bounds=(80, 110), neighbors=relation)
-        assert found.level == "user"
-        assert np.all(np.abs(found.value - np.cumsum(rows.sum(axis=0))) < 8.0 * found.deviation)
-    assert "user-level" in repr(found)
+        result = running_sum(rows, epsilon=1.0, bounds=(80, 110), neighbors=relation)
+        assert result.level == "user"
+        assert np.all(np.abs(result.value - np.cumsum(rows.sum(axis=0))) < 8.0 * result.std)
+    assert "user-level" in repr(result)
     gaps = np.where(rows == rows[0, 0], np.nan, rows)
     schema = dp.Schema({f"m{j}": dp.Number(80, 110) for j in range(12)})
-    found = running_sum(pd.DataFrame(gaps, columns=schema.names), epsilon=1.0, schema=schema)
-    assert np.all(np.abs(found.value - np.cumsum(gaps[1:].sum(axis=0))) < 8.0 * found.deviation)
+    result = running_sum(pd.DataFrame(gaps, columns=schema.names), epsilon=1.0, schema=schema)
+    assert np.all(np.abs(result.value - np.cumsum(gaps[1:].sum(axis=0))) < 8.0 * result.std)
 
 
 def test_a_person_costs_as_many_events_as_count():
@@ -243,7 +243,7 @@ def test_a_person_costs_as_many_events_as_count():
     event = running_sum(events, **declared)
     user = running_sum(events, **declared, unit="who", max_rows=3)
     assert (event.level, user.level) == ("event", "user")
-    np.testing.assert_allclose(user.deviation / event.deviation, 3.0, rtol=2e-3)
+    np.testing.assert_allclose(user.std / event.std, 3.0, rtol=2e-3)
     assert "user-level" in repr(user)
     assert "each who" in repr(user)
 
@@ -255,69 +255,69 @@ def test_the_noise_at_every_step_has_the_stated_deviation(method, seeded):
     bits, runs = seeded(11), 120
     errors = []
     for _ in range(runs):
-        found = running_sum(times, time=0, steps=6, epsilon=2.0, bounds=(0, 6), method=method, bits=bits)
-        errors.append((found.value - truth) / found.deviation)
+        result = running_sum(times, time=0, steps=6, epsilon=2.0, bounds=(0, 6), method=method, bits=bits)
+        errors.append((result.value - truth) / result.std)
     squares = (np.array(errors) ** 2).sum(axis=0)
     # Six chi-squares of 120 degrees of freedom, two-sided: a false alarm of at most 1e-9 together.
     assert np.all(chi2.ppf(FALSE_ALARM / 12, runs) < squares)
     assert np.all(squares < chi2.isf(FALSE_ALARM / 12, runs))
-    assert found.guarantee is None
-    assert "WITHOUT privacy" in repr(found)
+    assert result.guarantee is None
+    assert "WITHOUT privacy" in repr(result)
 
 
 def test_a_hundred_thousand_steps(seeded):
     count = 100_000
     times = np.random.default_rng(2).uniform(0.0, 1.0, 50_000)
-    found = running_sum(times, time=0, steps=count, epsilon=1.0, bounds=(0, 1), bits=seeded(3))
+    result = running_sum(times, time=0, steps=count, epsilon=1.0, bounds=(0, 1), bits=seeded(3))
     exact = np.histogram(times, bins=count, range=(0.0, 1.0))[0]
-    noise = (found.release.value - square_root(count).operator.apply(exact)) / found.release.law.scale
+    noise = (result.release.value - square_root(count).operator.apply(exact)) / result.release.noise.scale
     # One chi-square of 100,000 degrees of freedom, two-sided, at 1e-9.
     assert chi2.ppf(FALSE_ALARM / 2, count) < (noise**2).sum() < chi2.isf(FALSE_ALARM / 2, count)
     # And 100,000 normal variates, none of which is beyond its bound at 1e-9 for all.
-    assert np.abs((found.value - np.cumsum(exact)) / found.deviation).max() < norm.isf(FALSE_ALARM / 2 / count)
+    assert np.abs((result.value - np.cumsum(exact)) / result.std).max() < norm.isf(FALSE_ALARM / 2 / count)
 
 
 def test_one_step_and_no_rows():
     for method in METHODS:
-        found = running_sum(np.empty((0, 1)), time=0, steps=1, epsilon=1.0, bounds=(0, 1), method=method)
-        assert found.value.shape == (1,)
-        assert np.isfinite(found.value).all()
+        result = running_sum(np.empty((0, 1)), time=0, steps=1, epsilon=1.0, bounds=(0, 1), method=method)
+        assert result.value.shape == (1,)
+        assert np.isfinite(result.value).all()
 
 
 def test_sums_of_what_is_never_negative_can_be_made_to_increase(seeded):
     times = np.repeat(np.arange(50.0), 2)
     plain = running_sum(times, time=0, steps=50, epsilon=0.5, bounds=(0, 50), bits=seeded(1))
-    found = running_sum(times, time=0, steps=50, epsilon=0.5, bounds=(0, 50), bits=seeded(1), monotone=True)
+    result = running_sum(times, time=0, steps=50, epsilon=0.5, bounds=(0, 50), bits=seeded(1), monotone=True)
     truth = np.cumsum(np.full(50, 2.0))
-    assert np.all(np.diff(found.value) >= 0.0)
-    assert found.value[0] >= 0.0
+    assert np.all(np.diff(result.value) >= 0.0)
+    assert result.value[0] >= 0.0
     assert np.any(np.diff(plain.value) < 0.0)
-    weighted = [(((one.value - truth) / one.deviation) ** 2).sum() for one in (found, plain)]
+    weighted = [(((one.value - truth) / one.std) ** 2).sum() for one in (result, plain)]
     assert weighted[0] < weighted[1]
 
 
 def test_pure_privacy_takes_a_tree_and_its_limits_hold(seeded):
     bits, inside = seeded(5), 0
     for _ in range(100):
-        found = running_sum([0.5] * 40, time=0, steps=7, epsilon=1.0, delta=0, bounds=(0, 7), method="tree", bits=bits)
-        low, high = found.interval(0.9)
+        result = running_sum([0.5] * 40, time=0, steps=7, epsilon=1.0, delta=0, bounds=(0, 7), method="tree", bits=bits)
+        low, high = result.interval(0.9)
         inside += int(((low <= 40.0) & (high >= 40.0)).sum())
-    assert found.release.law.scale == pytest.approx(2.0 * 3.0, rel=1e-6)  # replace-one, three levels
+    assert result.release.noise.scale == pytest.approx(2.0 * 3.0, rel=1e-6)  # replace-one, three levels
     # 700 limits of at least 0.9 each; steps of a run are not independent, so runs are counted: by Hoeffding
     # 100 runs of a mean in [0, 1] are 0.33 below theirs with probability 4e-10.
     assert inside / 700 > 0.9 - 0.33
     assert inside / 700 > 0.9  # with this seed; they are wide
-    assert np.all(high - low <= 1.3 * 2.0 * norm.isf(0.05) * found.deviation)
+    assert np.all(high - low <= 1.3 * 2.0 * norm.isf(0.05) * result.std)
 
 
 def test_a_signal_shows_itself():
     import matplotlib
 
     matplotlib.use("Agg")
-    found = running_sum([0.5, 1.5], time=0, steps=Steps(0, 2, 2), epsilon=1.0, bounds=(0, 2))
-    assert list(found.table()) == ["times", "value", "low", "high"]
-    assert found.table()["times"].tolist() == [0.0, 1.0]
-    axes = found.plot(truth=[1.0, 2.0])
+    result = running_sum([0.5, 1.5], time=0, steps=Steps(0, 2, 2), epsilon=1.0, bounds=(0, 2))
+    assert list(result.table()) == ["times", "value", "low", "high"]
+    assert result.table()["times"].tolist() == [0.0, 1.0]
+    axes = result.plot(truth=[1.0, 2.0])
     assert len(axes.get_lines()) == 2
     matplotlib.pyplot.close(axes.figure)
 
@@ -327,8 +327,8 @@ def test_the_ledger_is_asked_first(tmp_path):
         np.array([[0.5]]), space=dp.Box(0, 2), name="visits", ledger=str(tmp_path / "ledger.db"),
         budget=dp.Guarantee(1.0, 1e-6),
     )  # fmt: skip
-    found = running_sum(curator, time=0, steps=2, epsilon=1.0)
-    assert found.release.recorded
+    result = running_sum(curator, time=0, steps=2, epsilon=1.0)
+    assert result.release.recorded
     with pytest.raises(dp.BudgetExceeded):
         running_sum(curator, time=0, steps=2, epsilon=1.0)
 
@@ -384,16 +384,16 @@ def test_grids_that_are_none(ends):
 
 def doubled(sums):
     """Return what a stream without a horizon releases, in its order: at the end of a block the totals' number too."""
-    found, totals, start = [], [], 0
+    result, totals, start = [], [], 0
     between = Blocks(len(sums)).terms * BETWEEN / BETWEEN_NORM
     while start < len(sums):
         factor, part = fitted(start + 1), sums[start : 2 * start + 1]
-        found += (np.convolve(factor.terms, part)[: len(part)] * WITHIN / factor.norm).tolist()
+        result += (np.convolve(factor.terms, part)[: len(part)] * WITHIN / factor.norm).tolist()
         if len(part) == start + 1:
             totals.append(part.sum())
-            found.append(np.convolve(between, totals)[len(totals) - 1])
+            result.append(np.convolve(between, totals)[len(totals) - 1])
         start = 2 * start + 1
-    return np.array(found)
+    return np.array(result)
 
 
 @pytest.mark.parametrize("horizon", [16, None])
@@ -407,7 +407,7 @@ def test_a_stream_releases_what_its_operator_says(horizon, monkeypatch):
     values = [stream.add(rows) for rows in steps]
     expected = Toeplitz(fitted(16).terms).apply(sums) if horizon else doubled(sums)
     np.testing.assert_allclose(released, expected, rtol=1e-12, atol=1e-12)
-    assert np.all(np.abs(np.array(values) - np.cumsum(sums)) < 40 * stream.deviation)
+    assert np.all(np.abs(np.array(values) - np.cumsum(sums)) < 40 * stream.std)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 3.0), (-1.0, 3.0), (-3.0, -1.0)])
@@ -445,11 +445,11 @@ def test_the_noise_of_a_stream_has_the_stated_deviation(horizon, seeded):
     bits, runs, errors = seeded(8), 100, []
     for _ in range(runs):
         stream = Stream(horizon=horizon, epsilon=2.0, at_most=1000, bits=bits)
-        deviations = []
+        stds = []
         for _ in range(5):
             stream.add(["a", "b"])
-            deviations.append((stream.value - 2.0 * stream.steps) / stream.deviation)
-        errors.append(deviations)
+            stds.append((stream.value - 2.0 * stream.steps) / stream.std)
+        errors.append(stds)
     squares = (np.array(errors) ** 2).sum(axis=0)
     # Five chi-squares of 100 degrees of freedom, two-sided: a false alarm of at most 1e-9 together.
     assert np.all(chi2.ppf(FALSE_ALARM / 10, runs) < squares)

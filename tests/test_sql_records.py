@@ -60,8 +60,8 @@ class _Database:
     def run(self, *statements):
         with self.server.connect(self.schema) as connection:
             for statement in statements:
-                found = connection.execute(statement)
-            return found.fetchall() if found.description else None
+                result = connection.execute(statement)
+            return result.fetchall() if result.description else None
 
     def table(self, rows, name="t", types=None):
         """Write an Arrow table."""
@@ -184,14 +184,14 @@ def check_every_query(table, rows, step):
         records = as_records(table, schema=schema)
         expected = as_records(rows, schema=schema).reduce(query.sum, query.size)
         error = query.float_error(len(rows), records.float_error)
-        found = by_database(records, query)
-        assert found is not None, query
-        assert np.linalg.norm(found - expected) <= 2.0 * error
+        result = by_database(records, query)
+        assert result is not None, query
+        assert np.linalg.norm(result - expected) <= 2.0 * error
         seen.add(type(query))
         if isinstance(query, Moments | Grouped):
             each = Contributions(query.contributions, query.bound.l2)
             with mock.patch.object(type(records._source), "_raw", side_effect=AssertionError("rows were read")):
-                assert np.array_equal(records.reduce(query.sum, query.size, each), found)
+                assert np.array_equal(records.reduce(query.sum, query.size, each), result)
             assert np.linalg.norm(records.reduce(query.sum, query.size) - expected) <= 2.0 * error
     assert {query.__name__ for query in seen} == set(TRACED[::step])
 
@@ -327,8 +327,8 @@ def test_logarithms_are_those_of_rows_in_memory(kind, written):
         assert by_sql is None  # every database rounds a logarithm in its own way
         memory = as_records(rows, schema=schema, **people)
         assert streamed == pytest.approx(memory.reduce(lambda block: block.x.sum(axis=0), 1), rel=1e-14)
-        found = as_records(table, schema=schema, **people).gather(lambda block: block.x, 1)
-        assert np.array_equal(found, memory.gather(lambda block: block.x, 1))
+        result = as_records(table, schema=schema, **people).gather(lambda block: block.x, 1)
+        assert np.array_equal(result, memory.gather(lambda block: block.x, 1))
 
 
 def test_a_view_needs_the_owners_word(database, tmp_path):
@@ -485,14 +485,14 @@ def test_no_row_makes_postgresql_fail(database):
         for radius in (1.0, 1e-30, 1e50, 1e-50, 3e59, 1e-60, 1e-100, 1e290):
             for query, schema in itertools.islice(instances(2, radius, seed=int(abs(math.log10(radius)))), 1, None, 3):
                 records = as_records(table, schema=schema)
-                found = by_database(records, query)
-                if found is None:
+                result = by_database(records, query)
+                if result is None:
                     assert not 1e-40 < radius < 1e40, query
                     continue
                 summed += 1
                 expected = as_records(rows, schema=schema).reduce(query.sum, query.size)
                 error = query.float_error(len(rows), records.float_error)
-                assert np.linalg.norm(found - expected) <= 2.0 * error, query
+                assert np.linalg.norm(result - expected) <= 2.0 * error, query
         raw = as_records(table, schema=numbers("a", low=-1e300, high=1e300))
         for norm in (1e-300, 2.0**-899, 1.0, 2.0**51, 1e20, 1e300):
             by_database(raw, (lambda block, norm=norm: block.x * (0.0 if norm < 1e300 else 1.0), norm))
@@ -504,11 +504,11 @@ def test_the_order_of_rows_changes_no_bit(kind, written, request):
     rows = special_rows(seed=9)
     schema = Schema({"a": Number(-3, 1), "b": Number(0, 1e3, missing="fill", fill=1)})
     query = Moments(Box([-3, 0], [1, 1e3]), (0.2, 0.5, 0.3))
-    found = by_database(as_records(written(kind, rows), schema=schema), query)
+    result = by_database(as_records(written(kind, rows), schema=schema), query)
     mixed = rows.take(np.random.default_rng(1).permutation(len(rows)))
     inside = kind == "postgresql"
     table = request.getfixturevalue("database").table(mixed, "mixed") if inside else written(kind, mixed)
-    assert np.array_equal(by_database(as_records(table, schema=schema), query), found)
+    assert np.array_equal(by_database(as_records(table, schema=schema), query), result)
 
 
 CORNERS = [(-1e308, -2.0, "oak", 9), (1.0, 7.0, "oak", 9), (-1e308, 7.0, "oak", 9), (-1e308, -2.0, "elm", 9)]
@@ -847,8 +847,8 @@ def test_a_broken_line_makes_no_error_and_no_warning(name, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         records = as_records(tmp_path / "t.csv", schema=numbers("a", "b", low=-1e6, high=1e6))
-        found = records.reduce(lambda block: block.x.sum(axis=0), 2).tolist()
-    assert total is None or found == total
+        result = records.reduce(lambda block: block.x.sum(axis=0), 2).tolist()
+    assert total is None or result == total
     assert count is None or records.rows == count
 
 
@@ -937,14 +937,14 @@ def test_no_error_shows_a_password(url):
 def test_threads_share_a_table(written):
     rows = special_rows(2000, seed=4)
     records = as_records(written("parquet", rows), schema=numbers("a", "b"), unit="person", max_rows=5)
-    expected, found = plain(records), []
-    threads = [threading.Thread(target=lambda: found.append(plain(records))) for _ in range(4)]
+    expected, result = plain(records), []
+    threads = [threading.Thread(target=lambda: result.append(plain(records))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 4
-    assert all(np.array_equal(one, other) for pair in found for one, other in zip(pair, expected, strict=True))
+    assert len(result) == 4
+    assert all(np.array_equal(one, other) for pair in result for one, other in zip(pair, expected, strict=True))
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "postgresql"])
@@ -965,8 +965,8 @@ def test_a_table_that_grows_raises_nothing(database):
     database.run("INSERT INTO t SELECT 1.0, i FROM generate_series(10, 50) i")
     assert [part.tolist() for part in plain(records)] == [[44.0], [44.0]]
     with mock.patch.object(type(records._source), "_raw", side_effect=AssertionError("rows were read")):
-        found = Count().collect(records, curator.setting)
-    assert found.tolist() == [pytest.approx(3.0, rel=1e-5)]
+        result = Count().collect(records, curator.setting)
+    assert result.tolist() == [pytest.approx(3.0, rel=1e-5)]
     database.run("DROP TABLE t")
     with pytest.raises(OSError, match="failed to answer") as caught:
         plain(records)

@@ -94,13 +94,13 @@ class TestWithoutNoise:
     @pytest.mark.parametrize("levels", [[0.5], [0.25, 0.5, 0.75], [0.9, 0.05, 0.33, 0.99, 0.5]])
     def test_quantiles(self, levels, relation):
         how = {"epsilon": SURE, "neighbors": relation, "schema": SCHEMA}
-        found = st.quantiles(TABLE, levels, "age", step=1, **how)
+        result = st.quantiles(TABLE, levels, "age", step=1, **how)
         expected = np.quantile(TABLE["age"], levels, method="inverted_cdf")
-        assert np.abs(found.value - expected).max() <= 1.0
-        lower, upper = found.interval()
+        assert np.abs(result.value - expected).max() <= 1.0
+        lower, upper = result.interval()
         assert (lower <= expected).all()
         assert (expected <= upper).all()
-        assert list(found.to_dict()) == levels
+        assert list(result.to_dict()) == levels
         grouped = st.quantiles(TABLE, levels, "age", by="ward", step=1, **how)
         for place, (_, part) in enumerate(TABLE.groupby("ward")):
             expected = np.quantile(part["age"], levels, method="inverted_cdf")
@@ -108,20 +108,20 @@ class TestWithoutNoise:
 
     @pytest.mark.parametrize("relation", BOTH)
     def test_weighted_medians(self, relation):
-        found = st.median(TABLE, "age", weights="weight", epsilon=SURE, step=1, schema=SCHEMA, neighbors=relation)
+        result = st.median(TABLE, "age", weights="weight", epsilon=SURE, step=1, schema=SCHEMA, neighbors=relation)
         order = np.argsort(TABLE["age"].to_numpy(), kind="stable")
         weights = TABLE["weight"].to_numpy()[order].cumsum()
-        assert found.value == TABLE["age"].to_numpy()[order][np.searchsorted(weights, weights[-1] / 2.0)]
+        assert result.value == TABLE["age"].to_numpy()[order][np.searchsorted(weights, weights[-1] / 2.0)]
 
     @pytest.mark.parametrize("relation", BOTH)
     def test_counts(self, relation):
         how = {"epsilon": SURE, "schema": SCHEMA, "neighbors": relation}
         wards = [int((TABLE["ward"] == ward).sum()) for ward in WARDS]
         assert st.count(TABLE, by="ward", **how).value.round().tolist() == wards
-        found = st.histogram(TABLE, "ward", **how)
-        assert found.value.round().tolist() == wards
-        assert found.labels == tuple(WARDS)
-        assert [round(value) for value in found.to_dict().values()] == wards
+        result = st.histogram(TABLE, "ward", **how)
+        assert result.value.round().tolist() == wards
+        assert result.labels == tuple(WARDS)
+        assert [round(value) for value in result.to_dict().values()] == wards
         edges = [0.0, 30.0, 65.0, 120.0]
         ages = st.histogram(TABLE, "age", bins=edges, by="ward", **how)
         for place, (_, part) in enumerate(TABLE.groupby("ward")):
@@ -135,8 +135,8 @@ class TestWithoutNoise:
     def test_robust_ones(self):
         ages = TABLE["age"]
         low, high = np.quantile(ages, [0.1, 0.9])
-        found = st.trimmed_mean(TABLE, "age", epsilon=SURE, schema=SCHEMA)
-        assert found.value == pytest.approx(ages[(ages >= low) & (ages <= high)].mean(), abs=0.7)
+        result = st.trimmed_mean(TABLE, "age", epsilon=SURE, schema=SCHEMA)
+        assert result.value == pytest.approx(ages[(ages >= low) & (ages <= high)].mean(), abs=0.7)
         assert st.interquartile_range(TABLE, "age", epsilon=SURE, step=1, schema=SCHEMA).value == pytest.approx(
             np.subtract(*np.quantile(ages, [0.75, 0.25])), abs=1.0
         )
@@ -146,11 +146,11 @@ class TestWithoutNoise:
 
     def test_rounds_follow_the_rows(self):
         rows = RNG.multivariate_normal([50.0, -3.0], [[4.0, 1.0], [1.0, 0.5]], 20_000)
-        found = st.covariance(rows, epsilon=5.0, delta=1e-6, bounds=(-100, 100), method="adaptive")
-        assert found.method == "adaptive"
-        np.testing.assert_allclose(found.value, np.cov(rows.T), rtol=0.25, atol=0.05)
-        lower, upper = found.interval(0.999)
-        assert ((lower < found.value) & (found.value < upper)).all()
+        result = st.covariance(rows, epsilon=5.0, delta=1e-6, bounds=(-100, 100), method="adaptive")
+        assert result.method == "adaptive"
+        np.testing.assert_allclose(result.value, np.cov(rows.T), rtol=0.25, atol=0.05)
+        lower, upper = result.interval(0.999)
+        assert ((lower < result.value) & (result.value < upper)).all()
         alone = st.variance(rows, 0, epsilon=5.0, delta=1e-6, bounds=(-100, 100), method="adaptive")
         assert alone.value == pytest.approx(4.0, rel=0.25)
         assert alone.interval()[0] < alone.value
@@ -178,14 +178,14 @@ class TestWhatIsRead:
         assert st.histogram(self.GAPS, "ward", epsilon=SURE, schema=SCHEMA).value.round().tolist() == wards
 
     def test_a_pair_of_bounds_is_for_the_column_that_is_named(self):
-        found = st.mean(self.GAPS, "age", epsilon=SURE, bounds=(0, 120))
-        assert found.value == pytest.approx(TABLE["age"].mean(), rel=1e-4)
+        result = st.mean(self.GAPS, "age", epsilon=SURE, bounds=(0, 120))
+        assert result.value == pytest.approx(TABLE["age"].mean(), rel=1e-4)
 
     def test_a_curator_reads_what_is_asked(self, tmp_path):
         curator = dp.Curator(self.GAPS, schema=SCHEMA, name="gaps", ledger=str(tmp_path / "ledger.db"))
-        found = st.mean(curator, "age", epsilon=SURE)
-        assert found.value == pytest.approx(TABLE["age"].mean(), rel=1e-4)
-        assert found.release.recorded
+        result = st.mean(curator, "age", epsilon=SURE)
+        assert result.value == pytest.approx(TABLE["age"].mean(), rel=1e-4)
+        assert result.release.recorded
         assert len(curator.ledger.history("gaps")) == 1
         both = st.mean(curator, ["bmi", "age"], epsilon=SURE)
         there = TABLE["age"] > 60.0
@@ -213,13 +213,13 @@ class TestTables:
     """Values with their labels and limits, ready for a data frame."""
 
     def test_rows_of_groups_and_columns(self):
-        found = st.mean(TABLE, ["age", "bmi"], by="ward", epsilon=1.0, schema=SCHEMA)
-        frame = pd.DataFrame(found.table())
+        result = st.mean(TABLE, ["age", "bmi"], by="ward", epsilon=1.0, schema=SCHEMA)
+        frame = pd.DataFrame(result.table())
         assert list(frame.columns) == ["group", "column", "value", "low", "high", "which_rows"]
         assert len(frame) == 6
         assert ((frame["low"] <= frame["value"]) & (frame["value"] <= frame["high"])).all()
-        assert frame["value"].tolist() == found.value.ravel().tolist()
-        assert found.to_dict()["b"]["bmi"] == found.value[1, 1]
+        assert frame["value"].tolist() == result.value.ravel().tolist()
+        assert result.to_dict()["b"]["bmi"] == result.value[1, 1]
 
     def test_rows_of_others(self):
         how = {"epsilon": 1.0, "schema": SCHEMA}
@@ -298,9 +298,9 @@ class TestStrangeRows:
     @pytest.mark.parametrize(("relation", "epsilon", "delta"), [("replace-one", 1.0, 0.0), ("add-remove", 0.01, 1e-6)])
     def test_behind_a_curator(self, name, rows, relation, epsilon, delta):
         curator = dp.Curator(STRANGE[rows], space=dp.Box([0.0], [120.0]), neighbors=relation)
-        found = SINGLE[name](curator, epsilon=epsilon, delta=delta)
-        assert np.isfinite(found.value).all()
-        lower, upper = found.interval(0.9)
+        result = SINGLE[name](curator, epsilon=epsilon, delta=delta)
+        assert np.isfinite(result.value).all()
+        lower, upper = result.interval(0.9)
         assert np.isfinite(lower).all()
         assert np.isfinite(upper).all()
         assert (np.asarray(lower) <= np.asarray(upper)).all()
@@ -310,22 +310,22 @@ class TestStrangeRows:
             delta=delta,
         )
         if name != "density":  # its grid follows the number of rows where that is public
-            assert np.shape(usual.value) == np.shape(found.value)
-        assert [release.loss for release in usual.releases] == [release.loss for release in found.releases]
+            assert np.shape(usual.value) == np.shape(result.value)
+        assert [release.loss for release in usual.releases] == [release.loss for release in result.releases]
 
     @pytest.mark.parametrize("relation", BOTH)
     def test_empty_groups(self, relation):
         how = {"epsilon": 0.5, "schema": SCHEMA, "neighbors": relation, "by": "ward"}
-        for found in (
+        for result in (
             st.mean(TABLE, "age", **how),
             st.variance(TABLE, "age", **how),
             st.median(TABLE, "age", **how),
             st.quantiles(TABLE, [0.2, 0.8], "age", **how),
             st.histogram(TABLE, "age", **how),
         ):
-            assert np.isfinite(found.value).all()
-            assert len(found.value) == 3
-            assert all(np.isfinite(end).all() for end in found.interval())
+            assert np.isfinite(result.value).all()
+            assert len(result.value) == 3
+            assert all(np.isfinite(end).all() for end in result.interval())
 
     def test_constant_columns_are_found(self):
         rows = np.full(5000, 37.0)
@@ -335,8 +335,8 @@ class TestStrangeRows:
 
     def test_narrow_bounds_far_from_zero(self):
         rows = np.full(5000, 1e9 + 5.0)
-        for found in (st.trimmed_mean, SINGLE["loose mean"], st.variance, st.density, st.median):
-            assert np.isfinite(found(rows, epsilon=5.0, bounds=(1e9, 1e9 + 20)).value).all()
+        for result in (st.trimmed_mean, SINGLE["loose mean"], st.variance, st.density, st.median):
+            assert np.isfinite(result(rows, epsilon=5.0, bounds=(1e9, 1e9 + 20)).value).all()
 
     def test_one_category(self):
         schema = dp.Schema({"age": dp.Number(0, 120), "ward": dp.Category(["a"], missing="fill", fill="a")})
@@ -347,10 +347,10 @@ class TestStrangeRows:
         assert list(st.count(TABLE["age"], epsilon=1.0, bounds=(0, 120), neighbors="add-remove").to_dict()) == ["rows"]
 
     def test_levels_keep_their_order(self):
-        found = st.quantiles(TABLE["age"], (q for q in (0.9, 0.1)), epsilon=10.0, bounds=(0, 120))
-        assert found.levels == (0.9, 0.1)
-        assert found.value[0] > found.value[1]
-        assert list(found.to_dict()) == [0.9, 0.1]
+        result = st.quantiles(TABLE["age"], (q for q in (0.9, 0.1)), epsilon=10.0, bounds=(0, 120))
+        assert result.levels == (0.9, 0.1)
+        assert result.value[0] > result.value[1]
+        assert list(result.to_dict()) == [0.9, 0.1]
 
     def test_an_owner_is_told_of_gaps(self):
         with pytest.raises(ValueError, match="'x0' holds NaN"):
@@ -359,8 +359,8 @@ class TestStrangeRows:
             st.mean(pl.DataFrame({"age": ["old"]}), epsilon=1.0, bounds={"age": (0, 120)})
 
 
-def held(found, truth, level=0.95):
-    lower, upper = found.interval(level)
+def held(result, truth, level=0.95):
+    lower, upper = result.interval(level)
     slack = 1e-9 * (1.0 + np.abs(truth))
     return (np.asarray(lower) <= truth + slack) & (truth - slack <= np.asarray(upper))
 
@@ -448,20 +448,20 @@ class TestLimits:
     def test_trimmed_means_of_what_they_kept(self, seeded):
         ages, hits = TABLE["age"], 0
         for seed in range(self.RUNS):
-            found = st.trimmed_mean(TABLE, "age", epsilon=1.0, schema=SCHEMA, bits=seeded(seed))
-            low, high = found.bounds[0].low[0], found.bounds[0].high[0]
-            hits += bool(held(found, ages[(ages >= low) & (ages <= high)].mean()))
+            result = st.trimmed_mean(TABLE, "age", epsilon=1.0, schema=SCHEMA, bits=seeded(seed))
+            low, high = result.bounds[0].low[0], result.bounds[0].high[0]
+            hits += bool(held(result, ages[(ages >= low) & (ages <= high)].mean()))
         assert self.enough(np.array([hits]))
 
 
 class _FirstTwo:
     """An answer without its last group, which nobody is in."""
 
-    def __init__(self, found):
-        self.found = found
+    def __init__(self, result):
+        self.result = result
 
     def interval(self, level):
-        return tuple(end[:2] for end in self.found.interval(level))
+        return tuple(end[:2] for end in self.result.interval(level))
 
 
 _first_two = _FirstTwo
@@ -474,13 +474,13 @@ class TestPromise:
     @pytest.mark.parametrize("relation", BOTH)
     @pytest.mark.parametrize("delta", [0.0, 1e-6])
     def test_all_releases_together(self, name, relation, delta):
-        found = SINGLE[name](TABLE["age"], epsilon=0.7, delta=delta, bounds=(0, 120), neighbors=relation)
-        promise = dp.Guarantee(0.7, delta, relation)
-        assert found.guarantee == promise
-        together = dp.compose([release.loss for release in found.releases])
+        result = SINGLE[name](TABLE["age"], epsilon=0.7, delta=delta, bounds=(0, 120), neighbors=relation)
+        guarantee = dp.Guarantee(0.7, delta, relation)
+        assert result.guarantee == guarantee
+        together = dp.compose([release.loss for release in result.releases])
         assert together.epsilon(delta) <= 0.7 * (1.0 + 1e-6)
-        assert found.release is found.releases[-1]
-        assert "NOT RECORDED" in repr(found)
+        assert result.release is result.releases[-1]
+        assert "NOT RECORDED" in repr(result)
 
     @pytest.mark.parametrize("name", SINGLE)
     def test_a_ledger_has_it_all(self, name, tmp_path):
@@ -489,8 +489,8 @@ class TestPromise:
             TABLE[["age"]], schema=dp.Schema({"age": dp.Number(0, 120)}), name="clinic", budget=budget,
             ledger=str(tmp_path / "ledger.db"),
         )  # fmt: skip
-        found = SINGLE[name](curator, "age", epsilon=0.3)
-        assert all(release.recorded for release in found.releases)
+        result = SINGLE[name](curator, "age", epsilon=0.3)
+        assert all(release.recorded for release in result.releases)
         entries = curator.ledger.history("clinic")
         assert len(entries) == 2  # the limit, and one spend for all
         with pytest.raises(dp.BudgetExceeded):
@@ -507,15 +507,15 @@ class TestPromise:
 
     @pytest.mark.parametrize("name", SINGLE)
     def test_answers_travel(self, name):
-        found = SINGLE[name](TABLE["age"], epsilon=1.0, bounds=(0, 120))
-        for again in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
-            np.testing.assert_array_equal(again.value, found.value)
-            np.testing.assert_array_equal(again.interval(0.9), found.interval(0.9))
+        result = SINGLE[name](TABLE["age"], epsilon=1.0, bounds=(0, 120))
+        for again in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result)):
+            np.testing.assert_array_equal(again.value, result.value)
+            np.testing.assert_array_equal(again.interval(0.9), result.interval(0.9))
 
     def test_seeds_void_the_promise(self, seeded):
-        found = st.mean(TABLE["age"], epsilon=1.0, bounds=(0, 120), bits=seeded(0))
-        assert found.guarantee is None
-        assert "WITHOUT privacy" in repr(found)
+        result = st.mean(TABLE["age"], epsilon=1.0, bounds=(0, 120), bits=seeded(0))
+        assert result.guarantee is None
+        assert "WITHOUT privacy" in repr(result)
 
 
 class TestErrors:
@@ -616,9 +616,9 @@ class TestErrors:
             st.count(TABLE["age"], epsilon=1.0, bounds=(0, 120))
 
     def test_limits_that_were_not_drawn(self):
-        found = st.median(TABLE["age"], epsilon=1.0, bounds=(0, 120), interval=None)
+        result = st.median(TABLE["age"], epsilon=1.0, bounds=(0, 120), interval=None)
         with pytest.raises(ValueError, match=r"interval=0\.95"):
-            found.interval()
+            result.interval()
         drawn = st.median(TABLE["age"], epsilon=1.0, bounds=(0, 120), interval=0.8)
         assert drawn.interval(0.5) == drawn.interval(0.8)
         with pytest.raises(ValueError, match=r"at most 0\.8"):
@@ -630,5 +630,5 @@ class TestErrors:
 
 
 def test_a_table_of_quantiles_without_limits_has_none():
-    found = st.quantiles(np.arange(1000.0), [0.25, 0.75], epsilon=1.0, bounds=(0, 1000), interval=None)
-    assert [sorted(row) for row in found.table()] == [["level", "value"]] * 2
+    result = st.quantiles(np.arange(1000.0), [0.25, 0.75], epsilon=1.0, bounds=(0, 1000), interval=None)
+    assert [sorted(row) for row in result.table()] == [["level", "value"]] * 2

@@ -83,7 +83,7 @@ def move_of_quantiles(query, loss, setting, values, rng):
     drawn = {}  # the same bits for the rows that both have, wherever these stand
     most = least = 0.0
     for target in query.targets:
-        laws = []
+        distributions = []
         for rows in values:
             numbers = rows[:, 0].astype(np.int64)
             if query.break_ties:
@@ -94,9 +94,9 @@ def move_of_quantiles(query, loss, setting, values, rng):
             order = np.argsort(numbers[here], kind="stable")
             weights = None if query.weights is None else rows[here, -1].astype(np.int64)[order]
             starts, counts, scores, *_ = Ranks(numbers[here][order], weights, target, eta).runs()
-            laws.append((starts, scores - np.logaddexp.reduce(scores + np.log(counts.astype(float)))))
-        points = np.unique(np.concatenate([starts for starts, _ in laws]))
-        one, other = (scores[np.searchsorted(starts, points, side="right") - 1] for starts, scores in laws)
+            distributions.append((starts, scores - np.logaddexp.reduce(scores + np.log(counts.astype(float)))))
+        points = np.unique(np.concatenate([starts for starts, _ in distributions]))
+        one, other = (scores[np.searchsorted(starts, points, side="right") - 1] for starts, scores in distributions)
         most, least = most + (one - other).max(), least + (one - other).min()
     return (max(most, -least) if query.break_ties else most - least) / loss.epsilon  # of permute-and-flip at most so
 
@@ -104,16 +104,16 @@ def move_of_quantiles(query, loss, setting, values, rng):
 def _bits_of(rows, drawn, rng):
     """Return bits for each row, those that were drawn before for a row, or for the k-th of equal ones."""
     copies = Counter()
-    found = []
+    result = []
     for row in map(tuple, rows.tolist()):
-        found.append(drawn.setdefault((row, copies[row]), int(rng.integers(0, 2**TIE_BITS))))
+        result.append(drawn.setdefault((row, copies[row]), int(rng.integers(0, 2**TIE_BITS))))
         copies[row] += 1
-    return np.array(found, dtype=np.int64)
+    return np.array(result, dtype=np.int64)
 
 
 def audited(monkeypatch, rng):
     """Intercept measurements; return a function that asks something of two neighbours and returns the largest move."""
-    release, draw, found = door.release, door.draw_plan, []
+    release, draw, result = door.release, door.draw_plan, []
     other, asked = [None], []
 
     def watched(curator, query, payment, **how):
@@ -125,19 +125,19 @@ def audited(monkeypatch, rng):
         alike = other[0].only([*curator.columns, *curator.category_columns])  # a statistic reads what it asks about
         values = [collected, query.collect(alike._records, curator.setting)]
         if isinstance(query, Quantiles):
-            found.append(move_of_quantiles(query, plan.loss, curator.setting, values, rng))
-        elif isinstance(plan.law, GaussianNoise):
-            found.append(np.linalg.norm(values[0] - values[1]) / plan.law.scale / plan.loss.gaussian)
+            result.append(move_of_quantiles(query, plan.loss, curator.setting, values, rng))
+        elif isinstance(plan.noise, GaussianNoise):
+            result.append(np.linalg.norm(values[0] - values[1]) / plan.noise.scale / plan.loss.gaussian)
         else:
-            found.append(np.abs(values[0] - values[1]).sum() / plan.law.scale / plan.loss.epsilon)
+            result.append(np.abs(values[0] - values[1]).sum() / plan.noise.scale / plan.loss.epsilon)
         return draw(plan, collected, bits)
 
     def ask(what, one, another, **how):
-        found.clear()
+        result.clear()
         other[0] = another
         what(one, **how)
         assert not asked
-        return max(found)
+        return max(result)
 
     for module in (door_curator, door_schedule):
         monkeypatch.setattr(module, "release", watched)

@@ -200,8 +200,8 @@ class TestSearch:
         narrow = {query.model.numbers.count: query for query in MODELS[TableModel](rng, 2, 1.0)}
         for right in (narrow[2], narrow[20]):
             assert all(finding.holds for finding in worst_neighbours(right, rng, starts=8, steps=4))
-            found = worst_neighbours(Broken(right, fault), rng, starts=8, steps=4)
-            assert not all(finding.holds for finding in found)
+            result = worst_neighbours(Broken(right, fault), rng, starts=8, steps=4)
+            assert not all(finding.holds for finding in result)
 
     def test_the_climb_changes_categories(self):
         """Thirty columns of six: two rows that differ in all of them are not among the starts."""
@@ -214,8 +214,8 @@ class TestSearch:
             for scale in (0.0, 1e-300, 1.0, 1e12):
                 value = scale * rng.standard_normal(query.size)
                 release = dp.Release(
-                    query="q", value=value, parts=query.parts, passage="additive", exact=True,
-                    size=dp.PublicSize(None, False), law=dp.noise.GaussianNoise(1.0), loss=dp.GaussianLoss(1.0),
+                    query="q", value=value, parts=query.parts, mechanism="additive", exact=True,
+                    size=dp.PublicSize(None, False), noise=dp.noise.GaussianNoise(1.0), loss=dp.GaussianLoss(1.0),
                 )  # fmt: skip
                 for one in query.model.maximize(query.params, release).probabilities:
                     assert one.min() >= LEAST
@@ -257,11 +257,11 @@ class TestPrivacy:
             model = dp.TableMixture(3, schema=SCHEMA, neighbors=neighbors, n_steps=2).fit(FRAME)
             for release in (model.releases_[0], model.releases_[-1]):
                 least = sensitivity / release.loss.mu
-                assert least <= math.sqrt(release.law.variance) <= 1.15 * least
+                assert least <= math.sqrt(release.noise.variance) <= 1.15 * least
 
     def test_a_ledger_is_charged_once_and_then_refuses(self, tmp_path):
-        promise = dp.Guarantee(1.0, 1e-6)
-        curator = dp.Curator(FRAME, schema=SCHEMA, name="people", ledger=tmp_path / "l.db", budget=promise)
+        guarantee = dp.Guarantee(1.0, 1e-6)
+        curator = dp.Curator(FRAME, schema=SCHEMA, name="people", ledger=tmp_path / "l.db", budget=guarantee)
         model = dp.TableMixture(2, n_steps=2).fit(curator)
         assert "NOT RECORDED" not in repr(model)
         assert [entry.kind for entry in curator.ledger.history()] == ["limit", "reserve"]
@@ -373,10 +373,10 @@ class TestSources:
             as_records(frame, schema=SCHEMA),
             dd.from_pandas(FRAME, npartitions=3),
         ]
-        for found in (fitted(X, n_steps=2) for X in others):
-            np.testing.assert_allclose(found.means_, expected.means_, rtol=0, atol=1e-6)
-            np.testing.assert_allclose(found.probabilities_["job"], expected.probabilities_["job"], atol=1e-8)
-            assert found.columns_ == SCHEMA.names
+        for result in (fitted(X, n_steps=2) for X in others):
+            np.testing.assert_allclose(result.means_, expected.means_, rtol=0, atol=1e-6)
+            np.testing.assert_allclose(result.probabilities_["job"], expected.probabilities_["job"], atol=1e-8)
+            assert result.columns_ == SCHEMA.names
         assert fitted(others[2], schema=None, n_steps=1).columns_ == ("age", "income", "sex", "job", "member")
 
     def test_missing_values_are_dropped_or_filled_as_declared(self):
@@ -404,7 +404,7 @@ class TestSources:
         assert model.unit_ == "each person"
         assert model.columns_ == SCHEMA.names
         last = model.releases_[-1]
-        assert math.sqrt(last.law.variance) >= 2.0 * math.sqrt(2.0) / last.loss.mu
+        assert math.sqrt(last.noise.variance) >= 2.0 * math.sqrt(2.0) / last.loss.mu
         assert np.sort(model.means_[:, 0]) == pytest.approx([25.0, 60.0], abs=4.0)
 
 
@@ -490,9 +490,9 @@ class TestColumns:
         shares = rng.dirichlet(np.full(cells.count, 0.3))
         drawn = moved(mixture, 0, cells, shares, mixture.sample(200_000, rng)[0][:, 0])
         assert cells.low <= drawn.min() <= drawn.max() <= cells.high
-        found = np.bincount((drawn[:, None] > cells.edges).sum(axis=1), minlength=cells.count) / len(drawn)
+        result = np.bincount((drawn[:, None] > cells.edges).sum(axis=1), minlength=cells.count) / len(drawn)
         error = 6.0 * np.sqrt(shares / len(drawn)) + (0.0 if not cells.whole or cells.single else 0.02) + 1e-4
-        assert np.all(np.abs(found - shares) < error)
+        assert np.all(np.abs(result - shares) < error)
         if cells.whole:
             assert np.array_equal(drawn, np.rint(drawn))
 

@@ -97,30 +97,30 @@ def _children(one: Any) -> Iterator[tuple[str, Any]]:
 
 def same_by(thing: Any) -> list[tuple[str, str, Any]]:
     """Return an object written down: all that it holds, with types, shapes and every bit of every number."""
-    found = []
+    result = []
     for path, one in walk(thing):
         kind = f"{type(one).__module__}.{type(one).__qualname__}"
         if isinstance(one, np.ndarray):
             bits = None if one.dtype.hasobject else one.tobytes()
-            found.append((path, kind, (str(one.dtype), one.shape, bits)))
+            result.append((path, kind, (str(one.dtype), one.shape, bits)))
         elif isinstance(one, float | np.floating):
-            found.append((path, kind, float(one).hex()))
+            result.append((path, kind, float(one).hex()))
         elif isinstance(one, PLAIN):
-            found.append((path, kind, one))
+            result.append((path, kind, one))
         else:
-            found.append((path, kind, getattr(one, "__qualname__", None)))
-    return found
+            result.append((path, kind, getattr(one, "__qualname__", None)))
+    return result
 
 
 def chained(error: BaseException) -> list[BaseException]:
     """Return an error and all that it carries along."""
-    found, stack = [], [error]
+    result, stack = [], [error]
     while stack:
         one = stack.pop()
-        if one is not None and not any(one is other for other in found):
-            found.append(one)
+        if one is not None and not any(one is other for other in result):
+            result.append(one)
             stack += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
-    return found
+    return result
 
 
 class Search:
@@ -161,50 +161,50 @@ class Search:
         if not len(given) or not len(self._values):
             return []
         places = np.searchsorted(self._values, given)
-        found = set()
+        result = set()
         for near in (np.clip(places - 1, 0, None), np.clip(places, None, len(self._values) - 1)):
             hit = np.abs(self._values[near] - given) <= relative * given
-            found |= {self._names[place] for place in near[hit].tolist()}
-        return sorted(found)
+            result |= {self._names[place] for place in near[hit].tolist()}
+        return sorted(result)
 
     def in_text(self, text: str) -> list[str]:
         """Return which secrets a text spells, to as many digits as it has and at least six."""
-        found = []
+        result = []
         for match in NUMBER.finditer(text):
             digits = len(match[0].lower().split("e")[0].lstrip("+-0.").replace(".", ""))
             whole = match[0].lstrip("+-").isdigit()
             if digits >= (4 if whole else DIGITS):  # a noisy count that was rounded has three
                 near = self.among([float(match[0])], 1e-12 if whole else 0.51 * 10.0 ** (1 - digits))
-                found += [name for name in near if digits >= MORE_DIGITS or name not in self._many]
-        return found
+                result += [name for name in near if digits >= MORE_DIGITS or name not in self._many]
+        return result
 
     def in_bytes(self, data: bytes) -> list[str]:
         """Return which secrets stand in bytes, as floats of either order."""
-        found = []
+        result = []
         for start in range(min(8, len(data))):
             there = data[start : start + (len(data) - start) // 8 * 8]
             for kind in ("<f8", ">f8"):
                 with np.errstate(invalid="ignore"):  # most bytes are no numbers
-                    found += self.among(np.frombuffer(there, dtype=kind).astype(np.float64), 0.0)
-        return found
+                    result += self.among(np.frombuffer(there, dtype=kind).astype(np.float64), 0.0)
+        return result
 
     def within(self, thing: Any) -> list[str]:
         """Return where an object holds a secret, or anything that holds rows."""
-        found = []
+        result = []
         for path, one in walk(thing):
             self.walked += 1
             room = type(one).__module__
             if room.split(".")[0] in HOLDERS or type(one).__name__ in ("Curator", "Records", "Ledger", "Schedule"):
-                found.append(f"{path}: a {room}.{type(one).__qualname__}")
+                result.append(f"{path}: a {room}.{type(one).__qualname__}")
             elif isinstance(one, np.ndarray | np.generic) and one.dtype.kind in "iuf":
-                found += [f"{path}: {name}" for name in self.among(one)]
+                result += [f"{path}: {name}" for name in self.among(one)]
             elif isinstance(one, int | float) and not isinstance(one, bool) and abs(one) < 1e300:
-                found += [f"{path}: {name}" for name in self.among([one])]
+                result += [f"{path}: {name}" for name in self.among([one])]
             elif isinstance(one, str):
-                found += [f"{path}: {name} in {one[:60]!r}" for name in self.in_text(one)]
+                result += [f"{path}: {name} in {one[:60]!r}" for name in self.in_text(one)]
             elif isinstance(one, bytes | bytearray):
-                found += [f"{path}: {name}" for name in self.in_bytes(bytes(one))]
-        return found
+                result += [f"{path}: {name}" for name in self.in_bytes(bytes(one))]
+        return result
 
     def in_pickle(self, thing: Any) -> list[str]:
         """Return which secrets a pickle holds; nothing where an object cannot be pickled."""

@@ -47,11 +47,11 @@ class Place:
         """Return the table as it is."""
         if self.server is not None:
             with self.server.connect(self.url.rpartition("%3D")[2]) as connection:
-                found = connection.execute(SELECT).fetchall()
+                result = connection.execute(SELECT).fetchall()
         else:
             with closing(sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True, timeout=60)) as connection:
-                found = connection.execute(SELECT).fetchall()
-        return [dict(zip(COLUMNS, row, strict=True)) for row in found]
+                result = connection.execute(SELECT).fetchall()
+        return [dict(zip(COLUMNS, row, strict=True)) for row in result]
 
 
 def key(loss: dp.PureLoss | dict[str, Any]) -> str:
@@ -138,10 +138,10 @@ class Watch:
 
         def watched(pay):
             def paid(payment, plan):
-                found = pay(payment, plan)
+                result = pay(payment, plan)
                 self.reached("reading")
                 self._drawing.payment = payment
-                return found
+                return result
 
             return paid
 
@@ -155,11 +155,11 @@ class Watch:
                 self.note(self._drawing.dataset, plan.loss)
             self._drawing.now = True
             try:
-                found = draw_plan(plan, collected, bits)
+                result = draw_plan(plan, collected, bits)
             finally:
                 self._drawing.now = False
             self.reached("drawn")
-            return found
+            return result
 
         def wrapped(**facts):
             if facts["dataset"] != self._drawing.dataset:

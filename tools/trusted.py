@@ -352,13 +352,13 @@ def _signatures(tree: ast.Module) -> frozenset[int]:
 
 def _refusals(tree: ast.Module) -> frozenset[int]:
     """Return the numbers of the lines that raise, with the conditions under which they do nothing else."""
-    found: set[int] = set()
+    result: set[int] = set()
     for node in ast.walk(tree):
         guard = isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise)
         if isinstance(node, ast.Raise) or guard:
             last = node.body[-1] if isinstance(node, ast.If) else node
-            found.update(range(node.lineno, (last.end_lineno or last.lineno) + 1))
-    return frozenset(found)
+            result.update(range(node.lineno, (last.end_lineno or last.lineno) + 1))
+    return frozenset(result)
 
 
 def _first_sentence(docstring: str) -> str:
@@ -404,12 +404,12 @@ class Trace:
             for file, line, name in calls
             if (line, name) in code(file).functions
         ]
-        found: dict[str, set[Function]] = {}
+        result: dict[str, set[Function]] = {}
         for file, function in known:
-            found.setdefault(file, set()).add(function)
-        files = {file: _outermost(functions) for file, functions in found.items()}
+            result.setdefault(file, set()).add(function)
+        files = {file: _outermost(functions) for file, functions in result.items()}
         changes = sum(room(one) != room(other) for (one, _), (other, _) in pairwise(known))
-        return cls(files, sum(map(len, found.values())), changes)
+        return cls(files, sum(map(len, result.values())), changes)
 
     def lines(self, file: str) -> int:
         """Return how many lines of code of a file are on the path."""
@@ -430,11 +430,11 @@ class Trace:
     @property
     def rooms(self) -> dict[str, tuple[int, int]]:
         """The files and lines of each room, in the order of the rooms' first calls."""
-        found: dict[str, tuple[int, int]] = {}
+        result: dict[str, tuple[int, int]] = {}
         for file in self.files:
-            files, lines = found.get(room(file), (0, 0))
-            found[room(file)] = files + 1, lines + self.lines(file)
-        return found
+            files, lines = result.get(room(file), (0, 0))
+            result[room(file)] = files + 1, lines + self.lines(file)
+        return result
 
 
 def _outermost(functions: set[Function]) -> tuple[Function, ...]:
@@ -464,19 +464,19 @@ def _heads(*names: str) -> str:
 
 def summary(key: str) -> str:
     """Return a path's row of the first table."""
-    path, found = PATHS[key], trace(key)
+    path, result = PATHS[key], trace(key)
     link = path.title.lower().replace(",", "").replace(" ", "-")
     aim = "" if path.aim is None else f"{path.aim:,}"
-    kinds = f"{found.among('signatures')} | {found.among('refusals')}"
-    figures = f"{found.functions} | {len(found.files)} | {found.changes}"
-    return f"| [{path.title}](#{link}) | {found.total:,} | {aim} | {kinds} | {figures} |\n"
+    kinds = f"{result.among('signatures')} | {result.among('refusals')}"
+    figures = f"{result.functions} | {len(result.files)} | {result.changes}"
+    return f"| [{path.title}](#{link}) | {result.total:,} | {aim} | {kinds} | {figures} |\n"
 
 
 def figure(key: str) -> str:
     """Return a call's row of the table of figures."""
-    call, found = FIGURES[key], trace(key)
-    now, before = (found.functions, len(found.files), found.changes), call.before or (0, 0, 0)
-    return f"| {call.title} | {' / '.join(map(str, now))} | {' / '.join(map(str, before))} | {found.total:,} |\n"
+    call, result = FIGURES[key], trace(key)
+    now, before = (result.functions, len(result.files), result.changes), call.before or (0, 0, 0)
+    return f"| {call.title} | {' / '.join(map(str, now))} | {' / '.join(map(str, before))} | {result.total:,} |\n"
 
 
 def rooms() -> str:
@@ -489,35 +489,35 @@ def rooms() -> str:
 
 def section(key: str) -> str:
     """Return the files and functions of a path. Those of the first path are named there only."""
-    path, found, first = PATHS[key], trace(key), next(iter(PATHS))
+    path, result, first = PATHS[key], trace(key), next(iter(PATHS))
     read = {} if key == first else trace(first).files
-    by_room = ", ".join(f"`{name}` {lines:,} in {_files(files)}" for name, (files, lines) in found.rooms.items())
-    listed = "".join(_listed(found, read))
+    by_room = ", ".join(f"`{name}` {lines:,} in {_files(files)}" for name, (files, lines) in result.rooms.items())
+    listed = "".join(_listed(result, read))
     beside = ""
     if key != first:
-        new = sum(_together(_unread(functions, read.get(file, ()))) for file, functions in found.files.items())
+        new = sum(_together(_unread(functions, read.get(file, ()))) for file, functions in result.files.items())
         beside = f" Of these, {new:,} lines are not on the path of an array; only they are named here."
     return (
         f"## {path.title}\n\n{path.about}\n\n```text\n{path.source}\n```\n\n"
-        f"{found.total:,} lines of code: {by_room}.{beside}\n\n{listed}\n"
+        f"{result.total:,} lines of code: {by_room}.{beside}\n\n{listed}\n"
     )
 
 
-def _listed(found: Trace, read: dict[str, tuple[Function, ...]]) -> Iterator[str]:
+def _listed(result: Trace, read: dict[str, tuple[Function, ...]]) -> Iterator[str]:
     """Yield an item for each file, and one for files that follow one another and were all read before."""
-    for anew, files in groupby(found.files, lambda file: bool(_unread(found.files[file], read.get(file, ())))):
+    for anew, files in groupby(result.files, lambda file: bool(_unread(result.files[file], read.get(file, ())))):
         if anew:
-            yield from (_item(file, found, read.get(file, ())) for file in files)
+            yield from (_item(file, result, read.get(file, ())) for file in files)
         else:
-            yield "1. Read above: " + ", ".join(f"`{file}` {found.lines(file)}" for file in files) + "\n"
+            yield "1. Read above: " + ", ".join(f"`{file}` {result.lines(file)}" for file in files) + "\n"
 
 
-def _item(file: str, found: Trace, read: tuple[Function, ...]) -> str:
-    new = _unread(found.files[file], read)
+def _item(file: str, result: Trace, read: tuple[Function, ...]) -> str:
+    new = _unread(result.files[file], read)
     names = ", ".join(f"`{one.name}` {len(one.lines)}" for one in new)
-    again = len(found.files[file]) - len(new)
+    again = len(result.files[file]) - len(new)
     above = f"; {again} more read above" if again else ""
-    head = f"1. **`{file}`**: {found.lines(file)} of {len(code(file).lines)} lines. {code(file).purpose}"
+    head = f"1. **`{file}`**: {result.lines(file)} of {len(code(file).lines)} lines. {code(file).purpose}"
     return f"{head}<br>\n   {names}{above}\n"
 
 

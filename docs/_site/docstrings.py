@@ -30,5 +30,5 @@ class WrittenOut(Extension):
         obj.docstring.value = text
 
 
-def _each(found: re.Match[str]) -> str:
-    return "".join(f"{name}{found['kind']}\n{found['text']}" for name in found["names"].split(", "))
+def _each(result: re.Match[str]) -> str:
+    return "".join(f"{name}{result['kind']}\n{result['text']}" for name in result["names"].split(", "))

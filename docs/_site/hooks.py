@@ -49,7 +49,7 @@ def on_files(files: Files, config: Any, **_: Any) -> Files:
         for name, content in outcome.made.items():
             place = posixpath.join(posixpath.dirname(page.src_uri), name)
             files.append(File.generated(config, place, content=content))
-        sources |= {found["path"] for found in OUTSIDE.finditer(text)}
+        sources |= {result["path"] for result in OUTSIDE.finditer(text)}
     if faults:
         raise PluginError("examples that do not run:\n\n" + "\n\n".join(faults))
     for path in sorted(sources):
@@ -61,8 +61,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Rewrite what only the site can show: links to sources, lists of public names, sessions with their prompts."""
     here = posixpath.dirname(page.file.src_uri) or "."
 
-    def source(found: re.Match[str]) -> str:
-        return f"]({posixpath.relpath(_place(found['path']), here)})"
+    def source(result: re.Match[str]) -> str:
+        return f"]({posixpath.relpath(_place(result['path']), here)})"
 
     return _sessions(NAMES.sub(_reference, OUTSIDE.sub(source, markdown)))
 
@@ -78,8 +78,8 @@ def _shown(path: str, config: Any) -> File:
     return File.generated(config, _place(path), content=content, inclusion=InclusionLevel.NOT_IN_NAV)
 
 
-def _reference(found: re.Match[str]) -> str:
-    room = found["room"]
+def _reference(result: re.Match[str]) -> str:
+    room = result["room"]
     names = importlib.import_module(room).__all__
     return "\n\n".join(f"::: {room}.{name}" for name in sorted(names, key=str.casefold))
 

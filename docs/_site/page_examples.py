@@ -77,9 +77,9 @@ def code_blocks(text: str) -> Iterator[Block]:
     """Yield the fenced blocks of a page that are Python or commands."""
     fence, info, first, inside = "", "", 0, []
     for number, line in enumerate(text.splitlines(), start=1):
-        found = FENCE.match(line)
-        if not fence and found:
-            fence, info, first, inside = found["fence"], found["info"].strip(), number + 1, []
+        result = FENCE.match(line)
+        if not fence and result:
+            fence, info, first, inside = result["fence"], result["info"].strip(), number + 1, []
         elif fence and line.rstrip() == fence:
             if info and info.split()[0] in SESSIONS:
                 yield Block(fence, info, first, tuple(inside))
@@ -143,10 +143,10 @@ def _shell(command: str) -> None:
     """Run a command with this Python's own programs, and write what it prints where doctest looks."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     environment = {**os.environ, "PATH": path}
-    found = subprocess.run(command, shell=True, text=True, capture_output=True, env=environment)
-    sys.stdout.write(found.stdout)
-    if found.returncode:
-        raise RuntimeError(f"exit code {found.returncode}: {found.stderr.strip()}")
+    result = subprocess.run(command, shell=True, text=True, capture_output=True, env=environment)
+    sys.stdout.write(result.stdout)
+    if result.returncode:
+        raise RuntimeError(f"exit code {result.returncode}: {result.stderr.strip()}")
 
 
 class _Runner(doctest.DocTestRunner):

@@ -53,7 +53,7 @@ class Model(Contributing[Params]):
     is wrong, and what it lets through is not proved by that.
 
     **Public side.** ``maximize`` is total: any finite release gives valid parameters, whether it is zero, negative or
-    huge, since noise can make it so. Floors that know the noise (``release.law``, ``release.parts[name].weight``) keep
+    huge, since noise can make it so. Floors by the noise (``release.noise``, ``release.parts[name].weight``) keep
     a component alive whose count drowned. ``release.size`` says what is public about the number of rows.
 
     ``discreet.fit_model`` checks a model and fits it. ``examples/model_skeleton.py`` is one to copy.

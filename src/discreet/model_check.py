@@ -124,13 +124,13 @@ def attack(query: ModelQuery[Any], rng: np.random.Generator, *, starts: int = 12
     """
     with np.errstate(all="ignore"):
         for finding in worst_neighbours(query, rng, starts=starts, steps=steps):
-            _compare(query, finding.norm, finding.found)
+            _compare(query, finding.norm, finding.result)
         rows = _at_parameters(query)
         if rows is not None:
-            found = np.asarray(query.model.contributions(query.params, rows), dtype=np.float64)
+            result = np.asarray(query.model.contributions(query.params, rows), dtype=np.float64)
             for norm in NORMS:
                 if math.isfinite(query.bound.norm(norm.removeprefix("replace_"))):
-                    _compare(query, norm, _farthest(np.where(np.isfinite(found), found, np.inf), norm))
+                    _compare(query, norm, _farthest(np.where(np.isfinite(result), result, np.inf), norm))
 
 
 def _at_parameters(query: ModelQuery[Any]) -> Block | None:
@@ -147,14 +147,14 @@ def _at_parameters(query: ModelQuery[Any]) -> Block | None:
     return Block(points / lengths, codes if sizes else codes[:, :0])
 
 
-def _compare(query: ModelQuery[Any], norm: str, found: float) -> None:
+def _compare(query: ModelQuery[Any], norm: str, result: float) -> None:
     """Raise where more was found than the bound and the model's own float error allow."""
     kind, bound = norm.removeprefix("replace_"), query.bound
     most = bound.replace(kind) if norm.startswith("replace") else bound.norm(kind)
-    if not found <= most * (1.0 + 1e-12 + 2.0 * query.roundoff):
+    if not result <= most * (1.0 + 1e-12 + 2.0 * query.roundoff):
         raise WrongBound(
             f"model={query.name!r}: bound.{norm} is {most:.6g}, and {CHANGES[norm]} was found to move the sum by "
-            f"{found:.6g}, {found / most:.4g} times as much. Nothing is measured with it. Clip or scale what "
+            f"{result:.6g}, {result / most:.4g} times as much. Nothing is measured with it. Clip or scale what "
             "`contributions` returns (and see that `sum` divides by nothing exact), or prove a larger `bound`"
         )
 
@@ -190,12 +190,12 @@ def _rows(query: ModelQuery[Any], block: Block) -> Array:
             f"model={name!r}: `contributions` gave {shape} of {dtype} for {len(block.x)} rows: expected "
             f"({len(block.x)}, {query.size}) of float64, as `parts` says"
         )
-    found = np.asarray(rows)
-    if not np.all(np.isfinite(found)):
+    result = np.asarray(rows)
+    if not np.all(np.isfinite(result)):
         raise ValueError(
             f"model={name!r}: `contributions` are not finite for some rows: expected numbers for every row"
         )
-    return found
+    return result
 
 
 def _keeps_to_itself(query: ModelQuery[Any], block: Block) -> None:
@@ -256,8 +256,8 @@ def _release(query: ModelQuery[Any], value: Array, scale: float, size: PublicSiz
         query=query.name,
         value=value,
         parts=query.parts,
-        passage="additive",
-        law=GaussianNoise(scale),
+        mechanism="additive",
+        noise=GaussianNoise(scale),
         exact=True,
         loss=GaussianLoss(1.0),
         size=size,
@@ -309,7 +309,7 @@ def _maximized(query: ModelQuery[Any], release: Release) -> Any:
     except Exception as error:
         raise ValueError(
             f"model={query.name!r}: `maximize` raised {type(error).__name__} ({error}) for a release of numbers up to "
-            f"{np.abs(release.value).max():.3g}, noise of {release.law}, {release.size}: expected parameters for every "
+            f"{np.abs(release.value).max():.3g}, noise of {release.noise}, {release.size}: expected parameters for any "
             "finite release"
         ) from error
 

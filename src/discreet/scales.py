@@ -74,20 +74,20 @@ class ColumnScale:
         inside : bool
             Whether they lie inside of the declared bounds, so that what rounding moves out is moved back.
         """
-        found = np.asarray(values, dtype=np.float64)
+        result = np.asarray(values, dtype=np.float64)
         if self.kind != "log":
-            return found
-        numbers = np.minimum(np.exp(found), np.finfo(np.float64).max)
+            return result
+        numbers = np.minimum(np.exp(result), np.finfo(np.float64).max)
         if not inside:
             return numbers
         low, high = self.own_ends
-        return np.where(found <= self.low, low, np.where(found >= self.high, high, np.clip(numbers, low, high)))
+        return np.where(result <= self.low, low, np.where(result >= self.high, high, np.clip(numbers, low, high)))
 
     @np.errstate(divide="ignore", invalid="ignore")
     def to_values(self, cells: ArrayLike) -> Array:
         """Return numbers in the column's own units as values: −∞ for the logarithm of 0, NaN for that of less."""
-        found = np.asarray(cells, dtype=np.float64)
-        return np.log(found) if self.kind == "log" else found
+        result = np.asarray(cells, dtype=np.float64)
+        return np.log(result) if self.kind == "log" else result
 
     def shown(self, own: float) -> float | str:
         """Return a number in the column's own units as it is shown: a day as 2023-01-31."""
@@ -157,7 +157,7 @@ def _number_of_log(value: float) -> float:
         near = min(float(np.exp(value)), float(np.finfo(np.float64).max))
     written = [float(f"{near:.{digits}g}") for digits in range(1, DIGITS + 1)]
     for room in (0.0, 2.0 * float(np.spacing(max(abs(value), 1.0)))):  # another machine may round a logarithm otherwise
-        for found in written:
-            if 0.0 < found < np.inf and abs(float(np.log(found)) - value) <= room:
-                return found
+        for result in written:
+            if 0.0 < result < np.inf and abs(float(np.log(result)) - value) <= room:
+                return result
     return near

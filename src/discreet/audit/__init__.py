@@ -7,13 +7,13 @@ which errors would have been noticed. Rows are made up, and nothing is spent. It
 
 Where to look: ``limits`` has the statistics with their proofs, ``claim`` what is promised and refuted, ``pairs``
 the data sets, ``output`` what an attacker sees, ``scores`` how he guesses, ``attacking`` the order of things,
-``found`` what comes out, ``canaries`` the audit in one run; ``subjects`` lists everything that is attacked, ``suite``
+``result`` what comes out, ``canaries`` the audit in one run; ``subjects`` lists everything that is attacked, ``suite``
 attacks all of it, ``page`` makes the page of the documentation.
 """
 
 from discreet.audit.attacking import attack
 from discreet.audit.canaries import OneRun, one_run
-from discreet.audit.found import Attack
 from discreet.audit.pairs import Pair, neighbours
+from discreet.audit.result import Attack
 
 __all__ = ["Attack", "OneRun", "Pair", "attack", "neighbours", "one_run"]

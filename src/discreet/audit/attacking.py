@@ -21,14 +21,14 @@ from tqdm.auto import tqdm
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer, probability
 from discreet.audit.claim import Claim
-from discreet.audit.found import Attack
 from discreet.audit.limits import epsilon_above, mu_above, upper
 from discreet.audit.output import claimed_by, raised, seen
 from discreet.audit.pairs import Pair
+from discreet.audit.result import Attack
 from discreet.audit.scores import Array, Observed, Sums, best_score, difference
-from discreet.audit.whom import asked_of
+from discreet.audit.targets import asked_of
 from discreet.door import Curator
-from discreet.estimators.base import behind_a_door
+from discreet.estimators.base import as_curator
 from discreet.guarantees import Guarantee, Loss, Neighbors
 
 __all__ = ["attack"]
@@ -82,8 +82,8 @@ def attack(
     Examples
     --------
     >>> import discreet as dp
-    >>> found = dp.audit.attack(dp.PCA(1, bounds=(0, 1), epsilon=1.0), runs=40, confidence=1 - 1e-9, progress=False)
-    >>> found.holds
+    >>> result = dp.audit.attack(dp.PCA(1, bounds=(0, 1), epsilon=1.0), runs=40, confidence=1 - 1e-9, progress=False)
+    >>> result.holds
     True
     """
     runs = integer("runs", runs, least=LEAST, most=10**7)
@@ -174,7 +174,7 @@ def _admitted(ask: Callable[[Any], Any], pairs: tuple[Pair, ...]) -> tuple[tuple
 
 def _check_neighbours(pair: Pair, relation: Neighbors) -> None:
     """Raise where two arrays, lists or tables cannot be neighbours, as far as it can be seen."""
-    sides = [behind_a_door(side) for side in (pair.one, pair.other)]
+    sides = [as_curator(side) for side in (pair.one, pair.other)]
     if any(isinstance(side, Curator) and side.neighbors is not relation for side in sides):
         raise ArgumentError("pairs", UNSHOWN, f"curators under {relation}, as is claimed")
     if not all(isinstance(side, np.ndarray | list | tuple) or hasattr(side, "columns") for side in sides):
@@ -241,9 +241,9 @@ def _sides(
 def _observed(side: list[tuple[float, Array]], width: int, strength: float) -> Observed:
     """Return the runs of a side: the length of each result, which may tell, and its numbers, filled up with zeros."""
     numbers = np.zeros((len(side), width + 1))
-    for place, (_, found) in enumerate(side):
-        numbers[place, 0] = len(found)
-        numbers[place, 1 : 1 + len(found[:width])] = found[:width]
+    for place, (_, result) in enumerate(side):
+        numbers[place, 0] = len(result)
+        numbers[place, 1 : 1 + len(result[:width])] = result[:width]
     return Observed(np.array([known for known, _ in side]), numbers, strength)
 
 

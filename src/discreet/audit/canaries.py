@@ -183,10 +183,10 @@ def _coins(releases: Sequence[Release], everyone: Curator) -> Array:
     rows = everyone._records.rows
     alike, told = np.eye(rows), np.zeros(rows)
     for release in releases:
-        question, law = release.question, release.law
-        if isinstance(question, Query) and law is not None and law.normal:
+        question, noise = release.question, release.noise
+        if isinstance(question, Query) and noise is not None and noise.normal:
             blocks = [np.asarray(question.contributions(block)) for block in everyone._records.blocks()]
-            each = np.concatenate(blocks) / law.scale  # in the order of the canaries; ``gather`` sorts
+            each = np.concatenate(blocks) / noise.scale  # in the order of the canaries; ``gather`` sorts
             alike += each @ each.T / 4.0
-            told += each @ (release.value / law.scale - each.sum(axis=0) / 2.0)
+            told += each @ (release.value / noise.scale - each.sum(axis=0) / 2.0)
     return np.asarray(np.linalg.solve(alike, told) / 2.0)

@@ -46,7 +46,7 @@ def raised(error: Exception) -> Output:
 def seen(result: Any) -> Output:
     """Return what can be seen of a fitted estimator, an answer, a release, or of anything else."""
     releases = _releases(result)
-    numbers = [release.value for release in releases if release.law is None]
+    numbers = [release.value for release in releases if release.noise is None]
     if not isinstance(result, Release):
         numbers += list(_numbers(result, DEPTH))
     flat = np.concatenate([np.empty(0), *(np.ravel(each) for each in numbers)]).astype(np.float64)

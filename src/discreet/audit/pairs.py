@@ -109,7 +109,7 @@ def _pairs(
     relation: Neighbors,
     opened: Callable[[list[Row]], Any],
 ) -> tuple[Pair, ...]:
-    found = []
+    result = []
     for kind, (first, second) in kinds.items():
         beside = {
             "alone": [],
@@ -119,10 +119,10 @@ def _pairs(
         }
         for where, rest in beside.items():
             if relation is Neighbors.ADD_REMOVE:
-                found.append(Pair(f"a row more, {kind}, {where}", opened(rest), opened([*rest, second])))
+                result.append(Pair(f"a row more, {kind}, {where}", opened(rest), opened([*rest, second])))
             else:
-                found.append(Pair(f"{kind}, {where}", opened([*rest, first]), opened([*rest, second])))
-    return tuple(found)
+                result.append(Pair(f"{kind}, {where}", opened([*rest, first]), opened([*rest, second])))
+    return tuple(result)
 
 
 def _row(schema: Schema, number: Callable[[Numeric], Any], category: int) -> Row:
@@ -153,21 +153,21 @@ def _middle(schema: Schema) -> Row:
 def _kinds(schema: Schema) -> dict[str, tuple[Row, Row]]:
     """Return two rows for each way to be far apart."""
     high, low = _row(schema, lambda column: column.high, -1), _row(schema, lambda column: column.low, 0)
-    found = {"opposite corners": (low, high)}
+    result = {"opposite corners": (low, high)}
     if schema.numbers:
         places = [place for place, (_, column) in enumerate(schema.columns) if not isinstance(column, Category)]
         below, above = (partial(_far, up=up) for up in (False, True))
-        found["far outside"] = (_row(schema, below, 0), _row(schema, above, -1))
-        found["from the centre"] = (_middle(schema), high)
-        found["a gap"] = ([None if k == places[0] else value for k, value in enumerate(high)], high)
+        result["far outside"] = (_row(schema, below, 0), _row(schema, above, -1))
+        result["from the centre"] = (_middle(schema), high)
+        result["a gap"] = ([None if k == places[0] else value for k, value in enumerate(high)], high)
         if len(places) > 1:
-            found["one column apart"] = ([low[k] if k == places[-1] else value for k, value in enumerate(high)], high)
+            result["one column apart"] = ([low[k] if k == places[-1] else value for k, value in enumerate(high)], high)
     if schema.categories:
-        found["other categories"] = (_row(schema, lambda column: column.high, 0), high)
-        found["no category"] = (
+        result["other categories"] = (_row(schema, lambda column: column.high, 0), high)
+        result["no category"] = (
             [None if isinstance(column, Category) else column.high for _, column in schema.columns], high,
         )  # fmt: skip
-    return found
+    return result
 
 
 def _spread(schema: Schema) -> list[Row]:

@@ -29,7 +29,7 @@ from scipy.special import ndtri
 from discreet.audit.output import Output
 from discreet.audit.pairs import Pair
 from discreet.door import Curator, Release
-from discreet.estimators.base import behind_a_door
+from discreet.estimators.base import as_curator
 from discreet.queries.naming import written
 from discreet.queries.question import Query
 
@@ -91,18 +91,18 @@ class Sums:
         """Return how far apart the two data sets are in units of the stated noise: a μ or an ε, as it were."""
         squares = total = 0.0
         for release in output.releases:
-            law, sums = release.law, self._sums(release)
-            if law is not None and sums is not None:
-                apart = float(law.distance(sums[1] - sums[0]))
-                squares, total = (squares + apart**2, total) if law.normal else (squares, total + apart)
+            noise, sums = release.noise, self._sums(release)
+            if noise is not None and sums is not None:
+                apart = float(noise.distance(sums[1] - sums[0]))
+                squares, total = (squares + apart**2, total) if noise.normal else (squares, total + apart)
         return math.sqrt(squares) + total
 
     def _of_release(self, release: Release) -> float:
-        law, sums = release.law, self._sums(release)
-        return 0.0 if law is None or sums is None else law.log_ratio(release.value, *sums)
+        noise, sums = release.noise, self._sums(release)
+        return 0.0 if noise is None or sums is None else noise.log_ratio(release.value, *sums)
 
     def _sums(self, release: Release) -> tuple[Array, Array] | None:
-        one, other = behind_a_door(self.pair.one), behind_a_door(self.pair.other)
+        one, other = as_curator(self.pair.one), as_curator(self.pair.other)
         if release.asked is None or not (isinstance(one, Curator) and isinstance(other, Curator)):
             return None
         key = json.dumps([written(release.asked), dict(release.declared)])
@@ -237,11 +237,11 @@ def _telling(one: Observed, other: Observed) -> NDArray[np.int64]:
 
 def _expanded(seen: Observed, numbers: NDArray[np.int64]) -> Array:
     """Return these numbers, and products of two where they are few."""
-    found = np.clip(seen.numbers[:, numbers], -1e60, 1e60)
-    if 0 < found.shape[1] <= QUADRATIC:
-        rows, columns = np.triu_indices(found.shape[1])
-        found = np.hstack([found, found[:, rows] * found[:, columns]])
-    return np.hstack([seen.known[:, None], found])
+    result = np.clip(seen.numbers[:, numbers], -1e60, 1e60)
+    if 0 < result.shape[1] <= QUADRATIC:
+        rows, columns = np.triu_indices(result.shape[1])
+        result = np.hstack([result, result[:, rows] * result[:, columns]])
+    return np.hstack([seen.known[:, None], result])
 
 
 def _projection(one: Array, other: Array) -> Callable[[Array], Array]:

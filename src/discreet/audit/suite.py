@@ -15,9 +15,9 @@ from typing import Any
 
 from discreet.audit.attacking import attack
 from discreet.audit.canaries import one_run
-from discreet.audit.found import Attack
 from discreet.audit.output import claimed_by
 from discreet.audit.pairs import Pair
+from discreet.audit.result import Attack
 from discreet.audit.subjects import subjects
 from discreet.audit.subjects.mixtures import mixtures
 from discreet.reproduce.running import processes
@@ -44,7 +44,7 @@ def attack_subject(
     subject = subjects()[name]
     with subject.pairs() as pairs, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of noise that hides a line, say: nobody's rows are here
-        at = epsilon if epsilon is not None else _usual(subject, pairs[-1])
+        at = epsilon if epsilon is not None else _default(subject, pairs[-1])
 
         def ask(data: Any) -> Any:
             return subject.ask(data, at)
@@ -65,7 +65,7 @@ def attack_subject(
         )
 
 
-def _usual(subject: Any, pair: Any) -> float:
+def _default(subject: Any, pair: Any) -> float:
     claim = claimed_by(subject.ask(pair.other, PURE))
     return PURE if claim is not None and claim.guarantee.delta == 0.0 else APPROXIMATE
 

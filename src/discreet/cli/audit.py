@@ -73,46 +73,46 @@ def audit(
     for place in (out, None if page is None else page.parent):
         if place is not None:
             place.mkdir(parents=True, exist_ok=True)  # now, and not when all is attacked
-    found = [_of_model(path, seconds) for path in models]
-    found += _attacked(known if everything else chosen, seconds, jobs)
+    result = [_of_model(path, seconds) for path in models]
+    result += _attacked(known if everything else chosen, seconds, jobs)
     in_one_run = _in_one_run() if everything else []
-    if out is not None and (found or in_one_run):
-        _keep(out, found, in_one_run)
+    if out is not None and (result or in_one_run):
+        _keep(out, result, in_one_run)
     if page is not None and out is not None:
         _written(page, out)
-    refuted = [each["name"] for each in (*found, *in_one_run) if not each["holds"]]
+    refuted = [each["name"] for each in (*result, *in_one_run) if not each["holds"]]
     return Answer(
-        {"attacks": found, "one_run": in_one_run, "refuted": refuted, "page": page},
-        _shown(found, in_one_run, refuted, out, page),
+        {"attacks": result, "one_run": in_one_run, "refuted": refuted, "page": page},
+        _shown(result, in_one_run, refuted, out, page),
         FAILED if refuted else 0,
     )
 
 
 def _chosen(names: Sequence[str], known: Sequence[str]) -> list[str]:
     """Return the subjects that are named, or whose names have that in them, in the order of the list."""
-    found: set[str] = set()
+    result: set[str] = set()
     for name in names:
         fitting = [name] if name in known else [one for one in known if name.lower() in one.lower()]
         if not fitting:
             raise typer.BadParameter(
                 f"{name!r}: expected a name of --list, a part of one, or a file of a fitted model", param_hint="NAME"
             )
-        found.update(fitting)
-    return [one for one in known if one in found]
+        result.update(fitting)
+    return [one for one in known if one in result]
 
 
 def _of_model(path: Path, seconds: float) -> dict[str, Any]:
     """Attack what a file of a fitted model says that it is: its kind, with its parameters."""
     from discreet.audit import attack
     from discreet.audit.suite import runs_within
-    from discreet.audit.whom import asked_of
+    from discreet.audit.targets import asked_of
     from discreet.estimators.loading import load_model
 
     model = load_model(path)
     ask, pairs, _ = asked_of(model, None, None)
     note(f"{path}: {type(model).__name__} with the same parameters, on made-up rows")
-    found = attack(model, runs=runs_within(ask, pairs[-1], seconds)).to_dict()
-    return found | {"name": f"{path.name}: {found['name']}"}
+    result = attack(model, runs=runs_within(ask, pairs[-1], seconds)).to_dict()
+    return result | {"name": f"{path.name}: {result['name']}"}
 
 
 def _attacked(names: Sequence[str], seconds: float, jobs: int) -> list[dict[str, Any]]:
@@ -122,8 +122,8 @@ def _attacked(names: Sequence[str], seconds: float, jobs: int) -> list[dict[str,
 
     if not names:
         return []
-    found = list(tqdm(attacked(names, seconds=seconds, jobs=jobs), total=len(names), unit="attack", disable=None))
-    return sorted(found, key=lambda each: names.index(each["name"]))
+    result = list(tqdm(attacked(names, seconds=seconds, jobs=jobs), total=len(names), unit="attack", disable=None))
+    return sorted(result, key=lambda each: names.index(each["name"]))
 
 
 def _in_one_run() -> list[dict[str, Any]]:
@@ -132,13 +132,13 @@ def _in_one_run() -> list[dict[str, Any]]:
     return in_one_run()
 
 
-def _keep(out: Path, found: list[dict[str, Any]], in_one_run: list[dict[str, Any]]) -> None:
+def _keep(out: Path, result: list[dict[str, Any]], in_one_run: list[dict[str, Any]]) -> None:
     """Write what was found beside what is there; the newer one of a name."""
     from discreet.audit.page import kept_attacks
 
     out.mkdir(parents=True, exist_ok=True)
     values = kept_attacks(out)
-    for name, new in (("attacks", found), ("one_run", in_one_run)):
+    for name, new in (("attacks", result), ("one_run", in_one_run)):
         values[name] = list(({each["name"]: each for each in (*values[name], *new)}).values())
     (out / "attacks.json").write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -151,7 +151,7 @@ def _written(page: Path, out: Path) -> None:
 
 
 def _shown(
-    found: list[dict[str, Any]],
+    result: list[dict[str, Any]],
     in_one_run: list[dict[str, Any]],
     refuted: list[str],
     out: Path | None,
@@ -163,7 +163,7 @@ def _shown(
             "no factor" if each["noticed"] is None else f"{each['noticed']:.2f}", each["runs"],
             "yes" if each["holds"] else "REFUTED",
         ]
-        for each in found
+        for each in result
     ]  # fmt: skip
     rows += [
         [
@@ -178,7 +178,7 @@ def _shown(
             f"{len(refuted)} of {len(rows)} promises were broken: {', '.join(refuted)}." if refuted else
             f"None of {len(rows)} promises was broken."
         )  # fmt: skip
-    blind = sum(each["noticed"] is None for each in found)
+    blind = sum(each["noticed"] is None for each in result)
     if blind:
         shown.append(f"Of {blind} the runs were too few to see anything at this ε. Write a larger --seconds.")
     files = {"found": out / "attacks.json" if out is not None and rows else None, "page": page}

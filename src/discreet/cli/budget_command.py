@@ -97,17 +97,17 @@ def limit(
                 "a reason, which is recorded: write --reason 'why'"
             )
         counted = "gaussian" if in_force is None else in_force.filter
-        found = record.set_limit(name, guarantee, count_by or counted, unit=unit)
+        result = record.set_limit(name, guarantee, count_by or counted, unit=unit)
     else:
         if unit is not None:
             raise ArgumentError("unit", UNSHOWN, "nothing with --reason; whose privacy it is stays as it is")
-        found = record.raise_limit(name, guarantee, reason=reason, filter=count_by)
+        result = record.raise_limit(name, guarantee, reason=reason, filter=count_by)
     left = record.remaining(name)
     if not (left.mu or left.epsilon or left.rho):
         note(f"note: as much as that is spent of {name!r}; nothing more can be asked of it")
     return Answer(
-        {"name": name, "limit": found.guarantee, "filter": found.filter, "reason": reason},
-        [facts({"data set": name, "limit": str(found), "reason": reason})],
+        {"name": name, "limit": result.guarantee, "filter": result.filter, "reason": reason},
+        [facts({"data set": name, "limit": str(result), "reason": reason})],
     )
 
 
@@ -117,12 +117,12 @@ def history(ledger: Ledger, name: Name = None) -> Answer:
     record = _opened(ledger)
     if name is not None:
         _chosen(record, name)
-    found = record.history(name)
-    entries = [_entry(one, cost) for one, cost in zip(found, found.costs, strict=True)]
+    result = record.history(name)
+    entries = [_entry(one, cost) for one, cost in zip(result, result.costs, strict=True)]
     names = dict.fromkeys(one["name"] for one in entries)
     shown: list[str | Grid] = []
     for each in names:
-        shown += [f"data set: {each}", _page([entry for entry in found if entry.dataset == each])]
+        shown += [f"data set: {each}", _page([entry for entry in result if entry.dataset == each])]
     return Answer({"entries": entries}, shown or ["(none)"])
 
 
@@ -132,8 +132,8 @@ def verify(
     head: Annotated[str | None, typer.Option("--head", help="A head from earlier, which must be in it.")] = None,
 ) -> Answer:
     """Read the whole record and see that nobody changed it. Write its head down elsewhere to hold it against later."""
-    found = _opened(ledger).verify(head)
-    return Answer({"intact": True, "head": found}, [facts({"record": "intact", "head": found})])
+    result = _opened(ledger).verify(head)
+    return Answer({"intact": True, "head": result}, [facts({"record": "intact", "head": result})])
 
 
 def _opened(ledger: str) -> Record:
@@ -206,8 +206,8 @@ def _page(entries: Sequence[Any]) -> Grid:
     head = ("no.", "time", "kind", "who", "what", "cost")
     rows = []
     for entry, cost in zip(entries, History(entries).costs, strict=True):
-        promise = None if entry.limit is None else entry.limit.guarantee
-        short = cost if promise is None else f"ε={promise.epsilon:g} at δ={promise.delta:g}"
+        guarantee = None if entry.limit is None else entry.limit.guarantee
+        short = cost if guarantee is None else f"ε={guarantee.epsilon:g} at δ={guarantee.delta:g}"
         what = entry.query if entry.limit is None else entry.reason
         rows.append([str(entry.number), f"{entry.time:%Y-%m-%d %H:%M}", entry.kind, entry.who or "", what or "", short])
     widest = [max(map(len, column)) for column in zip(head, *rows, strict=True)]

@@ -58,11 +58,11 @@ def compose(
     for text in mechanisms:
         loss, count = _loss(text, neighbors)
         losses[loss] += count
-    found = compare(losses, delta)
-    rows = [[method, *(rounded_up(value, 4) for value in values)] for method, values in found.epsilon.items()]
+    result = compare(losses, delta)
+    rows = [[method, *(rounded_up(value, 4) for value in values)] for method, values in result.epsilon.items()]
     return Answer(
-        {"neighbors": str(found.neighbors), "delta": found.delta, "epsilon": found.epsilon},
-        [f"ε under {found.neighbors}", Grid(["δ", *(f"{one:.3g}" for one in found.delta)], rows)],
+        {"neighbors": str(result.neighbors), "delta": result.delta, "epsilon": result.epsilon},
+        [f"ε under {result.neighbors}", Grid(["δ", *(f"{one:.3g}" for one in result.delta)], rows)],
     )
 
 

@@ -46,25 +46,25 @@ def explain(
         raise typer.BadParameter(
             "expected one of them; write --epsilon 1 --delta 1e-6", param_hint="--epsilon, --model"
         )
-    promise, unit = (Guarantee(epsilon or 0.0, delta, neighbors), "record") if model is None else _losses(model)
+    guarantee, unit = (Guarantee(epsilon or 0.0, delta, neighbors), "record") if model is None else _losses(model)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PlanningWarning)  # the words have the caution
-        found = explained(promise, rows, unit=record or unit, prior=prior or PRIORS)
-    table = [(before, found.posteriors[before], right) for before, right in found.accuracies.items()]
+        result = explained(guarantee, rows, unit=record or unit, prior=prior or PRIORS)
+    table = [(before, result.posteriors[before], right) for before, right in result.accuracies.items()]
     data = {
-        "guarantee": found.guarantee,
-        "grade": found.grade,
-        "accuracy": found.accuracy,
-        "posteriors": found.posteriors,
-        "accuracies": found.accuracies,
-        "true_positive_rates": found.true_positive_rates,
-        "beyond": found.beyond,
-        "failure": found.failure,
-        "expected_failures": found.expected_failures,
-        "caution": found.caution,
+        "guarantee": result.guarantee,
+        "grade": result.grade,
+        "accuracy": result.accuracy,
+        "posteriors": result.posteriors,
+        "accuracies": result.accuracies,
+        "true_positive_rates": result.true_positive_rates,
+        "beyond": result.beyond,
+        "failure": result.failure,
+        "expected_failures": result.expected_failures,
+        "caution": result.caution,
     }
-    lines = [line for line in str(found).splitlines() if not line.startswith(IN_THE_TABLE)]
-    unless = [f"At most after: but for an event of probability {found.beyond:.3g}."] if found.beyond else []
+    lines = [line for line in str(result).splitlines() if not line.startswith(IN_THE_TABLE)]
+    unless = [f"At most after: but for an event of probability {result.beyond:.3g}."] if result.beyond else []
     grid = Grid(("suspicion before", "at most after", "right guesses, at most"), table)
     return Answer(data, ["\n".join(lines), grid, *unless])
 

@@ -198,14 +198,14 @@ def _kept(text: str, place: Path) -> None:
 
 
 def _answer(estimator: Any, curator: Curator, out: Path, columns: list[str], grid: Grid | None) -> Answer:
-    promise, kind = estimator.guarantee_, type(estimator).__name__
+    guarantee, kind = estimator.guarantee_, type(estimator).__name__
     book, place = curator.ledger, curator.name
     left = None if book is None or place is None else str(book.remaining(place))
     return Answer(
         {
             "kind": kind,
             "out": out,
-            "guarantee": promise,
+            "guarantee": guarantee,
             "unit": estimator.unit_,
             "which_rows": rows_of(estimator.releases_),
             "releases": len(estimator.releases_),
@@ -220,7 +220,7 @@ def _answer(estimator: Any, curator: Curator, out: Path, columns: list[str], gri
                 {
                     "model": kind,
                     "fitted to": rows_of(estimator.releases_),
-                    "promise": f"{promise}, for {'each row' if estimator.unit_ == 'row' else estimator.unit_}",
+                    "guarantee": f"{guarantee}, for {'each row' if estimator.unit_ == 'row' else estimator.unit_}",
                     "recorded as": place,
                     "left": left,
                     "written to": out,

@@ -50,24 +50,24 @@ def found_in(estimator: Any, scales: Mapping[str, ColumnScale], target: str | No
     """
     widths = {name: scale.high - scale.low for name, scale in scales.items()}
     label = scales[target].label if target is not None and target in scales else target
-    found = _parameters(estimator, target, label, widths)
+    result = _parameters(estimator, target, label, widths)
     names = [str(name) for name in getattr(estimator, "feature_names_in_", ())]
     names = [name for name in names if name not in getattr(estimator, "categories_", {})]
-    if len(names) != found.table.shape[1] or len(names) > MOST_COLUMNS:
+    if len(names) != result.table.shape[1] or len(names) > MOST_COLUMNS:
         return None
-    sizes = [found.unit * widths[name] ** found.power for name in names]
+    sizes = [result.unit * widths[name] ** result.power for name in names]
     rows = [
         (
             label,
-            *(_rounded(column[j], found.unit) for column in found.beside.values()),
+            *(_rounded(column[j], result.unit) for column in result.beside.values()),
             *(
-                day_text(value) if found.places and scales[name].kind == "date" else _rounded(value, size)
-                for name, value, size in zip(names, found.table[j], sizes, strict=True)
+                day_text(value) if result.places and scales[name].kind == "date" else _rounded(value, size)
+                for name, value, size in zip(names, result.table[j], sizes, strict=True)
             ),
         )
-        for j, label in enumerate(found.labels)
+        for j, label in enumerate(result.labels)
     ]
-    return Grid((found.word, *found.beside, *(scales[name].label for name in names)), rows)
+    return Grid((result.word, *result.beside, *(scales[name].label for name in names)), rows)
 
 
 def _rounded(value: Any, scale: float) -> float:

@@ -42,7 +42,7 @@ def plan(
     """Find the smallest ε whose predicted error meets a target. Nothing is spent, and no row is looked at."""
     from discreet.planning import plan as planned
 
-    found = planned(
+    result = planned(
         what,
         rows,
         dimensions,
@@ -59,13 +59,13 @@ def plan(
         gap=gap,
     )
     data = {
-        "what": found.what,
-        "guarantee": found.guarantee,
-        "predicted": found.predicted,
-        "target": found.target,
-        "floor": found.floor,
-        "measure": found.measure,
+        "what": result.what,
+        "guarantee": result.guarantee,
+        "predicted": result.predicted,
+        "target": result.target,
+        "floor": result.floor,
+        "measure": result.measure,
     }
-    shown = {"ε": found.epsilon, "δ": found.guarantee.delta, "relation": str(found.guarantee.neighbors)}
-    shown |= {"predicted error": found.predicted, "floor": found.floor or None}
-    return Answer(data, [facts(shown), str(found)])
+    shown = {"ε": result.epsilon, "δ": result.guarantee.delta, "relation": str(result.guarantee.neighbors)}
+    shown |= {"predicted error": result.predicted, "floor": result.floor or None}
+    return Answer(data, [facts(shown), str(result)])

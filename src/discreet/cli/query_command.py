@@ -185,17 +185,17 @@ def _bins(text: str | None) -> Any:
 def _own(statistic: str, texts: list[str]) -> dict[str, Any]:
     """Return arguments that have no flag of their own: numbers, lists and words as JSON has them, or as text."""
     known = sorted(TAKEN[statistic] - FLAGS)
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or name not in known:
             there = f"NAME=VALUE, with a NAME of {', '.join(known)}" if known else f"nothing, for {statistic}"
             raise typer.BadParameter(f"{text!r}: expected {there}", param_hint="--set")
         try:
-            found[name] = json.loads(value)
+            result[name] = json.loads(value)
         except ValueError:
-            found[name] = value
-    return found
+            result[name] = value
+    return result
 
 
 def _check_given(statistic: str, arguments: dict[str, Any]) -> None:

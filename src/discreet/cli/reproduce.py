@@ -71,13 +71,13 @@ def reproduce(
 
 def _chosen(names: Sequence[str], known: Sequence[str]) -> list[str]:
     """Return the entries that are named, or whose names begin so, in the order of the list."""
-    found: set[str] = set()
+    result: set[str] = set()
     for name in names:
         fitting = [name] if name in known else [one for one in known if one.startswith(name)]
         if not fitting:
             raise typer.BadParameter(f"{name!r}: expected one of {', '.join(known)}", param_hint="NAME")
-        found.update(fitting)
-    return [one for one in known if one in found]
+        result.update(fitting)
+    return [one for one in known if one in result]
 
 
 def _titles(names: Sequence[str]) -> Answer:

@@ -56,9 +56,9 @@ def sample(
         raise typer.BadParameter(f"{out.name!r}: expected a name that ends with .csv or .parquet", param_hint="--out")
     with new_file(out, overwrite=overwrite, spared=[model]) as place:
         names = write(place, _with_progress(_blocks(fitted, rows, clip), rows))
-    promise = fitted.guarantee_
+    guarantee = fitted.guarantee_
     return Answer(
-        {"out": out, "rows": rows, "columns": names, "guarantee": promise},
+        {"out": out, "rows": rows, "columns": names, "guarantee": guarantee},
         [facts({"rows": rows, "columns": ", ".join(names), "written to": out, "cost": "nothing more"})],
     )
 

@@ -23,17 +23,17 @@ RANGE = 1e4  # times the noise: what fits only beyond is no answer any more
 def exceeded_in_words(error: BudgetExceeded) -> str:
     """Return what a refusal says to somebody at the command line, and what to write instead."""
     limit, name = error.preview.remaining.limit, error.preview.dataset
-    promise = None if limit is None else limit.guarantee
-    told = error.asked or f"the limit of {name!r} is {promise}, and this needs more than is left of it"
+    guarantee = None if limit is None else limit.guarantee
+    told = error.asked or f"the limit of {name!r} is {guarantee}, and this needs more than is left of it"
     return f"{told}; nothing was recorded; {_write(error)}"
 
 
 def _write(error: BudgetExceeded) -> str:
-    found = _fitting(error.preview, by_share=error.asked is not None)
-    if found is None:
+    result = _fitting(error.preview, by_share=error.asked is not None)
+    if result is None:
         raised = f"discreet budget limit LEDGER EPS:DELTA --name {error.preview.dataset} --reason '…' raises the limit"
         return f"nothing like it fits any more; {raised}"
-    return f"write --epsilon {found} or less"
+    return f"write --epsilon {result} or less"
 
 
 def _fitting(preview: Preview, *, by_share: bool) -> str | None:

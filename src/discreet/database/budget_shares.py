@@ -81,7 +81,7 @@ class BudgetShares:
         def at(noise: float) -> Request[Any]:
             return request.at(Guarantee(epsilon / noise, delta, relation))
 
-        found = at(1.0)
-        if FILLED * share <= self.share(found.losses) <= share:
-            return found
+        result = at(1.0)
+        if FILLED * share <= self.share(result.losses) <= share:
+            return result
         return at(least(lambda noise: self.share(at(noise).losses), share, 1.0 / RANGE, RANGE, relative=1e-4))

@@ -77,8 +77,8 @@ class StatisticalDatabase(Questions[Reply]):
     >>> db = dp.StatisticalDatabase(
     ...     os.path.join(folder.name, "clinic.parquet"), bounds={"age": (0, 120)}, classes={"diabetic": [0, 1]},
     ...     budget=dp.Guarantee(1.0, 1e-6), ledger=os.path.join(folder.name, "clinic.ledger"))
-    >>> found = db.mean("age", by="diabetic", share=0.25)
-    >>> found.value.round(-1).tolist(), found.cost
+    >>> result = db.mean("age", by="diabetic", share=0.25)
+    >>> result.value.round(-1).tolist(), result.cost
     ([50.0, 50.0], 'mean of age by diabetic: (ε=0.475232, δ=1e-06) replace-one, 25.0% of the budget; 75.0% is left')
     >>> print(db.preview([db.draft.count(where="age > 65"), db.draft.median("age", share=0.2)]))
     count where age > 65: (ε=0.2..., δ=1e-06) replace-one, 10.0% of the budget
@@ -230,8 +230,8 @@ class StatisticalDatabase(Questions[Reply]):
         replies: list[Reply] = []
         try:
             for one, inquiry in zip(pricing.questions, inquiries, strict=True):
-                found = inquiry.run(paid)
-                replies.append(Reply(found, one, self.remaining))
+                result = inquiry.run(paid)
+                replies.append(Reply(result, one, self.remaining))
         except Exception as error:
             error.replies = replies  # type: ignore[attr-defined]
             raise
@@ -272,11 +272,11 @@ class StatisticalDatabase(Questions[Reply]):
         if not pricing.admitted:
             raise self._refusal(priced, preview)
         try:
-            found = inquiry.run()
+            result = inquiry.run()
         except BudgetExceeded as error:  # others spent what was left
             refusal = self._refusal(priced, error.preview)
         else:
-            return Reply(found, priced, self.remaining)
+            return Reply(result, priced, self.remaining)
         raise refusal
 
     def _refusal(self, priced: Priced, preview: Preview) -> BudgetExceeded:
@@ -298,9 +298,9 @@ class StatisticalDatabase(Questions[Reply]):
 
 def _drafts(questions: Draft | Iterable[Draft]) -> list[Draft]:
     several = questions if isinstance(questions, Iterable) and not isinstance(questions, Draft) else [questions]
-    found = list(several)
-    if not all(isinstance(draft, Draft) for draft in found):
+    result = list(several)
+    if not all(isinstance(draft, Draft) for draft in result):
         raise ArgumentError(
             "questions", UNSHOWN, "drafts", write="for example [db.draft.mean('age'), db.draft.count()]"
         )
-    return found
+    return result

@@ -57,8 +57,8 @@ def make_xi_pair(n_samples: int = 4_000, *, random_state: Seed = None) -> Datase
     """
     rng = generator(random_state)
     y = _labels(rng, integer("n_samples", n_samples, least=1), _PAIR)
-    deviations = np.sqrt(_PAIR.covariances.diagonal(axis1=1, axis2=2))
-    X = _PAIR.means[y] + deviations[y] * rng.standard_normal((len(y), 5))
+    stds = np.sqrt(_PAIR.covariances.diagonal(axis1=1, axis2=2))
+    X = _PAIR.means[y] + stds[y] * rng.standard_normal((len(y), 5))
     return _dataset("xi_pair", X, y, _PAIR)
 
 

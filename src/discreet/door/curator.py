@@ -44,8 +44,8 @@ class Now(NamedTuple):
 
     def pay(self, plan: Callable[[Any], Plan]) -> tuple[Plan, bool]:
         """Plan, and have the ledger record what that costs."""
-        found = plan(self.loss)
-        return found, self.curator._charge("spend", [found.loss], self.query)
+        result = plan(self.loss)
+        return result, self.curator._charge("spend", [result.loss], self.query)
 
 
 class Curator:

@@ -71,7 +71,7 @@ def release(
     plan, recorded = payment.pay(lambda loss: make_plan(curator, question, loss, mechanism, bits))
     collected = question.collect(curator._records if records is None else records, curator.setting)
     asked = described(question)
-    if asked is None and make_plan(curator, question, plan.loss, mechanism, bits).law != plan.law:
+    if asked is None and make_plan(curator, question, plan.loss, mechanism, bits).noise != plan.noise:
         raise ValueError(
             f"query={question.name!r}: its bound changed while it was asked; nothing was released. Write a query whose "
             "fields nothing changes once it is made"
@@ -80,8 +80,8 @@ def release(
         query=question.name,
         value=draw_plan(plan, collected, bits),
         parts=plan.parts,
-        passage=plan.kind,
-        law=plan.law,
+        mechanism=plan.kind,
+        noise=plan.noise,
         exact=plan.exact,
         loss=plan.loss,
         size=curator.size if records is None else PublicSize(None, False),
@@ -107,7 +107,7 @@ def make_plan(
     if not isinstance(mechanism, Mechanism | None):
         raise ArgumentError("mechanism", mechanism, "a Mechanism, for example Euclidean(), or None")
     if isinstance(loss, Guarantee):
-        loss = question.usual_loss(loss)
+        loss = question.default_loss(loss)
     if not isinstance(loss, Loss):
         raise ArgumentError("loss", loss, "what to spend, for example Guarantee(0.5, 1e-6) or GaussianLoss(0.1)")
     if loss.neighbors is not curator.neighbors:

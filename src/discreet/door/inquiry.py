@@ -48,10 +48,10 @@ class Answer:
     _from: ClassVar[str] = "from"
 
     @classmethod
-    def of(cls, value: Any, curator: Curator, promise: Guarantee, releases: Sequence[Release], **more: Any) -> Self:
+    def of(cls, value: Any, curator: Curator, guarantee: Guarantee, releases: Sequence[Release], **more: Any) -> Self:
         """Return the answer that was made from these releases of a curator, which kept the promise together."""
-        kept = all(release.provenance != "simulated" and release.passage != "approximate" for release in releases)
-        return cls(value, promise if kept else None, curator.unit, tuple(releases), **more)
+        kept = all(release.provenance != "simulated" and release.mechanism != "approximate" for release in releases)
+        return cls(value, guarantee if kept else None, curator.unit, tuple(releases), **more)
 
     @property
     def release(self) -> Release:
@@ -123,7 +123,7 @@ class Inquiry(Generic[Result]):
         bits: Bits | None = None,
     ) -> Inquiry[Result]:
         """Return an inquiry of one question, by default at the loss that spends the guarantee on it."""
-        asked = [(question, question.usual_loss(guarantee) if loss is None else loss)]
+        asked = [(question, question.default_loss(guarantee) if loss is None else loss)]
         return cls(curator, guarantee, asked, lambda measure: answer(measure(question)), bits=bits)
 
     @property

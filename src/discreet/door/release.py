@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.guarantees import Guarantee, Loss, Neighbors
-from discreet.noise import Law
+from discreet.noise import NoiseDistribution
 from discreet.plain import read_json
 from discreet.queries.naming import asked, written
 from discreet.queries.question import Part, Question
@@ -104,8 +104,8 @@ def _printable(text: str) -> str:
 
 def rows_of(releases: Sequence[Release]) -> str | None:
     """Return which rows count in releases that led to one answer; None where all of them do."""
-    found = dict.fromkeys(release.which_rows for release in releases)
-    return "; ".join(rows for rows in found if rows is not None) or None
+    result = dict.fromkeys(release.which_rows for release in releases)
+    return "; ".join(rows for rows in result if rows is not None) or None
 
 
 def guarantee_in_words(guarantee: Guarantee | None, unit: str, releases: Sequence[Release]) -> str:
@@ -125,8 +125,9 @@ def promise_in_words(guarantee: Guarantee | None, unit: str, releases: Sequence[
     return holds if rows is None else f"to {rows}, {holds}"
 
 
-FORMAT = 2
-PASSAGES = ("additive", "selection", "sampled", "approximate")
+FORMAT = 3
+EARLIER = {2: {"law": "noise", "passage": "mechanism"}}  # what fields were called in files of earlier formats
+MECHANISMS = ("additive", "selection", "sampled", "approximate")
 Array = NDArray[np.float64]
 
 
@@ -198,8 +199,8 @@ class Release:
     query: str
     value: Array
     parts: Mapping[str, Part]
-    passage: str
-    law: Law | None
+    mechanism: str
+    noise: NoiseDistribution | None
     exact: bool
     loss: Loss
     size: PublicSize
@@ -219,12 +220,17 @@ class Release:
             raise ArgumentError("value", UNSHOWN, "finite numbers, as every release has")
         if not isinstance(self.parts, Mapping) or not all(isinstance(part, Part) for part in self.parts.values()):
             raise ArgumentError("parts", self.parts, "a mapping of names to parts")
-        for name, kind in (("loss", Loss), ("law", Law | None), ("size", PublicSize), ("declared", Mapping)):
+        for name, kind in (
+            ("loss", Loss),
+            ("noise", NoiseDistribution | None),
+            ("size", PublicSize),
+            ("declared", Mapping),
+        ):
             if not isinstance(getattr(self, name), kind):
                 raise ArgumentError(name, getattr(self, name), "what a release of the door has")
         if sum(part.size for part in self.parts.values()) != value.size:
             raise ArgumentError("parts", dict(self.parts), f"parts of {value.size} numbers in all")
-        choice("passage", self.passage, PASSAGES)
+        choice("mechanism", self.mechanism, MECHANISMS)
         choice("provenance", self.provenance, ("loaded", "simulated"))
         object.__setattr__(self, "value", value)
         object.__setattr__(self, "parts", MappingProxyType(dict(self.parts)))
@@ -264,7 +270,7 @@ class Release:
             )
         if self.exact:
             return None
-        if self.passage == "approximate":
+        if self.mechanism == "approximate":
             return (
                 "drawn by a Markov chain that was stopped after some steps: the loss is that of the distribution that "
                 "it would reach, and nothing is proved about where it was stopped"
@@ -287,12 +293,12 @@ class Release:
         Each holds the number before noise with probability ``level``, by itself. They speak of the noise alone: not of
         clipping, nor of sampling the people in the data.
         """
-        if self.law is None:
-            raise ArgumentError("passage", self.passage, "a release with a noise law; this one has none")
+        if self.noise is None:
+            raise ArgumentError("mechanism", self.mechanism, "a release with a noise law; this one has none")
         if name is None and len(self.parts) == 1:
             name = next(iter(self.parts))
         part = self.parts[choice("name", name, self.parts)]
-        values, width = self[str(name)], part.shown(np.full(part.size, self.law.half_width(level)))
+        values, width = self[str(name)], part.shown(np.full(part.size, self.noise.half_width(level)))
         return values - width, values + width
 
     def to_dict(self) -> dict[str, Any]:
@@ -305,8 +311,8 @@ class Release:
             "parts": {name: part.to_dict() for name, part in self.parts.items()},
             "declared": _copied(self.declared),
             "asked": None if self.asked is None else written(self.asked),
-            "passage": self.passage,
-            "law": None if self.law is None else self.law.to_dict(),
+            "mechanism": self.mechanism,
+            "noise": None if self.noise is None else self.noise.to_dict(),
             "exact": self.exact,
             "loss": self.loss.to_dict(),
             "size": {"units": self.size.units, "complete": self.size.complete},
@@ -320,9 +326,11 @@ class Release:
         """Return the release that ``to_dict`` described, as ``loaded`` (or ``simulated``, if it was)."""
         if not isinstance(values, Mapping):
             raise ArgumentError("release", UNSHOWN, f"the fields of one, got a {type(values).__name__}")
-        given = dict(values)
-        if given.pop("format", None) != FORMAT:
-            raise ArgumentError("format", values.get("format"), f"{FORMAT}, the one that this version writes")
+        written_as = values.get("format")
+        if written_as != FORMAT and written_as not in EARLIER:
+            raise ArgumentError("format", written_as, f"{FORMAT}, the one that this version writes, or an earlier one")
+        names_now = EARLIER.get(written_as, {})
+        given = {names_now.get(name, name): value for name, value in values.items() if name != "format"}
         said = given.pop("which_rows", None)  # for people: it follows from what was declared
         if not isinstance(said, str | None):
             raise ArgumentError("which_rows", said, "words, as to_dict wrote them")
@@ -333,12 +341,12 @@ class Release:
             if not isinstance(given[name], Mapping):
                 raise ArgumentError(name, given[name], "what to_dict wrote")
         _check_names(given["declared"])
-        law = given.pop("law")
+        noise = given.pop("noise")
         was = choice("provenance", given.pop("provenance"), ("measured", "loaded", "simulated"))
         return cls(
             **given
             | {
-                "law": None if law is None else Law.from_dict(law),
+                "noise": None if noise is None else NoiseDistribution.from_dict(noise),
                 "loss": Loss.from_dict(given["loss"]),
                 "parts": {name: Part.from_dict(part) for name, part in given["parts"].items()},
                 "size": PublicSize(given["size"].get("units"), given["size"].get("complete")),
@@ -376,7 +384,7 @@ class Release:
         where = "recorded" if self.recorded else "NOT RECORDED in any ledger"
         return (
             f"<{self.provenance} release of {self.query} ({parts}) from {self.dataset or 'unnamed data'}{rows}: "
-            f"{self.passage}, {how}, {self.loss!r}, {where}>"
+            f"{self.mechanism}, {how}, {self.loss!r}, {where}>"
         )
 
 
@@ -413,7 +421,7 @@ def measured(*, private: bool, **facts: Any) -> Release:
 
 
 def simulate(
-    query: str, value: ArrayLike, law: Law, loss: Loss, size: PublicSize, **shapes: tuple[int, ...]
+    query: str, value: ArrayLike, noise: NoiseDistribution, loss: Loss, size: PublicSize, **shapes: tuple[int, ...]
 ) -> Release:
     """Return a release made by hand, for a test of what follows from it. It says so, and reports refuse it."""
     values = np.asarray(value, dtype=np.float64)
@@ -421,8 +429,8 @@ def simulate(
         query=query,
         value=values,
         parts={name: Part(shape) for name, shape in (shapes or {query: values.shape}).items()},
-        passage="additive",
-        law=law,
+        mechanism="additive",
+        noise=noise,
         exact=True,
         loss=loss,
         size=size,

@@ -21,7 +21,7 @@ from discreet.door.exit import make_plan, release
 from discreet.door.release import Release
 from discreet.guarantees import Loss
 from discreet.guarantees.loss import as_counts
-from discreet.noise import Bits, Law
+from discreet.noise import Bits, NoiseDistribution
 from discreet.queries.mechanism import Mechanism, Plan
 from discreet.queries.question import Question
 from discreet.queries.series.stream_sums import StreamSums
@@ -104,11 +104,13 @@ class Schedule(Once):
         with self.held():
             if not self._left:
                 raise ValueError("losses: the schedule is used up; reserve another one")
-            found = plan(self._left[0])
-            if found.loss != self._left[0]:
-                raise ValueError(f"the question costs {found.loss!r}, expected the {self._left[0]!r} that was reserved")
+            result = plan(self._left[0])
+            if result.loss != self._left[0]:
+                raise ValueError(
+                    f"the question costs {result.loss!r}, expected the {self._left[0]!r} that was reserved"
+                )
             self._left.pop(0)
-        return found, self._recorded
+        return result, self._recorded
 
     def measure(self, query: Question, *, mechanism: Mechanism | None = None, bits: Bits | None = None) -> Release:
         """Measure a query at the next loss of the schedule."""
@@ -148,10 +150,10 @@ class StreamMechanism(Once):
         self._left = question.numbers
 
     @property
-    def law(self) -> Law:
+    def noise(self) -> NoiseDistribution:
         """The noise of each number."""
-        assert self._plan.law is not None
-        return self._plan.law
+        assert self._plan.noise is not None
+        return self._plan.noise
 
     @property
     def recorded(self) -> bool:

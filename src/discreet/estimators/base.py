@@ -44,7 +44,7 @@ from discreet.records.opening import is_array, is_file, is_numpy, is_stored
 __all__ = ["PrivateEstimator", "RowTransformer"]
 
 
-def behind_a_door(X: Any) -> Any:
+def as_curator(X: Any) -> Any:
     """Return the curator of a ``StatisticalDatabase``; anything else as it is."""
     held = getattr(X, "curator", None)
     return held if isinstance(held, Curator) else X
@@ -55,7 +55,7 @@ class RowTransformer(TransformerMixin):  # type: ignore[misc]
 
     def fit_transform(self, X: Any, y: Any = None, **parameters: Any) -> Any:
         """Fit to rows and transform them; for rows that whoever calls this may see. What comes out is private."""
-        if isinstance(behind_a_door(X), Curator | Records) or is_file(X):
+        if isinstance(as_curator(X), Curator | Records) or is_file(X):
             raise ValueError(
                 f"X of type {type(X).__name__}: expected rows, as an array or a data frame; write fit(X), and then "
                 "transform(rows) for rows that you may see"
@@ -90,7 +90,7 @@ class PrivateEstimator(Shown, Persistent, BaseEstimator):  # type: ignore[misc]
         """Return the rows behind a door, and note their columns as scikit-learn does."""
         relation = None if self.neighbors is None else Neighbors.of(self.neighbors)
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        X = behind_a_door(X)
+        X = as_curator(X)
         if isinstance(X, Curator):
             curator = X
             if relation not in (None, curator.neighbors):
@@ -214,8 +214,8 @@ class PrivateEstimator(Shown, Persistent, BaseEstimator):  # type: ignore[misc]
             Whether what was found is moved from the unit ball into the data's own units.
         """
         place = space or curator.space
-        promise = self._promised(curator.neighbors)
-        losses = method.losses(promise)
+        guarantee = self._promised(curator.neighbors)
+        losses = method.losses(guarantee)
         if self.random_state is not None and curator.ledger is not None:
             raise ArgumentError(
                 "random_state", self.random_state, "None where a ledger records; a seed undoes the noise"
@@ -223,16 +223,16 @@ class PrivateEstimator(Shown, Persistent, BaseEstimator):  # type: ignore[misc]
         bits, rng = self._randomness()
 
         def answer(measure: Measure, fitted: Self = self) -> Self:
-            found, releases = method.run(place, rng, self._measures(measure, len(losses)))
-            proved = bits is None and all(release.passage != "approximate" for release in releases)
-            self.guarantee_ = promise if proved else None
+            result, releases = method.run(place, rng, self._measures(measure, len(losses)))
+            proved = bits is None and all(release.mechanism != "approximate" for release in releases)
+            self.guarantee_ = guarantee if proved else None
             self.unit_ = curator.unit
             self.losses_, self.releases_ = losses, tuple(releases)
-            take(found.moved(np.asarray(place.center), np.asarray(place.scale)) if own_units else found)
+            take(result.moved(np.asarray(place.center), np.asarray(place.scale)) if own_units else result)
             return fitted
 
         asked = zip(method.questions(place, len(losses)), losses, strict=True)
-        return Inquiry(curator, promise, asked, answer, f"{self._label}, {len(losses)} releases", bits)
+        return Inquiry(curator, guarantee, asked, answer, f"{self._label}, {len(losses)} releases", bits)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the parameters and, once it is fitted, what is promised."""

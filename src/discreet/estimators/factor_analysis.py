@@ -136,8 +136,8 @@ class FactorAnalysis(
         centered = choice("center", self.center, CENTERS) == "private"
         if name == "adaptive" and not centered:
             raise ArgumentError("center", self.center, "'private' with method='adaptive', which finds the mean")
-        promise = self._promised(curator.neighbors)
-        adaptive = Adaptive.for_data(1, curator.space, promise, curator.size, spectral=True)
+        guarantee = self._promised(curator.neighbors)
+        adaptive = Adaptive.for_data(1, curator.space, guarantee, curator.size, spectral=True)
         if name == "adaptive" or (name == "auto" and centered and adaptive.worthwhile):
             return adaptive
         return OneRelease(curator.size, centered)

@@ -125,8 +125,8 @@ def rows_of_values(values: Array, scales: Sequence[ColumnScale]) -> Array:
 
 def drawn_columns(drawn: Mapping[str, Any], scales: Sequence[ColumnScale]) -> Array:
     """Return numeric columns that were drawn, by name and in their own units, as rows of values."""
-    found = [as_days(drawn[one.name]) if one.kind == "date" else np.asarray(drawn[one.name], float) for one in scales]
-    return values_of_rows(np.stack(found, axis=1), scales)
+    result = [as_days(drawn[one.name]) if one.kind == "date" else np.asarray(drawn[one.name], float) for one in scales]
+    return values_of_rows(np.stack(result, axis=1), scales)
 
 
 def select_columns(data: Any, names: Sequence[str]) -> Any:

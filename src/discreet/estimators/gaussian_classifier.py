@@ -162,14 +162,14 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         choice("covariance_type", self.covariance_type, SHAPES)
         curator, name, values = self._labelled(X, y)
 
-        def take(found: ClassGaussians) -> None:
+        def take(result: ClassGaussians) -> None:
             order = sorted_places(values)  # as scikit-learn's scores take them to be
-            found = found.ordered(order)
+            result = result.ordered(order)
             self.categories_ = {name: tuple(values[place] for place in order)}
-            self.class_count_, self.priors_ = found.counts, found.components.weights
-            self.means_ = found.components.means
-            self.covariances_ = shaped_covariances(found.components.covariances, self.covariance_type)
-            parts = (found.count_noise, found.mean_noise, found.covariance_noise)
+            self.class_count_, self.priors_ = result.counts, result.components.weights
+            self.means_ = result.components.means
+            self.covariances_ = shaped_covariances(result.components.covariances, self.covariance_type)
+            parts = (result.count_noise, result.mean_noise, result.covariance_noise)
             self.noise_ = dict(zip(("counts", "means", "covariances"), parts, strict=True))
             self._warn_of_lost_rows(curator.size.units)
 
@@ -179,14 +179,14 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         """Warn where released counts say that labels do not fit. They are public, so a warning tells nothing more."""
         total, noise = float(self.class_count_.sum()), float(np.sqrt((self.noise_["counts"] ** 2).sum()))
         unseen = [label for label, count in zip(self._values, self.class_count_, strict=True) if count < 4.0 * noise]
-        found = ""
+        result = ""
         if rows is not None and total + 4.0 * noise < 0.5 * rows:
-            found = f"about {max(round(total), 0)} rows, of {rows}, have one of the labels {listed(self._values)}"
+            result = f"about {max(round(total), 0)} rows, of {rows}, have one of the labels {listed(self._values)}"
         elif unseen and total > 40.0 * noise:
-            found = f"hardly a row has the label {listed(unseen)}"
-        if found:
+            result = f"hardly a row has the label {listed(unseen)}"
+        if result:
             warnings.warn(
-                f"{found}: a row with another label, or none, does not count; see that labels are declared as they are "
+                f"{result}: a row with another label, or none, does not count; declare labels as they are "
                 "written in the data",
                 stacklevel=6,
             )
@@ -210,8 +210,8 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
 
     def _promised(self, neighbors: Neighbors) -> Guarantee:
         """Return what the fit shall cost, its arguments checked."""
-        promise = super()._promised(neighbors)
-        return Guarantee(positive("epsilon", self.epsilon), 0.0, neighbors) if self.method == "xi2011" else promise
+        guarantee = super()._promised(neighbors)
+        return Guarantee(positive("epsilon", self.epsilon), 0.0, neighbors) if self.method == "xi2011" else guarantee
 
     _portraits = ("classes", "pairs", "weights", "sample", "noise")
     _fitted = ("categories_", "class_count_", "priors_", "means_", "covariances_", "noise_")
@@ -227,8 +227,8 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d)}
         if self.class_count_.shape != (k,):
             raise ArgumentError("class_count_", UNSHOWN, f"one number for each of {k} classes")
-        found = (self.priors_.shape, self.means_.shape, self.covariances_.shape)
-        if found != ((k,), (k, d), shapes[choice("covariance_type", self.covariance_type, SHAPES)]):
+        result = (self.priors_.shape, self.means_.shape, self.covariances_.shape)
+        if result != ((k,), (k, d), shapes[choice("covariance_type", self.covariance_type, SHAPES)]):
             raise ArgumentError("priors_, means_, covariances_", UNSHOWN, f"{k} classes of {d} columns")
         if not (np.all(self.priors_ > 0.0) and abs(self.priors_.sum() - 1.0) < 1e-6):
             raise ArgumentError("priors_", UNSHOWN, "positive numbers that sum to 1")
@@ -244,7 +244,7 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         covariances = full_covariances(self.covariances_, self.covariance_type, *self.means_.shape)
         return Components(self.priors_, self.means_, covariances)
 
-    def _noise_deviations(self) -> tuple[Array, Array, Array]:
+    def _noise_stds(self) -> tuple[Array, Array, Array]:
         """Return standard deviations of the noise, in the data's own units: (K,), (K, d) and (K, d, d)."""
         check_is_fitted(self)
         return self.noise_["counts"], self.noise_["means"], self.noise_["covariances"]
@@ -276,13 +276,13 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         >>> y = rng.integers(0, 2, 20_000)
         >>> X = rng.normal(size=(20_000, 1)) + 4.0 * y[:, None]
         >>> model = dp.GaussianClassifier(epsilon=1.0, bounds=dp.Box(-5, 9), classes=[0, 1]).fit(X, y)
-        >>> found = model.bayes_error_bound()                       # the best rule is wrong in 2.3 % of cases
-        >>> 0.02 < found.value < found.limit < 0.3
+        >>> result = model.bayes_error_bound()                       # the best rule is wrong in 2.3 % of cases
+        >>> 0.02 < result.value < result.limit < 0.3
         True
         """
-        counts, means, covariances = self._noise_deviations()
-        law = "laplace" if isinstance(self.losses_[-1], LaplaceLoss) else "gaussian"
-        noise = ParameterNoise(means, covariances, counts, law)
+        counts, means, covariances = self._noise_stds()
+        distribution = "laplace" if isinstance(self.losses_[-1], LaplaceLoss) else "gaussian"
+        noise = ParameterNoise(means, covariances, counts, distribution)
         full = self._components.covariances
         return bayes_error_bound(None, self.means_, full, np.maximum(self.class_count_, 2.0), noise, level)
 

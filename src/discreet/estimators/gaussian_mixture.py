@@ -165,8 +165,8 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         super()._check_fitted()
         k, d = self.n_components_, self.n_features_in_
         shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
-        found = (self.weights_.shape, self.means_.shape, self.covariances_.shape)
-        if found != ((k,), (k, d), shapes[choice("covariance_type", self.covariance_type, SHAPES)]):
+        result = (self.weights_.shape, self.means_.shape, self.covariances_.shape)
+        if result != ((k,), (k, d), shapes[choice("covariance_type", self.covariance_type, SHAPES)]):
             raise ArgumentError("weights_, means_, covariances_", UNSHOWN, f"{k} components of {d} columns")
         if not (np.all(self.weights_ > 0.0) and abs(self.weights_.sum() - 1.0) < 1e-6):
             raise ArgumentError("weights_", UNSHOWN, "positive numbers that sum to 1")
@@ -201,13 +201,13 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
             def make(count: int) -> Method[Components]:
                 return Joint(JointMixture(count, shape, prior=prior), steps or PUBLISHED_STEPS)
         else:
-            promise = self._promised(curator.neighbors)
+            guarantee = self._promised(curator.neighbors)
 
             def make(count: int) -> Method[Components]:
                 return Adaptive.for_data(
                     count,
                     curator.space,
-                    promise,
+                    guarantee,
                     curator.size,
                     shape=shape,
                     prior=prior,

@@ -176,12 +176,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
         rows, dimension = curator.size.units, curator.space.dimension
         if rows is not None and count > rows:
             raise ArgumentError("n_clusters", self.n_clusters, f"at most the number of rows; there are {rows} samples")
-        promise = self._promised(curator.neighbors)
+        guarantee = self._promised(curator.neighbors)
         if name == "adaptive":
-            return adaptive_kmeans(count, curator, promise, steps)
+            return adaptive_kmeans(count, curator, guarantee, steps)
         if name == "joint":
             return DPLloyd(count, steps or JOINT_STEPS, JOINT_WEIGHTS, "exact")
-        steps = steps or lloyd_steps(count, dimension, rows, promise.epsilon)
+        steps = steps or lloyd_steps(count, dimension, rows, guarantee.epsilon)
         return DPLloyd(count, steps, lloyd_weights(dimension), composition)
 
     def predict(self, X: Any) -> NDArray[np.int64]:

@@ -22,7 +22,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from discreet.arguments import UNSHOWN, ArgumentError, iterable, listed
 from discreet.door import Curator
-from discreet.estimators.base import PrivateEstimator, behind_a_door
+from discreet.estimators.base import PrivateEstimator, as_curator
 from discreet.guarantees import Neighbors
 from discreet.records import Ball, Box, Category, Date, Number, Records, Schema, Space, open_records, read_bounds
 from discreet.records.cells import category_key
@@ -168,7 +168,7 @@ class LabelledEstimator(TargetedEstimator):
 
     def _labelled(self, X: Any, y: Any) -> Labelled:
         """Return rows behind a door with their labels, and note their columns as scikit-learn does."""
-        X = behind_a_door(X)
+        X = as_curator(X)
         if isinstance(X, Curator | Records):
             return self._held(X, self._name(y))
         if is_stored(X):
@@ -178,10 +178,10 @@ class LabelledEstimator(TargetedEstimator):
         rows, values, codes = self._coded(X, y)
         labels = np.where(codes < 0, np.nan, codes)
         records, name, names = self._owned(rows, "label", Category(range(len(values))), labels)
-        found = self._held(records, name, values)
+        result = self._held(records, name, values)
         if names is not None:
             self.feature_names_in_ = names
-        return found
+        return result
 
     def _held(self, held: Curator | Records, name: str, values: tuple[Any, ...] | None = None) -> Labelled:
         """Return rows whose column ``name`` has the labels: its declared values, or what its codes stand for."""

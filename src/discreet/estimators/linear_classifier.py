@@ -78,10 +78,10 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
         integer("classes", len(values), least=2, most=MOST_CLASSES)
         space = curator.space if self.bounds is None else self._declared().for_columns(curator.space.dimension)
 
-        def take(found: LinearScores) -> None:
+        def take(result: LinearScores) -> None:
             order = sorted_places(values)  # as scikit-learn's scores take them to be
             self.categories_ = {name: tuple(values[place] for place in order)}
-            self.coef_, self.intercept_ = _ordered(found, order)
+            self.coef_, self.intercept_ = _ordered(result, order)
 
         return self._inquiry(self._method(curator, len(values)), curator, take, space)
 
@@ -100,16 +100,16 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
 
     def _coordinates(self, curator: Curator) -> Coordinates:
         """Return how rows are seen. The noise of 2011 has no δ for finding their own coordinates."""
-        promise = super()._promised(curator.neighbors)
+        guarantee = super()._promised(curator.neighbors)
         own = False if self.method == "objective-2011" else COORDINATES[self.coordinates]
         constant = CONSTANT if self.fit_intercept else 0.0
         counted = self.method in ("functional", "gradient")  # a minimum has no use for the number of rows
-        return Coordinates.for_data(curator.space.dimension, constant, promise, curator.size, own, counted)
+        return Coordinates.for_data(curator.space.dimension, constant, guarantee, curator.size, own, counted)
 
     def _promised(self, neighbors: Neighbors) -> Guarantee:
         """Return what the fit shall cost, its arguments checked."""
-        promise = super()._promised(neighbors)
-        return Guarantee(promise.epsilon, 0.0, neighbors) if self.method == "objective-2011" else promise
+        guarantee = super()._promised(neighbors)
+        return Guarantee(guarantee.epsilon, 0.0, neighbors) if self.method == "objective-2011" else guarantee
 
     _portraits = ("coefficients", "noise")
     _fitted = ("categories_", "coef_", "intercept_")
@@ -144,9 +144,9 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
         return float(super().score(X, y, sample_weight))
 
 
-def _ordered(found: LinearScores, order: list[int]) -> tuple[Array, Array]:
+def _ordered(result: LinearScores, order: list[int]) -> tuple[Array, Array]:
     """Return coefficients and intercepts of the classes in another order."""
     if len(order) == 2:
         sign = math.copysign(1.0, order[1] - order[0])
-        return sign * found.weights, sign * found.intercepts
-    return found.weights[order], found.intercepts[order]
+        return sign * result.weights, sign * result.intercepts
+    return result.weights[order], result.intercepts[order]

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import UNSHOWN, ArgumentError, choice, listed
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
-from discreet.estimators.base import behind_a_door
+from discreet.estimators.base import as_curator
 from discreet.estimators.fitted_columns import columns_of
 from discreet.estimators.labelled import TargetedEstimator, apart
 from discreet.guarantees import Neighbors
@@ -162,9 +162,9 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
                 "bounds, target_bounds", UNSHOWN, f"widths between {NARROW:g} and {WIDE:g}", write="them in other units"
             )
 
-        def take(found: RegressionMoments) -> None:
+        def take(result: RegressionMoments) -> None:
             line = (noise_aware if self.method == "adaptive" else adaptive_ridge)(
-                found, target, intercept=self.fit_intercept
+                result, target, intercept=self.fit_intercept
             )
             self.coef_, self.intercept_, self.noise_, self.ridge_ = line.weights, line.intercept, line.noise, line.ridge
             self.directions_ = line.directions
@@ -182,12 +182,12 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         """Return the method that the parameters ask for."""
         if self.method == "adassp":
             return UnitMoments(curator.size)
-        promise = self._promised(curator.neighbors)
-        return AdaptiveMoments.for_data(curator.space.dimension, promise, curator.size)
+        guarantee = self._promised(curator.neighbors)
+        return AdaptiveMoments.for_data(curator.space.dimension, guarantee, curator.size)
 
     def _opened(self, X: Any, y: Any) -> tuple[Curator, int]:
         """Return rows behind a door and the place of the target among their columns."""
-        X = behind_a_door(X)
+        X = as_curator(X)
         if isinstance(X, Curator | Records):
             return self._held(X, self._name(y))
         if is_stored(X):
@@ -196,10 +196,10 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
             X, y = apart(X, y, self._holds)
         rows, values = self._numbered(X, y)
         records, name, names = self._owned(rows, "target", self._target(), values)
-        found = self._held(records, name)
+        result = self._held(records, name)
         if names is not None:
             self.feature_names_in_ = names
-        return found
+        return result
 
     def _held(self, held: Curator | Records, name: str) -> tuple[Curator, int]:
         """Return rows of which one column is the target, and note the others as scikit-learn does."""
@@ -264,10 +264,10 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Array:
         """Return X·coef + intercept for each row; exp of that where the target is a log column, so in its units."""
         check_is_fitted(self)
-        found = np.asarray(self._rows(X) @ self.coef_ + self.intercept_)
+        result = np.asarray(self._rows(X) @ self.coef_ + self.intercept_)
         known = column_scales(self.releases_[0].declared)
         target = [scale for name, scale in known.items() if name not in columns_of(self)]
-        return target[0].to_own(found, inside=False) if len(target) == 1 else found
+        return target[0].to_own(result, inside=False) if len(target) == 1 else result
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R², the share of the target's variance that is explained. Exact: for private rows not to publish."""

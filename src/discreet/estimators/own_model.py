@@ -65,9 +65,9 @@ class FittedModel(Generic[Params]):
         return rows_of(self.releases)
 
     def __repr__(self) -> str:
-        promise = promise_in_words(self.guarantee, self.unit, self.releases)
+        guarantee = promise_in_words(self.guarantee, self.unit, self.releases)
         number = "1 release" if len(self.releases) == 1 else f"{len(self.releases)} releases"
-        return f"<{self.releases[0].query}, {number}, fitted {promise}>"
+        return f"<{self.releases[0].query}, {number}, fitted {guarantee}>"
 
 
 def fit_model(
@@ -181,8 +181,8 @@ class OwnModel(PrivateEstimator):
         attack(ModelQuery(self.model, start, curator.space), np.random.default_rng())
         return self._inquiry(Steps(self.model, start, shares), curator, self._take)
 
-    def _take(self, found: Found[Any]) -> None:
-        self.params_ = found.params
+    def _take(self, result: Found[Any]) -> None:
+        self.params_ = result.params
 
     def _shares(self) -> tuple[float, ...]:
         """Return the part of each step, all of them checked; they sum to 1."""

@@ -150,8 +150,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  #
             method = self._covariance(name, curator)
             space = curator.space if isinstance(method, Adaptive) else space
 
-        def take(found: Principal | Components) -> None:
-            axes = found if isinstance(found, Principal) else _first(Principal.of(found), count, share)
+        def take(result: Principal | Components) -> None:
+            axes = result if isinstance(result, Principal) else _first(Principal.of(result), count, share)
             self._take(axes, curator.space, scaled=scaled)
 
         return self._inquiry(method, curator, take, space, own_units=not scaled)
@@ -202,8 +202,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  #
         centered = self._centered(name)
         if name == "sulq":
             return Sulq(curator.size)
-        promise = self._promised(curator.neighbors)
-        adaptive = Adaptive.for_data(1, curator.space, promise, curator.size, spectral=True)
+        guarantee = self._promised(curator.neighbors)
+        adaptive = Adaptive.for_data(1, curator.space, guarantee, curator.size, spectral=True)
         if name == "adaptive" or (name == "auto" and centered and adaptive.worthwhile):
             return adaptive
         return OneRelease(curator.size, centered, nearest=False)
@@ -231,8 +231,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  #
         """Raise where a file holds no components."""
         super()._check_fitted()
         k, d = self.n_components_, self.n_features_in_
-        found = (self.components_.shape, self.explained_variance_.shape, self.mean_.shape, self.scale_.shape)
-        if found != ((k, d), (k,), (d,), (d,)) or self.explained_variance_ratio_.shape != (k,):
+        result = (self.components_.shape, self.explained_variance_.shape, self.mean_.shape, self.scale_.shape)
+        if result != ((k, d), (k,), (d,), (d,)) or self.explained_variance_ratio_.shape != (k,):
             raise ArgumentError("components_, explained_variance_, mean_", UNSHOWN, f"{k} components of {d} columns")
         positive = (self.explained_variance_, self.explained_variance_ratio_, self.scale_)
         if not all(np.all(numbers > 0.0) for numbers in positive):

@@ -94,7 +94,7 @@ def check_release(release: Release, rows: PublicRows) -> None:
     question = release.question
     additive = release.loss.gaussian is not None or isinstance(release.loss, LaplaceLoss)
     if question is None:
-        if release.law is not None or release.passage == "additive" or additive:
+        if release.noise is not None or release.mechanism == "additive" or additive:
             raise ArgumentError("releases_", UNSHOWN, f"the question of the release of {release.query!r}")
         return
     if question.name != release.query:
@@ -103,28 +103,28 @@ def check_release(release: Release, rows: PublicRows) -> None:
         raise ArgumentError("releases_", UNSHOWN, f"questions about {len(rows.columns)} columns")
     question.check(rows.space, rows.categories)
     usual = mechanism_for(question, release.loss)
-    if release.passage not in (usual.kind, "approximate"):
-        raise ArgumentError("passage", release.passage, f"{usual.kind!r}, for {release.query!r}")
-    if release.passage != "additive" or not isinstance(question, Query):
+    if release.mechanism not in (usual.kind, "approximate"):
+        raise ArgumentError("mechanism", release.mechanism, f"{usual.kind!r}, for {release.query!r}")
+    if release.mechanism != "additive" or not isinstance(question, Query):
         return
     if dict(release.parts) != dict(question.parts):
         raise ArgumentError("parts", UNSHOWN, f"those of the question {release.query!r}")
-    if release.law is None or release.law.scale * ROUNDING < _least_scale(question, release, rows.setting):
-        raise ArgumentError("law", release.law, f"more noise on {release.query!r}, for a loss of {release.loss!r}")
+    if release.noise is None or release.noise.scale * ROUNDING < _least_scale(question, release, rows.setting):
+        raise ArgumentError("noise", release.noise, f"more noise on {release.query!r}, for a loss of {release.loss!r}")
 
 
 def _least_scale(question: Query, release: Release, setting: Setting) -> float:
     """Return the noise that a loss needs at the least; ∞ where it is not the loss of such noise."""
-    assert release.law is not None
-    sensitivity = question.bound.sensitivity(release.law.norm, setting.neighbors, max_rows=setting.max_rows)
-    return release.law.least_scale(release.loss, sensitivity)
+    assert release.noise is not None
+    sensitivity = question.bound.sensitivity(release.noise.norm, setting.neighbors, max_rows=setting.max_rows)
+    return release.noise.least_scale(release.loss, sensitivity)
 
 
-def check_losses(found: Sequence[Loss], asked: Sequence[Loss]) -> None:
+def check_losses(result: Sequence[Loss], asked: Sequence[Loss]) -> None:
     """Raise where the losses of a file are not those that its parameters ask for."""
-    if len(found) != len(asked):
-        raise ArgumentError("losses_", UNSHOWN, f"{len(asked)} releases, as the parameters ask for; got {len(found)}")
-    for one, other in zip(found, asked, strict=True):
+    if len(result) != len(asked):
+        raise ArgumentError("losses_", UNSHOWN, f"{len(asked)} releases, as the parameters ask for; got {len(result)}")
+    for one, other in zip(result, asked, strict=True):
         if not _alike(one, other):
             raise ArgumentError("losses_", UNSHOWN, f"{other!r}, as the parameters ask for; got {one!r}")
 
@@ -196,7 +196,7 @@ class Persistent:
             raise ArgumentError("losses_", UNSHOWN, "the losses of the releases")
         seeded = getattr(self, "random_state", None) is not None
         seeded = seeded or any(release.provenance == "simulated" for release in releases)
-        approximate = any(release.passage == "approximate" for release in releases)
+        approximate = any(release.mechanism == "approximate" for release in releases)
         if guarantee is None and not (seeded or approximate):
             raise ArgumentError("guarantee_", UNSHOWN, "what the parameters promise, since nothing speaks against it")
         if guarantee is not None:
@@ -222,9 +222,9 @@ class Persistent:
 
     def _check_promised(self, neighbors: Neighbors) -> None:
         """Raise where the parameters are not those of the fit any more."""
-        promise, kept = self._promised(neighbors), self.guarantee_  # type: ignore[attr-defined]
+        guarantee, kept = self._promised(neighbors), self.guarantee_  # type: ignore[attr-defined]
         own = getattr(self, "neighbors", None)
-        if kept not in (None, promise) or (own is not None and Neighbors.of(own) is not neighbors):
+        if kept not in (None, guarantee) or (own is not None and Neighbors.of(own) is not neighbors):
             raise ArgumentError("epsilon, delta, neighbors", UNSHOWN, f"those of the fit, which promised {kept}")
 
     def _method_for(self, rows: Any) -> Any:

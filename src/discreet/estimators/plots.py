@@ -32,7 +32,7 @@ from discreet.plots import (
     Grid,
     NoiseShares,
     Pairs,
-    Picture,
+    Plot,
     SampleOverDensity,
     Scree,
     Shares,
@@ -52,7 +52,7 @@ MOST_ABREAST = 12  # columns of a table
 MOST_SHOWN = 40  # bars, or rows of a table: of more the largest are drawn
 
 
-def portrait(model: Any, what: str | None = None, columns: Sequence[str | int] | None = None) -> Picture:
+def portrait(model: Any, what: str | None = None, columns: Sequence[str | int] | None = None) -> Plot:
     """Return a picture of a fitted estimator.
 
     Parameters
@@ -76,15 +76,15 @@ def portraits_of(model: Any) -> tuple[str, ...]:
 
 
 def _gaussians(model: Any) -> Components:
-    found: Components = model._mixture.components if hasattr(model, "cells_") else model._components
-    return found
+    result: Components = model._mixture.components if hasattr(model, "cells_") else model._components
+    return result
 
 
-def _apart(found: Components) -> list[int]:
+def _apart(result: Components) -> list[int]:
     """Return the columns, those first along which Gaussians differ most."""
-    mean = found.weights @ found.means
-    between = found.weights @ (found.means - mean) ** 2
-    within = found.weights @ np.diagonal(found.covariances, axis1=1, axis2=2)
+    mean = result.weights @ result.means
+    between = result.weights @ (result.means - mean) ** 2
+    within = result.weights @ np.diagonal(result.covariances, axis1=1, axis2=2)
     return [int(place) for place in np.argsort(-between / (between + within), kind="stable")]
 
 
@@ -96,22 +96,22 @@ def _seen(model: Any) -> dict[str, Any]:
     return {"what": "component", "labels": labels, "cut": hasattr(model, "cells_")}
 
 
-def _components(model: Any, columns: Sequence[str | int] | None) -> Picture:
-    found, names = _gaussians(model), value_labels(model)
+def _components(model: Any, columns: Sequence[str | int] | None) -> Plot:
+    result, names = _gaussians(model), value_labels(model)
     if len(names) == 1:
         return _pairs(model, None)
-    j = chosen_columns(model, columns, 2, sorted(_apart(found)[:2]))
-    parts = (found.means[:, j], found.covariances[:, j][:, :, j])
+    j = chosen_columns(model, columns, 2, sorted(_apart(result)[:2]))
+    parts = (result.means[:, j], result.covariances[:, j][:, :, j])
     bounds = declared_bounds(model)[j]
-    return Ellipses(found.weights, *parts, columns=(names[j[0]], names[j[1]]), bounds=bounds, **_seen(model))
+    return Ellipses(result.weights, *parts, columns=(names[j[0]], names[j[1]]), bounds=bounds, **_seen(model))
 
 
-def _pairs(model: Any, columns: Sequence[str | int] | None) -> Picture:
-    found, names = _gaussians(model), value_labels(model)
-    j = chosen_columns(model, columns, MOST_PAIRED, sorted(_apart(found)[:MOST_PAIRED]))
-    parts = (found.means[:, j], found.covariances[:, j][:, :, j])
+def _pairs(model: Any, columns: Sequence[str | int] | None) -> Plot:
+    result, names = _gaussians(model), value_labels(model)
+    j = chosen_columns(model, columns, MOST_PAIRED, sorted(_apart(result)[:MOST_PAIRED]))
+    parts = (result.means[:, j], result.covariances[:, j][:, :, j])
     bounds = declared_bounds(model)[j]
-    return Pairs(found.weights, *parts, columns=[names[one] for one in j], bounds=bounds, **_seen(model))
+    return Pairs(result.weights, *parts, columns=[names[one] for one in j], bounds=bounds, **_seen(model))
 
 
 def _largest(sizes: Array) -> list[int]:
@@ -124,27 +124,27 @@ def _some(what: str, kept: Sequence[int], count: int) -> str:
     return what if len(kept) == count else f"{what}, the {len(kept)} largest of {count}"
 
 
-def _weights(model: Any, _: Any) -> Picture:
-    found, seen = _gaussians(model), _seen(model)
+def _weights(model: Any, _: Any) -> Plot:
+    result, seen = _gaussians(model), _seen(model)
     labels = [f"{seen['what']} {label}" for label in seen["labels"]]
     noise = None
-    counted = [one for one in model.releases_ if one.law is not None and _counts(one) == len(found.weights)]
+    counted = [one for one in model.releases_ if one.noise is not None and _counts(one) == len(result.weights)]
     if hasattr(model, "noise_"):
         noise = model.noise_["counts"] / max(float(model.class_count_.sum()), 1.0)
     elif counted:
-        deviation = noise_of(counted[-1], "counts") / released_rows(counted[-1])
-        noise = np.full(len(found.weights), deviation)
+        std = noise_of(counted[-1], "counts") / released_rows(counted[-1])
+        noise = np.full(len(result.weights), std)
     what = "shares of the classes" if seen["what"] == "class" else "weights of the components"
-    kept = _largest(found.weights)
+    kept = _largest(result.weights)
     noise = None if noise is None else noise[kept]
-    return Shares(found.weights[kept], [labels[k] for k in kept], noise, _some(what, kept, len(labels)))
+    return Shares(result.weights[kept], [labels[k] for k in kept], noise, _some(what, kept, len(labels)))
 
 
 def _counts(release: Release) -> int:
     return release.parts["counts"].size if "counts" in release.parts else 0
 
 
-def _centres(model: Any, columns: Sequence[str | int] | None) -> Picture:
+def _centres(model: Any, columns: Sequence[str | int] | None) -> Plot:
     names, centres, bounds = value_labels(model), model.cluster_centers_, declared_bounds(model)
     if len(names) == 1:
         return _grid(centres, [f"centre {k + 1}" for k in range(len(centres))], names, "centres")
@@ -153,19 +153,19 @@ def _centres(model: Any, columns: Sequence[str | int] | None) -> Picture:
     return Centres(centres[:, j], (names[j[0]], names[j[1]]), bounds[j], regions=len(names) == 2)
 
 
-def _grid(values: Array, rows: Sequence[str], columns: Sequence[str], what: str) -> Picture:
+def _grid(values: Array, rows: Sequence[str], columns: Sequence[str], what: str) -> Plot:
     """Return a table of the rows that have the largest numbers, and of the first columns."""
     kept, some = _largest(np.abs(values).max(axis=1)), range(min(values.shape[1], MOST_ABREAST))
     what = _some(what, kept, len(rows)) + ("" if len(some) == len(columns) else f", the first {len(some)} columns")
     return Grid(values[kept][:, some], [rows[k] for k in kept], [columns[k] for k in some], what)
 
 
-def _axes(model: Any, _: Any) -> Picture:
+def _axes(model: Any, _: Any) -> Plot:
     labels = [f"axis {k + 1}" for k in range(len(model.components_))]
     return _grid(model.components_.T, value_labels(model), labels, "principal axes")
 
 
-def _loadings(model: Any, _: Any) -> Picture:
+def _loadings(model: Any, _: Any) -> Plot:
     labels = [f"factor {k + 1}" for k in range(len(model.components_))]
     what = "loadings of the factors, as correlations with the columns"
     return _grid(_correlations(model), value_labels(model), labels, what)
@@ -175,7 +175,7 @@ def _correlations(model: Any) -> Array:
     return np.asarray((model.components_ / np.sqrt(np.diagonal(model.get_covariance()))).T)
 
 
-def _scree(model: Any, _: Any) -> Picture:
+def _scree(model: Any, _: Any) -> Plot:
     if hasattr(model, "explained_variance_ratio_"):
         labels = [f"axis {k + 1}" for k in range(len(model.components_))]
         return Scree(model.explained_variance_ratio_, labels)
@@ -184,7 +184,7 @@ def _scree(model: Any, _: Any) -> Picture:
     return Scree((_correlations(model) ** 2).mean(axis=0), labels, what)
 
 
-def _coefficients(model: Any, _: Any) -> Picture:
+def _coefficients(model: Any, _: Any) -> Plot:
     names, bounds = value_labels(model), declared_bounds(model)
     widths = bounds[:, 1] - bounds[:, 0]
     if model.coef_.ndim == 1 or len(model.coef_) == 1:
@@ -201,7 +201,7 @@ def _coefficients(model: Any, _: Any) -> Picture:
     return _grid((model.coef_ * widths).T, names, [f"class {label}" for label in model.classes_], what)
 
 
-def _categories(model: Any, _: Any) -> Picture:
+def _categories(model: Any, _: Any) -> Plot:
     rows, values = [], []
     for name, table in model.probabilities_.items():
         rows += [f"{name}: {value}" for value in model.categories_[name]]
@@ -210,41 +210,41 @@ def _categories(model: Any, _: Any) -> Picture:
     return _grid(np.array(values), rows, labels, "probabilities of the categories in each component")
 
 
-def _sample(model: Any, columns: Sequence[str | int] | None) -> Picture:
-    found, names = _gaussians(model), value_labels(model)
+def _sample(model: Any, columns: Sequence[str | int] | None) -> Plot:
+    result, names = _gaussians(model), value_labels(model)
     if len(names) == 1:
         raise ArgumentError("what", "sample", "a model of two columns or more; this one has one")
-    j = chosen_columns(model, columns, 2, sorted(_apart(found)[:2]))
+    j = chosen_columns(model, columns, 2, sorted(_apart(result)[:2]))
     drawn = model.sample(DRAWN, random_state=0)
     shown, bounds, scales = (names[j[0]], names[j[1]]), declared_bounds(model)[j], scales_of(model)
     if isinstance(drawn, dict):  # a table's, moved into bounds and cells: the Gaussians' density is not theirs
         return SyntheticRows(drawn_columns(drawn, scales)[:, j], shown, bounds)
     rows = values_of_rows(drawn[0] if isinstance(drawn, tuple) else drawn, scales)
-    parts = (found.weights, found.means[:, j], found.covariances[:, j][:, :, j])
+    parts = (result.weights, result.means[:, j], result.covariances[:, j][:, :, j])
     return SampleOverDensity(rows[:, j], *parts, shown, bounds)
 
 
-def _noise(model: Any, _: Any) -> Picture:
+def _noise(model: Any, _: Any) -> Plot:
     """Return the noise of each part of each question; of several releases of one the middle of them."""
-    found: dict[tuple[str, str], list[tuple[float, float, str]]] = {}
+    result: dict[tuple[str, str], list[tuple[float, float, str]]] = {}
     for release in model.releases_:
-        if release.law is None:
+        if release.noise is None:
             continue
-        deviation = float(np.sqrt(release.law.variance))
+        std = float(np.sqrt(release.noise.variance))
         for name, part in release.parts.items():
             if part.weight:
-                noise = part.shown(np.full(part.size, deviation))
+                noise = part.shown(np.full(part.size, std))
                 sizes = [float(np.sqrt(np.mean(numbers**2))) for numbers in (noise, release[name])]
-                found.setdefault((release.query, name), []).append((sizes[0], sizes[1], type(release.law).__name__))
-    if not found:
+                result.setdefault((release.query, name), []).append((sizes[0], sizes[1], type(release.noise).__name__))
+    if not result:
         raise ArgumentError("what", "noise", "releases with a noise law; this model has none")
-    noises, values = (np.array([np.median([one[i] for one in each]) for each in found.values()]) for i in (0, 1))
+    noises, values = (np.array([np.median([one[i] for one in each]) for each in result.values()]) for i in (0, 1))
     declared = model.releases_[0].declared
-    names = statistic_names(list(found), declared["columns"], declared.get("category_columns") or ())
-    return NoiseShares(names, noises, values, [each[0][2] for each in found.values()])
+    names = statistic_names(list(result), declared["columns"], declared.get("category_columns") or ())
+    return NoiseShares(names, noises, values, [each[0][2] for each in result.values()])
 
 
-PORTRAITS: dict[str, Callable[[Any, Sequence[str | int] | None], Picture]] = {
+PORTRAITS: dict[str, Callable[[Any, Sequence[str | int] | None], Plot]] = {
     "components": _components,
     "classes": _components,
     "pairs": _pairs,

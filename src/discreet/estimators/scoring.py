@@ -45,8 +45,8 @@ class Score:
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return limits that hold the clipped score of these rows with this probability; noise alone is meant."""
-        assert self.release.law is not None
-        half = self.noise * self.release.law.half_width(level) / np.sqrt(self.release.law.variance)
+        assert self.release.noise is not None
+        half = self.noise * self.release.noise.half_width(level) / np.sqrt(self.release.noise.variance)
         return self.value - half, self.value + half
 
     @property
@@ -104,9 +104,9 @@ def private_score(
     several = iterable(model)
     models: list[Any] = list(model) if iterable(model) else [model]
     if not models or not all(hasattr(type(one), "_components") for one in models):
-        found = ", ".join(type(one).__name__ for one in models) or "none"
+        result = ", ".join(type(one).__name__ for one in models) or "none"
         raise ArgumentError(
-            "model", UNSHOWN, f"a fitted GaussianMixture, FactorAnalysis or PCA, or several; got {found}"
+            "model", UNSHOWN, f"a fitted GaussianMixture, FactorAnalysis or PCA, or several; got {result}"
         )
     mixtures = [one._components for one in models]
     own = isinstance(X, Curator | Records)  # they have bounds, and a curator a relation
@@ -118,13 +118,15 @@ def private_score(
     curator = shell._open(X)
     if any(mixture.dimension != curator.space.dimension for mixture in mixtures):
         raise ArgumentError("model", UNSHOWN, f"models of {curator.space.dimension} columns, as X has")
-    promise = Guarantee(positive("epsilon", epsilon), probability("delta", delta), curator.neighbors)
-    relative: Loss = GaussianLoss(1.0, promise.neighbors) if promise.delta else LaplaceLoss(1.0, promise.neighbors)
+    guarantee = Guarantee(positive("epsilon", epsilon), probability("delta", delta), curator.neighbors)
+    relative: Loss = (
+        GaussianLoss(1.0, guarantee.neighbors) if guarantee.delta else LaplaceLoss(1.0, guarantee.neighbors)
+    )
     bits, _ = shell._randomness()
     query = LogLikelihood(mixtures, curator.space, counted=not curator.size.complete)
-    release = curator.measure(query, calibrate(promise, relative).losses[0], bits=bits)
+    release = curator.measure(query, calibrate(guarantee, relative).losses[0], bits=bits)
     value, noise = mean_scores(query, release)
-    kept = promise if bits is None else None
+    kept = guarantee if bits is None else None
     if not several:
         return Score(float(value[0]), float(noise[0]), kept, release)
     return Score(value, noise, kept, release)

@@ -108,8 +108,8 @@ class Shown:
 
     def _repr_mimebundle_(self, **arguments: Any) -> dict[str, str]:
         """Return scikit-learn's diagram with the promise below it; the text alone where there is no diagram."""
-        found = _asked(super(), "_repr_mimebundle_", **arguments)
-        bundle = dict(found) if isinstance(found, dict) else {"text/plain": repr(self)}
+        result = _asked(super(), "_repr_mimebundle_", **arguments)
+        bundle = dict(result) if isinstance(result, dict) else {"text/plain": repr(self)}
         if isinstance(bundle.get("text/html"), str):
             bundle["text/html"] += self._promise_html()
         return bundle

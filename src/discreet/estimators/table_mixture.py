@@ -164,16 +164,16 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         curator = self._open(X)
         names = tuple(curator.declared["category_columns"])
 
-        def take(found: MixedComponents) -> None:
+        def take(result: MixedComponents) -> None:
             self.columns_ = (*curator.columns, *names) if self.schema is None else self.schema.names
             self.categories_ = dict(zip(names, curator.categories, strict=True))
             self.feature_names_in_ = np.array(self.columns_, dtype=object)
             self.n_features_in_ = len(self.columns_)
-            self.n_components_ = found.components.count
-            self.weights_, self.means_ = found.components.weights, found.components.means
-            self.covariances_ = shaped_covariances(found.components.covariances, self.covariance_type)
-            self.probabilities_ = dict(zip(names, found.probabilities, strict=True))
-            self.cells_ = dict(zip(curator.columns, found.cells, strict=True))
+            self.n_components_ = result.components.count
+            self.weights_, self.means_ = result.components.weights, result.components.means
+            self.covariances_ = shaped_covariances(result.components.covariances, self.covariance_type)
+            self.probabilities_ = dict(zip(names, result.probabilities, strict=True))
+            self.cells_ = dict(zip(curator.columns, result.cells, strict=True))
             _warn_of_few(self.releases_[0])
 
         return self._inquiry(self._method_for(curator), curator, take)
@@ -263,8 +263,8 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         super()._check_fitted()
         k, d = self.n_components_, len(self._numbers)
         shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
-        found = (self.weights_.shape, self.means_.shape, self.covariances_.shape)
-        if found != ((k,), (k, d), shapes[choice("covariance_type", self.covariance_type, SHAPES)]):
+        result = (self.weights_.shape, self.means_.shape, self.covariances_.shape)
+        if result != ((k,), (k, d), shapes[choice("covariance_type", self.covariance_type, SHAPES)]):
             raise ArgumentError("weights_, means_, covariances_", UNSHOWN, f"{k} components of {d} columns")
         tables = [self.weights_[None], *self.probabilities_.values()]
         if not all(np.all(table > 0.0) and np.all(abs(table.sum(axis=1) - 1.0) < 1e-6) for table in tables):
@@ -389,8 +389,8 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         for name, values in self.categories_.items():
             category = declared.get(name)
             category = category if isinstance(category, Category) else Category(values)
-            found = category.encode(_cells(columns[name]))
-            codes.append(np.where(found < 0, category.fill_code, found))
+            result = category.encode(_cells(columns[name]))
+            codes.append(np.where(result < 0, category.fill_code, result))
             _check_complete(name, codes[-1] >= 0)
         return values_of_rows(np.stack(numbers, axis=1), self._scales), np.stack(codes, axis=1)
 

@@ -95,8 +95,8 @@ class Guarantee:
 
     Examples
     --------
-    >>> promise = Guarantee(1.0, 1e-6)
-    >>> print(promise)
+    >>> guarantee = Guarantee(1.0, 1e-6)
+    >>> print(guarantee)
     (ε=1, δ=1e-06) replace-one
     >>> Guarantee(0.5, 1e-6, "add-remove").under("replace-one").epsilon
     1.0

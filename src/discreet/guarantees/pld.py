@@ -170,8 +170,8 @@ class LossDistribution:
         furthest, ends = -sum(part.folds * part.first for part in self._parts), []
         for sign in (-1, 1):
             bounds = [furthest]
-            for deviations in (5.0, 8.5, 14.0):
-                rate = sign * deviations / math.sqrt(max(variance, 1e-300))
+            for stds in (5.0, 8.5, 14.0):
+                rate = sign * stds / math.sqrt(max(variance, 1e-300))
                 with np.errstate(over="ignore", invalid="ignore"):  # a bound of ∞ or NaN is no bound
                     grown = [float((np.exp(rate * a) * q).sum()) for a, q in zip(away, tilted, strict=True)]
                 log = math.fsum(count * math.log(one) for count, one in zip(counts, grown, strict=True))
@@ -184,8 +184,8 @@ class LossDistribution:
         theta, first, q, log_moment = tilted
         start = int(min(max(epsilon / self.width - first - 1.0, 0.0), len(q)))
         beyond = np.maximum((first + np.arange(start, len(q))) * self.width - epsilon, 0.0)
-        found = float((-np.expm1(-beyond) * np.exp(-theta * beyond) * q[start:]).sum()) + 2.0 * _CUT
-        log = log_moment - theta * epsilon * (1.0 - 2.0**-50) + math.log(found)
+        result = float((-np.expm1(-beyond) * np.exp(-theta * beyond) * q[start:]).sum()) + 2.0 * _CUT
+        log = log_moment - theta * epsilon * (1.0 - 2.0**-50) + math.log(result)
         return min(self._failure + max(math.exp(min(log, 0.0)), 5e-324) * (1.0 + 2.0**-40), 1.0)
 
     def _at(self, epsilon: float) -> _Tilted:
@@ -209,8 +209,8 @@ class LossDistribution:
             high = max((tilted.log_moment - math.log(left) + 0.1) / tilted.theta, 0.0)  # where Chernoff's bound will do
             epsilon = least(functools.partial(self._delta, tilted), delta, 0.0, high) * (1.0 + nudge)
             tilted, nudge = self._at(epsilon), 4.0 * nudge
-            found = self._delta(tilted, epsilon)
-            if found <= delta and (epsilon == 0.0 or nudge > 1e-6 or found > self._failure + left * (1.0 - 1e-6)):
+            result = self._delta(tilted, epsilon)
+            if result <= delta and (epsilon == 0.0 or nudge > 1e-6 or result > self._failure + left * (1.0 - 1e-6)):
                 return epsilon
         return math.inf
 

@@ -126,10 +126,10 @@ def best_order(objective: Callable[[float], float]) -> tuple[float, float]:
     """Return the best order of 1 + 1e-4 to 1 + 1e9, searched on the scale of ln(α − 1), and its value."""
     from scipy.optimize import minimize_scalar
 
-    found = minimize_scalar(
+    result = minimize_scalar(
         lambda t: objective(1.0 + math.exp(t)),
         bounds=(math.log(1e-4), math.log(1e9)),
         method="bounded",
         options={"xatol": 1e-7},
     )
-    return 1.0 + math.exp(found.x), float(found.fun)
+    return 1.0 + math.exp(result.x), float(result.fun)

@@ -82,7 +82,7 @@ def check_has_model(what: Any) -> None:
             "sums over rows, and method='direct' measures about the rows' own mean",
             write="method='one-shot' or 'adaptive'",
         )
-    if any(release.passage != "additive" for release in what.releases):
+    if any(release.mechanism != "additive" for release in what.releases):
         raise ArgumentError(
             "releases",
             UNSHOWN,
@@ -124,8 +124,8 @@ def _named(fitted: Any, measured: Measurements) -> tuple[str, ...]:
 
 
 def _mixture(fitted: Any, measured: Measurements) -> Built:
-    found, columns, where = fitted._components, _named(fitted, measured), declared_scales(measured)
-    return mixture(where, columns, fitted.covariance_type, found.weights, found.means, found.covariances)
+    result, columns, where = fitted._components, _named(fitted, measured), declared_scales(measured)
+    return mixture(where, columns, fitted.covariance_type, result.weights, result.means, result.covariances)
 
 
 def _labels(fitted: LabelledEstimator, measured: Measurements) -> tuple[tuple[Any, ...], list[int]]:
@@ -207,8 +207,8 @@ def _gaussian_seen(measured: Measurements) -> tuple[Array, Array]:
             seen = asked.params
         if seen is not None and seen.count == 1:
             space: Space = asked.features.space if isinstance(asked, MarginGradient) else asked.space
-            found = seen.moved(np.asarray(space.center), np.asarray(space.scale))
-            return found.means[0], found.covariances[0]
+            result = seen.moved(np.asarray(space.center), np.asarray(space.scale))
+            return result.means[0], result.covariances[0]
     center, half = (np.array(part) for part in declared_scales(measured))
     return center, np.diag((NARROW * half) ** 2)
 

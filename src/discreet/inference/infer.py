@@ -135,15 +135,15 @@ def infer(
         check_determined(problem, reference)
     v0, _ = problem.split(reference.w)
     target = target_at(problem, reference, seed, moving=moving_rows(known, v0) if is_wide(problem, reference) else None)
-    found = sample(known, target, **run)
-    covered = _covered(problem, target, found)
+    result = sample(known, target, **run)
+    covered = _covered(problem, target, result)
     if covered < LEAST_COVERED:
-        flat = found.w.reshape(-1, found.w.shape[-1])
+        flat = result.w.reshape(-1, result.w.shape[-1])
         target = target_at(problem, reference, seed + 1, flat[:: max(1, len(flat) // 31)][:31], moving_rows(known, v0))
-        found = sample(known, target, **run)
-        covered = _covered(problem, target, found)
+        result = sample(known, target, **run)
+        covered = _covered(problem, target, result)
     facts = {"monte_carlo_share": target.monte_carlo}
-    return _posterior(releases, problem, built, found, target.kind, covered, facts).complain()
+    return _posterior(releases, problem, built, result, target.kind, covered, facts).complain()
 
 
 def _from_choices(releases: Any, problem: Problem, built: Built, run: dict[str, Any]) -> Posterior:
@@ -184,10 +184,10 @@ def _rows(rows: float | None, measured: Measurements) -> float | None:
     return given
 
 
-def _covered(problem: Problem, target: Any, found: Chains) -> float:
+def _covered(problem: Problem, target: Any, result: Chains) -> float:
     if problem.model.points is not None:
         return 1.0
-    flat = found.w.reshape(-1, found.w.shape[-1])
+    flat = result.w.reshape(-1, result.w.shape[-1])
     shares = effective_share(problem, target, flat[:: max(1, len(flat) // LOOKED_AT)])
     return float(np.quantile(shares, 0.05))
 
@@ -196,20 +196,20 @@ def _posterior(
     releases: Any,
     problem: Problem,
     built: Built,
-    found: Chains,
+    result: Chains,
     kind: str,
     covered: float,
     facts: Mapping[str, Any],
 ) -> Posterior:
-    vectors = found.w[:, :, : problem.model.size]
+    vectors = result.w[:, :, : problem.model.size]
     draws = dict(problem.model.call("all_parameters", vectors))
     reported = built.report(draws)
-    if problem.rows is None and found.w.shape[-1] > problem.model.size:
-        reported["rows"] = np.exp(found.w[:, :, -1])
+    if problem.rows is None and result.w.shape[-1] > problem.model.size:
+        reported["rows"] = np.exp(result.w[:, :, -1])
     rows = rows_of(problem.measured.releases)
     public = {"likelihood": kind, "neighbors": problem.measured.neighbors.value}
     public |= {} if rows is None else {"which_rows": rows}
-    tree = data_tree(reported, found.diverging, built.dims, built.coords, {**public, **facts})
+    tree = data_tree(reported, result.diverging, built.dims, built.coords, {**public, **facts})
     return Posterior(
         data=tree,
         likelihood=kind,
@@ -224,5 +224,5 @@ def _posterior(
 
 def _guarantee(releases: Any) -> Guarantee | None:
     """Return what the releases cost together, where one answer or one fit knows it."""
-    found = getattr(releases, "guarantee_", getattr(releases, "guarantee", None))
-    return found if isinstance(found, Guarantee) else None
+    result = getattr(releases, "guarantee_", getattr(releases, "guarantee", None))
+    return result if isinstance(result, Guarantee) else None

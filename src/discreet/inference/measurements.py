@@ -24,7 +24,7 @@ from discreet.door import Answer, Release
 from discreet.guarantees import Neighbors
 from discreet.inference.rows.layout import Layout, Rows
 from discreet.mechanisms import FactoredChoice
-from discreet.noise import Law
+from discreet.noise import NoiseDistribution
 from discreet.queries.question import Query
 from discreet.records import Block, Space
 
@@ -51,10 +51,10 @@ class Measurement:
         return tuple(self.release.declared.get("category_columns") or ())
 
     @property
-    def law(self) -> Law:
+    def noise(self) -> NoiseDistribution:
         """The noise: Gaussian or Laplace."""
-        assert self.release.law is not None  # seen in ``_measurement``
-        return self.release.law
+        assert self.release.noise is not None  # seen in ``_measurement``
+        return self.release.noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,12 +108,12 @@ class Measurements:
     @property
     def variances(self) -> Array:
         """The variance of the noise on each of them."""
-        return np.concatenate([np.full(one.release.value.size, one.law.variance) for one in self.each])
+        return np.concatenate([np.full(one.release.value.size, one.noise.variance) for one in self.each])
 
     @property
     def laplace(self) -> NDArray[np.bool_]:
         """Which of them have Laplace noise."""
-        return np.concatenate([np.full(one.release.value.size, not one.law.normal) for one in self.each])
+        return np.concatenate([np.full(one.release.value.size, not one.noise.normal) for one in self.each])
 
     @property
     def rows(self) -> int | None:
@@ -154,7 +154,7 @@ def measured_in(what: Any) -> Measurements:
     everything = tuple(_each(what))
     if not everything:
         raise ArgumentError("releases", UNSHOWN, "at least one")
-    found = tuple(one for one in everything if isinstance(one, Measurement))
+    result = tuple(one for one in everything if isinstance(one, Measurement))
     chosen = tuple(one for one in everything if isinstance(one, FactoredChoice))
     releases = [one.release for one in everything]
     relations = {release.neighbors for release in releases}
@@ -188,8 +188,8 @@ def measured_in(what: Any) -> Measurements:
             UNSHOWN,
             f"all of the same rows, got rows where {sorted(map(str, conditions))}; infer from each apart",
         )
-    seen = [one.columns for one in found] + [tuple(one.release.declared.get("columns") or ()) for one in chosen]
-    return Measurements(found, Layout(tuple(dict.fromkeys(sum(seen, ()))), *_categories(releases)), chosen)
+    seen = [one.columns for one in result] + [tuple(one.release.declared.get("columns") or ()) for one in chosen]
+    return Measurements(result, Layout(tuple(dict.fromkeys(sum(seen, ()))), *_categories(releases)), chosen)
 
 
 def _check_once(releases: Sequence[Release]) -> None:
@@ -213,8 +213,8 @@ def _unlike_any_other(release: Release) -> bool:
     Two draws of a noise with steps much finer than its scale agree with a chance of at most grid/scale a number. What
     was selected of a few candidates, and counts with noise in whole numbers, agree by chance often enough.
     """
-    law = release.law
-    fineness = 0.0 if law is None else math.log2(law.scale / law.grid)
+    noise = release.noise
+    fineness = 0.0 if noise is None else math.log2(noise.scale / noise.grid)
     return release.value.size > 0 and release.value.size * fineness >= 30
 
 
@@ -262,15 +262,15 @@ def _measurement(question: Any, release: Release) -> Measurement:
             "made by hand",
             write="(query, release)",
         )
-    if release.passage != "additive" or not isinstance(question, Query):
+    if release.mechanism != "additive" or not isinstance(question, Query):
         raise ArgumentError(
             "releases",
             UNSHOWN,
-            f"sums with Gaussian or Laplace noise, but {name!r} is a {release.passage} release, whose density this "
+            f"sums with Gaussian or Laplace noise, but {name!r} is a {release.mechanism} release, whose density this "
             "does not know; of FactoredExponential give the answer that draw returned",
         )
-    if release.law is None or not release.law.independent:
-        raise ArgumentError("releases", UNSHOWN, f"Gaussian or Laplace noise on {name!r}, got {release.law!r}")
+    if release.noise is None or not release.noise.independent:
+        raise ArgumentError("releases", UNSHOWN, f"Gaussian or Laplace noise on {name!r}, got {release.noise!r}")
     if dict(question.parts) != dict(release.parts):
         raise ArgumentError(
             "releases", UNSHOWN, f"the parts that the question of {name!r} has; this is not its release"

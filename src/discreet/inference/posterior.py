@@ -17,7 +17,7 @@ from discreet.guarantees import Guarantee
 from discreet.inference.rows.default_model import Built
 from discreet.inference.rows.public_rows import numeric_rows
 from discreet.inference.rows.row_model import RowModel
-from discreet.plots import Picture, picture_of_draws
+from discreet.plots import Plot, plot_draws
 
 __all__ = ["Diagnostics", "InferenceWarning", "Posterior", "data_tree"]
 
@@ -59,25 +59,25 @@ class Diagnostics:
     @property
     def complaints(self) -> list[str]:
         """What is wrong, in words; empty where nothing is."""
-        found = []
+        result = []
         if not self.r_hat <= R_HAT:
-            found.append(
+            result.append(
                 f"the chains do not agree (R-hat {self.r_hat:.3f}, expected at most {R_HAT}): draw more, with "
                 "draws=… and warmup=…, or give a prior that says more"
             )
         if not self.ess >= SHARE_OF_DRAWS * self.draws:
-            found.append(f"{self.draws} draws are worth only {self.ess:.0f} independent ones: draw more, with draws=…")
+            result.append(f"{self.draws} draws are worth only {self.ess:.0f} independent ones: draw more, with draws=…")
         if self.divergences > DIVERGENT * self.draws:
-            found.append(
+            result.append(
                 f"{self.divergences} of {self.draws} transitions diverged: the posterior has a corner that the chains "
                 "cannot enter; write the model in other parameters, or narrow its priors"
             )
         if self.covered < 0.01:
-            found.append(
+            result.append(
                 f"the posterior is so wide that the Monte Carlo rows hardly cover it ({self.covered:.2%} of them are "
                 "used at some draws): narrow the priors, or measure with more budget"
             )
-        return found
+        return result
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,15 +137,15 @@ class Posterior:
         inside = probability("level", level, accepted="a probability in (0, 1), for example 0.9")
         return arviz_stats.summary(self.data, ci_prob=inside, ci_kind="eti", round_to="none")
 
-    def picture(self, name: str, level: float = 0.9) -> Picture:
+    def picture(self, name: str, level: float = 0.9) -> Plot:
         """Return the intervals of a quantity as a picture: points are means, lines ``interval``s."""
         inside = probability("level", level, accepted="a probability in (0, 1), for example 0.9")
-        draws, found = self.draws(name), self.data["posterior"][name]
+        draws, result = self.draws(name), self.data["posterior"][name]
         axes = [
-            [str(one) if isinstance(one, str) else f"{axis} {one}" for one in np.asarray(found[axis].values).tolist()]
-            for axis in map(str, found.dims[2:])
+            [str(one) if isinstance(one, str) else f"{axis} {one}" for one in np.asarray(result[axis].values).tolist()]
+            for axis in map(str, result.dims[2:])
         ]
-        return picture_of_draws(name, draws, axes, inside)
+        return plot_draws(name, draws, axes, inside)
 
     def plot(self, name: str, *, level: float = 0.9, ax: Any = None) -> Any:
         """Draw the intervals of a quantity and return the axes, one for each column. Needs matplotlib.

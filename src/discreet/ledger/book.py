@@ -178,11 +178,11 @@ class Details(NamedTuple):
 def read_details(kind: str, details: str) -> Details:
     """Return what the column ``details`` of an entry of this kind holds."""
     try:
-        found = json.loads(details)
+        result = json.loads(details)
         if kind in LIMITS:
-            return Details((), Limit.from_dict(found["limit"]), found.get("reason"))
+            return Details((), Limit.from_dict(result["limit"]), result.get("reason"))
         losses = Counter[Loss]()
-        for count, loss in found["losses"]:
+        for count, loss in result["losses"]:
             losses[Loss.from_dict(loss)] += integer("count", count, least=1)
         return Details(tuple(losses.items()))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -277,7 +277,7 @@ class Entry(NamedTuple):
 def follow(entries: Iterable[Entry], expected_head: str | None = None) -> str:
     """Return the hash of the last entry, having checked every one, and that ``expected_head`` is among them."""
     number, head = 0, GENESIS
-    found = expected_head in (None, GENESIS)
+    result = expected_head in (None, GENESIS)
     for entry in entries:
         number += 1
         if entry.number != number:
@@ -289,8 +289,8 @@ def follow(entries: Iterable[Entry], expected_head: str | None = None) -> str:
         if entry.hash != entry.digest():
             raise ChainError(f"entry {number} was changed after it was recorded; {PUT_BACK}")
         head = entry.hash
-        found = found or head == expected_head
-    if not found:
+        result = result or head == expected_head
+    if not result:
         raise ChainError(
             f"the expected head is not among the {number} entries: the record was cut, replaced or rolled back; "
             "put back the newest copy"
@@ -356,9 +356,9 @@ class Book:
 
     def check(self) -> None:
         """Raise where the database itself says that it is damaged."""
-        (found,) = ("ok",) if self._dialect.check is None else self._execute(self._dialect.check).fetchone()
-        if found != "ok":
-            raise LedgerError(f"the file is damaged ({found}); {PUT_BACK}")
+        (result,) = ("ok",) if self._dialect.check is None else self._execute(self._dialect.check).fetchone()
+        if result != "ok":
+            raise LedgerError(f"the file is damaged ({result}); {PUT_BACK}")
 
     def check_layout(self, missing: str) -> None:
         """Raise unless there are tables, laid out as this version of the library reads them."""
@@ -391,9 +391,9 @@ class Book:
         """Return what is recorded of a data set. The limit in force is the last one; all that is no limit was spent."""
         limit, unit, spent = None, None, Counter[Loss]()
         for kind, details, whose, times in self._execute(_OF_DATASET, dataset).fetchall():
-            found, unit = read_details(kind, details), unit or whose
-            limit = found.limit or limit
-            for loss, count in found.losses:
+            result, unit = read_details(kind, details), unit or whose
+            limit = result.limit or limit
+            for loss, count in result.losses:
                 spent[loss] += count * times
         return State(dataset, limit, unit, spent)
 

@@ -22,14 +22,14 @@ class History(tuple[Entry, ...]):
     def costs(self) -> tuple[str, ...]:
         """What each spend cost, at the δ of the limit then in force; of an entry about a limit, the limit."""
         deltas: dict[str, float] = {}
-        found = []
+        result = []
         for entry in self:
             if entry.limit is not None:
                 deltas[entry.dataset] = entry.limit.guarantee.delta
-                found.append(str(entry.limit))
+                result.append(str(entry.limit))
             else:
-                found.append(cost_in_words(entry.losses, deltas.get(entry.dataset, 0.0)))
-        return tuple(found)
+                result.append(cost_in_words(entry.losses, deltas.get(entry.dataset, 0.0)))
+        return tuple(result)
 
     def __repr__(self) -> str:
         """Return a line for each entry: number, time, who, data set, what for, and its cost."""

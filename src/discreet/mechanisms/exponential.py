@@ -107,7 +107,7 @@ def exponential(
     90.0
     """
     curator = open_rows(data, **declared)
-    promise = Guarantee(epsilon, 0.0, curator.neighbors)
+    guarantee = Guarantee(epsilon, 0.0, curator.neighbors)
     chosen = list(candidates) if iterable(candidates) else []
     if not chosen:
         raise ArgumentError("candidates", candidates, "a list of at least one")
@@ -118,9 +118,9 @@ def exponential(
 
     def answer(release: Release) -> Choice:
         index = int(release["selected"][0])
-        return Choice.of(chosen[index], curator, promise, [release], index=index)
+        return Choice.of(chosen[index], curator, guarantee, [release], index=index)
 
-    return Inquiry.of_one(curator, promise, Selected.of(curator, way), answer, bits=bits)
+    return Inquiry.of_one(curator, guarantee, Selected.of(curator, way), answer, bits=bits)
 
 
 def scores_of(
@@ -144,8 +144,8 @@ def scores_of(
         raise ArgumentError("largest", largest, f"from 1e-300 to {LARGEST:.0e}", write="scores in other units")
     # A copy each time: what a score writes into a candidate would come out with it.
     own = Own.of(lambda rows: score(rows, deepcopy(candidates)), (-size, size), count, -size)
-    found = result_on_made_up_rows(own, curator, "score")
-    beyond = np.abs(found[np.isfinite(found)]).max(initial=0.0)
+    result = result_on_made_up_rows(own, curator, "score")
+    beyond = np.abs(result[np.isfinite(result)]).max(initial=0.0)
     if beyond > size:
         says = (
             f"score: expected scores of at most {size:g} in size, since larger ones are cut to it; on made-up rows one "
@@ -216,18 +216,18 @@ def exponential_on_interval(
     >>> rows = np.random.default_rng(0).normal(30, 1, 3000)
     >>> def near(rows, points):
     ...     return (abs(rows - points) < 2).sum(axis=0)
-    >>> found = exponential_on_interval(near, rows, 0, 100, bounds=(0, 100), sensitivity=1.0, epsilon=1.0, cells=200)
-    >>> bool(28 < found.value < 32)
+    >>> result = exponential_on_interval(near, rows, 0, 100, bounds=(0, 100), sensitivity=1.0, epsilon=1.0, cells=200)
+    >>> bool(28 < result.value < 32)
     True
     """
     curator = open_rows(data, **declared)
-    promise = Guarantee(epsilon, 0.0, curator.neighbors)
+    guarantee = Guarantee(epsilon, 0.0, curator.neighbors)
     box = Box(low, high).for_columns(1)
     count = integer("cells", cells, least=1, most=MOST_CELLS)
     own = scores_of(score, middles(box, count)[:, 0], count, sensitivity, largest, curator)
     way = OnInterval(own, spread_of(sensitivity, monotonic, curator), box)
 
     def answer(release: Release) -> Answer:
-        return Answer.of(float(release["value"][0]), curator, promise, [release])
+        return Answer.of(float(release["value"][0]), curator, guarantee, [release])
 
-    return Inquiry.of_one(curator, promise, Placed.of(curator, way), answer, bits=bits)
+    return Inquiry.of_one(curator, guarantee, Placed.of(curator, way), answer, bits=bits)

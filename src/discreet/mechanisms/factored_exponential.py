@@ -80,8 +80,8 @@ class FactoredExponential:
     ...     return np.log(np.where(rows == 1, chances, 1 - np.array(chances)))
     >>> coin = FactoredExponential(score, [0.1, 0.3, 0.5, 0.7, 0.9], low=np.log(0.1), high=np.log(0.9))
     >>> rows = np.repeat([0.0, 1.0], [1400, 600])
-    >>> found = coin.draw(rows, bounds=(0, 1), epsilon=1.0)
-    >>> found.value, f"{found.rate:.4f}"
+    >>> result = coin.draw(rows, bounds=(0, 1), epsilon=1.0)
+    >>> result.value, f"{result.rate:.4f}"
     (0.3, '0.2276')
     """
 
@@ -137,23 +137,23 @@ class FactoredExponential:
     ) -> Inquiry[FactoredChoice]:
         """Return what ``draw`` would ask; nothing is spent."""
         curator = open_rows(data, **declared)
-        promise = Guarantee(epsilon, 0.0, curator.neighbors)
+        guarantee = Guarantee(epsilon, 0.0, curator.neighbors)
         self._try(curator)
         query = FactoredSum(self, len(curator.columns), tuple(map(len, curator.categories)))
-        eta = query.rate(query.usual_loss(promise), curator.setting)
+        eta = query.rate(query.default_loss(guarantee), curator.setting)
 
         def answer(release: Release) -> FactoredChoice:
             index = int(release["selected"][0])
             facts = {"index": index, "rate": eta, "mechanism": self}
-            return FactoredChoice.of(self.candidates[index], curator, promise, [release], **facts)
+            return FactoredChoice.of(self.candidates[index], curator, guarantee, [release], **facts)
 
-        return Inquiry.of_one(curator, promise, query, answer, bits=bits)
+        return Inquiry.of_one(curator, guarantee, query, answer, bits=bits)
 
     def log_scores(self, rows: Array) -> Array:
         """Return log φ of each row and candidate, between ``low`` and ``high``; never an error, never a warning."""
         with ONE_AT_A_TIME:
-            found = attempt_rows(partial(self._asked, rows), len(rows), len(self.candidates), self.low)
-        return np.asarray(np.clip(np.where(np.isnan(found), self.low, found), self.low, self.high))
+            result = attempt_rows(partial(self._asked, rows), len(rows), len(self.candidates), self.low)
+        return np.asarray(np.clip(np.where(np.isnan(result), self.low, result), self.low, self.high))
 
     def _asked(self, rows: Array, some: slice) -> Any:
         """Return what the function makes of some rows; it is given copies, and may write into them."""

@@ -18,7 +18,7 @@ from discreet.door import Answer, Declarations, Release, open_rows
 from discreet.door.inquiry import Inquiry, planned
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.mechanisms.trial import tried
-from discreet.noise import Bits, Law
+from discreet.noise import Bits, NoiseDistribution
 from discreet.queries.functions.noisy_rows import NoisyRows
 from discreet.queries.functions.stated_noise import Perturbation, Perturbed
 from discreet.queries.functions.user_functions import Array, Own
@@ -36,14 +36,14 @@ class NoisyValue(Answer):
         Of the noise on each number.
     """
 
-    law: Law
+    noise: NoiseDistribution
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return lower and upper limits.
 
         Each number before noise lies between its own with probability ``level``. They speak of the noise alone.
         """
-        width = self.law.half_width(level)
+        width = self.noise.half_width(level)
         return self.value - width, self.value + width
 
 
@@ -107,22 +107,22 @@ def output_perturbation(
     >>> def trimmed(rows):
     ...     return np.sort(rows[:, 0])[100:-100].mean()
     >>> rows = np.random.default_rng(0).beta(2, 2, 1000)
-    >>> found = output_perturbation(trimmed, rows, bounds=(0, 1), sensitivity=1 / 800, output=(0, 1), epsilon=1.0)
-    >>> bool(0.4 < found.value < 0.6)
+    >>> result = output_perturbation(trimmed, rows, bounds=(0, 1), sensitivity=1 / 800, output=(0, 1), epsilon=1.0)
+    >>> bool(0.4 < result.value < 0.6)
     True
     """
     curator = open_rows(data, **declared)
-    promise = Guarantee(epsilon, delta, curator.neighbors)
+    guarantee = Guarantee(epsilon, delta, curator.neighbors)
     own = tried(Own.of(f, output, None if size is None else integer("size", size, least=1), default), curator)
     way = Perturbed(own, positive("sensitivity", sensitivity), choice("norm", norm, ("l2", "l1")))
     question = Perturbation.of(curator, way)
-    loss = way.usual_loss(promise)
+    loss = way.default_loss(guarantee)
 
     def answer(release: Release) -> NoisyValue:
-        law = way.law(loss, curator.setting)
-        return NoisyValue.of(own.shown(release["value"]), curator, promise, [release], law=law)
+        noise = way.noise(loss, curator.setting)
+        return NoisyValue.of(own.shown(release["value"]), curator, guarantee, [release], noise=noise)
 
-    return Inquiry.of_one(curator, promise, question, answer, loss=loss, bits=bits)
+    return Inquiry.of_one(curator, guarantee, question, answer, loss=loss, bits=bits)
 
 
 @planned
@@ -158,7 +158,7 @@ def input_perturbation(
     ((10000, 1), True)
     """
     curator = open_rows(data, **declared)
-    promise = Guarantee(epsilon, delta, curator.neighbors)
+    guarantee = Guarantee(epsilon, delta, curator.neighbors)
     if curator.neighbors is not Neighbors.REPLACE_ONE:
         raise ArgumentError(
             "neighbors",
@@ -178,6 +178,6 @@ def input_perturbation(
         raise ArgumentError("data", UNSHOWN, "at least one row and one numeric column")
 
     def answer(release: Release) -> Answer:
-        return Answer.of(curator.space.from_unit(release["rows"]), curator, promise, [release])
+        return Answer.of(curator.space.from_unit(release["rows"]), curator, guarantee, [release])
 
-    return Inquiry.of_one(curator, promise, NoisyRows(curator.space, rows), answer, bits=bits)
+    return Inquiry.of_one(curator, guarantee, NoisyRows(curator.space, rows), answer, bits=bits)

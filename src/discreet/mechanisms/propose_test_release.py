@@ -16,7 +16,7 @@ from discreet.door import Answer, Curator, Declarations, Release, open_rows
 from discreet.door.inquiry import Inquiry, planned
 from discreet.guarantees import Guarantee
 from discreet.mechanisms.trial import made_up, tried
-from discreet.noise import Bits, Law
+from discreet.noise import Bits, NoiseDistribution
 from discreet.queries.functions.proposals import Proposed, ProposedTest
 from discreet.queries.functions.user_functions import Array, Own
 
@@ -39,13 +39,13 @@ class Verdict(Answer):
     """
 
     passed: bool
-    law: Law
+    noise: NoiseDistribution
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return limits between which the statistic lies with probability ``level``; an error where none came out."""
         if not self.passed:
             raise ArgumentError("value", None, "a statistic that passed the test")
-        width = self.law.half_width(level)
+        width = self.noise.half_width(level)
         return self.value - width, self.value + width
 
 
@@ -107,15 +107,15 @@ def propose_test_release(
     >>> from discreet.mechanisms import median_distance
     >>> rows = np.random.default_rng(0).normal(50, 5, 5001)
     >>> away = median_distance(0.5, 0, 100)
-    >>> found = propose_test_release(
+    >>> result = propose_test_release(
     ...     None, away, rows, proposal=0.5, output=(0, 100), bounds=(0, 100), epsilon=2.0, delta=1e-6
     ... )
-    >>> found.passed, bool(30 < found.value < 70)
+    >>> result.passed, bool(30 < result.value < 70)
     (True, True)
     """
     curator = open_rows(data, **declared)
-    promise = Guarantee(epsilon, delta, curator.neighbors)
-    if promise.delta == 0.0:
+    guarantee = Guarantee(epsilon, delta, curator.neighbors)
+    if guarantee.delta == 0.0:
         raise ArgumentError("delta", delta, "above 0, since the test may pass by chance", write="delta=1e-6")
     if curator.setting.max_rows != 1:
         raise ValueError(
@@ -128,14 +128,14 @@ def propose_test_release(
     if probability("share", share, accepted="a number in (0, 1)") == 0.0:
         raise ArgumentError("share", share, "a number in (0, 1)")
     way = ProposedTest(own, tried(away, curator, "distance"), bound, float(share))
-    loss = way.usual_loss(promise)
+    loss = way.default_loss(guarantee)
 
     def answer(release: Release) -> Verdict:
         passed = bool(release["passed"][0])
         value = float(release["value"][0]) if passed else None
-        return Verdict.of(value, curator, promise, [release], passed=passed, law=way.laws(loss)[2])
+        return Verdict.of(value, curator, guarantee, [release], passed=passed, noise=way.distributions(loss)[2])
 
-    return Inquiry.of_one(curator, promise, Proposed.of(curator, way), answer, loss=loss, bits=bits)
+    return Inquiry.of_one(curator, guarantee, Proposed.of(curator, way), answer, loss=loss, bits=bits)
 
 
 def _fits(distance: Any, proposal: float, curator: Curator) -> None:

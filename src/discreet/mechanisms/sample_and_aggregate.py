@@ -51,10 +51,10 @@ class Aggregate(Answer):
         Each holds its number with probability ``level``. They speak of the noise alone: not of how a function's results
         on small blocks differ from its result on all rows.
         """
-        law = self.release.law
-        if law is None:
+        noise = self.release.noise
+        if noise is None:
             raise ArgumentError("aggregate", "median", "'mean' for an interval; a median's draw has no noise law")
-        half = self.width * law.half_width(level)
+        half = self.width * noise.half_width(level)
         return self.value - half, self.value + half
 
 
@@ -119,14 +119,14 @@ def sample_and_aggregate(
     >>> rows = np.column_stack([x, 3 * x + rng.normal(0, 1, x.size)])
     >>> def slope(rows):
     ...     return np.polyfit(rows[:, 0], rows[:, 1], 1)[0]
-    >>> found = sample_and_aggregate(slope, rows, bounds=(-40, 40), output=(0, 10), epsilon=1.0)
-    >>> found.blocks, bool(1 < found.value < 5)
+    >>> result = sample_and_aggregate(slope, rows, bounds=(-40, 40), output=(0, 10), epsilon=1.0)
+    >>> result.blocks, bool(1 < result.value < 5)
     (100, True)
     """
     curator = open_rows(data, **declared)
     failure = probability("delta", delta)
     kept = 0.0 if choice("aggregate", aggregate, ("mean", "median")) == "median" else failure
-    promise = Guarantee(epsilon, kept, curator.neighbors)
+    guarantee = Guarantee(epsilon, kept, curator.neighbors)
     if blocks is None:
         if curator.size.units is None:
             raise ArgumentError(
@@ -142,6 +142,6 @@ def sample_and_aggregate(
     def answer(release: Release) -> Aggregate:
         value = way.in_units(release["value"])
         width = own.shown(np.asarray(own.box.high) - np.asarray(own.box.low))
-        return Aggregate.of(own.shown(value), curator, promise, [release], blocks=k, width=width)
+        return Aggregate.of(own.shown(value), curator, guarantee, [release], blocks=k, width=width)
 
-    return Inquiry.of_one(curator, promise, Aggregation.of(curator, way), answer, bits=bits)
+    return Inquiry.of_one(curator, guarantee, Aggregation.of(curator, way), answer, bits=bits)

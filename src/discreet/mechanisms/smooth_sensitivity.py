@@ -90,12 +90,12 @@ def smooth_sensitivity(
     ...     k = np.arange(len(x) - 2)
     ...     return np.max(np.exp(-beta * k) * (1.0 - x[2:]))
     >>> rows = np.random.default_rng(0).uniform(0, 1, 1000)
-    >>> found = smooth_sensitivity(lambda rows: rows.max(), bound, rows, bounds=(0, 1), output=(0, 1), epsilon=8.0)
-    >>> 0.0 <= found.value <= 1.0
+    >>> result = smooth_sensitivity(lambda rows: rows.max(), bound, rows, bounds=(0, 1), output=(0, 1), epsilon=8.0)
+    >>> 0.0 <= result.value <= 1.0
     True
     """
     curator = open_rows(data, **declared)
-    promise = Guarantee(epsilon, delta, curator.neighbors)
+    guarantee = Guarantee(epsilon, delta, curator.neighbors)
     if curator.setting.max_rows != 1:
         raise ValueError(
             f"max_rows={curator.setting.max_rows}: expected 1, since s bounds what one row can do; write "
@@ -107,19 +107,19 @@ def smooth_sensitivity(
         raise ArgumentError("output", output, f"numbers at most {LARGEST:g} apart", write="for example (0, 100)")
     if not callable(s):
         raise ArgumentError("s", s, "a function of rows and β", write="for example lambda rows, beta: 1.0")
-    way = SmoothOwn(noise_for(noise, promise), share_for(share), own.box, own, s)
+    way = SmoothOwn(noise_for(noise, guarantee), share_for(share), own.box, own, s)
     tried(Own.of(lambda rows: s(rows, 1.0), (0.0, width), None, width), curator, "s")
 
     def answer(release: Release) -> Answer:
-        return Answer.of(float(release["value"][0]), curator, promise, [release])
+        return Answer.of(float(release["value"][0]), curator, guarantee, [release])
 
-    return Inquiry.of_one(curator, promise, Smoothed.of(curator, way), answer, bits=bits)
+    return Inquiry.of_one(curator, guarantee, Smoothed.of(curator, way), answer, bits=bits)
 
 
-def noise_for(noise: AdmissibleNoise | None, promise: Guarantee) -> AdmissibleNoise:
+def noise_for(noise: AdmissibleNoise | None, guarantee: Guarantee) -> AdmissibleNoise:
     """Return the noise that was asked for, or the usual one; an error where it needs a δ and there is none."""
-    chosen = (LaplaceSlide() if promise.delta else StudentNoise()) if noise is None else noise
-    if not isinstance(chosen, AdmissibleNoise) or not (chosen.pure or promise.delta):
+    chosen = (LaplaceSlide() if guarantee.delta else StudentNoise()) if noise is None else noise
+    if not isinstance(chosen, AdmissibleNoise) or not (chosen.pure or guarantee.delta):
         raise ArgumentError(
             "noise", noise, "StudentNoise or CauchyNoise, or with delta > 0 LaplaceSlide or GaussianSlide"
         )
@@ -180,7 +180,7 @@ def smooth_median(
     True
     """
     curator = open_rows(data, **declared)
-    promise = Guarantee(epsilon, delta, curator.neighbors)
+    guarantee = Guarantee(epsilon, delta, curator.neighbors)
     if curator.neighbors is not Neighbors.REPLACE_ONE:
         raise ArgumentError(
             "neighbors",
@@ -198,12 +198,12 @@ def smooth_median(
             write="missing='fill' for columns with gaps, and one row for each person",
         )
     place = _place(curator, column)
-    way = SmoothMedian(noise_for(noise, promise), share_for(share), _interval(curator.space, place))
+    way = SmoothMedian(noise_for(noise, guarantee), share_for(share), _interval(curator.space, place))
 
     def answer(release: Release) -> Answer:
-        return Answer.of(float(release["value"][0]), curator, promise, [release])
+        return Answer.of(float(release["value"][0]), curator, guarantee, [release])
 
-    return Inquiry.of_one(curator, promise, OneColumn(way, len(curator.columns), place), answer, bits=bits)
+    return Inquiry.of_one(curator, guarantee, OneColumn(way, len(curator.columns), place), answer, bits=bits)
 
 
 def _place(curator: Curator, column: str | int | None) -> int:

@@ -44,10 +44,10 @@ class Method(ABC, Generic[Found]):
     def shares(self) -> Sequence[float]:
         """The part of the squared budget, Σμ², that each step has; they sum to 1."""
 
-    def losses(self, promise: Guarantee) -> tuple[Loss, ...]:
+    def losses(self, guarantee: Guarantee) -> tuple[Loss, ...]:
         """Return the loss of each release, together within the promise."""
-        relative = [GaussianLoss(math.sqrt(share), promise.neighbors) for share in self.shares]
-        return calibrate(promise, relative).losses
+        relative = [GaussianLoss(math.sqrt(share), guarantee.neighbors) for share in self.shares]
+        return calibrate(guarantee, relative).losses
 
     def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
         """Return what is like the questions to come, one for each loss: what cannot be drawn is refused unpaid."""

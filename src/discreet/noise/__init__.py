@@ -5,10 +5,9 @@ comparisons only, with the argument beside the code. What is not exact says so (
 data or queries. It may import ``discreet.arguments``, ``discreet.guarantees`` (a law says what it costs) and, from
 outside, numpy, scipy.special, cryptography and (when the first draw is made) numba.
 
-Where to look: what a noise law is and what the grid costs in ``laws``, the laws themselves in ``gaussian``, ``laplace``
-and ``euclidean``; other exact draws in ``discrete``; the compiled loops, and why they are exact, in ``kernels``;
-random directions, with floats, in ``bingham``; what else a mechanism may ask the door to draw in ``draws``; the bits in
-``bits``.
+Where to look: noise on a grid, and what the grid costs, in ``distributions``; spherical noise in ``euclidean``;
+other exact draws in ``discrete``; the compiled loops, and why they are exact, in ``kernels``; random directions, with
+floats, in ``bingham``; what else a mechanism may ask the door to draw in ``draws``; the bits in ``bits``.
 """
 
 from discreet.noise.bingham import bingham, gibbs_bingham
@@ -19,7 +18,7 @@ from discreet.noise.distributions import (
     GaussianNoise,
     GeometricNoise,
     LaplaceNoise,
-    Law,
+    NoiseDistribution,
     RoundedNoise,
 )
 from discreet.noise.euclidean import EuclideanNoise
@@ -31,7 +30,7 @@ __all__ = [
     "GaussianNoise",
     "GeometricNoise",
     "LaplaceNoise",
-    "Law",
+    "NoiseDistribution",
     "NotPrivateWarning",
     "RoundedNoise",
     "SecureBits",

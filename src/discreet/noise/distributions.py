@@ -45,7 +45,7 @@ __all__ = [
     "GeometricNoise",
     "Integers",
     "LaplaceNoise",
-    "Law",
+    "NoiseDistribution",
     "RoundedNoise",
     "Size",
     "StepNoise",
@@ -77,7 +77,7 @@ class Draw(ABC):
         """Return what is drawn around, or by, what was computed from rows: an array."""
 
 
-class Law(Draw):
+class NoiseDistribution(Draw):
     """The distribution of noise on a grid. Its subclasses are frozen dataclasses.
 
     With d = ‖z‖/scale in the law's norm, the density is ∝ e^(−d²/2) where the law is normal, else ∝ e^(−d).
@@ -99,10 +99,10 @@ class Law(Draw):
     normal: ClassVar[bool]
     priced: ClassVar[type[Any]]
 
-    _kinds: ClassVar[dict[str, type[Law]]] = {}
+    _kinds: ClassVar[dict[str, type[NoiseDistribution]]] = {}
 
     def __init_subclass__(cls) -> None:
-        register_kind(Law._kinds, cls)
+        register_kind(NoiseDistribution._kinds, cls)
 
     @property
     @abstractmethod
@@ -147,8 +147,8 @@ class Law(Draw):
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> Loss:
         """Return what a statistic costs whose sensitivity, once on the grid, is this much: Δ/scale, rounded up."""
         ratio = Fraction(positive("sensitivity", sensitivity)) / Fraction(self.scale)
-        found: Loss = self.priced(upper(ratio), Neighbors.of(neighbors))
-        return found
+        result: Loss = self.priced(upper(ratio), Neighbors.of(neighbors))
+        return result
 
     @property
     def independent(self) -> bool:
@@ -159,7 +159,7 @@ class Law(Draw):
         """Return ‖shift‖/scale over the last axis: the μ or the ε at which two statistics so far apart are told apart.
 
         >>> from discreet.noise import GaussianNoise, LaplaceNoise
-        >>> [float(law(2.0).distance(np.array([3.0, 4.0]))) for law in (GaussianNoise, LaplaceNoise)]
+        >>> [float(noise(2.0).distance(np.array([3.0, 4.0]))) for noise in (GaussianNoise, LaplaceNoise)]
         [2.5, 3.5]
         """
         away = shift / self.scale
@@ -182,7 +182,7 @@ class Law(Draw):
 
     def tail(self, coefficients: Sequence[float], size: float) -> float:
         """Return P(|Σ c_i·z_i| > size) for independent draws z_i, or a little more."""
-        raise ArgumentError("law", self, "Gaussian or Laplace noise")
+        raise ArgumentError("noise", self, "Gaussian or Laplace noise")
 
     def half_width_of_sum(self, coefficients: Sequence[float], level: float) -> float:
         """Return h so that |Σ c_i·z_i| ≤ h with probability ``level``, or a little more, for independent draws z_i.
@@ -217,13 +217,15 @@ class Law(Draw):
         return to_plain(self)
 
     @staticmethod
-    def from_dict(values: Mapping[str, Any]) -> Law:
+    def from_dict(values: Mapping[str, Any]) -> NoiseDistribution:
         """Return the law that ``to_dict`` described."""
-        return from_plain({name: kind for name, kind in Law._kinds.items() if not isabstract(kind)}, values)
+        return from_plain(
+            {name: kind for name, kind in NoiseDistribution._kinds.items() if not isabstract(kind)}, values
+        )
 
 
 @dataclass(frozen=True)
-class RoundedNoise(Law):
+class RoundedNoise(NoiseDistribution):
     """Noise of a continuous law, rounded to a grid of the scale over a power of two.
 
     Rounding the output is post-processing, so what is known of the continuous mechanism holds exactly.
@@ -266,7 +268,7 @@ class RoundedNoise(Law):
 
 
 @dataclass(frozen=True)
-class StepNoise(Law):
+class StepNoise(NoiseDistribution):
     """Noise of a law on whole numbers of steps.
 
     Parameters
@@ -313,7 +315,7 @@ def source(bits: Bits | None) -> Bits:
     return bits
 
 
-def draw_integers(size: Size, bits: Bits | None, law: str, *given: float) -> Integers:
+def draw_integers(size: Size, bits: Bits | None, noise: str, *given: float) -> Integers:
     """Return an array of draws of a compiled sampler, with all bits of the uniforms for what it cannot decide.
 
     The words that a draw did not finish with stay in front of the fresh ones: a draw is never dropped because it needs
@@ -332,7 +334,7 @@ def draw_integers(size: Size, bits: Bits | None, law: str, *given: float) -> Int
     from discreet.noise import kernels
 
     bits = source(bits)
-    sampler = getattr(kernels, law)
+    sampler = getattr(kernels, noise)
     shape = tuple(integer("size", side, least=0) for side in (size if iterable(size) else (size,)))
     out = np.empty(math.prod(shape), dtype=np.int64)  # one dimension: the compiled loop writes place by place
     words = np.empty(0, dtype=np.uint64)
@@ -419,9 +421,9 @@ class GaussianNoise(RoundedNoise):
 
     Examples
     --------
-    >>> law = GaussianNoise(3.0)
-    >>> released = law.add([10.0, 20.0])
-    >>> released.shape, law.grid == 3.0 / 2**40, round(law.half_width(0.95), 3)
+    >>> noise = GaussianNoise(3.0)
+    >>> released = noise.add([10.0, 20.0])
+    >>> released.shape, noise.grid == 3.0 / 2**40, round(noise.half_width(0.95), 3)
     ((2,), True, 5.88)
     """
 
@@ -450,8 +452,8 @@ class GaussianNoise(RoundedNoise):
 
         Examples
         --------
-        >>> law = GaussianNoise.for_query(mu=0.25, sensitivity=73.0, largest=1e6)
-        >>> round(law.scale, 6), law.fineness
+        >>> noise = GaussianNoise.for_query(mu=0.25, sensitivity=73.0, largest=1e6)
+        >>> round(noise.scale, 6), noise.fineness
         (292.0, 40)
         """
         steps = 2.0 * math.sqrt(integer("size", size, least=1))
@@ -542,8 +544,8 @@ class LaplaceNoise(RoundedNoise):
 
     Examples
     --------
-    >>> law = LaplaceNoise(3.0)
-    >>> law.add([10.0, 20.0]).shape, round(law.half_width(0.95), 3)
+    >>> noise = LaplaceNoise(3.0)
+    >>> noise.add([10.0, 20.0]).shape, round(noise.half_width(0.95), 3)
     ((2,), 8.987)
     """
 
@@ -560,8 +562,8 @@ class LaplaceNoise(RoundedNoise):
 
         Examples
         --------
-        >>> law = LaplaceNoise.for_query(epsilon=0.5, sensitivity=1.0, largest=100.0)
-        >>> round(law.scale, 6), law.fineness
+        >>> noise = LaplaceNoise.for_query(epsilon=0.5, sensitivity=1.0, largest=100.0)
+        >>> round(noise.scale, 6), noise.fineness
         (2.0, 40)
         """
         steps = 2.0 * integer("size", size, least=1)

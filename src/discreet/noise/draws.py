@@ -1,6 +1,6 @@
 """The kinds of draw that the door makes beside noise on numbers: a choice by weights, a direction, or nothing more.
 
-A mechanism says which one, a noise law (``laws``) or one of these, with public numbers; the door hands it what was
+A mechanism says which one, noise (``distributions``) or one of these, with public numbers; the door hands it what was
 computed from rows, and random bits. Nothing else in the library brings rows and random bits together, but the auxiliary
 draws of a ``Plan``, which know no row.
 

@@ -4,7 +4,7 @@
 is released is grid·(a + K), K = round(Z/grid): every vector of whole numbers can be, whatever the rows are. P(K = k) is
 the integral of the density over a cube around k. Moved by a − b steps, that cube is the one around k + a − b, and the
 density changes by a factor of at most e^(grid·‖a − b‖/scale) at each of its points: so does the integral. Hence it is
-ε-private with scale = Δ/ε, Δ the sensitivity on the grid (``laws``).
+ε-private with scale = Δ/ε, Δ the sensitivity on the grid (``distributions``).
 
 How Z is drawn. ‖Z‖/scale has the density ∝ r^(d−1)·e^(−r), that of a sum of d exponential variables, and Z/‖Z‖ is
 uniform on the sphere, as the direction of d normal ones. Both kinds are exact draws on a grid of 2⁻⁵² (``kernels``),
@@ -33,7 +33,7 @@ from discreet.noise.distributions import (
     GaussianNoise,
     Integers,
     LaplaceNoise,
-    Law,
+    NoiseDistribution,
     Size,
     as_numbers,
     check_grid,
@@ -47,7 +47,7 @@ COARSE = 24  # binary digits of the scale that the grid has, unless the statisti
 
 
 @dataclass(frozen=True)
-class EuclideanNoise(Law):
+class EuclideanNoise(NoiseDistribution):
     """Density ∝ e^(−‖z‖/scale) over vectors, rounded to a grid: equation 7 of Sarwate and Chaudhuri (2013).
 
     With scale = Δ/ε for L2 sensitivity Δ it is purely ε-private, ``PureLoss(ε)``. Exact draws are put together with
@@ -98,8 +98,8 @@ class EuclideanNoise(Law):
 
         Examples
         --------
-        >>> law = EuclideanNoise.for_query(epsilon=0.25, sensitivity=73.0, largest=1e6, size=3)
-        >>> round(law.scale, 3), law.fineness
+        >>> noise = EuclideanNoise.for_query(epsilon=0.25, sensitivity=73.0, largest=1e6, size=3)
+        >>> round(noise.scale, 3), noise.fineness
         (292.0, 24)
         """
         epsilon, steps = positive("epsilon", epsilon), 2.0 * math.sqrt(integer("size", size, least=1))

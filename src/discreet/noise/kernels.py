@@ -1,4 +1,4 @@
-"""Compiled loops that turn random words into exact integer noise. ``laws.draw_integers`` calls them.
+"""Compiled loops that turn random words into exact integer noise. ``distributions.draw_integers`` calls them.
 
 Every sampler is a function ``draw(words, i, …) -> (value, next i)`` of a stream of uniform 64-bit words from place i
 on, and uses integers only (the one float, in the discrete Gaussian, is a filter; see there). A place below 0 says that

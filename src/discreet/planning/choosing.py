@@ -105,10 +105,10 @@ class Plan:
         return ax
 
     def __str__(self) -> str:
-        promise = self.guarantee
+        guarantee = self.guarantee
         lines = [
-            f"{self.what} of {self.formula.n} rows: ε = {self.epsilon:.3g}, δ = {promise.delta:.3g}, "
-            f"{promise.neighbors}.",
+            f"{self.what} of {self.formula.n} rows: ε = {self.epsilon:.3g}, δ = {guarantee.delta:.3g}, "
+            f"{guarantee.neighbors}.",
             f"Predicted: {self.predicted:.3g}, for a target of {self.target:.3g} ({self.measure}).",
         ]
         if self.floor:
@@ -201,8 +201,8 @@ def plan(
     --------
     A mean age to within a tenth of a year, of 10,000 persons aged 0 to 120:
 
-    >>> found = plan("mean", 10_000, target=0.1, width=120.0)
-    >>> print(found)
+    >>> result = plan("mean", 10_000, target=0.1, width=120.0)
+    >>> print(result)
     mean of 10000 rows: ε = 0.17, δ = 0, replace-one.
     Predicted: 0.1, for a target of 0.1 (root mean squared error of each column's mean, in the data's units).
     """
@@ -228,21 +228,21 @@ def plan(
         n_components=n_components,
         gap=gap,
     )
-    promise = Guarantee(1.0, delta_for(question, formula, delta), relation)
-    found = replace(promise, epsilon=least_epsilon(formula, promise, target))
-    caution = delta_caution(found.delta, formula.n, "record") if too_large(found.delta, formula.n) else ""
-    if not caution and found.epsilon > LITTLE:
-        caution = f"ε={found.epsilon:.3g} promises next to nothing; more rows, tighter bounds or a larger target help."
+    guarantee = Guarantee(1.0, delta_for(question, formula, delta), relation)
+    result = replace(guarantee, epsilon=least_epsilon(formula, guarantee, target))
+    caution = delta_caution(result.delta, formula.n, "record") if too_large(result.delta, formula.n) else ""
+    if not caution and result.epsilon > LITTLE:
+        caution = f"ε={result.epsilon:.3g} promises next to nothing; more rows, tighter bounds or a larger target help."
     if caution:
         warnings.warn(caution, PlanningWarning, stacklevel=2)
-    return Plan(question.name, found, target, formula)
+    return Plan(question.name, result, target, formula)
 
 
-def least_epsilon(formula: Formula, promise: Guarantee, target: float) -> float:
+def least_epsilon(formula: Formula, guarantee: Guarantee, target: float) -> float:
     """Return the smallest ε from 1e-6 to 1e4 whose predicted error meets the target."""
 
     def meets(log: float) -> bool:
-        return formula.error(replace(promise, epsilon=math.exp(log))) <= target
+        return formula.error(replace(guarantee, epsilon=math.exp(log))) <= target
 
     if formula.floor >= target:
         raise ArgumentError(

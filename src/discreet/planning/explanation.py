@@ -174,8 +174,8 @@ def explain(
     Examples
     --------
     >>> from discreet.guarantees import GaussianLoss, Guarantee
-    >>> promise = explain(Guarantee(1.0, 1e-6), n=1000)
-    >>> promise.grade, round(promise.accuracy, 3), round(promise.posteriors[0.01], 3)
+    >>> guarantee = explain(Guarantee(1.0, 1e-6), n=1000)
+    >>> guarantee.grade, round(guarantee.accuracy, 3), round(guarantee.posteriors[0.01], 3)
     ('meaningful', 0.731, 0.03)
 
     The same promise, kept by Gaussian noise, is a good deal better than its one point says:
@@ -200,7 +200,7 @@ def explain(
     accuracy = tradeoff.accuracy()
     chance = beyond(promise.delta)
     largest = tradeoff.log_ratio(promise.epsilon, chance) if chance else promise.epsilon
-    found = Explanation(
+    result = Explanation(
         guarantee=promise,
         whole_curve=whole,
         unit=unit,
@@ -216,8 +216,8 @@ def explain(
         caution=delta_caution(failure, n, unit),
     )
     if too_large(failure, n):
-        warnings.warn(found.caution, PlanningWarning, stacklevel=2)
-    return found
+        warnings.warn(result.caution, PlanningWarning, stacklevel=2)
+    return result
 
 
 def _stated(losses: Losses, n: int | None, delta: float | None) -> tuple[Guarantee, float]:

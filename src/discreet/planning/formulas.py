@@ -177,22 +177,22 @@ __all__ = [
     "Mixture",
     "Quantile",
     "Variance",
-    "noise_deviation",
+    "noise_std",
 ]
 
 
-def noise_deviation(bound: Bound, promise: Guarantee) -> float:
+def noise_std(bound: Bound, guarantee: Guarantee) -> float:
     """Return the standard deviation of the noise on each number of a sum: what the door adds for a whole promise.
 
     Gaussian noise has σ = Δ₂/μ, with the largest μ that keeps (ε, δ). Laplace noise, at δ = 0, has scale Δ₁/ε and so a
     standard deviation of √2·Δ₁/ε. The door's own charge for floats and its grid, below a thousandth, is left out.
 
-    >>> round(noise_deviation(Bound(l2=1.0, l1=1.0), Guarantee(1.0, 1e-5, "add-remove")), 4)
+    >>> round(noise_std(Bound(l2=1.0, l1=1.0), Guarantee(1.0, 1e-5, "add-remove")), 4)
     3.7306
     """
-    if promise.delta:
-        return bound.sensitivity("l2", promise.neighbors) / normal_mu(promise.epsilon, promise.delta)
-    return math.sqrt(2.0) * bound.sensitivity("l1", promise.neighbors) / promise.epsilon
+    if guarantee.delta:
+        return bound.sensitivity("l2", guarantee.neighbors) / normal_mu(guarantee.epsilon, guarantee.delta)
+    return math.sqrt(2.0) * bound.sensitivity("l1", guarantee.neighbors) / guarantee.epsilon
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,7 +219,7 @@ class Formula(ABC):
     drawn: ClassVar[bool] = False  # whether it spends no δ
 
     @abstractmethod
-    def noise(self, promise: Guarantee) -> float:
+    def noise(self, guarantee: Guarantee) -> float:
         """Return the error that falls to 0 as ε grows."""
 
     @property
@@ -237,13 +237,13 @@ class Formula(ABC):
         """What no ε removes."""
         return math.hypot(self.resolution, self.sampling_error if self.sampling else 0.0)
 
-    def strain(self, promise: Guarantee) -> float:
+    def strain(self, guarantee: Guarantee) -> float:
         """Return the noise on a divisor over that divisor, which the formula takes as small; 0 where there is none."""
         return 0.0
 
-    def error(self, promise: Guarantee) -> float:
+    def error(self, guarantee: Guarantee) -> float:
         """Return the predicted error."""
-        return math.hypot(self.noise(promise), self.floor)
+        return math.hypot(self.noise(guarantee), self.floor)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,9 +257,9 @@ class Count(Formula):
     name: ClassVar[str] = "count"
     measure: ClassVar[str] = "root mean squared error of the count, in rows"
 
-    def noise(self, promise: Guarantee) -> float:
+    def noise(self, guarantee: Guarantee) -> float:
         """Return the standard deviation of the noise."""
-        return noise_deviation(Bound(l2=1.0, l1=1.0, replace_l2=1.0, replace_l1=1.0), promise)
+        return noise_std(Bound(l2=1.0, l1=1.0, replace_l2=1.0, replace_l1=1.0), guarantee)
 
     @property
     def sampling_error(self) -> float:
@@ -280,9 +280,9 @@ class Cells(Formula):
     name: ClassVar[str] = "histogram"
     measure: ClassVar[str] = "root mean squared error of each cell's count, in rows"
 
-    def noise(self, promise: Guarantee) -> float:
+    def noise(self, guarantee: Guarantee) -> float:
         """Return the standard deviation of the noise, the same whatever the number of cells."""
-        return noise_deviation(Query(self.cells).bound, promise)
+        return noise_std(Query(self.cells).bound, guarantee)
 
     @property
     def sampling_error(self) -> float:
@@ -325,9 +325,9 @@ class Bounded(Formula):
         """What one step in the unit ball is, in a column: h·√d."""
         return self.width / 2.0 * math.sqrt(self.d)
 
-    def _strain(self, bound: Bound, count: float, promise: Guarantee) -> float:
+    def _strain(self, bound: Bound, count: float, guarantee: Guarantee) -> float:
         """Return the noise on the number of rows over that number, ``count`` being the weight a of the count."""
-        return noise_deviation(bound, promise) / (count * self.n) if count else 0.0
+        return noise_std(bound, guarantee) / (count * self.n) if count else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -346,18 +346,18 @@ class Mean(Bounded):
         """What is measured."""
         return self._moments(COUNTED, 1.0 - COUNTED, 0.0)
 
-    def strain(self, promise: Guarantee) -> float:
+    def strain(self, guarantee: Guarantee) -> float:
         """Return r, the noise on the number of rows over it."""
-        return self._strain(self.query.bound, math.sqrt(self.query.weights[0]), promise)
+        return self._strain(self.query.bound, math.sqrt(self.query.weights[0]), guarantee)
 
-    def noise(self, promise: Guarantee) -> float:
+    def noise(self, guarantee: Guarantee) -> float:
         """Return the root mean square of the noise on a column's mean."""
         a2, b2, _ = self.query.weights
-        second = 3.0 * self.strain(promise) ** 2
+        second = 3.0 * self.strain(guarantee) ** 2
         squared = self._reach**2 / b2 * (1.0 + second)
         if a2:
-            squared += self.offset**2 / a2 * (1.0 + (3.0 if promise.delta else 6.0) * second)
-        return noise_deviation(self.query.bound, promise) * math.sqrt(squared) / self.n
+            squared += self.offset**2 / a2 * (1.0 + (3.0 if guarantee.delta else 6.0) * second)
+        return noise_std(self.query.bound, guarantee) * math.sqrt(squared) / self.n
 
     @property
     def sampling_error(self) -> float:
@@ -374,7 +374,7 @@ class SecondMoments(Bounded):
         """What is measured."""
         return self._moments(0.5 / self.d, 1.0 / math.sqrt(self.d), 1.0)
 
-    def _squared(self, promise: Guarantee) -> tuple[float, float]:
+    def _squared(self, guarantee: Guarantee) -> tuple[float, float]:
         """Return the squared noise of a variance and of a covariance, in the data's units."""
         query = self.query
         a2, b2, c2 = query.weights
@@ -383,7 +383,7 @@ class SecondMoments(Bounded):
         on, off = 1.0 / c2 + 4.0 * m2 / b2, 0.5 / c2 + 2.0 * m2 / b2
         if a2:
             on, off = on + (v - m2) ** 2 / a2, off + m2 * m2 / a2
-        scale = (noise_deviation(query.bound, promise) * self._reach**2 / self.n) ** 2
+        scale = (noise_std(query.bound, guarantee) * self._reach**2 / self.n) ** 2
         return scale * on, scale * off
 
 
@@ -405,12 +405,12 @@ class Variance(Bounded):
         """What is measured of each column."""
         return Squares(Box([0.0], [self.width]), self.counted)
 
-    def strain(self, promise: Guarantee) -> float:
+    def strain(self, guarantee: Guarantee) -> float:
         """Return r, the noise on the number of rows over it."""
-        columns = math.sqrt(self.d) if promise.delta else float(self.d)
-        return columns * self._strain(self.query.bound, self.query.amplitudes[0], promise)
+        columns = math.sqrt(self.d) if guarantee.delta else float(self.d)
+        return columns * self._strain(self.query.bound, self.query.amplitudes[0], guarantee)
 
-    def noise(self, promise: Guarantee) -> float:
+    def noise(self, guarantee: Guarantee) -> float:
         """Return the standard deviation of a variance."""
         query, half = self.query, self.width / 2.0
         a, b, c = query.amplitudes
@@ -418,8 +418,8 @@ class Variance(Bounded):
         squared = 0.25 / c**2 + 4.0 * m * m / b**2
         if a:
             squared += (v - m * m - 0.5) ** 2 / a**2
-        columns = math.sqrt(self.d) if promise.delta else float(self.d)
-        return columns * noise_deviation(query.bound, promise) * math.sqrt(squared) * half**2 / self.n
+        columns = math.sqrt(self.d) if guarantee.delta else float(self.d)
+        return columns * noise_std(query.bound, guarantee) * math.sqrt(squared) * half**2 / self.n
 
     @property
     def sampling_error(self) -> float:
@@ -436,13 +436,13 @@ class Covariance(SecondMoments):
         "root mean squared error over the entries of the covariance by method='one-shot', in the data's squared units"
     )
 
-    def strain(self, promise: Guarantee) -> float:
+    def strain(self, guarantee: Guarantee) -> float:
         """Return r, the noise on the number of rows over it."""
-        return self._strain(self.query.bound, math.sqrt(self.query.weights[0]), promise)
+        return self._strain(self.query.bound, math.sqrt(self.query.weights[0]), guarantee)
 
-    def noise(self, promise: Guarantee) -> float:
+    def noise(self, guarantee: Guarantee) -> float:
         """Return the root mean square of the noise over all entries."""
-        on, off = self._squared(promise)
+        on, off = self._squared(guarantee)
         return math.sqrt((on + (self.d - 1) * off) / self.d)
 
     @property
@@ -473,10 +473,10 @@ class Axes(SecondMoments):
     )
     gaussian: ClassVar[bool] = True
 
-    def noise(self, promise: Guarantee) -> float:
+    def noise(self, guarantee: Guarantee) -> float:
         """Return τ²(d − k)/g², at most 1."""
         query = self.query
-        tau = noise_deviation(query.bound, promise) * self._reach**2 / (self.n * math.sqrt(2.0 * query.weights[2]))
+        tau = noise_std(query.bound, guarantee) * self._reach**2 / (self.n * math.sqrt(2.0 * query.weights[2]))
         ratio = (tau / self.gap) ** 2
         return 1.0 if ratio * self.d >= 1.0 else ratio * (self.d - self.components)
 
@@ -486,9 +486,9 @@ class Axes(SecondMoments):
         rest = self.spread**2
         return min(rest * (rest + self.gap) * (self.d - self.components) / (self.n * self.gap**2), 1.0)
 
-    def error(self, promise: Guarantee) -> float:
+    def error(self, guarantee: Guarantee) -> float:
         """Return both shares together: sin² is a square already."""
-        return min(self.noise(promise) + self.floor, 1.0)
+        return min(self.noise(guarantee) + self.floor, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -522,10 +522,10 @@ class Quantile(Formula):
     measure: ClassVar[str] = "root mean squared error of each quantile, in the data's units, of rows even around it"
     drawn: ClassVar[bool] = True
 
-    def noise(self, promise: Guarantee) -> float:
+    def noise(self, guarantee: Guarantee) -> float:
         """Return the error of the drawn rank, in the data's units."""
-        most = max(self.q, 1.0 - self.q) if promise.neighbors is Neighbors.ADD_REMOVE else 1.0
-        eta = self.share * promise.epsilon / (2.0 * most)
+        most = max(self.q, 1.0 - self.q) if guarantee.neighbors is Neighbors.ADD_REMOVE else 1.0
+        eta = self.share * guarantee.epsilon / (2.0 * most)
         p, left = math.exp(-eta), -math.expm1(-eta)
         squared = 2.0 * p / (left * left) + 3.25 * p / (left * (1.0 + p))
         return math.sqrt(squared / (self.n * self.density) ** 2 + self._outside(eta) * self.width**2 / 3.0)
@@ -566,9 +566,9 @@ class InterquartileRange(Formula):
     def _quartile(self) -> Quantile:
         return Quantile(n=self.n, q=0.25, density=self.density, share=self.share / 2.0, width=self.width)
 
-    def noise(self, promise: Guarantee) -> float:
+    def noise(self, guarantee: Guarantee) -> float:
         """Return √2 times that of a quartile."""
-        return math.sqrt(2.0) * self._quartile.noise(promise)
+        return math.sqrt(2.0) * self._quartile.noise(guarantee)
 
     @property
     def resolution(self) -> float:
@@ -619,11 +619,11 @@ class Mixture(Formula):
         }
         return 0.5 + d / 4.0, d * squared / 2.0, squared**2 * numbers[self.shape]
 
-    def noise(self, promise: Guarantee) -> float:
+    def noise(self, guarantee: Guarantee) -> float:
         """Return what the noise costs, in nats a row."""
-        squared = 2.0 if promise.neighbors is Neighbors.REPLACE_ONE else 1.0
+        squared = 2.0 if guarantee.neighbors is Neighbors.REPLACE_ONE else 1.0
         weighted = sum(math.sqrt(cost) for cost in self._costs) ** 2
-        budget = KEPT * normal_mu(promise.epsilon, promise.delta) ** 2
+        budget = KEPT * normal_mu(guarantee.epsilon, guarantee.delta) ** 2
         return (self.components / self.n) ** 2 * squared * weighted / budget
 
     @property
@@ -638,6 +638,6 @@ class Mixture(Formula):
         """Parameters over 2n."""
         return self.parameters / (2.0 * self.n)
 
-    def error(self, promise: Guarantee) -> float:
+    def error(self, guarantee: Guarantee) -> float:
         """Return the sum: nats are squares already."""
-        return self.noise(promise) + self.floor
+        return self.noise(guarantee) + self.floor

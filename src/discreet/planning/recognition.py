@@ -121,11 +121,11 @@ def formula_for(
     if d > 1 and name in SINGLE:
         raise ArgumentError("d", d, f"None or 1, as what={name!r} is not asked of several columns at once")
     wide = _width(question, d, width)
-    deviation = wide / math.sqrt(12.0) if spread is None else positive("spread", spread)
+    std = wide / math.sqrt(12.0) if spread is None else positive("spread", spread)
     if nonnegative("offset", offset) > wide / 2.0:
         raise ArgumentError("offset", offset, f"a mean within the bounds, at most {wide / 2.0:g} off the middle")
     rows: dict[str, Any] = {"n": n, "d": d, "sampling": sampling}
-    bounded = rows | {"width": wide, "spread": deviation, "offset": float(offset), "counted": counted}
+    bounded = rows | {"width": wide, "spread": std, "offset": float(offset), "counted": counted}
     columns: dict[str, type[Mean | Variance | Covariance]] = {one.name: one for one in (Mean, Variance, Covariance)}
     if name in columns:
         return columns[name](**bounded)

@@ -189,16 +189,16 @@ def _least(bound: Callable[[float], float], points: NDArray[np.float64]) -> floa
     return least
 
 
-def tradeoff_of(promise: Guarantee | Losses) -> Tradeoff:
+def tradeoff_of(guarantee: Guarantee | Losses) -> Tradeoff:
     """Return what a guarantee, a loss or some losses let an attacker tell.
 
     >>> from discreet.guarantees import GaussianLoss
     >>> round(tradeoff_of([GaussianLoss(0.6), GaussianLoss(0.8)]).mu, 9)
     1.0
     """
-    if isinstance(promise, Guarantee):
-        return PointTradeoff(promise.epsilon, promise.delta)
-    counts = as_counts(promise)
+    if isinstance(guarantee, Guarantee):
+        return PointTradeoff(guarantee.epsilon, guarantee.delta)
+    counts = as_counts(guarantee)
     exact = Exact(counts)
     if all(loss.gaussian is not None for loss in counts):
         return GaussianTradeoff(exact.mu)

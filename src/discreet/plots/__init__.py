@@ -7,14 +7,14 @@ is first drawn.
 This room may import ``arguments`` only.
 """
 
-from discreet.plots.attack_curve import TradeoffPicture
+from discreet.plots.attack_curve import TradeoffPlot
 from discreet.plots.centres import Centres
 from discreet.plots.coefficients import Coefficients
 from discreet.plots.ellipses import Ellipses
 from discreet.plots.heat_map import Grid
-from discreet.plots.intervals import IntervalPanels, Intervals, picture_of_draws
+from discreet.plots.intervals import IntervalPanels, Intervals, plot_draws
 from discreet.plots.noise_shares import NoiseShares
-from discreet.plots.plot import Facts, Picture
+from discreet.plots.plot import Facts, Plot
 from discreet.plots.samples import SampleOverDensity, SyntheticRows
 from discreet.plots.scatter_matrix import Pairs
 from discreet.plots.scree import Scree
@@ -31,12 +31,12 @@ __all__ = [
     "Intervals",
     "NoiseShares",
     "Pairs",
-    "Picture",
+    "Plot",
     "SampleOverDensity",
     "Scree",
     "Shares",
     "Spending",
     "SyntheticRows",
-    "TradeoffPicture",
-    "picture_of_draws",
+    "TradeoffPlot",
+    "plot_draws",
 ]

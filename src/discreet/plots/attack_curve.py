@@ -1,4 +1,4 @@
-"""``TradeoffPicture``: what an attacker attained, below what is promised."""
+"""``TradeoffPlot``: what an attacker attained, below what is promised."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.plots.plot import INK, MUTED, SERIES, Array, Facts, Picture, number, plain, quiet
+from discreet.plots.plot import INK, MUTED, SERIES, Array, Facts, Plot, number, plain, quiet
 
-__all__ = ["TradeoffPicture"]
+__all__ = ["TradeoffPlot"]
 
 
 @dataclass(frozen=True, eq=False)
-class TradeoffPicture(Picture):
+class TradeoffPlot(Plot):
     """The power of an attack against its false alarms.
 
     Parameters

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.plots.ellipses import place_labels, together
-from discreet.plots.plot import Array, Facts, Picture, listed, plain, quiet, series
+from discreet.plots.plot import Array, Facts, Plot, listed, plain, quiet, series
 
 __all__ = ["Centres"]
 
@@ -16,7 +16,7 @@ FINE = 220  # cells along an axis, of the picture of which centre is nearest
 
 
 @dataclass(frozen=True, eq=False)
-class Centres(Picture):
+class Centres(Plot):
     """The centres of clusters along two columns.
 
     Parameters

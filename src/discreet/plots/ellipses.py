@@ -14,7 +14,7 @@ from discreet.plots.plot import (
     PAPER,
     Array,
     Facts,
-    Picture,
+    Plot,
     matplotlib_part,
     number,
     percent,
@@ -32,7 +32,7 @@ LABELLED = 12  # Gaussians: more labels than that hide each other
 
 
 @dataclass(frozen=True, eq=False)
-class Ellipses(Picture):
+class Ellipses(Plot):
     """K Gaussians along two columns: ellipses of one and two standard deviations, weights as opacity and width of line.
 
     Parameters

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.plots.plot import INK, SERIES, Array, Facts, Picture, listed, matplotlib_part, number, plain, quiet
+from discreet.plots.plot import INK, SERIES, Array, Facts, Plot, listed, matplotlib_part, number, plain, quiet
 
 __all__ = ["Grid"]
 
@@ -16,7 +16,7 @@ WRITTEN = 16  # columns or rows up to which the numbers are written
 
 
 @dataclass(frozen=True, eq=False)
-class Grid(Picture):
+class Grid(Plot):
     """Numbers in rows and columns: blue above 0, vermillion below, the stronger the further from it.
 
     Parameters

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from discreet.arguments import ArgumentError
-from discreet.plots.plot import INK, MUTED, SERIES, Array, Facts, Picture, number, plain, quiet
+from discreet.plots.plot import INK, MUTED, SERIES, Array, Facts, Plot, number, plain, quiet
 
-__all__ = ["MOST_DRAWN", "IntervalPanels", "Intervals", "draw_intervals", "picture_of_draws"]
+__all__ = ["MOST_DRAWN", "IntervalPanels", "Intervals", "draw_intervals", "plot_draws"]
 
 
 @dataclass(frozen=True, eq=False)
-class Intervals(Picture):
+class Intervals(Plot):
     """Numbers as points, and their limits as lines.
 
     Parameters
@@ -127,7 +127,7 @@ ABREAST = 3  # panels side by side
 
 
 @dataclass(frozen=True, eq=False)
-class IntervalPanels(Picture):
+class IntervalPanels(Plot):
     """A table of numbers with limits: one panel for each column, one line for each row.
 
     Parameters
@@ -204,7 +204,7 @@ MOST_DRAWN = 200  # numbers in one picture
 INNER = 0.5  # what the thicker line holds
 
 
-def picture_of_draws(name: str, draws: Array, names: Sequence[Sequence[Any]], level: float) -> Picture:
+def plot_draws(name: str, draws: Array, names: Sequence[Sequence[Any]], level: float) -> Plot:
     """Return intervals of a quantity, one for each of its numbers.
 
     Columns have units of their own, so the last axis is a panel each. Of matrices over the same columns the picture has

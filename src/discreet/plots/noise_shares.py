@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.plots.plot import INK, MUTED, PAPER, SERIES, Array, Facts, Picture, listed, number, percent, plain, quiet
+from discreet.plots.plot import INK, MUTED, PAPER, SERIES, Array, Facts, Plot, listed, number, percent, plain, quiet
 
 __all__ = ["NoiseShares"]
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseShares(Picture):
+class NoiseShares(Plot):
     """The noise in each statistic relative to its size, on a logarithmic axis.
 
     Parameters
@@ -30,7 +30,7 @@ class NoiseShares(Picture):
     labels: Sequence[str]
     noise: Array
     values: Array
-    laws: Sequence[str]
+    distributions: Sequence[str]
 
     @property
     def shares(self) -> Array:
@@ -56,12 +56,12 @@ class NoiseShares(Picture):
     def facts(self) -> Facts:
         """Laws, deviations and sizes."""
         rows = [
-            [str(label), law, number(noise), number(value), percent(share)]
-            for label, law, noise, value, share in zip(
-                self.labels, self.laws, self.noise, self.values, self.shares, strict=True
+            [str(label), distribution, number(noise), number(value), percent(share)]
+            for label, distribution, noise, value, share in zip(
+                self.labels, self.distributions, self.noise, self.values, self.shares, strict=True
             )
         ]
-        return Facts(["statistic", "law", "standard deviation", "size of the numbers", "share"], rows)
+        return Facts(["statistic", "noise", "standard deviation", "size of the numbers", "share"], rows)
 
     @property
     def size(self) -> tuple[float, float]:

@@ -5,7 +5,7 @@ is always ``INK`` or ``MUTED``; series are told apart by a label beside them as 
 
 Names and numbers as they are written in a picture.
 
-``Picture``: what every picture can do. It draws itself, and says in words and as a table what it shows.
+``Plot``: what every picture can do. It draws itself, and says in words and as a table what it shows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
     "SERIES",
     "Array",
     "Facts",
-    "Picture",
+    "Plot",
     "listed",
     "matplotlib_part",
     "number",
@@ -147,7 +147,7 @@ class Facts:
     rows: Sequence[Sequence[str]]
 
 
-class Picture(ABC):
+class Plot(ABC):
     """A picture of public numbers. Its subclasses are frozen dataclasses."""
 
     @property
@@ -181,9 +181,9 @@ class Picture(ABC):
         """Return the same picture, in which places along these columns are dates."""
         if frozenset(columns) == self.dated:
             return self
-        found = copy(self)
-        object.__setattr__(found, "dated", frozenset(columns))
-        return found
+        result = copy(self)
+        object.__setattr__(result, "dated", frozenset(columns))
+        return result
 
     def place(self, column: str, value: float, digits: int = 3) -> str:
         """Return a place along a column as text: a number, or a date."""

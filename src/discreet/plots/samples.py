@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet.plots.ellipses import window
-from discreet.plots.plot import SERIES, Array, Facts, Picture, number, plain, quiet
+from discreet.plots.plot import SERIES, Array, Facts, Plot, number, plain, quiet
 
 __all__ = ["SampleOverDensity", "SyntheticRows"]
 
@@ -19,7 +19,7 @@ POINT = 6.0  # square points of ink for a row
 
 
 @dataclass(frozen=True, eq=False)
-class SyntheticRows(Picture):
+class SyntheticRows(Plot):
     """Synthetic rows as points, where no density in closed form is theirs. Rows in one place make a larger point.
 
     Parameters
@@ -85,7 +85,7 @@ HELD = (0.5, 0.8, 0.95)  # shares of the rows that the lines hold
 
 
 @dataclass(frozen=True, eq=False)
-class SampleOverDensity(Picture):
+class SampleOverDensity(Plot):
     """Synthetic rows as points, and lines around 50, 80 and 95 % of a mixture of Gaussians, along two columns.
 
     Parameters

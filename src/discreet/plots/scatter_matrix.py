@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.plots.ellipses import draw_ellipses, window
-from discreet.plots.plot import Array, Facts, Picture, listed, number, percent, plain, plural, quiet, series
+from discreet.plots.plot import Array, Facts, Plot, listed, number, percent, plain, plural, quiet, series
 
 __all__ = ["MOST_PAIRED", "Pairs"]
 
@@ -17,7 +17,7 @@ MOST_PAIRED = 5  # columns
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs(Picture):
+class Pairs(Plot):
     """K Gaussians along every pair of up to five columns, and along each column by itself on the diagonal.
 
     Parameters
@@ -62,9 +62,9 @@ class Pairs(Picture):
             ]
             return f"Densities along {self.columns[0]}: {listed(each[:6])}."
         mean = self.weights @ self.means
-        deviations = self.means - mean
+        stds = self.means - mean
         within = np.einsum("k,kij->ij", self.weights, self.covariances)
-        total = within + np.einsum("k,ki,kj->ij", self.weights, deviations, deviations)
+        total = within + np.einsum("k,ki,kj->ij", self.weights, stds, stds)
         spread = np.sqrt(np.diagonal(total))
         correlation = total / np.outer(spread, spread)
         i, j = np.triu_indices(len(self.columns), 1)

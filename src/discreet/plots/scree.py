@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.plots.plot import INK, SERIES, Array, Facts, Picture, listed, percent, plain, quiet
+from discreet.plots.plot import INK, SERIES, Array, Facts, Plot, listed, percent, plain, quiet
 
 __all__ = ["Scree"]
 
 
 @dataclass(frozen=True, eq=False)
-class Scree(Picture):
+class Scree(Plot):
     """Shares of the variance, one bar for each axis, and a line for all up to it.
 
     Parameters

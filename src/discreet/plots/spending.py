@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.plots.plot import INK, SERIES, Array, Facts, Picture, number, plain, quiet
+from discreet.plots.plot import INK, SERIES, Array, Facts, Plot, number, plain, quiet
 
 __all__ = ["Spending"]
 
 
 @dataclass(frozen=True, eq=False)
-class Spending(Picture):
+class Spending(Plot):
     """ε of all that was spent up to each entry, and the limit that was in force then.
 
     Parameters

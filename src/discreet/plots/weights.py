@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.plots.plot import INK, MUTED, Array, Facts, Picture, percent, plain, quiet, series
+from discreet.plots.plot import INK, MUTED, Array, Facts, Plot, percent, plain, quiet, series
 
 __all__ = ["Shares"]
 
 
 @dataclass(frozen=True, eq=False)
-class Shares(Picture):
+class Shares(Plot):
     """Parts of a whole as bars; two standard deviations of the noise in each as a line, where they are known.
 
     Parameters

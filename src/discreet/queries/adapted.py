@@ -93,8 +93,8 @@ class _OnRows(_Adapted):
     @property
     def space(self) -> Box | Ball:
         """The curator's."""
-        found: Box | Ball = self.query.space  # type: ignore[attr-defined]
-        return found
+        result: Box | Ball = self.query.space  # type: ignore[attr-defined]
+        return result
 
     @property
     def dimension(self) -> int:

@@ -25,7 +25,7 @@ import numpy as np
 
 from discreet.arguments import ArgumentError
 from discreet.guarantees import BoundedRangeLoss, LaplaceLoss, Loss, PureLoss
-from discreet.noise import EuclideanNoise, GaussianNoise, LaplaceNoise, Law
+from discreet.noise import EuclideanNoise, GaussianNoise, LaplaceNoise, NoiseDistribution
 from discreet.noise.distributions import Draw
 from discreet.noise.draws import Choose, Distribution
 from discreet.queries.bound import Setting
@@ -78,7 +78,7 @@ class Plan:
     parts: Mapping[str, Part]
     draw: Draw
     kind: str = "sampled"
-    law: Law | None = None
+    noise: NoiseDistribution | None = None
     first: tuple[tuple[Distribution, Callable[[Any], Any]], ...] = ()
     target: Callable[..., Any] = as_is
     finish: Callable[[Any], Any] = as_is
@@ -130,8 +130,8 @@ class Additive(Mechanism):
         """Return Gaussian noise in L2 for a Gaussian loss, Laplace noise in L1 for a ``LaplaceLoss``."""
         query = _as_sum(question)
         l2, l1 = setting.sensitivity(query, "l2"), setting.sensitivity(query, "l1")
-        law = additive_noise(loss, query.name, l2=l2, l1=l1, largest=setting.largest(query), size=query.size)
-        return Plan(kind=self.kind, loss=loss, parts=query.parts, draw=law, law=law)
+        noise = additive_noise(loss, query.name, l2=l2, l1=l1, largest=setting.largest(query), size=query.size)
+        return Plan(kind=self.kind, loss=loss, parts=query.parts, draw=noise, noise=noise)
 
 
 class Euclidean(Mechanism):
@@ -145,13 +145,13 @@ class Euclidean(Mechanism):
         if not isinstance(loss, PureLoss):
             raise ArgumentError("loss", loss, "a PureLoss")
         query = _as_sum(question)
-        law = EuclideanNoise.for_query(
+        noise = EuclideanNoise.for_query(
             epsilon=loss.epsilon,
             sensitivity=setting.sensitivity(query, "l2"),
             largest=setting.largest(query),
             size=query.size,
         )
-        return Plan(loss=loss, parts=query.parts, draw=law)
+        return Plan(loss=loss, parts=query.parts, draw=noise)
 
 
 class Exponential(Mechanism):
@@ -201,14 +201,14 @@ class NoisyMax(Mechanism):
         query = _as_selection(question)
         if not isinstance(loss, PureLoss):
             raise ArgumentError("loss", loss, "a PureLoss for a noisy maximum")
-        law = LaplaceNoise.for_query(
+        noise = LaplaceNoise.for_query(
             epsilon=loss.epsilon, sensitivity=query.spread(setting), largest=query.largest_score(setting), size=2
         )
         return Plan(
             kind=self.kind,
             loss=loss,
             parts={"selected": Part((1,))},
-            draw=law,
+            draw=noise,
             target=query.scores,
             finish=lambda noisy: np.array([float(np.argmax(noisy))]),
         )

@@ -150,7 +150,7 @@ class Question(ABC):
         if own not in (None, space) and not balls:
             raise ArgumentError("query", self.name, f"the space of the curator, {space!r}; got {own!r}")
 
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
+    def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return the loss that spends a guarantee on this question: by default that of additive noise."""
         return additive_loss(guarantee)
 
@@ -180,7 +180,7 @@ class RowQuery(Question):
         """Return what is taken of each row, shape (n, width); of a row alone, whatever stands beside it."""
 
     @abstractmethod
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
+    def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return the loss that spends a guarantee on this question."""
 
     def collect(self, records: Records, setting: Setting) -> Array:
@@ -264,7 +264,7 @@ class Query(Question):
 class Selection(Query):
     """A sum over rows, and scores of candidates that follow from it."""
 
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
+    def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return the exponential mechanism's."""
         return BoundedRangeLoss(guarantee.epsilon, guarantee.neighbors)
 

@@ -40,19 +40,19 @@ class Finding:
     """The largest distance that was found, in one of the norms of ``Bound``, and the bound on it."""
 
     norm: str
-    found: float
+    result: float
     bound: float
     attained: float
 
     @property
     def holds(self) -> bool:
         """Whether nothing above the bound was found, float error of one row aside."""
-        return self.found <= self.bound * (1.0 + 1e-12)
+        return self.result <= self.bound * (1.0 + 1e-12)
 
     @property
     def tight(self) -> bool:
         """Whether as much of the bound was found as it claims to be attained."""
-        return self.found >= 0.99 * self.attained * self.bound
+        return self.result >= 0.99 * self.attained * self.bound
 
 
 def worst_neighbours(query: Query, rng: np.random.Generator, *, starts: int = 64, steps: int = 30) -> list[Finding]:
@@ -67,22 +67,22 @@ def worst_neighbours(query: Query, rng: np.random.Generator, *, starts: int = 64
         sides, one_norm = 1 + norm.startswith("replace"), norm.removeprefix("replace_")
         bound = query.bound.norm(one_norm) if sides == 1 else query.bound.replace(one_norm)
         if math.isfinite(bound):
-            found = _apart(alone[:, :sides], norm)
-            best = _best(found)
+            result = _apart(alone[:, :sides], norm)
+            best = _best(result)
             climbed = [
                 _climb(query, norm, pairs[some, :sides], codes[some, :sides], steps, rng)
                 for some in np.split(best, range(together, len(best), together))
             ]
             # The sums' own float error is charged apart (Query.float_error); a few rows have next to none.
             moved = _length(among[sides], norm) * (1.0 - 1e-11)
-            largest = float(np.concatenate([found, *climbed, moved]).max())
+            largest = float(np.concatenate([result, *climbed, moved]).max())
             findings.append(Finding(norm, largest, bound, query.bound.attained.get(norm, 1.0)))
     return findings
 
 
-def _best(found: Array) -> NDArray[np.int64]:
+def _best(result: Array) -> NDArray[np.int64]:
     """Return where the four largest values are that differ: many corners are as good as each other."""
-    _, places = np.unique(np.round(-found / max(float(found.max()), 1e-300), 9), return_index=True)
+    _, places = np.unique(np.round(-result / max(float(result.max()), 1e-300), 9), return_index=True)
     return np.asarray(places[:4], dtype=np.int64)
 
 
@@ -193,13 +193,13 @@ def _slopes(query: Query, norm: str, points: Array, codes: Codes) -> Array:
     return distances[..., :d] - distances[..., d:]
 
 
-def _better(tried: Any, found: Array, now: Any, values: Array) -> tuple[Any, Array]:
+def _better(tried: Any, result: Array, now: Any, values: Array) -> tuple[Any, Array]:
     """Return the best that each climb tried, or where it is where nothing is better, with its value."""
     climbs = np.arange(len(tried))
-    best = found.argmax(axis=1)
-    up = found[climbs, best] > values
+    best = result.argmax(axis=1)
+    up = result[climbs, best] > values
     chosen = np.where(up[:, None, None], tried[climbs, best], now)
-    return chosen, np.where(up, found[climbs, best], values)
+    return chosen, np.where(up, result[climbs, best], values)
 
 
 def _from_unit_box(space: Box | Ball, unit: Array) -> Array:

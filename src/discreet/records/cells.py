@@ -77,17 +77,17 @@ def number(value: Any) -> float:
         if isinstance(value, bytes):
             value = value.decode()
         if isinstance(value, str):
-            found = NAMED.get(value.strip().lower())
-            if found is None:  # Python takes 1_23 for 123, which nobody else does
-                found = math.inf if "_" in value else float(value)
+            result = NAMED.get(value.strip().lower())
+            if result is None:  # Python takes 1_23 for 123, which nobody else does
+                result = math.inf if "_" in value else float(value)
         elif isinstance(value, Real | Decimal | np.bool_) and not _is_duration(value):
-            found = float(value)
+            result = float(value)
         else:
-            found = math.inf
+            result = math.inf
     except BaseException as error:  # whatever a strange object throws, it is not a number
         _go_on(error)
-        found = math.inf
-    return found if math.isfinite(found) else math.nan if is_gap(value) else math.inf
+        result = math.inf
+    return result if math.isfinite(result) else math.nan if is_gap(value) else math.inf
 
 
 def numbers(values: Iterable[Any]) -> NDArray[np.float64]:
@@ -158,10 +158,10 @@ def days(moments: NDArray[Any]) -> NDArray[np.float64]:
     if A_DAY[resolution] > DAY:  # finer than a microsecond
         counts, resolution = counts * step // (A_DAY[resolution] // DAY), "us"
         step = 1
-    found = counts.astype(np.float64) * step / A_DAY[resolution]
+    result = counts.astype(np.float64) * step / A_DAY[resolution]
     first, last = (int(end) * A_DAY[resolution] // step for end in (FIRST_DAY, LAST_DAY))
     beyond = endless | (counts < first) | (counts >= last)
-    return np.where(missing, np.nan, np.where(beyond, np.inf, np.minimum(found, LAST_INSTANT)))
+    return np.where(missing, np.nan, np.where(beyond, np.inf, np.minimum(result, LAST_INSTANT)))
 
 
 def _spelt(text: str) -> int | float | None:
@@ -171,11 +171,11 @@ def _spelt(text: str) -> int | float | None:
         return int(truth)
     if len(plain) < 400 and plain.isascii() and "_" not in plain:
         try:
-            found = Decimal(plain)
+            result = Decimal(plain)
         except ArithmeticError:
             return None
-        if found.is_finite() and abs(found.adjusted()) < 400:
-            return int(found) if found == found.to_integral_value() else float(plain)
+        if result.is_finite() and abs(result.adjusted()) < 400:
+            return int(result) if result == result.to_integral_value() else float(plain)
     return None
 
 
@@ -187,24 +187,24 @@ def category_key(value: Any) -> Hashable:
     >>> [category_key(value) for value in (3, 3.0, "3", "03", True, "oak", float("nan"), 2**53)]
     [3, 3, 3, 3, 1, 'oak', None, None]
     """
-    found: int | float | None
+    result: int | float | None
     try:
         if isinstance(value, bytes):
             value = value.decode()
         if isinstance(value, Decimal):
-            found = _spelt(str(value))
+            result = _spelt(str(value))
         elif isinstance(value, str):
-            found = _spelt(value)
+            result = _spelt(value)
         elif isinstance(value, Integral) and not _is_duration(value):
-            found = int(value)
+            result = int(value)
         else:
-            found = number(value)
+            result = number(value)
     except BaseException as error:  # whatever a strange object throws, it is no category
         _go_on(error)
         return None
-    if found is None or not abs(found) < WHOLE:  # NaN too
+    if result is None or not abs(result) < WHOLE:  # NaN too
         return str(value) if isinstance(value, str) else None
-    return int(found) if found == int(found) else found
+    return int(result) if result == int(result) else result
 
 
 def unit_name(value: Any, kind: str) -> str | None:

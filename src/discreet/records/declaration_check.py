@@ -57,8 +57,8 @@ class StateReading(Reading):
         states = np.concatenate([self._of_numbers(x), np.where(codes < 0, -codes, 0)], axis=1)
         states = states if keep is None else states[keep]
         xp = array_namespace(numbers)
-        found = xp.asarray(states, dtype=xp.int64, device=device(numbers))
-        return Block(xp.zeros((len(states), 0), dtype=xp.float64, device=device(numbers)), found)
+        result = xp.asarray(states, dtype=xp.int64, device=device(numbers))
+        return Block(xp.zeros((len(states), 0), dtype=xp.float64, device=device(numbers)), result)
 
     def _of_numbers(self, x: Any) -> Any:
         """Return 0 inside of the bounds, 1 below, 2 above or beyond a ball, 3 for a gap, 4 for no finite number."""

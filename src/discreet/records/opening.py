@@ -41,7 +41,7 @@ from discreet.records.sources.duckdb_tables import DUCKDB_SUFFIXES
 from discreet.records.sources.frames import NAMES, TableSource, as_frame, check_type, check_types, unique_names
 from discreet.records.sources.frames import unit_cells as series_cells
 from discreet.records.sources.postgresql_tables import is_postgresql
-from discreet.records.sources.source import Source, usual_rows
+from discreet.records.sources.source import Source, default_block_rows
 from discreet.records.sources.stored import SqlEngine, StoredSource
 from discreet.sql.text import quoted
 
@@ -118,8 +118,8 @@ def as_records(
             raise ValueError("data is Records already, with declarations of its own: leave the other arguments out")
         return data
     if (space is None) == (schema is None):
-        found = "neither space nor schema" if space is None else "both space and schema"
-        raise ValueError(f"{found}: expected exactly one. {WRITE}")
+        result = "neither space nor schema" if space is None else "both space and schema"
+        raise ValueError(f"{result}: expected exactly one. {WRITE}")
     if not isinstance(space, Box | Ball | None):
         raise ArgumentError("space", space, "a Box or a Ball", "for example space=Box(0, 1)")
     if not isinstance(schema, Schema | None):
@@ -209,14 +209,14 @@ class _Declared(NamedTuple):
 
     def _reading(self, names: Sequence[str], unit: str | None) -> Reading:
         if self.schema is not None:
-            reading = as_reading(self.schema, self.block_rows or usual_rows(len(self.schema.columns)))
+            reading = as_reading(self.schema, self.block_rows or default_block_rows(len(self.schema.columns)))
         else:
             numbers = tuple(name for name in names if name != unit)
             if not numbers:
                 raise ValueError("data has no column beside the unit's: expected at least one")
             width, space = len(numbers), self.space.for_columns(len(numbers))
             fills = space.center if self.missing == "fill" else (None,) * width
-            rows = self.block_rows or usual_rows(width)
+            rows = self.block_rows or default_block_rows(width)
             reading = Reading(numbers, ("linear",) * width, fills, space, space, {}, None, rows)
         if unit is None:
             return reading
@@ -306,16 +306,16 @@ def _ids(unit: Any, rows: int) -> UnitCells:
     if isinstance(unit, np.ma.MaskedArray):  # what a mask covers is missing
         check_ids(unit.dtype.kind)
         whole, size = unit.dtype.kind in "iu", unit.shape
-        found = UnitCells(unit.data, np.ma.getmaskarray(unit)) if whole else UnitCells(unit.tolist())
+        result = UnitCells(unit.data, np.ma.getmaskarray(unit)) if whole else UnitCells(unit.tolist())
     elif is_array_api_obj(unit):
         check_ids(_kind(unit))
-        found, size = unit_cells(unit), tuple(unit.shape)
+        result, size = unit_cells(unit), tuple(unit.shape)
     else:
-        found = _listed(unit)
-        size = (len(found.cells),)
+        result = _listed(unit)
+        size = (len(result.cells),)
     if size != (rows,):
         raise ValueError("unit: expected one unit for each row of data, in an array of one dimension")
-    return found
+    return result
 
 
 def _listed(unit: Any) -> UnitCells:
@@ -373,9 +373,9 @@ def open_records(
             "Category(['a', 'b'])}), or Schema.from_toml(path) for a file"
         )
     if (bounds is None and classes is None) == (schema is None):
-        found = "bounds, schema: expected one of them, got " + ("none" if schema is None else "both")
+        result = "bounds, schema: expected one of them, got " + ("none" if schema is None else "both")
         raise ValueError(
-            f"{found}. Columns are declared, never taken from the rows: write for example bounds=(0, 120), "
+            f"{result}. Columns are declared, never taken from the rows: write for example bounds=(0, 120), "
             "bounds={'age': (0, 120)}, or a Schema where there are categories or gaps"
         )
     data = as_table(data)

@@ -76,11 +76,11 @@ def check_finite(data: Any, columns: Sequence[str] | None = None) -> None:
     ValueError: the column 'pressure' holds NaN or missing values: expected complete rows of numbers. ...
     """
     for name, cells in _columns(data, columns):
-        if found := _trouble(cells):
-            if found is DATES:
-                raise ValueError(f"the column {name!r} holds {found}: expected numbers; {DAYS}")
+        if result := _trouble(cells):
+            if result is DATES:
+                raise ValueError(f"the column {name!r} holds {result}: expected numbers; {DAYS}")
             raise ValueError(
-                f"the column {name!r} holds {found}: expected complete rows of numbers. Declare what becomes of others "
+                f"the column {name!r} holds {result}: expected complete rows of numbers. Declare what others become "
                 "in a schema, for Curator(rows, schema=…); how many rows you drop by hand may itself tell of somebody"
             )
 

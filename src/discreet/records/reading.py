@@ -197,8 +197,8 @@ class Reading:
 
     def codes(self, labels: Iterable[Iterable[Any]], rows: int) -> NDArray[np.int64]:
         """Return the codes of categories in so many rows, −1 for a gap and −2 for what is not declared."""
-        found = [category.encode(cells) for category, cells in zip(self.categories.values(), labels, strict=True)]
-        return np.stack(found, axis=1) if found else np.empty((rows, 0), dtype=np.int64)
+        result = [category.encode(cells) for category, cells in zip(self.categories.values(), labels, strict=True)]
+        return np.stack(result, axis=1) if result else np.empty((rows, 0), dtype=np.int64)
 
     @property
     def order(self) -> int | None:
@@ -249,8 +249,8 @@ class Reading:
         """Return clipped cells as the values that queries see, of which some are logarithms."""
         xp = array_namespace(x)
         logs = on_device(tuple(scale == "log" for scale in self.scales), x) > 0.0
-        found = xp.where(logs, xp.log(xp.where(logs, x, xp.ones_like(x))), x)
-        return found if self.space is None else self.space.clip(found)  # a logarithm may be off by a last digit
+        result = xp.where(logs, xp.log(xp.where(logs, x, xp.ones_like(x))), x)
+        return result if self.space is None else self.space.clip(result)  # a logarithm may be off by a last digit
 
 
 def _part(box: Box, places: list[int]) -> Box | None:

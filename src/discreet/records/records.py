@@ -253,10 +253,10 @@ class Records:
         array of shape (rows, width)
             float64. Private: nothing of it must leave but through the door.
         """
-        found = self._source.gather(kernel, integer("width", width, least=1))
+        result = self._source.gather(kernel, integer("width", width, least=1))
         if not sort:
-            return found
-        return np.sort(found, axis=0) if width == 1 else found[np.lexsort(found.T[::-1])]
+            return result
+        return np.sort(result, axis=0) if width == 1 else result[np.lexsort(result.T[::-1])]
 
     def __repr__(self) -> str:
         parts = [self.kind]

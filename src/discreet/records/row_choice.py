@@ -268,8 +268,8 @@ def choose_rows(unit: Codes, names: Names, rows: DeclaredRows, max_rows: int, or
     if order is not None:
         first = rows.numbers[:, order]
         keys.insert(3, np.where(np.isfinite(first), first, np.inf))
-    found, kept = np.lexsort(keys), np.zeros(len(unit), dtype=np.bool_)
-    kept[found] = _places_in_runs(found, unit) < max_rows
+    result, kept = np.lexsort(keys), np.zeros(len(unit), dtype=np.bool_)
+    kept[result] = _places_in_runs(result, unit) < max_rows
     return kept
 
 
@@ -278,11 +278,11 @@ def _hashes(names: Names, unit: Codes, encoded: NDArray[np.bytes_], copy: Codes)
     whose, own = np.unique(unit, return_inverse=True)
     persons = [hashlib.sha256(SALT + name.encode()).digest() for name in names(whose)]
     width, cells, copies = encoded.dtype.itemsize, encoded.tobytes(), copy.astype(">u8").tobytes()
-    found = [
+    result = [
         hashlib.sha256(persons[one] + cells[at * width : (at + 1) * width] + copies[8 * at : 8 * at + 8]).digest()[:8]
         for at, one in enumerate(own.reshape(-1).tolist())
     ]
-    return np.frombuffer(b"".join(found), dtype=">u8").astype(np.uint64)
+    return np.frombuffer(b"".join(result), dtype=">u8").astype(np.uint64)
 
 
 def _places_in_runs(order: Codes, *keys: NDArray[Any]) -> Codes:

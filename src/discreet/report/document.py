@@ -16,7 +16,7 @@ from discreet.arguments import ArgumentError
 from discreet.door.release import rows_of
 from discreet.estimators.fitted_columns import columns_of
 from discreet.estimators.plots import portrait, portraits_of
-from discreet.plots import Facts, Picture, SampleOverDensity
+from discreet.plots import Facts, Plot, SampleOverDensity
 from discreet.plots.coefficients import NO_NOISE
 from discreet.report.figures import Figure, figure_of
 from discreet.report.guarantee_text import cautions, declared, explained, headline, refuse_simulated, relation, unit_of
@@ -173,7 +173,7 @@ def _parameters(model: Any) -> Facts:
 
 
 def _model_figures(model: Any, columns: Sequence[str | int] | None) -> list[Shown]:
-    found = []
+    result = []
     for what in portraits_of(model):
         if what not in MODEL_WORDS:
             continue  # it has a section of its own
@@ -181,11 +181,11 @@ def _model_figures(model: Any, columns: Sequence[str | int] | None) -> list[Show
             continue  # the picture before it shows the only pair
         chosen = columns if what in ("components", "classes", "centres") else None
         picture = portrait(model, what, chosen)
-        found.append(Shown(figure_of(picture, what), _words(what, picture)))
-    return found
+        result.append(Shown(figure_of(picture, what), _words(what, picture)))
+    return result
 
 
-def _words(what: str, picture: Picture) -> str:
+def _words(what: str, picture: Plot) -> str:
     """Return a sentence about a picture, and one about what it leaves out."""
     words = MODEL_WORDS[what]
     if what == "coefficients":
@@ -198,7 +198,7 @@ def _words(what: str, picture: Picture) -> str:
 
 
 def _noise(model: Any) -> Figure | None:
-    if all(release.law is None for release in model.releases_):
+    if all(release.noise is None for release in model.releases_):
         return None
     return figure_of(portrait(model, "noise"), "noise")
 
@@ -220,7 +220,7 @@ def _posterior(model: Any, given: Any) -> list[Shown]:
     room = sys.modules.get("discreet.inference.posterior")  # whoever has a posterior has imported it
     if room is None or not isinstance(given, room.Posterior):
         raise ArgumentError("posterior", given, "what discreet.infer returned, or True to infer it now")
-    pictures: list[Picture] = []
+    pictures: list[Plot] = []
     for name in given.names:
         try:
             pictures.append(given.picture(name, LEVEL))
@@ -233,6 +233,6 @@ def _posterior(model: Any, given: Any) -> list[Shown]:
 
 
 def _comparison(model: Any, rows: Any, columns: Sequence[str | int] | None) -> dict[str, Any]:
-    found = compared(model, rows, columns)
-    figures = [figure_of(picture, f"without-{k}") for k, picture in enumerate(found.pictures)]
-    return {"facts": found.facts, "figures": figures}
+    result = compared(model, rows, columns)
+    figures = [figure_of(picture, f"without-{k}") for k, picture in enumerate(result.pictures)]
+    return {"facts": result.facts, "figures": figures}

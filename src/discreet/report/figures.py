@@ -12,7 +12,7 @@ import warnings
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from discreet.plots import Facts, Picture
+from discreet.plots import Facts, Plot
 from discreet.plots.plot import GRID, INK, MUTED, PAPER, SERIES, matplotlib_part
 
 __all__ = ["Figure", "figure_of"]
@@ -47,7 +47,7 @@ class Figure:
     facts: Facts
 
 
-def figure_of(picture: Picture, name: str) -> Figure:
+def figure_of(picture: Plot, name: str) -> Figure:
     """Return a picture as a figure whose ids begin with ``name``."""
     root = ElementTree.fromstring(_drawn(picture))
     width = round(float(root.get("width", "504pt").removesuffix("pt")) * PIXELS)
@@ -69,7 +69,7 @@ def figure_of(picture: Picture, name: str) -> Figure:
     return Figure(name, picture.title, picture.description, text, width, picture.facts)
 
 
-def _drawn(picture: Picture) -> bytes:
+def _drawn(picture: Plot) -> bytes:
     """Return matplotlib's SVG of a picture."""
     figure = matplotlib_part("figure").Figure(figsize=picture.size, layout="constrained")
     settings = {"svg.fonttype": "none", "svg.hashsalt": "discreet", "font.size": 10.0, "axes.formatter.limits": (-4, 6)}
@@ -109,8 +109,8 @@ def _rename(element: ElementTree.Element, name: str) -> None:
         element.text = _printable(element.text)
 
 
-def _variable(found: re.Match[str]) -> str:
-    return f"var(--{COLOURS[found[0]]})" if found[0] in COLOURS else found[0]
+def _variable(result: re.Match[str]) -> str:
+    return f"var(--{COLOURS[result[0]]})" if result[0] in COLOURS else result[0]
 
 
 def _printable(text: str) -> str:

@@ -135,13 +135,13 @@ def _values(values: Any) -> str:
 def cautions(model: Any) -> list[tuple[str, str]]:
     """Return what a reader has to know before the numbers, as titles and sentences."""
     releases: tuple[Release, ...] = model.releases_
-    found = []
+    result = []
     if model.guarantee_ is None:
-        found.append(
+        result.append(
             ("No proof of privacy", "A release was drawn approximately, so that no guarantee follows for this model.")
         )
     if any(release.provenance == "loaded" for release in releases):
-        found.append(
+        result.append(
             (
                 "Read from a file",
                 "The model was loaded, not measured in the process that wrote this report. What a file says about its "
@@ -150,9 +150,9 @@ def cautions(model: Any) -> list[tuple[str, str]]:
             )
         )
     inexact = sorted({str(release.caveat) for release in releases if not release.exact})
-    found += [("Idealised noise", f"A release was {caveat}.") for caveat in inexact]
+    result += [("Idealised noise", f"A release was {caveat}.") for caveat in inexact]
     if not all(release.recorded for release in releases):
-        found.append(
+        result.append(
             (
                 "Not recorded in a ledger",
                 "No ledger has this spend. If the same data are asked again, the losses add up, and nobody is told. "
@@ -161,5 +161,7 @@ def cautions(model: Any) -> list[tuple[str, str]]:
         )
     if model.guarantee_ is not None and model.guarantee_.epsilon > 10.0:
         factor = f"{math.exp(min(model.guarantee_.epsilon, 700.0)):.0e}"
-        found.append(("A large ε", f"A probability may change by a factor of {factor}: that promises next to nothing."))
-    return found
+        result.append(
+            ("A large ε", f"A probability may change by a factor of {factor}: that promises next to nothing.")
+        )
+    return result

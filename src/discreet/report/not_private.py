@@ -25,7 +25,7 @@ from discreet.estimators.fitted_columns import (
 )
 from discreet.estimators.gaussian_mixture import full_covariances
 from discreet.estimators.plots import portrait
-from discreet.plots import Ellipses, Facts, Picture
+from discreet.plots import Ellipses, Facts, Plot
 from discreet.plots.plot import number, percent
 from discreet.records.cells import day_text
 from discreet.scales import ColumnScale
@@ -47,7 +47,7 @@ class Comparison:
     """
 
     facts: Facts
-    pictures: Sequence[Picture]
+    pictures: Sequence[Plot]
 
 
 def compared(model: Any, private_rows: Any, columns: Sequence[str | int] | None) -> Comparison:

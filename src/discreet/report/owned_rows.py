@@ -66,7 +66,7 @@ def _target(model: Any) -> list[str]:
 
 def _columns(path: Path, wanted: list[str]) -> dict[str, list[str]]:
     """Return the cells of the columns that are wanted."""
-    found: dict[str, list[str]] = {name: [] for name in wanted}
+    result: dict[str, list[str]] = {name: [] for name in wanted}
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
         reader = _read(file)
         header = next(reader, [])
@@ -80,8 +80,8 @@ def _columns(path: Path, wanted: list[str]) -> dict[str, list[str]]:
         for line in reader:
             if len(line) == len(header):
                 for name, place in places.items():
-                    found[name].append(line[place])
-    return found
+                    result[name].append(line[place])
+    return result
 
 
 def _read(file: TextIO) -> Iterator[list[str]]:

@@ -20,7 +20,7 @@ from discreet.report.guarantee_text import headline, unit_of
 __all__ = ["citation", "installed", "recomputed", "releases_table"]
 
 MODEL_FILE = "model.json"  # where the name of the model's file is not known
-PASSAGES = {
+MECHANISMS = {
     "additive": "clipped sum with noise",
     "selection": "selected by noisy scores",
     "sampled": "drawn as a whole",
@@ -40,20 +40,20 @@ def installed() -> str:
 def releases_table(releases: tuple[Release, ...]) -> Facts:
     """Return the releases, those that are alike in one row."""
     alike = Counter(
-        (release.query, release.passage, _law(release), _loss(release.loss), release.exact, release.provenance)
+        (release.query, release.mechanism, _law(release), _loss(release.loss), release.exact, release.provenance)
         for release in releases
     )
     rows = [
-        [question_name(query), str(count), PASSAGES[passage], law, loss, DRAWS[exact], provenance]
-        for (query, passage, law, loss, exact, provenance), count in alike.items()
+        [question_name(query), str(count), MECHANISMS[mechanism], noise, loss, DRAWS[exact], provenance]
+        for (query, mechanism, noise, loss, exact, provenance), count in alike.items()
     ]
     return Facts(["question", "times", "how it was answered", "noise", "loss", "arithmetic", "provenance"], rows)
 
 
 def _law(release: Release) -> str:
-    if release.law is None:
+    if release.noise is None:
         return "none that is added"
-    return f"{type(release.law).__name__}, scale {number(release.law.scale, 4)}"
+    return f"{type(release.noise).__name__}, scale {number(release.noise.scale, 4)}"
 
 
 def _loss(loss: Loss) -> str:

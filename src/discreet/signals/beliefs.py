@@ -75,8 +75,8 @@ def believed(model: StateSpace, series: Array, noise: Array, *, smooth: bool = T
     Examples
     --------
     >>> from discreet.signals.state_space import local_level
-    >>> found = believed(local_level(1.0), np.array([10.0, np.nan, 14.0]), np.ones(3))
-    >>> found.mean.round(6).tolist()
+    >>> result = believed(local_level(1.0), np.array([10.0, np.nan, 14.0]), np.ones(3))
+    >>> result.mean.round(6).tolist()
     [11.0, 12.0, 13.0]
     """
     return Prepared(model, noise, np.isfinite(series), smooth=smooth, target=target).belief(series)
@@ -118,11 +118,11 @@ class Prepared:
         """Filter or smooth a series in the unit of the noise for a given mean of the first state."""
         given = np.where(self.there, series, np.nan)
         own = machine(self._whole, given, self.noise, self.scale, start)
-        found = own.smooth() if self.smooth else own.filter()
+        result = own.smooth() if self.smooth else own.filter()
         kind = "smoothed" if self.smooth else "filtered"
-        errors = np.where(self.there, found.forecasts_error[0], 0.0)
-        means, covariances = getattr(found, f"{kind}_state").T, getattr(found, f"{kind}_state_cov")
-        return _Run(means, covariances, errors, found.forecasts_error_cov[0, 0])
+        errors = np.where(self.there, result.forecasts_error[0], 0.0)
+        means, covariances = getattr(result, f"{kind}_state").T, getattr(result, f"{kind}_state_cov")
+        return _Run(means, covariances, errors, result.forecasts_error_cov[0, 0])
 
     def _learn_start(self) -> None:
         """Find how well each step knows the first state: W/√F = U·Σ·Vᵀ·D, D the lengths of its columns."""

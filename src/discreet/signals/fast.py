@@ -35,7 +35,7 @@ from discreet.arguments import ArgumentError, integer, nonnegative, positive
 from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, Measure, planned
 from discreet.guarantees import GaussianLoss, LaplaceLoss, Loss, calibrate
-from discreet.noise import Bits, Law
+from discreet.noise import Bits, NoiseDistribution
 from discreet.queries.question import Question
 from discreet.queries.series.operators import Identity, Picked
 from discreet.signals.beliefs import LIMIT
@@ -147,7 +147,7 @@ def fast(
         start; those that the controller leaves over are not refunded.
     process : float or None
         Q: the variance of the series' movement from one step to the next; None learns it as it goes, from what was
-        released up to then. ``deviation`` takes what was learnt in the end for true, so after few looks it is
+        released up to then. ``std`` takes what was learnt in the end for true, so after few looks it is
         optimistic.
     controller : Controller or None
         When to look; None for the published gains. Not asked where all steps are looked at.
@@ -172,8 +172,8 @@ def fast(
     >>> import numpy as np
     >>> from discreet import signals
     >>> persons = np.random.default_rng(0).binomial(1, 0.3, (20_000, 40))
-    >>> found = signals.fast(persons, samples=8, epsilon=1.0, bounds=(0, 1))
-    >>> found.level, int(found.sampled.sum()) <= 8, bool(abs(found.value.mean() - 6000) < 1000)
+    >>> result = signals.fast(persons, samples=8, epsilon=1.0, bounds=(0, 1))
+    >>> result.level, int(result.sampled.sum()) <= 8, bool(abs(result.value.mean() - 6000) < 1000)
     ('user', True, True)
     """
     spent = promised_delta("method", method, delta)
@@ -185,7 +185,7 @@ def fast(
         raise ArgumentError("controller", controller, "a Controller, for example Controller(target=0.05)")
     there = measured_steps(missing, series.count)
     open_ = np.arange(series.count, dtype=np.int64) if there is None else there
-    dear = series.layout == "wide" and not series.promise.delta
+    dear = series.layout == "wide" and not series.guarantee.delta
     usual = math.ceil(len(open_) / SHARE) if dear else len(open_)
     most = usual if samples is None else integer("samples", samples, least=1, most=len(open_))
     chooser = None if most == len(open_) else controller or Controller()
@@ -200,25 +200,25 @@ def fast(
             return releases[-1]
 
         watched = _watch(series.count, open_, most, chooser, moves, look_through(noted))
-        values, variances, sampled, found = watched
-        facts = {"model": local_level(found), "target": "totals", "states": values[:, None], "sampled": sampled}
-        facts |= {"times": series.steps.starts, "level": series.level, "deviation": np.sqrt(variances)}
-        return Watched.of(values, series.curator, series.promise, releases, **facts)
+        values, variances, sampled, result = watched
+        facts = {"model": local_level(result), "target": "totals", "states": values[:, None], "sampled": sampled}
+        facts |= {"times": series.steps.starts, "level": series.level, "std": np.sqrt(variances)}
+        return Watched.of(values, series.curator, series.guarantee, releases, **facts)
 
     name = "fast" if plan is _one_by_one else None
-    return Inquiry(series.curator, series.promise, asked, answer, name, bits)
+    return Inquiry(series.curator, series.guarantee, asked, answer, name, bits)
 
 
-def _checked(process: float | None, law: Law) -> float:
+def _checked(process: float | None, noise: NoiseDistribution) -> float:
     """Return the variance of the noise; refuse a movement that it would be lost in."""
-    if process is not None and not process <= LIMIT * law.variance:
+    if process is not None and not process <= LIMIT * noise.variance:
         raise ArgumentError(
             "process",
             process,
-            f"at most {LIMIT:.0e} times the noise's variance, which is {law.variance:.3g}; beyond that floats do not "
+            f"at most {LIMIT:.0e} times the noise's variance, which is {noise.variance:.3g}; beyond that floats do not "
             "hold both",
         )
-    return law.variance
+    return noise.variance
 
 
 def _at_once(series: Series, places: Places, most: int, method: str | None, process: float | None) -> Plan:
@@ -226,34 +226,34 @@ def _at_once(series: Series, places: Places, most: int, method: str | None, proc
     whole = len(places) == series.count
     operator = Identity(series.count) if whole else Picked(series.count, tuple(places.tolist()))
     query = series.query(operator)
-    loss, law = quietest(series, query, method)
-    variance = _checked(process, law)
+    loss, noise = quietest(series, query, method)
+    variance = _checked(process, noise)
 
     def look_through(measure: Measure) -> Look:
         totals = series.totals_of(measure(query), operator)
-        found = dict(zip(places.tolist(), totals.tolist(), strict=True))
-        return lambda step: (found[step], variance)
+        result = dict(zip(places.tolist(), totals.tolist(), strict=True))
+        return lambda step: (result[step], variance)
 
     return [(query, loss)], look_through
 
 
 def _one_by_one(series: Series, places: Places, most: int, method: str | None, process: float | None) -> Plan:
     """Return as many looks as are paid for, and how to take one."""
-    promise = series.promise
-    if promise.delta:
-        losses: Sequence[Loss] = calibrate(promise, [GaussianLoss(1.0, promise.neighbors)] * most).losses
+    guarantee = series.guarantee
+    if guarantee.delta:
+        losses: Sequence[Loss] = calibrate(guarantee, [GaussianLoss(1.0, guarantee.neighbors)] * most).losses
     else:
-        losses = [LaplaceLoss(promise.epsilon / most, promise.neighbors)] * most
+        losses = [LaplaceLoss(guarantee.epsilon / most, guarantee.neighbors)] * most
     operators = {step: Picked(series.count, (step,)) for step in places.tolist()}
     queries = {step: series.query(operator) for step, operator in operators.items()}
     for query in queries.values():
-        _checked(process, series.law(query, losses[0]))
+        _checked(process, series.noise(query, losses[0]))
 
     def look_through(measure: Measure) -> Look:
         def look(step: int) -> tuple[float, float]:
             release = measure(queries[step])
-            assert release.law is not None
-            return float(series.totals_of(release, operators[step])[0]), release.law.variance
+            assert release.noise is not None
+            return float(series.totals_of(release, operators[step])[0]), release.noise.variance
 
         return look
 

@@ -101,7 +101,7 @@ def lti_filter(
 def _mean_variance(series: Series, factors: Convolved) -> float:
     """Return it, or infinity where the noise does not fit; ``answered`` says why where none does."""
     try:
-        variance = series.law(series.query(factors.operator), series.loss()).variance
+        variance = series.noise(series.query(factors.operator), series.loss()).variance
     except ValueError:
         return np.inf
     with np.errstate(all="ignore"):
@@ -121,8 +121,8 @@ def factored(response: Array) -> Convolved:
     """Return B and C for an impulse response; see the module.
 
     >>> from scipy.signal import lfilter
-    >>> found = factored(lfilter([1.0], [1.0, -0.9], np.eye(1, 4)[0]))
-    >>> np.convolve(found.operator.coefficients, found.decoder)[:4].round(12).tolist()
+    >>> result = factored(lfilter([1.0], [1.0, -0.9], np.eye(1, 4)[0]))
+    >>> np.convolve(result.operator.coefficients, result.decoder)[:4].round(12).tolist()
     [1.0, 0.9, 0.81, 0.729]
     """
     count = len(response)

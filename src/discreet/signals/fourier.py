@@ -100,15 +100,15 @@ def fourier(
     Returns
     -------
     Waves
-        ``deviation`` and ``interval`` speak of the noise alone: not of what the coefficients that are left out had.
+        ``std`` and ``interval`` speak of the noise alone: not of what the coefficients that are left out had.
 
     Examples
     --------
     >>> import numpy as np
     >>> from discreet import signals
     >>> hours = np.repeat(np.arange(48) + 0.5, 1000 + (300 * np.sin(np.arange(48) * np.pi / 12)).astype(int))
-    >>> found = signals.fourier(hours, time=0, steps=48, coefficients=5, epsilon=1.0, bounds=(0, 48))
-    >>> bool(abs(found.value[6] - 1300) < 30), found.level, bool(found.deviation[0] < 1.0)
+    >>> result = signals.fourier(hours, time=0, steps=48, coefficients=5, epsilon=1.0, bounds=(0, 48))
+    >>> bool(abs(result.value[6] - 1300) < 30), result.level, bool(result.std[0] < 1.0)
     (True, 'event', True)
     """
     spent = promised_delta("method", method, delta)
@@ -121,16 +121,16 @@ def fourier(
         query = _query(series, operator)
         loss = quietest(series, query, method)[0]
         return series.asks(query, loss, lambda release: _answered(series, operator, [release]))
-    norm = "l2" if series.promise.delta else "l1"
+    norm = "l2" if series.guarantee.delta else "l1"
     fewest, all_ = (series.curator.setting.sensitivity(_query(series, Fourier(T, k)), norm) for k in (1, T))
-    if all_ <= (1.0 + 1e-6) * fewest or series.promise.epsilon > AMPLE:
+    if all_ <= (1.0 + 1e-6) * fewest or series.guarantee.epsilon > AMPLE:
         query, loss = series.query(Identity(T)), series.loss()
-        series.law(query, loss)
+        series.noise(query, loss)
         return series.asks(query, loss, lambda release: _answered(series, Fourier(T, T), [release], trim=True))
-    choosing, measuring = _losses(CHOOSING, series.promise)
+    choosing, measuring = _losses(CHOOSING, series.guarantee)
     candidates = _candidates(T)
     queries = [_query(series, Fourier(T, k)) for k in candidates]
-    energies = tuple(k * series.law(query, measuring).variance for k, query in zip(candidates, queries, strict=True))
+    energies = tuple(k * series.noise(query, measuring).variance for k, query in zip(candidates, queries, strict=True))
     kept = Kept(series.query(Identity(T)), candidates, energies)
 
     def answer(measure: Measure) -> Waves:
@@ -139,7 +139,7 @@ def fourier(
         return _answered(series, Fourier(T, candidates[place]), [chosen, measure(queries[place])], trim=True)
 
     asked = [(kept, choosing), (queries[0], measuring)]
-    return Inquiry(series.curator, series.promise, asked, answer, "fourier", bits)
+    return Inquiry(series.curator, series.guarantee, asked, answer, "fourier", bits)
 
 
 def _candidates(count: int) -> tuple[int, ...]:
@@ -165,45 +165,45 @@ def _query(series: Series, operator: Fourier) -> StepSums | ColumnSums:
 
 
 @lru_cache(maxsize=64)  # it takes a second, and is often repeated
-def _losses(share: float, promise: Guarantee) -> tuple[Loss, Loss]:
+def _losses(share: float, guarantee: Guarantee) -> tuple[Loss, Loss]:
     """Return a loss to choose by and one to measure by, ρ = ε²/8 and μ²/2 in these shares; by ε where δ = 0."""
-    if not promise.delta:
-        each = share * promise.epsilon, (1.0 - share) * promise.epsilon
-        return BoundedRangeLoss(each[0], promise.neighbors), LaplaceLoss(each[1], promise.neighbors)
+    if not guarantee.delta:
+        each = share * guarantee.epsilon, (1.0 - share) * guarantee.epsilon
+        return BoundedRangeLoss(each[0], guarantee.neighbors), LaplaceLoss(each[1], guarantee.neighbors)
     relative: list[Loss] = [
-        BoundedRangeLoss(math.sqrt(8.0 * share), promise.neighbors),
-        GaussianLoss(math.sqrt(2.0 * (1.0 - share)), promise.neighbors),
+        BoundedRangeLoss(math.sqrt(8.0 * share), guarantee.neighbors),
+        GaussianLoss(math.sqrt(2.0 * (1.0 - share)), guarantee.neighbors),
     ]
-    choosing, measuring = calibrate(promise, relative).losses
+    choosing, measuring = calibrate(guarantee, relative).losses
     return choosing, measuring
 
 
 def _answered(series: Series, operator: Fourier, releases: Sequence[Release], *, trim: bool = False) -> Waves:
     """Return the series of the coefficients that were released last; some of them where it pays to leave others out."""
-    law, found, T = releases[-1].law, np.array(releases[-1].value), operator.count
-    assert law is not None
-    peak = law.scale * (1.0 if operator.kept == T else math.sqrt((1.0 if operator.kept == 1 else 2.0) / T))
+    noise, result, T = releases[-1].noise, np.array(releases[-1].value), operator.count
+    assert noise is not None
+    peak = noise.scale * (1.0 if operator.kept == T else math.sqrt((1.0 if operator.kept == 1 else 2.0) / T))
     if operator.kept == T:
-        found = operator.apply(found)
+        result = operator.apply(result)
     if trim:
         ks = np.array([k for k in _candidates(T) if k <= operator.kept])
-        risks = np.append(np.cumsum((found**2 - law.variance)[::-1])[::-1], 0.0)[ks] + ks * law.variance
+        risks = np.append(np.cumsum((result**2 - noise.variance)[::-1])[::-1], 0.0)[ks] + ks * noise.variance
         operator = Fourier(T, int(ks[risks.argmin()]))
-        found = found[: operator.kept]
-    values = operator.back(found)
+        result = result[: operator.kept]
+    values = operator.back(result)
     rows, query = series.curator.size.rows, series.query(Identity(T))
     if isinstance(query, ColumnSums) and query.centred and rows is not None:
         values = values + rows * query.middle
-    deviation = math.sqrt(law.variance) * operator.column_norm("l2")
+    std = math.sqrt(noise.variance) * operator.column_norm("l2")
     return Waves.of(
         values,
         series.curator,
-        series.promise,
+        series.guarantee,
         releases,
         times=series.steps.starts,
         level=series.level,
-        deviation=np.full(T, deviation),
+        std=np.full(T, std),
         peak=np.full(T, peak),
         kept=operator.kept,
-        spectrum=found,
+        spectrum=result,
     )

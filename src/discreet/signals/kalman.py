@@ -87,8 +87,8 @@ def fitted(name: str, series: Array, noise: Array) -> StateSpace:
     spare = max(float(np.median(steps**2)) / MEDIAN / unit - 2.0, 1e-2)
     shares = product((1e-3, 0.1, 0.5), (1e-4, 1e-2, 0.1, 1.0), *[(1e-5, 1e-3)] * (count - 2))
     starts = [np.clip(np.log(spare * np.array(share)), least, most) for share in shares]
-    found = minimize(cost, min(starts, key=cost), method="L-BFGS-B", bounds=[(least, most)] * count)
-    return model(np.clip(found.x, least, most))
+    result = minimize(cost, min(starts, key=cost), method="L-BFGS-B", bounds=[(least, most)] * count)
+    return model(np.clip(result.x, least, most))
 
 
 Places = NDArray[np.int64]
@@ -129,14 +129,14 @@ def measured_steps(missing: Any, count: int) -> Places | None:
     """
     if missing is None:
         return None
-    found = np.asarray(missing)
-    if found.dtype == bool and found.shape == (count,):
-        mask = found
-    elif found.size == 0:
+    result = np.asarray(missing)
+    if result.dtype == bool and result.shape == (count,):
+        mask = result
+    elif result.size == 0:
         return None
-    elif found.dtype.kind in "iu" and found.ndim == 1 and found.min() >= 0 and found.max() < count:
+    elif result.dtype.kind in "iu" and result.ndim == 1 and result.min() >= 0 and result.max() < count:
         mask = np.zeros(count, dtype=bool)
-        mask[found] = True
+        mask[result] = True
     else:
         raise ArgumentError(
             "missing",
@@ -257,15 +257,15 @@ def kalman(
     Returns
     -------
     Filtered
-        ``deviation`` is that of what remains unknown if the model holds; see there.
+        ``std`` is that of what remains unknown if the model holds; see there.
 
     Examples
     --------
     >>> import numpy as np
     >>> from discreet import signals
     >>> days = np.repeat(np.arange(60) + 0.5, 500)
-    >>> found = signals.kalman(days, time=0, steps=60, epsilon=0.5, bounds=(0, 60))
-    >>> found.level, bool(abs(found.value.mean() - 500.0) < 30.0)
+    >>> result = signals.kalman(days, time=0, steps=60, epsilon=0.5, bounds=(0, 60))
+    >>> result.level, bool(abs(result.value.mean() - 500.0) < 30.0)
     ('event', True)
     """
     choice("method", method, ("input", "output"))
@@ -316,8 +316,8 @@ def _input(
     _check_states(model, series, places, smooth)
     operator: Operator = Identity(T) if there is None else Picked(T, tuple(places.tolist()))
     query = series.query(operator)
-    loss, law = quietest(series, query, noise)
-    variances, measured = np.full(T, law.variance), np.isin(np.arange(T), places)
+    loss, distribution = quietest(series, query, noise)
+    variances, measured = np.full(T, distribution.variance), np.isin(np.arange(T), places)
 
     def prepared(known: StateSpace) -> Prepared:
         return Prepared(known, variances, measured, smooth=smooth, target=target)
@@ -330,9 +330,9 @@ def _input(
         released[places] = series.totals_of(release, operator)
         known = fitted(model, released, variances) if isinstance(model, str) else model
         belief = prepared(known).belief(released)
-        facts = {"deviation": np.sqrt(belief.variance), "model": known, "target": target, "states": belief.states}
+        facts = {"std": np.sqrt(belief.variance), "model": known, "target": target, "states": belief.states}
         times, level = series.steps.starts, series.level
-        return Filtered.of(belief.mean, series.curator, series.promise, [release], times=times, level=level, **facts)
+        return Filtered.of(belief.mean, series.curator, series.guarantee, [release], times=times, level=level, **facts)
 
     return series.asks(query, loss, answer)
 
@@ -359,15 +359,15 @@ def _output(
     response, start, variance = steady_filter(model, series.count)
     operator = Toeplitz(response)
     query = series.query(operator)
-    loss, law = quietest(series, query, noise)
-    deviation = np.full(series.count, math.sqrt(law.variance + variance))
-    if not float(np.abs(start).max()) <= LIMIT * deviation[0]:
+    loss, distribution = quietest(series, query, noise)
+    std = np.full(series.count, math.sqrt(distribution.variance + variance))
+    if not float(np.abs(start).max()) <= LIMIT * std[0]:
         raise ArgumentError("initial_mean", UNSHOWN, f"one of at most {LIMIT:.0e} times the noise")
 
     def answer(release: Release) -> Filtered:
         values = series.totals_of(release, operator) + start
-        facts = {"deviation": deviation, "model": model, "target": "level"}
+        facts = {"std": std, "model": model, "target": "level"}
         times, level = series.steps.starts, series.level
-        return Filtered.of(values, series.curator, series.promise, [release], times=times, level=level, **facts)
+        return Filtered.of(values, series.curator, series.guarantee, [release], times=times, level=level, **facts)
 
     return series.asks(query, loss, answer)

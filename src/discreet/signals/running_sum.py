@@ -67,7 +67,7 @@ def running_sum(
         tree, a baseline, and the way to δ = 0.
     monotone : bool
         Whether to make sums of values that are declared at least 0 increase, by isotonic regression. It is free,
-        and never farther from the truth in the sum of squares over variances; ``deviation`` and limits stay those of
+        and never farther from the truth in the sum of squares over variances; ``std`` and limits stay those of
         the noise.
     bits : Bits, optional
         Seeded bits, for a test; the answer is then not private and says so.
@@ -84,7 +84,7 @@ def running_sum(
     >>> from discreet import signals
     >>> hours = np.random.default_rng(0).uniform(0.0, 24.0, 10_000)
     >>> total = signals.running_sum(hours, time=0, steps=24, epsilon=1.0, bounds=(0, 24))
-    >>> bool(abs(total.value[-1] - 10_000) < 200), total.deviation[-1] < 20.0
+    >>> bool(abs(total.value[-1] - 10_000) < 200), total.std[-1] < 20.0
     (True, np.True_)
     >>> total
     <Signal of 24 steps, event-level: at (ε=1, δ=1e-06) replace-one for each row, NOT RECORDED in any ledger>
@@ -93,7 +93,7 @@ def running_sum(
     series = Series.of(
         data, time=time, value=value, steps=steps, epsilon=epsilon, delta=delta, bits=bits, declared=declared
     )
-    if not series.promise.delta and method != "tree":
+    if not series.guarantee.delta and method != "tree":
         raise ArgumentError(
             "delta",
             delta,
@@ -110,30 +110,30 @@ def running_sum(
 def answered(series: Series, factors: Factorization, *, monotone: bool = False) -> Inquiry[Signal]:
     """Return the question for C·S, whose answer is B times what came out, about zero."""
     query, loss = series.query(factors.operator), series.loss()
-    law = series.law(query, loss)
+    noise = series.noise(query, loss)
     with np.errstate(all="ignore"):
-        deviation = np.sqrt(law.variance) * factors.weights
-    if not float(deviation.max()) < 1.0 / SMALLEST:
+        std = np.sqrt(noise.variance) * factors.weights
+    if not float(std.max()) < 1.0 / SMALLEST:
         raise ArgumentError(
             "bounds, epsilon",
             UNSHOWN,
-            f"noise of a deviation of at most {1.0 / SMALLEST:.0e}; it would be {deviation.max():.1e}. Write the "
+            f"noise of a deviation of at most {1.0 / SMALLEST:.0e}; it would be {std.max():.1e}. Write the "
             "values, or the filter, in another unit",
         )
 
     def answer(release: Release) -> Signal:
         value = factors.decode(series.totals_of(release, factors.operator))
         if monotone:
-            value = _increasing(value, deviation)
-        facts = {"level": series.level, "deviation": deviation, "peak": law.scale * factors.peaks}
-        return Signal.of(value, series.curator, series.promise, [release], times=series.steps.starts, **facts)
+            value = _increasing(value, std)
+        facts = {"level": series.level, "std": std, "peak": noise.scale * factors.peaks}
+        return Signal.of(value, series.curator, series.guarantee, [release], times=series.steps.starts, **facts)
 
     return series.asks(query, loss, answer)
 
 
-def _increasing(values: Array, deviation: Array) -> Array:
+def _increasing(values: Array, std: Array) -> Array:
     """Return the closest increasing series from 0 on, in squares over variances."""
     from scipy.optimize import isotonic_regression
 
-    found = isotonic_regression(values, weights=1.0 / deviation**2)
-    return np.asarray(np.maximum(found.x, 0.0), dtype=np.float64)
+    result = isotonic_regression(values, weights=1.0 / std**2)
+    return np.asarray(np.maximum(result.x, 0.0), dtype=np.float64)

@@ -27,7 +27,7 @@ from discreet.arguments import UNSHOWN, ArgumentError, integer, positive, probab
 from discreet.door import Curator, Release, open_rows
 from discreet.door.inquiry import Inquiry
 from discreet.guarantees import Guarantee, Loss
-from discreet.noise import Bits, Law
+from discreet.noise import Bits, NoiseDistribution
 from discreet.queries.adapted import limits_of
 from discreet.queries.question import Query, additive_loss
 from discreet.queries.series.operators import MOST_STEPS, Identity, Operator
@@ -107,7 +107,7 @@ class Series:
     """
 
     curator: Curator
-    promise: Guarantee
+    guarantee: Guarantee
     steps: Steps
     place_time: int | None
     place_value: int | None
@@ -131,14 +131,14 @@ class Series:
         if steps is not None and not isinstance(steps, Steps):
             steps = integer("steps", steps, least=1, most=MOST_STEPS)
         curator = open_rows(data, **declared)
-        promise = Guarantee(budget, failure, curator.neighbors)
+        guarantee = Guarantee(budget, failure, curator.neighbors)
         if not isinstance(curator.space, Box):
             raise ArgumentError(
                 "bounds", UNSHOWN, "an interval for every column of numbers", write="bounds={'day': (0, 365)}"
             )
         if time is None:
-            return cls(*_wide(curator, promise, value, steps), bits)
-        return cls(*_long(curator, promise, time, value, steps), bits)
+            return cls(*_wide(curator, guarantee, value, steps), bits)
+        return cls(*_long(curator, guarantee, time, value, steps), bits)
 
     @property
     def count(self) -> int:
@@ -191,24 +191,24 @@ class Series:
 
     def loss(self) -> Loss:
         """Return the loss of one release that spends the whole promise: Gaussian, or Laplace at δ = 0."""
-        return additive_loss(self.promise)
+        return additive_loss(self.guarantee)
 
-    def law(self, query: Query, loss: Loss) -> Law:
+    def noise(self, query: Query, loss: Loss) -> NoiseDistribution:
         """Return the noise that measuring would add, of a variance that floats hold; nothing is spent."""
-        law = self.curator.plan(query, loss, bits=self.bits).law
-        assert law is not None  # every sum over rows has additive noise
-        if not SMALLEST < law.scale < 1.0 / SMALLEST:
+        noise = self.curator.plan(query, loss, bits=self.bits).noise
+        assert noise is not None  # every sum over rows has additive noise
+        if not SMALLEST < noise.scale < 1.0 / SMALLEST:
             raise ArgumentError(
                 "bounds, epsilon",
                 UNSHOWN,
                 f"noise of a scale from {SMALLEST:.0e} to {1.0 / SMALLEST:.0e}, so that floats hold its variance; it "
-                f"would be {law.scale:.1e}. Write the values in another unit",
+                f"would be {noise.scale:.1e}. Write the values in another unit",
             )
-        return law
+        return noise
 
     def asks(self, query: Query, loss: Loss, answer: Callable[[Release], Result]) -> Inquiry[Result]:
         """Return one question to these rows, and what is made of its release."""
-        return Inquiry.of_one(self.curator, self.promise, query, answer, loss=loss, bits=self.bits)
+        return Inquiry.of_one(self.curator, self.guarantee, query, answer, loss=loss, bits=self.bits)
 
     def measure(self, operator: Operator) -> Release:
         """Return O·S with noise at the whole promise; ``totals_of`` reads it."""
@@ -225,7 +225,7 @@ class Series:
 Found = tuple[Curator, Guarantee, Steps, int | None, int | None]
 
 
-def _long(curator: Curator, promise: Guarantee, time: Any, value: Any, steps: int | Steps | None) -> Found:
+def _long(curator: Curator, guarantee: Guarantee, time: Any, value: Any, steps: int | Steps | None) -> Found:
     for argument, name in (("time", time), ("value", value)):
         if isinstance(name, str) and name in curator.category_columns:
             raise ArgumentError(
@@ -257,23 +257,23 @@ def _long(curator: Curator, promise: Guarantee, time: Any, value: Any, steps: in
             f"a grid within the declared range of {when!r}, {low!r} to {high!r}; a row's time is clipped into that "
             "range, so steps outside of it would be empty",
         )
-    return view, promise, grid, place, where
+    return view, guarantee, grid, place, where
 
 
-def _wide(curator: Curator, promise: Guarantee, value: Any, steps: int | Steps | None) -> Found:
+def _wide(curator: Curator, guarantee: Guarantee, value: Any, steps: int | Steps | None) -> Found:
     if value is not None:
         raise ArgumentError("value", value, "a column of time beside it", write="for example time='day'")
     view = curator.only(curator.columns)
     count = len(view.columns)
-    found = steps.count if isinstance(steps, Steps) else steps
-    if count < 2 or found not in (None, count):
+    result = steps.count if isinstance(steps, Steps) else steps
+    if count < 2 or result not in (None, count):
         raise ArgumentError(
             ("time", "steps"),
-            (None, found),
+            (None, result),
             f"rows of several columns, one a step, and steps=None; there are {count} columns of numbers. For rows "
             f"that are events write time={view.columns[0]!r} and how many steps",
         )
     for place in range(count):
         check_limits(view, place)
     grid = steps if isinstance(steps, Steps) else Steps(0.0, float(count), count)
-    return view, promise, grid, None, None
+    return view, guarantee, grid, None, None

@@ -21,7 +21,7 @@ from scipy.special import ndtri
 from discreet.arguments import ArgumentError, axes, choice, probability
 from discreet.door import Answer
 from discreet.guarantees import LaplaceLoss, Loss
-from discreet.noise import Law
+from discreet.noise import NoiseDistribution
 from discreet.queries.question import Query
 from discreet.signals.series import Series
 
@@ -39,20 +39,20 @@ def promised_delta(argument: str, noise: str | None, delta: float) -> float:
     return delta
 
 
-def quietest(series: Series, query: Query, noise: str | None) -> tuple[Loss, Law]:
+def quietest(series: Series, query: Query, noise: str | None) -> tuple[Loss, NoiseDistribution]:
     """Return the loss of one release at the whole promise and its noise: what was asked for, or the lesser one."""
     losses: list[Loss] = [series.loss()]
-    if noise is None and series.promise.delta and series.curator.ledger is None:
-        losses.append(LaplaceLoss(series.promise.epsilon, series.promise.neighbors))
-    found, refusals = [], []
+    if noise is None and series.guarantee.delta and series.curator.ledger is None:
+        losses.append(LaplaceLoss(series.guarantee.epsilon, series.guarantee.neighbors))
+    result, refusals = [], []
     for loss in losses:
         try:
-            found.append((loss, series.law(query, loss)))
+            result.append((loss, series.noise(query, loss)))
         except ValueError as refusal:  # of a noise that does not fit, where the other one may
             refusals.append(refusal)
-    if not found:
+    if not result:
         raise refusals[0]
-    return min(found, key=lambda pair: pair[1].variance)
+    return min(result, key=lambda pair: pair[1].variance)
 
 
 Array = NDArray[np.float64]
@@ -78,7 +78,7 @@ class Signal(Answer):
 
     times: Array
     level: str
-    deviation: Array
+    std: Array
     peak: Array | None = None
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
@@ -95,19 +95,19 @@ class Signal(Answer):
         ≤ 1/(1 − λ²b_i²). There b is not known, and σ/√2, which no b exceeds, is taken.
         """
         outside = 1.0 - probability("level", level)
-        if self.release.law is not None and not self.release.law.normal:
-            half = np.minimum(self._chernoff(outside), _unimodal(outside) * self.deviation)
+        if self.release.noise is not None and not self.release.noise.normal:
+            half = np.minimum(self._chernoff(outside), _unimodal(outside) * self.std)
         else:
-            half = -float(ndtri(outside / 2.0)) * self.deviation
+            half = -float(ndtri(outside / 2.0)) * self.std
         return self.value - half, self.value + half
 
     def _chernoff(self, outside: float) -> Array:
-        single = self.deviation / math.sqrt(2.0)
+        single = self.std / math.sqrt(2.0)
         peak = np.maximum(single if self.peak is None else self.peak, 1e-300)
         draws = (single / peak) ** 2
         share = np.linspace(0.001, 0.999, 999)[:, None]  # λb
-        found, widths = np.unique(draws, return_inverse=True)
-        tails = (math.log(2.0 / outside) - found[None, :] * np.log1p(-(share**2))) / share
+        result, widths = np.unique(draws, return_inverse=True)
+        tails = (math.log(2.0 / outside) - result[None, :] * np.log1p(-(share**2))) / share
         return np.asarray(peak * tails.min(axis=0)[widths])
 
     def table(self, level: float = 0.95) -> dict[str, NDArray[Any]]:

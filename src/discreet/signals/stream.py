@@ -70,7 +70,7 @@ class Stream:
     >>> stream = Stream(bounds=(0, 10), horizon=1000, epsilon=1.0, at_most=10**6)
     >>> for day in range(3):
     ...     total = stream.add([5.0] * 1000)
-    >>> bool(abs(total - 15_000) < 15 * stream.deviation), stream.steps
+    >>> bool(abs(total - 15_000) < 15 * stream.std), stream.steps
     (True, 3)
     >>> stream
     <Stream at step 3 of 1000, event-level: (ε=1, δ=1e-06) replace-one for each row, NOT RECORDED in any ledger>
@@ -198,13 +198,13 @@ class Stream:
         return self._value
 
     @property
-    def deviation(self) -> float:
+    def std(self) -> float:
         """The standard deviation of the noise in ``value``."""
-        return math.sqrt(self._mechanism.law.variance * (self._totals.variance + self._run.variance))
+        return math.sqrt(self._mechanism.noise.variance * (self._totals.variance + self._run.variance))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return limits that hold the sum so far with this probability; they speak of the noise."""
-        half = -float(ndtri((1.0 - probability("level", level)) / 2.0)) * self.deviation
+        half = -float(ndtri((1.0 - probability("level", level)) / 2.0)) * self.std
         return self._value - half, self._value + half
 
     @property
@@ -219,12 +219,12 @@ class Stream:
 
     def __repr__(self) -> str:
         of = "" if self._horizon is None else f" of {self._horizon}"
-        promise = f"{self._promise} for each row"
+        guarantee = f"{self._promise} for each row"
         if self._mechanism.seeded:
-            promise = "WITHOUT privacy: its noise comes from a seed"
+            guarantee = "WITHOUT privacy: its noise comes from a seed"
         elif not self._mechanism.recorded:
-            promise += ", NOT RECORDED in any ledger"
-        return f"<Stream at step {self._steps}{of}, event-level: {promise}>"
+            guarantee += ", NOT RECORDED in any ledger"
+        return f"<Stream at step {self._steps}{of}, event-level: {guarantee}>"
 
     def __copy__(self) -> Stream:
         raise TypeError("a stream cannot be copied: it holds private sums; open another one")

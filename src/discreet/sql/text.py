@@ -177,10 +177,10 @@ class Writer:
 
     def _size(self, cell: Any) -> Size:
         if id(cell) not in self._known:
-            found = self._sized(cell)
-            if not found.most + found.off <= HUGE:
+            result = self._sized(cell)
+            if not result.most + result.off <= HUGE:
                 raise NotTraceable("the size")
-            self._known[id(cell)] = found
+            self._known[id(cell)] = result
         return self._known[id(cell)]
 
     def _sized(self, cell: Any) -> Size:
@@ -209,26 +209,26 @@ class Writer:
             divisor = step.operands[1]
             if not isinstance(divisor, float) or not 1.0 / HUGE <= abs(divisor) <= HUGE:
                 raise NotTraceable("a quotient")
-            found = Size(one.most / other.most, a / other.most, (one.off + TINY * first) / other.most)
+            result = Size(one.most / other.most, a / other.most, (one.off + TINY * first) / other.most)
         else:
             mixed = one.most * other.off + other.most * one.off + one.off * other.off
             lost = TINY * max(one.most, other.most) if first or second else 0.0
-            found = Size(one.most * other.most, a * b, mixed + lost)
-        if found.least < SAFE:
+            result = Size(one.most * other.most, a * b, mixed + lost)
+        if result.least < SAFE:
             raise NotTraceable("an underflow")
-        return found
+        return result
 
 
 def _inside(step: Step) -> list[Step]:
     """Return the steps inside of one."""
-    found: dict[int, Step] = {}
+    result: dict[int, Step] = {}
     waiting = [step]
     while waiting:
         for cell in waiting.pop().operands:
-            if isinstance(cell, Step) and id(cell) not in found:
-                found[id(cell)] = cell
+            if isinstance(cell, Step) and id(cell) not in result:
+                result[id(cell)] = cell
                 waiting.append(cell)
-    return list(found.values())
+    return list(result.values())
 
 
 def _leaf(cell: Any) -> str:

@@ -108,9 +108,9 @@ def _cells(value: Any) -> NDArray[Any]:
 
 def _elementwise(apply: Callable[..., Any], *arrays: Any) -> Traced:
     given = [_cells(one) for one in arrays]
-    found = np.empty(np.broadcast_shapes(*(cells.shape for cells in given)), dtype=object)
-    found[...] = np.frompyfunc(apply, len(given), 1)(*given)  # a single cell comes without an array
-    return Traced(found)
+    result = np.empty(np.broadcast_shapes(*(cells.shape for cells in given)), dtype=object)
+    result[...] = np.frompyfunc(apply, len(given), 1)(*given)  # a single cell comes without an array
+    return Traced(result)
 
 
 def _operation(name: str) -> Callable[[Any, Any], Traced]:
@@ -141,8 +141,8 @@ class Traced:
         return NAMESPACE
 
     def __getitem__(self, key: Any) -> Traced:
-        found = self.cells[key]
-        return Traced(found if isinstance(found, np.ndarray) else _cells(found))
+        result = self.cells[key]
+        return Traced(result if isinstance(result, np.ndarray) else _cells(result))
 
     __add__, __radd__, __sub__, __rsub__ = _operation("+"), _swapped("+"), _operation("-"), _swapped("-")
     __mul__, __rmul__, __truediv__ = _operation("*"), _swapped("*"), _operation("/")

@@ -208,8 +208,8 @@ def count(
     --------
     >>> import numpy as np
     >>> from discreet import statistics
-    >>> found = statistics.count(np.zeros(1000), epsilon=1.0, bounds=(0, 1), neighbors="add-remove")
-    >>> 950 < found.value < 1050
+    >>> result = statistics.count(np.zeros(1000), epsilon=1.0, bounds=(0, 1), neighbors="add-remove")
+    >>> 950 < result.value < 1050
     True
     """
     curator, guarantee = Request.opened(data, [], epsilon, delta, declared)
@@ -265,8 +265,8 @@ def histogram(
     >>> import numpy as np
     >>> from discreet import statistics
     >>> ages = np.random.default_rng(0).uniform(0.0, 100.0, 20_000)
-    >>> found = statistics.histogram(ages, epsilon=1.0, bounds=(0, 100), bins=4)
-    >>> found.edges.tolist(), bool(abs(found.value - 5000).max() < 400)
+    >>> result = statistics.histogram(ages, epsilon=1.0, bounds=(0, 100), bins=4)
+    >>> result.edges.tolist(), bool(abs(result.value - 5000).max() < 400)
     ([0.0, 25.0, 50.0, 75.0, 100.0], True)
     """
     curator, guarantee = Request.opened(data, [] if column is None else [column], epsilon, delta, declared)

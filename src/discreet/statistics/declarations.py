@@ -81,14 +81,14 @@ class SchemaCheck(Statistic):
 
     def _shown(self) -> str:
         """Return what stands out: the columns of which more than a twentieth of the rows is not as declared."""
-        found = []
+        result = []
         for name, drop, column in zip(self.columns, self.drops, self.shares, strict=True):
             wrong = {state: share for state, share in zip(self.states[1:], column[1:], strict=True) if share > ALARM}
             if wrong:
                 what = ", ".join(f"{share:.0%} {state}" for state, share in wrong.items())
                 lost = any(state in wrong for state in self.states[3:])
-                found.append(f"{name}: {what}" + (" (these rows are dropped)" if drop and lost else ""))
-        return "; ".join(found) or "all columns are as declared, but for less than one row in twenty of each"
+                result.append(f"{name}: {what}" + (" (these rows are dropped)" if drop and lost else ""))
+        return "; ".join(result) or "all columns are as declared, but for less than one row in twenty of each"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -194,8 +194,8 @@ def count_persons(
     >>> from discreet import Number, Schema, statistics
     >>> visits = pd.DataFrame({"patient": np.repeat(np.arange(1000), [1] * 900 + [9] * 100), "age": 50.0})
     >>> schema = Schema({"age": Number(0, 120)}, unit="patient", max_rows=4)
-    >>> found = statistics.count_persons(visits, epsilon=1.0, schema=schema)
-    >>> found.labels, abs(found.value[2] - 100) < 30
+    >>> result = statistics.count_persons(visits, epsilon=1.0, schema=schema)
+    >>> result.labels, abs(result.value[2] - 100) < 30
     (('1 row', '2 to 4 rows', 'more than 4 rows'), np.True_)
     """
     curator, guarantee = Request.opened(data, [], epsilon, delta, declared)

@@ -127,18 +127,18 @@ def _limits(release: Release, box: Box, level: float) -> tuple[Array, Array]:
     """Return limits for each group and column; see the module."""
     probability("level", level)
     sums, counts, rows = _sums(release)
-    law, b = release.law, release.parts["first"].weight
-    assert law is not None  # additive
+    noise, b = release.noise, release.parts["first"].weight
+    assert noise is not None  # additive
     edge = 1.0 / math.sqrt(box.dimension)
     if counts is None:
-        width = law.half_width_of_sum([1.0 / b], level) / rows
+        width = noise.half_width_of_sum([1.0 / b], level) / rows
         lower, upper = sums / rows - width, sums / rows + width
     else:
         a = release.parts["count"].weight
         lower, upper = np.empty(sums.shape), np.empty(sums.shape)
 
         def outside(mu: float, total: float, count: float) -> bool:
-            return law.tail([1.0 / b, mu / a], abs(total - mu * count)) < 1.0 - level
+            return noise.tail([1.0 / b, mu / a], abs(total - mu * count)) < 1.0 - level
 
         for place in np.ndindex(sums.shape):
             total, count = float(sums[place]), float(counts[place[0], 0])
@@ -336,8 +336,8 @@ def mean(
     >>> import numpy as np
     >>> from discreet import statistics
     >>> ages = np.random.default_rng(0).normal(40.0, 10.0, 20_000)
-    >>> found = statistics.mean(ages, epsilon=0.5, bounds=(0, 120))
-    >>> round(found.value), found.interval(0.95)[0] < found.value
+    >>> result = statistics.mean(ages, epsilon=0.5, bounds=(0, 120))
+    >>> round(result.value), result.interval(0.95)[0] < result.value
     (40, True)
     """
     if not isinstance(loose, bool):
@@ -384,8 +384,8 @@ def trimmed_mean(
     >>> import numpy as np
     >>> from discreet import statistics
     >>> incomes = np.random.default_rng(0).lognormal(10.0, 0.5, 20_000)
-    >>> found = statistics.trimmed_mean(incomes, epsilon=1.0, bounds=(0, 1e7))
-    >>> 22_000 < found.value < 24_500
+    >>> result = statistics.trimmed_mean(incomes, epsilon=1.0, bounds=(0, 1e7))
+    >>> 22_000 < result.value < 24_500
     True
     """
     return TrimmedMeanRequest.of(data, column, epsilon, delta, declared, bits, weights=weights, trim=trim)

@@ -106,17 +106,17 @@ class AboutQuantiles(ColumnRequest[Result]):
         rows = {} if self.each is None else self._made_up(self.each)
 
         def answer(measure: Measure) -> Result:
-            found, releases = self._draw(measure)
+            result, releases = self._draw(measure)
             if not rows:
-                return self.answer(found, None, releases)
-            lower, upper, outer = self._draw_limits(measure, found, rows)
-            return self.answer(found, (lower, upper), [*outer, *releases])  # the value is read from the last one
+                return self.answer(result, None, releases)
+            lower, upper, outer = self._draw_limits(measure, result, rows)
+            return self.answer(result, (lower, upper), [*outer, *releases])  # the value is read from the last one
 
         questions += [self._limit(q, Steps((0.0, 1.0), up), 1.0) for q, up in rows]
         return self.asks(questions, answer, "quantiles")
 
     @abstractmethod
-    def answer(self, found: Array, limits: tuple[Array, Array] | None, releases: list[Release]) -> Result:
+    def answer(self, result: Array, limits: tuple[Array, Array] | None, releases: list[Release]) -> Result:
         """Return the answer, from arrays with an axis of groups and one of levels, in order."""
 
     def shown(self, values: Array) -> Any:
@@ -204,38 +204,38 @@ class AboutQuantiles(ColumnRequest[Result]):
         spread = np.concatenate([values, *(values + (away[:, None] if up else -away[:, None]))])
         if self.step is not None:
             spread = low + self.step * (np.ceil if up else np.floor)((spread - low) / self.step - 1e-9)
-        found = np.unique(np.clip(spread, low, high))
-        if len(found) == 1:  # at an end of the bounds already: the other end makes it two
-            found = np.array([low, high])
-        return Steps(tuple(found.tolist()), up)
+        result = np.unique(np.clip(spread, low, high))
+        if len(result) == 1:  # at an end of the bounds already: the other end makes it two
+            result = np.array([low, high])
+        return Steps(tuple(result.tolist()), up)
 
     def _made_up(self, level: float) -> dict[tuple[float, bool], float]:
         """Return how many rows to make up for each limit; what cannot be drawn is refused here."""
         loss, setting = self.drawn(LIMITS, 2 * len(self.levels))[0], self.curator.setting
         most = self._groups * (STEPS + 1)
-        found = {}
+        result = {}
         for q in self.wanted:
             for up in (False, True):
                 steps = Steps(tuple(np.arange(float(max(most, 2)))), up)
                 one = self._limit(q, steps, 1.0)
                 eta = one.way.eta(one, loss, setting)
-                found[q, up] = math.log(2.0 * most / (1.0 - level)) / eta
-                if one.way.eta(self._limit(q, steps, found[q, up]), loss, setting) < eta * (1.0 - 1e-6):
+                result[q, up] = math.log(2.0 * most / (1.0 - level)) / eta
+                if one.way.eta(self._limit(q, steps, result[q, up]), loss, setting) < eta * (1.0 - 1e-6):
                     spent = self.guarantee.epsilon
                     raise ArgumentError("epsilon", spent, "a larger one for limits, or interval=None")
-        return found
+        return result
 
     def _draw_limits(
-        self, measure: Measure, found: Array, rows: Mapping[tuple[float, bool], float]
+        self, measure: Measure, result: Array, rows: Mapping[tuple[float, bool], float]
     ) -> tuple[Array, Array, list[Release]]:
         """Return the limits, groups by levels, with the values between them, and the releases."""
-        ends, releases = {False: found.copy(), True: found.copy()}, []
+        ends, releases = {False: result.copy(), True: result.copy()}, []
         for (q, up), made_up in rows.items():
             place = self.wanted.index(q)
-            steps = self._steps(found[:, place], up=up)
+            steps = self._steps(result[:, place], up=up)
             releases.append(measure(self._limit(q, steps, made_up)))
             values = np.array([steps.value(float(number)) for number in releases[-1]["numbers"][:, 0]])
-            ends[up][:, place] = np.maximum(values, found[:, place]) if up else np.minimum(values, found[:, place])
+            ends[up][:, place] = np.maximum(values, result[:, place]) if up else np.minimum(values, result[:, place])
         return ends[False], ends[True], releases
 
 
@@ -305,7 +305,7 @@ class QuantileRequest(AboutQuantiles[Quantile]):
 
     several: bool
 
-    def answer(self, found: Array, limits: tuple[Array, Array] | None, releases: list[Release]) -> Quantile:
+    def answer(self, result: Array, limits: tuple[Array, Array] | None, releases: list[Release]) -> Quantile:
         """Return the quantiles in the column's own units."""
         (scale,) = self.scales
         order = [self.wanted.index(level) for level in self.levels]
@@ -316,7 +316,7 @@ class QuantileRequest(AboutQuantiles[Quantile]):
 
         ends = None if limits is None else (shown(limits[0]), shown(limits[1]))
         facts = self.facts | {"columns": self.names, "limits": ends}
-        return Quantile.of(shown(found), self.curator, self.guarantee, releases, **facts)
+        return Quantile.of(shown(result), self.curator, self.guarantee, releases, **facts)
 
 
 class QuantileRangeRequest(AboutQuantiles[QuantileRange]):
@@ -327,7 +327,7 @@ class QuantileRangeRequest(AboutQuantiles[QuantileRange]):
         """The level of the limits of each quantile, of two that both must hold."""
         return None if self.interval is None else (1.0 + self.interval) / 2.0
 
-    def answer(self, found: Array, limits: tuple[Array, Array] | None, releases: list[Release]) -> QuantileRange:
+    def answer(self, result: Array, limits: tuple[Array, Array] | None, releases: list[Release]) -> QuantileRange:
         """Return the distance, on the scale that the column is measured on."""
 
         def distance(upper: Array, lower: Array) -> Any:
@@ -335,7 +335,7 @@ class QuantileRangeRequest(AboutQuantiles[QuantileRange]):
 
         ends = None if limits is None else (distance(*limits), distance(*limits[::-1]))
         facts = self.facts | {"columns": tuple(scale.label for scale in self.scales), "limits": ends}
-        return QuantileRange.of(distance(found, found), self.curator, self.guarantee, releases, **facts)
+        return QuantileRange.of(distance(result, result), self.curator, self.guarantee, releases, **facts)
 
 
 def _levels(name: str, levels: Any) -> tuple[float, ...]:
@@ -347,10 +347,10 @@ def _levels(name: str, levels: Any) -> tuple[float, ...]:
     real = [isinstance(number, Real) and not isinstance(number, bool | np.bool_) for number in numbers]
     if not numbers or not all(real) or not all(0.0 <= number <= 1.0 for number in numbers):
         raise ValueError(accepted)
-    found = tuple(float(number) for number in numbers)
-    if len(set(found)) != len(found):
+    result = tuple(float(number) for number in numbers)
+    if len(set(result)) != len(result):
         raise ValueError(accepted)
-    return found
+    return result
 
 
 @statistic(levels=[0.25, 0.5])
@@ -405,8 +405,8 @@ def quantiles(
     >>> import numpy as np
     >>> from discreet import statistics
     >>> ages = np.random.default_rng(0).uniform(0.0, 100.0, 20_000)
-    >>> found = statistics.quantiles(ages, [0.25, 0.5, 0.75], epsilon=1.0, bounds=(0, 120), step=1)
-    >>> bool(abs(found.value - [25, 50, 75]).max() < 5)
+    >>> result = statistics.quantiles(ages, [0.25, 0.5, 0.75], epsilon=1.0, bounds=(0, 120), step=1)
+    >>> bool(abs(result.value - [25, 50, 75]).max() < 5)
     True
     """
     if isinstance(levels, str):
@@ -465,8 +465,8 @@ def median(
     >>> import numpy as np
     >>> from discreet import statistics
     >>> ages = np.random.default_rng(0).uniform(0.0, 100.0, 20_000)
-    >>> found = statistics.median(ages, epsilon=1.0, bounds=(0, 120))
-    >>> abs(found.value - 50.0) < 3.0, found.interval()[0] <= 51.0
+    >>> result = statistics.median(ages, epsilon=1.0, bounds=(0, 120))
+    >>> abs(result.value - 50.0) < 3.0, result.interval()[0] <= 51.0
     (True, True)
     """
     asked: dict[str, Any] = {"levels": (0.5,), "step": step, "interval": interval, "several": False}

@@ -71,9 +71,9 @@ def known_rows(curator: Curator, rows: int | None) -> int:
 
 def noise_variance(curator: Curator, query: Query, loss: Loss) -> float:
     """Return the variance that a number of a query would get, from public numbers; nothing is spent."""
-    law = curator.plan(query, loss).law
-    assert law is not None  # every sum over rows has additive noise
-    return law.variance
+    noise = curator.plan(query, loss).noise
+    assert noise is not None  # every sum over rows has additive noise
+    return noise.variance
 
 
 def check_limits(curator: Curator, column: int) -> int:

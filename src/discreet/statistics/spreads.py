@@ -165,14 +165,14 @@ class SpreadRequest(ColumnRequest[Covariance]):
 
         def answer(measure: Measure) -> Covariance:
             steps = iter([lambda query: measure(self.query(query))] * len(self.losses))
-            found, releases = rounds.run(box, np.random.default_rng(), steps)
-            moved = found.moved(np.asarray(box.center), np.asarray(box.scale))
+            result, releases = rounds.run(box, np.random.default_rng(), steps)
+            moved = result.moved(np.asarray(box.center), np.asarray(box.scale))
             last, clipping, matrix = releases[-1], rounds.clipping, moved.covariances[0]
             entry = noise_of(last, "second") * clipping.squared / released_rows(last) / clipping.response().beta2
             variances = np.diagonal(matrix)
-            deviations = entry * np.sqrt((np.outer(variances, variances) + matrix**2) / 2.0)
-            assert last.law is not None
-            noise = deviations / math.sqrt(last.law.variance)
+            stds = entry * np.sqrt((np.outer(variances, variances) + matrix**2) / 2.0)
+            assert last.noise is not None
+            noise = stds / math.sqrt(last.noise.variance)
             if not self.matrix:
                 matrix, noise = variances, np.diagonal(noise)
             return self.answer(matrix[None], noise[None, ..., None], moved.means[:1], releases)
@@ -181,7 +181,7 @@ class SpreadRequest(ColumnRequest[Covariance]):
 
     def answer(
         self,
-        found: Array,
+        result: Array,
         noises: Array,
         means: Array | None,
         releases: list[Release],
@@ -193,11 +193,11 @@ class SpreadRequest(ColumnRequest[Covariance]):
         facts = {
             "means": means,
             "method": self.method,
-            "measured": np.asarray(shaped(found if measured is None else measured, grouped=grouped, single=single)),
+            "measured": np.asarray(shaped(result if measured is None else measured, grouped=grouped, single=single)),
             "coefficients": shown[..., 0, :] if single else shown,
             "least": -math.inf if self.matrix else 0.0,
         }
-        return Covariance.answered(found, self, releases, **facts)
+        return Covariance.answered(result, self, releases, **facts)
 
 
 class VarianceRequest(SpreadRequest):
@@ -215,8 +215,8 @@ class VarianceRequest(SpreadRequest):
         def answer(measure: Measure) -> Covariance:
             releases = [measure(query) for query in queries]
             each = [_from_squares(release, box) for release, box in zip(releases, boxes, strict=True)]
-            means, found, noises = (np.concatenate(part, axis=1) for part in zip(*each, strict=True))
-            return self.answer(found, noises, means, releases)
+            means, result, noises = (np.concatenate(part, axis=1) for part in zip(*each, strict=True))
+            return self.answer(result, noises, means, releases)
 
         return self.asks(queries, answer, self.name)
 
@@ -256,8 +256,8 @@ class CovarianceRequest(SpreadRequest):
             release = measure(query)
             means, matrices, noises = _from_moments(release, box)
             outer = np.outer(box.scale, box.scale)
-            found = clipped_spectrum(matrices / outer, 0.0, math.inf) * outer
-            return self.answer(found, noises, means, [release])
+            result = clipped_spectrum(matrices / outer, 0.0, math.inf) * outer
+            return self.answer(result, noises, means, [release])
 
         return self.asks([query], answer, self.name)
 
@@ -292,10 +292,10 @@ def _from_squares(release: Release, box: Box) -> tuple[Array, Array, Array]:
     rows, a = _rows(release)
     b, c = release.parts["first"].weight, release.parts["square"].weight
     m, t = (release[name].reshape(-1, 1) / rows for name in ("first", "square"))
-    found = np.clip((t + 1.0) / 2.0 - m * m, 0.0, 1.0)  # in [−1, 1] no variance is larger
+    result = np.clip((t + 1.0) / 2.0 - m * m, 0.0, 1.0)  # in [−1, 1] no variance is larger
     noises = [np.full(m.shape, 0.5 / c), 2.0 * np.abs(m) / b, np.abs(t / 2.0 - 2.0 * m * m) / a]
     scale = float(np.asarray(box.scale)[0]) ** 2
-    return np.asarray(box.from_unit(m)), found * scale, np.stack(noises, axis=-1) * (scale / rows)[..., None]
+    return np.asarray(box.from_unit(m)), result * scale, np.stack(noises, axis=-1) * (scale / rows)[..., None]
 
 
 def _from_moments(release: Release, box: Box) -> tuple[Array, Array, Array]:
@@ -395,8 +395,8 @@ def covariance(
     >>> import numpy as np
     >>> from discreet import statistics
     >>> rows = np.random.default_rng(0).multivariate_normal([0, 0], [[4, 3], [3, 9]], 20_000)
-    >>> found = statistics.covariance(rows, epsilon=1.0, delta=1e-6, bounds=(-20, 20))
-    >>> found.value.shape, bool(2.0 < found.value[0, 1] < 4.0)
+    >>> result = statistics.covariance(rows, epsilon=1.0, delta=1e-6, bounds=(-20, 20))
+    >>> result.value.shape, bool(2.0 < result.value[0, 1] < 4.0)
     ((2, 2), True)
     """
     return CovarianceRequest.of(data, columns, epsilon, delta, declared, bits, by, weights, method=method)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.door import Answer, Release
 from discreet.guarantees import Loss
-from discreet.noise import Law
+from discreet.noise import NoiseDistribution
 from discreet.scales import ColumnScale, column_scales
 from discreet.statistics.request import ColumnRequest, shaped
 
@@ -57,10 +57,10 @@ class Statistic(Answer):
     _kind: ClassVar[str] = "amount"  # or "location" or "spread": what becomes of the scale of a column
 
     @property
-    def _law(self) -> Law:
+    def _law(self) -> NoiseDistribution:
         """The noise of the release."""
-        assert self.release.law is not None  # additive, where limits speak of noise alone
-        return self.release.law
+        assert self.release.noise is not None  # additive, where limits speak of noise alone
+        return self.release.noise
 
     @classmethod
     def answered(cls, values: Array, request: ColumnRequest[Any], releases: list[Release], **more: Any) -> Self:
@@ -133,8 +133,8 @@ class Statistic(Answer):
             parts = zip(several, values, strict=True)
             return {label: labelled(np.asarray(one), axes[1:], labels | {name: label}) for label, one in parts}
 
-        found = labelled(np.asarray(self.value), self._axes(), {})
-        return found if isinstance(found, dict) else {self.columns[0]: found}
+        result = labelled(np.asarray(self.value), self._axes(), {})
+        return result if isinstance(result, dict) else {self.columns[0]: result}
 
     def table(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Return a row for each number: its labels, its value and its limits; ``pandas.DataFrame`` takes it as it is.

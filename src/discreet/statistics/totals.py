@@ -75,8 +75,8 @@ class TotalsRequest(ColumnRequest[Totals]):
 
         def answer(measure: Measure) -> Totals:
             release = measure(query)
-            found = release["total"].reshape(-1, len(scales)) * scales
-            return Totals.answered(found, self, [release], scales=scales)
+            result = release["total"].reshape(-1, len(scales)) * scales
+            return Totals.answered(result, self, [release], scales=scales)
 
         return self.asks([query], answer, "sum")
 
@@ -111,8 +111,8 @@ def sum(  # noqa: A001  # as in NumPy: it is read statistics.sum
     >>> import numpy as np
     >>> from discreet import statistics
     >>> hours = np.random.default_rng(0).uniform(0.0, 50.0, 20_000)
-    >>> found = statistics.sum(hours, epsilon=1.0, bounds=(0, 100))
-    >>> round(found.value / 500_000.0, 1), found.interval(0.95)[0] < found.value
+    >>> result = statistics.sum(hours, epsilon=1.0, bounds=(0, 100))
+    >>> round(result.value / 500_000.0, 1), result.interval(0.95)[0] < result.value
     (1.0, True)
     """
     return TotalsRequest.of(data, columns, epsilon, delta, declared, bits, by, weights)

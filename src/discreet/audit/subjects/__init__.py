@@ -12,5 +12,5 @@ __all__ = ["Subject", "subjects"]
 
 def subjects() -> dict[str, Subject]:
     """Return all subjects by their names."""
-    found = [*passages(), *statistics(), *database(), *mechanisms(), *signals(), *estimators()]
-    return {subject.name: subject for subject in found}
+    result = [*passages(), *statistics(), *database(), *mechanisms(), *signals(), *estimators()]
+    return {subject.name: subject for subject in result}

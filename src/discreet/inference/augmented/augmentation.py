@@ -211,11 +211,11 @@ class _Chain:
     def _contributions(self, rows: Rows) -> Array:
         count = self.chains * self.n
         flat = {part: np.asarray(values).reshape(count, values.shape[-1]) for part, values in rows.items()}
-        found = [np.asarray(one.contributions(flat), dtype=np.float64) for one in self.densities]
-        for one, c in zip(self.densities, found, strict=True):
+        result = [np.asarray(one.contributions(flat), dtype=np.float64) for one in self.densities]
+        for one, c in zip(self.densities, result, strict=True):
             if c.shape != (count, one.size):
                 raise ValueError(f"contributions of {one.name!r}: expected shape (rows, {one.size}), got {c.shape}")
-        return np.concatenate(found, axis=1).reshape(self.chains, self.n, -1)
+        return np.concatenate(result, axis=1).reshape(self.chains, self.n, -1)
 
     def sweep(self) -> None:
         """Do the three steps once."""

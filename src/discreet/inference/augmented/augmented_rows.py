@@ -76,11 +76,11 @@ class NoisySum:
     >>> from discreet import Box, LaplaceLoss, Sum
     >>> from discreet.door import open_rows
     >>> from discreet.inference.measurements import measured_in
-    >>> found = measured_in(open_rows(np.ones(50), bounds=(0, 1)).measure(Sum(Box([0.0], [1.0])), LaplaceLoss(0.5)))
-    >>> density = NoisySum(found.each[0], found.layout)
+    >>> result = measured_in(open_rows(np.ones(50), bounds=(0, 1)).measure(Sum(Box([0.0], [1.0])), LaplaceLoss(0.5)))
+    >>> density = NoisySum(result.each[0], result.layout)
     >>> density.contributions({"x": np.array([[0.25], [7.0]]), "codes": np.zeros((2, 0))}).ravel().tolist()
     [-0.5, 1.0]
-    >>> at = found.value
+    >>> at = result.value
     >>> f"{float(density.log_density(at) - density.log_density(at - 2.0)):.4f}", density.epsilon
     ('0.5000', 0.5)
     """
@@ -109,7 +109,7 @@ class NoisySum:
 
     def log_density(self, total: Any) -> Any:
         """Return −Σ|z − s|/b or −Σ(z − s)²/(2σ²)."""
-        return self.measured.law.log_density(self.measured.release.value - total)
+        return self.measured.noise.log_density(self.measured.release.value - total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,11 +176,11 @@ def densities_of(
     sources = {(release.dataset, release.declared.get("where")) for release in releases}
     if len(sources) > 1:
         raise ArgumentError("also", UNSHOWN, "releases of the rows of one data set; infer from each apart")
-    found: list[SumDensity] = [NoisySum(one, layout) for one in measured.each]
-    found += [FactoredDraw(one, layout) if isinstance(one, FactoredChoice) else one for one in also]
-    if not found:
+    result: list[SumDensity] = [NoisySum(one, layout) for one in measured.each]
+    result += [FactoredDraw(one, layout) if isinstance(one, FactoredChoice) else one for one in also]
+    if not result:
         raise ArgumentError("releases", UNSHOWN, "at least one", write="also=[…] for draws of FactoredExponential")
-    return tuple(found)
+    return tuple(result)
 
 
 def log_densities(densities: Sequence[SumDensity], total: Any) -> Any:

@@ -166,12 +166,12 @@ def target_at(
         data |= {name: scale @ data[name] for name in ("z", "m0", "J0", "B")}
     mean = None
     if moving is not None and model.points is None and (spread or not closed):
-        deviations = np.sqrt(np.diag(scale @ whole @ scale.T)) / n
+        stds = np.sqrt(np.diag(scale @ whole @ scale.T)) / n
         needed = math.inf if spread else unexplained.max() / SMALL**2
         count = next((count for count in PATHS if count >= needed), PATHS[-1])
         with double_precision():
             moved = data | {"keys": jax.random.split(jax.random.key(seed), count), "projection": scale @ projection}
-        mean = _moving(problem, reference, moving, moved, deviations, seed)
+        mean = _moving(problem, reference, moving, moved, stds, seed)
     if mean is not None:
         data = moved
     else:
@@ -219,7 +219,7 @@ def _weighted(model: RowModel, v0: Array, rows: Rows, log_weights: Array, c: Arr
 
 
 def _moving(
-    problem: Problem, reference: Reference, rows: MovingRows, data: dict[str, Any], deviations: Array, seed: int
+    problem: Problem, reference: Reference, rows: MovingRows, data: dict[str, Any], stds: Array, seed: int
 ) -> MovingMean | None:
     """Return ĉ over moving rows, to whose ``data`` it adds what it says at the reference; None where it jumps."""
     mean = moving_mean(rows, problem.measured, data)
@@ -229,7 +229,7 @@ def _moving(
     moves = np.random.default_rng(seed).standard_normal((CHECKED, reference.w.size)) @ reference.root.T
     with double_precision():
         try:
-            if not mean.is_smooth(data, v0, moves[:, : v0.size], deviations):
+            if not mean.is_smooth(data, v0, moves[:, : v0.size], stds):
                 return None
         except (AttributeError, IndexError, TypeError, ValueError):  # a question that wants numbers, and not JAX's
             return None
@@ -339,10 +339,10 @@ def effective_share(problem: Problem, target: Target, w: Array) -> Array:
     """Return, for some parameters, what share of the rows the weights use (Kish), to tell whether they still cover."""
     if problem.model.points is not None or not target.weighted:
         return np.ones(len(w))
-    found = []
+    result = []
     with double_precision():
         for one in w:
             v, _ = problem.split(one)
             shares = _shares(problem.model.call("log_rows", v, target.data["rows"]) + target.data["log_weights"])
-            found.append(1.0 / float((shares**2).sum()) / len(shares))
-    return np.array(found)
+            result.append(1.0 / float((shares**2).sum()) / len(shares))
+    return np.array(result)

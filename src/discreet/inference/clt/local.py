@@ -100,15 +100,15 @@ def local(
         count += weights.sum()
     mean = np.asarray(first / count)
     outer = np.outer(mean, mean)
-    found = slope / count - np.outer(mean, scores / count)
+    result = slope / count - np.outer(mean, scores / count)
     if explained is not None:
-        found = found + explained @ model.call("expected_slope", v)
+        result = result + explained @ model.call("expected_slope", v)
     many = np.inf if model.points is not None else count
     return Local(
         v,
         origin + mean,
         second / count - outer,
-        found,
+        result,
         np.asarray(fisher / count),
         np.asarray(scores / count),
         many,

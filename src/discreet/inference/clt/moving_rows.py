@@ -132,21 +132,21 @@ class MovingRows:
         trace = self.model.at(v, given, key)
         share: Any = jnp.zeros(())
         for name, value in values.items():
-            law = trace[name]["fn"]
-            share = share + (law.mixing_distribution if _is_mixture(law) else law).log_prob(value)
+            noise = trace[name]["fn"]
+            share = share + (noise.mixing_distribution if _is_mixture(noise) else noise).log_prob(value)
         row = self.model.placed({name: trace[name]["value"] for name in self.model.row_sites})
         return row, jnp.exp(share)
 
 
-def _is_mixture(law: Any) -> bool:
-    return hasattr(law, "component_sample")
+def _is_mixture(noise: Any) -> bool:
+    return hasattr(noise, "component_sample")
 
 
-def _is_smooth(law: Any) -> bool:
+def _is_smooth(noise: Any) -> bool:
     """Return whether NumPyro draws from a law, or from each component of a mixture, by a smooth function."""
-    if not _is_mixture(law):
-        return bool(law.has_rsample)
-    parts = getattr(law, "component_distributions", None) or getattr(law, "component_distribution", None) or ()
+    if not _is_mixture(noise):
+        return bool(noise.has_rsample)
+    parts = getattr(noise, "component_distributions", None) or getattr(noise, "component_distribution", None) or ()
     return all(part.has_rsample for part in (parts if isinstance(parts, list | tuple) else (parts,)))
 
 
@@ -158,13 +158,13 @@ def moving_rows(model: RowModel, v: Array) -> MovingRows | None:
     def read(v: Any) -> None:
         trace = model.at(v)
         for name in model.row_sites:
-            law = trace[name]["fn"]
-            if is_finite(law):
+            noise = trace[name]["fn"]
+            if is_finite(noise):
                 with jax.ensure_compile_time_eval():
-                    supports[name] = np.asarray(law.enumerate_support())
-            elif _is_mixture(law):
-                supports[name] = np.arange(law.mixing_distribution.probs.shape[-1])
-            smooth.append(is_finite(law) or (not law.is_discrete and _is_smooth(law)))
+                    supports[name] = np.asarray(noise.enumerate_support())
+            elif _is_mixture(noise):
+                supports[name] = np.arange(noise.mixing_distribution.probs.shape[-1])
+            smooth.append(is_finite(noise) or (not noise.is_discrete and _is_smooth(noise)))
 
     with double_precision():
         jax.eval_shape(read, v)  # nothing is computed
@@ -203,7 +203,7 @@ class MovingMean:
         """Return the slope at v, shape (numbers, size of v)."""
         return np.column_stack([np.asarray(self._sloped(data, v, one)[1]) for one in np.eye(v.size)])
 
-    def is_smooth(self, data: Any, v: Array, moves: Array, deviations: Array) -> bool:
+    def is_smooth(self, data: Any, v: Array, moves: Array, stds: Array) -> bool:
         """Return whether the mean changes as its slope says, along some moves of v (Simpson's rule).
 
         Parameters
@@ -217,8 +217,8 @@ class MovingMean:
         for move in moves:
             each = (self._sloped(data, v + part * move, move) for part in (0.0, 0.5, 1.0))
             (start, first), (_, second), (end, third) = each
-            change = np.asarray(end - start) / deviations
-            missed = np.asarray((first + 4.0 * second + third) / 6.0) / deviations - change
+            change = np.asarray(end - start) / stds
+            missed = np.asarray((first + 4.0 * second + third) / 6.0) / stds - change
             if not np.linalg.norm(missed) <= CLOSE * np.linalg.norm(change) + NEGLIGIBLE:
                 return False
         return True
@@ -230,5 +230,5 @@ def moving_mean(rows: MovingRows, measured: Measurements, data: dict[str, Any]) 
         form, data["questions"] = lifted(measured.views)
     except (pickle.PicklingError, AttributeError, TypeError):  # a user's question may hold anything
         return None
-    found: MovingMean = rows.model.compiled.setdefault(("moving", form), MovingMean(rows.model, rows, form))
-    return found
+    result: MovingMean = rows.model.compiled.setdefault(("moving", form), MovingMean(rows.model, rows, form))
+    return result

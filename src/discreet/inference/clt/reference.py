@@ -131,12 +131,12 @@ def find_reference(problem: Problem, start: Array | None, seed: int) -> Referenc
 
 def _moved(problem: Problem, w: Array, draws: int, seed: int) -> tuple[Array, bool]:
     """Return w after a step, and whether it was near already, as far as so many rows can tell."""
-    found, move = _scored(problem, w, draws, seed)
+    result, move = _scored(problem, w, draws, seed)
     p = problem.model.size
-    away = 0.5 * float(move[:p] @ found.at.fisher @ move[:p])
+    away = 0.5 * float(move[:p] @ result.at.fisher @ move[:p])
     longest = float(np.abs(move).max())  # along what rows hardly tell, the divergence alone would let it go anywhere
     scale = min(1.0, math.sqrt(FARTHEST / max(away, 1e-300)), LONGEST / max(longest, LONGEST))
-    near = float(move @ found.precision @ move) < NEAR * w.size or 0.0 < away < w.size / draws
+    near = float(move @ result.precision @ move) < NEAR * w.size or 0.0 < away < w.size / draws
     return w + scale * move, scale == 1.0 and near
 
 
@@ -168,8 +168,8 @@ def _first_guess(problem: Problem, v: Array, seed: int) -> float:
     """Return ln N that explains the measurements best at v."""
     at = local(problem.model, problem.measured, v, SEARCH, seed)
     weights = 1.0 / problem.measured.variances
-    found = float((weights * at.mean) @ problem.measured.value / ((weights * at.mean) @ at.mean))
-    return math.log(max(found, 1.0))
+    result = float((weights * at.mean) @ problem.measured.value / ((weights * at.mean) @ at.mean))
+    return math.log(max(result, 1.0))
 
 
 def _best_of_the_prior(problem: Problem, seed: int) -> Array:
@@ -199,5 +199,5 @@ def _likelihood(problem: Problem, v: Array, seed: int, c: Array | None) -> float
     if model.points is None:
         spread = spread + rows * rows * variance / FEW
     public = 0.0 if problem.public is None else float(model.call("log_rows", v, problem.public).sum())
-    found = public - 0.5 * float(((measured.value - rows * mean) ** 2 / spread + np.log(spread)).sum())
-    return found if math.isfinite(found) else -math.inf
+    result = public - 0.5 * float(((measured.value - rows * mean) ** 2 / spread + np.log(spread)).sum())
+    return result if math.isfinite(result) else -math.inf

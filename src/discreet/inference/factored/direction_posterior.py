@@ -164,8 +164,8 @@ def axis_posterior(
     >>> from discreet import Ball
     >>> rows = np.random.default_rng(0).normal(size=(3000, 2)) * [2.0, 0.5]
     >>> drawn = direction_mechanism(32, length=2.0, sigma=0.5).draw(rows, bounds=Ball(8.0, center=[0, 0]), epsilon=1.0)
-    >>> found = axis_posterior(drawn, sigma=0.5, scale=2.0, radius=8.0, angles=32, lengths=2)
-    >>> bool(np.cos(2 * found.axis) > 0.8), bool(found.concentration > 0.9)
+    >>> result = axis_posterior(drawn, sigma=0.5, scale=2.0, radius=8.0, angles=32, lengths=2)
+    >>> bool(np.cos(2 * result.axis) > 0.8), bool(result.concentration > 0.9)
     (True, True)
     """
     noise, edge = positive("sigma", sigma) ** 2, positive("radius", radius)
@@ -186,8 +186,8 @@ def axis_posterior(
     each, at = (one.ravel() for one in np.meshgrid(length, angle))
     theta = each[:, None] * np.stack([np.cos(at), np.sin(at)], axis=1)
     f = factored_likelihood(choices, points, log_weights, rows=rows, likelihood=likelihood)
-    found = grid_posterior(f, theta)
-    return AxisPosterior(found.theta, found.weights)
+    result = grid_posterior(f, theta)
+    return AxisPosterior(result.theta, result.weights)
 
 
 def _cells(radius: float) -> tuple[Array, Array, Array]:
@@ -237,8 +237,8 @@ def sampled_axis_posterior(
         return 0.5 * (along - sizes / noise + sizes / spread)
 
     f = factored_likelihood(choices, x, log_weights, rows=rows, likelihood=likelihood)
-    found = sampled_posterior(
+    result = sampled_posterior(
         f, lambda: Normal(0.0, wide).expand((d,)).to_event(1), draws=draws, warmup=warmup, chains=1, seed=seed
     )
-    signs = np.where(found.theta @ np.asarray(choices[0].value) < 0.0, -1.0, 1.0)
-    return SampledPosterior(found.theta * signs[..., None], found.divergences)
+    signs = np.where(result.theta @ np.asarray(choices[0].value) < 0.0, -1.0, 1.0)
+    return SampledPosterior(result.theta * signs[..., None], result.divergences)

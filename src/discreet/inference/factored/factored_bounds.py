@@ -119,8 +119,8 @@ def log_normal_likelihood(observed: Sequence[Observed], weights: Any, rows: int,
     if not is_jax_array(weights) and weights.ndim > 1:
         flat = weights.reshape(-1, weights.shape[-1])
         step = max(HELD // (normals.size + normals.shape[0] * max(one.scores.shape[1] for one in observed)), 1)
-        found = [_normal(observed, flat[i : i + step], rows, normals) for i in range(0, len(flat), step)]
-        return np.concatenate(found).reshape(weights.shape[:-1])
+        result = [_normal(observed, flat[i : i + step], rows, normals) for i in range(0, len(flat), step)]
+        return np.concatenate(result).reshape(weights.shape[:-1])
     return _normal(observed, weights, rows, normals)
 
 
@@ -150,10 +150,10 @@ def _drawn(observed: Sequence[Observed], r: Any, q: list[Any], rows: int, normal
     xp = array_namespace(r)
     root = xp.sqrt(r)[..., None]
     sides = []
-    for one, law in zip(observed, q, strict=True):
-        scores = one.scores - (law @ one.scores.T)[..., None]
+    for one, noise in zip(observed, q, strict=True):
+        scores = one.scores - (noise @ one.scores.T)[..., None]
         scores = root * (scores - xp.sum(r[..., None] * scores, axis=-2)[..., None, :])
-        sides.append(math.sqrt(rows * one.draws) * one.rate * scores * xp.sqrt(law)[..., None, :])
+        sides.append(math.sqrt(rows * one.draws) * one.rate * scores * xp.sqrt(noise)[..., None, :])
     u, s, _ = xp.linalg.svd(xp.concat(sides, axis=-1), full_matrices=False)
     narrow = (1.0 - 1.0 / xp.sqrt(1.0 + s * s))[..., None, :]
     wide = xp.broadcast_to(normals[::2], (*r.shape[:-1], *normals[::2].shape))

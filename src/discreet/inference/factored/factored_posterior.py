@@ -184,8 +184,8 @@ def grid_posterior(
     Examples
     --------
     >>> import numpy as np
-    >>> found = grid_posterior(lambda θ: -0.5 * (θ - 1.0) ** 2 / 0.04, np.linspace(-4, 4, 801))
-    >>> [round(float(each), 2) for each in (found.mean, found.sd, *found.interval(0.9))]
+    >>> result = grid_posterior(lambda θ: -0.5 * (θ - 1.0) ** 2 / 0.04, np.linspace(-4, 4, 801))
+    >>> [round(float(each), 2) for each in (result.mean, result.sd, *result.interval(0.9))]
     [1.0, 0.2, 0.67, 1.33]
     """
     grid = np.asarray(theta, dtype=np.float64)
@@ -273,8 +273,8 @@ def sampled_posterior(
     Examples
     --------
     >>> from numpyro.distributions import Normal
-    >>> found = sampled_posterior(lambda θ: -0.5 * (θ - 1.0) ** 2, lambda: Normal(0.0, 1.0), draws=500, chains=1)
-    >>> bool(abs(found.mean - 0.5) < 0.4), found.divergences
+    >>> result = sampled_posterior(lambda θ: -0.5 * (θ - 1.0) ** 2, lambda: Normal(0.0, 1.0), draws=500, chains=1)
+    >>> bool(abs(result.mean - 0.5) < 0.4), result.divergences
     (True, 0)
     """
     counts = [

@@ -150,9 +150,9 @@ def best_q(observed: Sequence[Observed], weights: Any, rows: int, steps: int) ->
             best, least = better(n, best, least, tried)
         return best
 
-    found = _repeated(len(path) - 1, step, targets(weights, path[0]), weights)
+    result = _repeated(len(path) - 1, step, targets(weights, path[0]), weights)
     first = targets(weights, rows)
-    return better(rows, first, log_upper_bound_at(observed, weights, rows, first), found)[0]
+    return better(rows, first, log_upper_bound_at(observed, weights, rows, first), result)[0]
 
 
 def _newton(observed: Sequence[Observed], r: Any, q: list[Any], ahead: list[Any], rows: Any) -> list[Any]:
@@ -164,13 +164,13 @@ def _newton(observed: Sequence[Observed], r: Any, q: list[Any], ahead: list[Any]
     """
     xp = array_namespace(r)
 
-    def centred(y: Any, law: Any) -> Any:
-        return y - xp.sum(law * y, axis=-1)[..., None]
+    def centred(y: Any, noise: Any) -> Any:
+        return y - xp.sum(noise * y, axis=-1)[..., None]
 
     def weighed(v: list[Any]) -> Any:
         y = sum(
-            one.rate * one.draws * ((law * centred(each, law)) @ one.scores.T)
-            for one, law, each in zip(observed, q, v, strict=True)
+            one.rate * one.draws * ((noise * centred(each, noise)) @ one.scores.T)
+            for one, noise, each in zip(observed, q, v, strict=True)
         )
         return centred(y, r)
 

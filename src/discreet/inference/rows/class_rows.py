@@ -107,7 +107,7 @@ def classifier(
     label: str,
     labels: Sequence[Any],
     order: Sequence[int],
-    found: Components,
+    result: Components,
     space: Space,
 ) -> Built:
     """Return the model of a classifier.
@@ -131,7 +131,7 @@ def classifier(
     """
     rows = labelled_rows(where, kind, len(labels), label)
     codes = np.argsort(order)
-    start = class_start(where, kind, found.weights[codes], found.means[codes], found.covariances[codes])
+    start = class_start(where, kind, result.weights[codes], result.means[codes], result.covariances[codes])
     places = list(order)
 
     def report(draws: Draws) -> dict[str, Array]:

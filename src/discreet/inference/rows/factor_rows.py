@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from discreet.inference.rows.default_model import Built, Draws
-from discreet.inference.rows.gaussian_rows import LEAST, MOST, Scales, deviations, inside
+from discreet.inference.rows.gaussian_rows import LEAST, MOST, Scales, inside, stds
 from discreet.inference.rows.uniform_priors import SquaredLengths
 from discreet.inference.rows.whitened_normal import WhitenedNormal
 
@@ -47,7 +47,7 @@ def _factors(where: Scales, order: tuple[int, ...], count: int, centered: bool) 
 
     def model() -> None:
         mean = numpyro.sample("θ.mean", dist.Normal(center, half).to_event(1)) if centered else jnp.asarray(center)
-        noise = numpyro.sample("θ.noise", deviations(half, (d,)))
+        noise = numpyro.sample("θ.noise", stds(half, (d,)))
         corner = numpyro.sample("θ.corner", SquaredLengths(freedom).to_event(1))
         z = jnp.zeros((d, count)).at[np.arange(count), np.arange(count)].set(SIGNAL * jnp.sqrt(corner))
         if below[0].size:

@@ -49,7 +49,6 @@ __all__ = [
     "covariance_roots",
     "covariance_start",
     "declared_scales",
-    "deviations",
     "gaussian_model",
     "inside",
     "mixture",
@@ -57,6 +56,7 @@ __all__ = [
     "relabelled",
     "shaped_draws",
     "shared_axes",
+    "stds",
 ]
 
 Array = NDArray[np.float64]
@@ -116,8 +116,8 @@ def relabelled(
             order = orders(flat[1], flat[2], to_means, to_covariances)
             flat = [part[each, order] for part in flat]
             to_means, to_covariances = flat[1].mean(axis=0), flat[2].mean(axis=0)
-    found = [part.reshape(chains, draws, *part.shape[1:]) for part in flat]
-    return found[0], found[1], found[2]
+    result = [part.reshape(chains, draws, *part.shape[1:]) for part in flat]
+    return result[0], result[1], result[2]
 
 
 Scales = tuple[tuple[float, ...], tuple[float, ...]]  # centres and half-widths of the columns
@@ -132,7 +132,7 @@ LEAST, MOST = 1e-6, 0.98  # of a half-width, for a deviation to start from
 
 def declared_scales(measured: Measurements) -> Scales:
     """Return the centre and the half-width of each column of the layout, as declared."""
-    found: dict[str, tuple[float, float]] = {}
+    result: dict[str, tuple[float, float]] = {}
     for one in measured.each:
         space = Space.from_dict(one.release.declared["space"]).for_columns(len(one.columns))
         center = np.broadcast_to(np.asarray(space.center, dtype=np.float64), (len(one.columns),))
@@ -141,12 +141,12 @@ def declared_scales(measured: Measurements) -> Scales:
         else:
             half = np.full(len(one.columns), space.radius)  # type: ignore[attr-defined]
         for name, middle, wide in zip(one.columns, center.tolist(), half.tolist(), strict=True):
-            found.setdefault(name, (middle, wide))
-    centers, halves = zip(*(found[name] for name in measured.layout.columns), strict=True)
+            result.setdefault(name, (middle, wide))
+    centers, halves = zip(*(result[name] for name in measured.layout.columns), strict=True)
     return centers, halves
 
 
-def deviations(half: Any, shape: tuple[int, ...], spread: Spread = USUAL) -> Any:
+def stds(half: Any, shape: tuple[int, ...], spread: Spread = USUAL) -> Any:
     """Return the prior of standard deviations, for half-widths that broadcast to a shape."""
     median, orders = spread
     odds = math.log(median / (1.0 - median))
@@ -171,10 +171,10 @@ def covariance_roots(half: Any, kind: str, count: int, spread: Spread = USUAL) -
     """
     d = half.size
     if kind == "spherical":
-        sd = numpyro.sample("θ.sd", deviations(np.exp(np.log(half).mean()), (count,), spread))
+        sd = numpyro.sample("θ.sd", stds(np.exp(np.log(half).mean()), (count,), spread))
         return sd[:, None, None] * jnp.eye(d)
     each = 1 if kind == "tied" else count
-    sd = numpyro.sample("θ.sd", deviations(half, (each, d), spread))
+    sd = numpyro.sample("θ.sd", stds(half, (each, d), spread))
     correlation: Any = jnp.eye(d)
     if kind != "diag" and d > 1:
         correlation = numpyro.sample("θ.correlation", UniformCorrelations(d).expand((each,)).to_event(1))
@@ -272,9 +272,9 @@ def mixture(
         start["θ.weights"] = weights
 
     def report(draws: Draws) -> dict[str, Array]:
-        found, spread = draws["θ.means"], draws["θ.covariances"]
-        shares = draws["θ.weights"] if count > 1 else np.ones(found.shape[:-1])
-        shares, centers, spreads = relabelled(shares, found, spread, means, covariances)
+        result, spread = draws["θ.means"], draws["θ.covariances"]
+        shares = draws["θ.weights"] if count > 1 else np.ones(result.shape[:-1])
+        shares, centers, spreads = relabelled(shares, result, spread, means, covariances)
         return {"weights": shares, "means": centers, "covariances": shaped_draws(spreads, kind)}
 
     return Built(

@@ -122,8 +122,8 @@ def logistic(
         return {"coef": to_fit @ draws["θ.weights"], "intercept": draws["θ.intercept"] @ to_fit.T}
 
     def predict_proba(one: Mapping[str, Array], X: Array) -> Array:
-        found = X @ one["coef"].T + one["intercept"]
-        return np.asarray(softmax(np.column_stack([np.zeros(len(X)), found]) if count == 2 else found, axis=1))
+        result = X @ one["coef"].T + one["intercept"]
+        return np.asarray(softmax(np.column_stack([np.zeros(len(X)), result]) if count == 2 else result, axis=1))
 
     axis = "score" if count == 2 else "class"
     sorted_labels = [labels[place] for place in order]

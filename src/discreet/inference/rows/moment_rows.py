@@ -44,12 +44,12 @@ def _reported(asked: str, means: Array, covariances: Array, order: Sequence[int]
     """Return what was asked, of draws, its columns in another order."""
     chosen = list(order)
     spreads = covariances[..., chosen, :][..., :, chosen]
-    found = {"mean": means[..., chosen]}
+    result = {"mean": means[..., chosen]}
     if asked == "variance":
-        found["variance"] = np.diagonal(spreads, axis1=-2, axis2=-1)
+        result["variance"] = np.diagonal(spreads, axis1=-2, axis2=-1)
     if asked == "covariance":
-        found["covariance"] = spreads
-    return {name: np.asarray(part[..., 0]) for name, part in found.items()} if single else found
+        result["covariance"] = spreads
+    return {name: np.asarray(part[..., 0]) for name, part in result.items()} if single else result
 
 
 def _axes(asked: str, single: bool, before: list[str]) -> dict[str, list[str]]:

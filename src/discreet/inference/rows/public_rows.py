@@ -86,10 +86,10 @@ def _codes(y: Any, count: int, layout: Layout, declared: Sequence[Sequence[Any]]
     codes = np.empty((count, k), dtype=np.int64)
     for j, values in enumerate(declared):
         places = {value: at for at, value in enumerate(values)}
-        found = [places.get(value, -1) for value in given[:, j].tolist()]
-        if -1 in found:
+        result = [places.get(value, -1) for value in given[:, j].tolist()]
+        if -1 in result:
             raise ArgumentError(
                 "public", UNSHOWN, f"values of {layout.category_columns[j]!r} among those that are declared, {values}"
             )
-        codes[:, j] = found
+        codes[:, j] = result
     return codes

@@ -37,8 +37,8 @@ def lines(means: Array, covariances: Array, target: int, *, intercept: bool) -> 
 
     Examples
     --------
-    >>> found = lines(np.array([1.0, 5.0]), np.array([[1.0, 2.0], [2.0, 5.0]]), 1, intercept=True)
-    >>> found["coef"].tolist(), float(found["intercept"]), float(found["noise"])
+    >>> result = lines(np.array([1.0, 5.0]), np.array([[1.0, 2.0], [2.0, 5.0]]), 1, intercept=True)
+    >>> result["coef"].tolist(), float(result["intercept"]), float(result["noise"])
     ([2.0], 3.0, 1.0)
     """
     second = covariances if intercept else covariances + means[..., :, None] * means[..., None, :]
@@ -72,8 +72,8 @@ def regression(
     """
 
     def report(draws: Draws) -> dict[str, Array]:
-        found = lines(draws["θ.mean"], draws["θ.covariance"], target, intercept=intercept)
-        return found if intercept else {name: found[name] for name in ("coef", "noise")}
+        result = lines(draws["θ.mean"], draws["θ.covariance"], target, intercept=intercept)
+        return result if intercept else {name: result[name] for name in ("coef", "noise")}
 
     def predict(one: Mapping[str, Array], X: Array) -> Array:
         return np.asarray(X @ one["coef"] + one.get("intercept", 0.0))

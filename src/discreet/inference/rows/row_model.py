@@ -317,8 +317,8 @@ class RowModel:
 
     def all_parameters(self, v: Any) -> dict[str, Any]:
         """Return ``parameters`` for v of shape (chains, draws, size)."""
-        found: dict[str, Any] = jax.vmap(jax.vmap(self.parameters))(v)
-        return found
+        result: dict[str, Any] = jax.vmap(jax.vmap(self.parameters))(v)
+        return result
 
     def features(self, rows: Rows) -> Any:
         """Return functions of rows whose expectation is known, shape (n, q)."""

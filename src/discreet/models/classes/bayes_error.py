@@ -216,36 +216,36 @@ class ParameterNoise:
     mean: Any
     covariance: Any
     count: Any = 0.0
-    law: str = "gaussian"
+    noise: str = "gaussian"
 
     def __post_init__(self) -> None:
-        choice("law", self.law, ("laplace", "gaussian"))
+        choice("noise", self.noise, ("laplace", "gaussian"))
         for name in ("mean", "covariance", "count"):
-            found = np.asarray(getattr(self, name), dtype=np.float64)
-            if not np.all(np.isfinite(found) & (found >= 0.0)):
+            result = np.asarray(getattr(self, name), dtype=np.float64)
+            if not np.all(np.isfinite(result) & (result >= 0.0)):
                 raise ArgumentError(name, UNSHOWN, "standard deviations, finite and at least 0")
-            object.__setattr__(self, name, found)
+            object.__setattr__(self, name, result)
 
     def of(self, classes: int, d: int) -> tuple[Array, Array, Array]:
         """Return the deviations of counts, means and covariances, each in its whole shape."""
-        found = []
+        result = []
         for name, shape in (("count", (classes,)), ("mean", (classes, d)), ("covariance", (classes, d, d))):
             given = getattr(self, name)
             if given.size not in (1, math.prod(shape)):
                 raise ArgumentError(name, UNSHOWN, f"standard deviations of shape {shape}, got {given.shape}")
-            found.append(np.broadcast_to(given.reshape(-1), (math.prod(shape),)).reshape(shape))
-        return found[0], found[1], found[2]
+            result.append(np.broadcast_to(given.reshape(-1), (math.prod(shape),)).reshape(shape))
+        return result[0], result[1], result[2]
 
-    def half_width(self, deviation: Array, p: float) -> Array:
+    def half_width(self, std: Array, p: float) -> Array:
         """Return h so that noise of this standard deviation lies in [−h, h] with probability p."""
-        width = -math.log1p(-p) / math.sqrt(2.0) if self.law == "laplace" else float(ndtri((1.0 + p) / 2.0))
-        return np.asarray(deviation * width)
+        width = -math.log1p(-p) / math.sqrt(2.0) if self.noise == "laplace" else float(ndtri((1.0 + p) / 2.0))
+        return np.asarray(std * width)
 
-    def draw(self, deviation: Array, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+    def draw(self, std: Array, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
         """Return draws of noise."""
-        if self.law == "laplace":
-            return np.asarray(rng.laplace(0.0, 1.0 / math.sqrt(2.0), size) * deviation)
-        return np.asarray(rng.normal(0.0, 1.0, size) * deviation)
+        if self.noise == "laplace":
+            return np.asarray(rng.laplace(0.0, 1.0 / math.sqrt(2.0), size) * std)
+        return np.asarray(rng.normal(0.0, 1.0, size) * std)
 
 
 @dataclass(frozen=True)
@@ -293,9 +293,9 @@ def least_k(means: Any, variances: Any, sizes: Any, noise: ParameterNoise, p: fl
 
     Examples
     --------
-    >>> quiet = ParameterNoise(mean=[[0.01], [0.01]], covariance=[[[0.01]], [[0.01]]], law="laplace")
-    >>> found = least_k([0.0, 4.0], [1.0, 1.0], [1000, 1000], quiet, 0.99)
-    >>> 1.5 < found < 4.0**2 / 8
+    >>> quiet = ParameterNoise(mean=[[0.01], [0.01]], covariance=[[[0.01]], [[0.01]]], noise="laplace")
+    >>> result = least_k([0.0, 4.0], [1.0, 1.0], [1000, 1000], quiet, 0.99)
+    >>> 1.5 < result < 4.0**2 / 8
     True
     """
     probability("p", p)
@@ -330,11 +330,11 @@ def _on_edge(gap: float, c: Array, low: Array, high: Array) -> float:
 
     grid = np.linspace(math.log(max(low[1], 1e-9 * high.min())), math.log(high[1]), GRID)
     values = np.concatenate([[math.inf], k(grid), [math.inf]])
-    found = float(k(grid).min())
+    result = float(k(grid).min())
     for place in map(int, np.flatnonzero((values[1:-1] <= values[:-2]) & (values[1:-1] <= values[2:]))):
         at = least_place(lambda one: float(k(one)), grid[max(place - 1, 0)], grid[min(place + 1, GRID - 1)])
-        found = min(found, float(k(at)))
-    return max(found, 0.0)
+        result = min(result, float(k(at)))
+    return max(result, 0.0)
 
 
 def _priors(weights: Any, sizes: Array, noise: ParameterNoise, p: float) -> float:
@@ -438,13 +438,13 @@ def bootstrap_limit(
     own = bartlett @ bartlett.swapaxes(-1, -2) / n[:, None, None] + inverse @ symmetric @ inverse.swapaxes(-1, -2)
     values, vectors = np.linalg.eigh(own)
     own = (vectors * np.maximum(values, FLOOR)[..., None, :]) @ vectors.swapaxes(-1, -2)
-    found = overlap(shares, drawn_means, factor @ own @ factor.swapaxes(-1, -2))
+    result = overlap(shares, drawn_means, factor @ own @ factor.swapaxes(-1, -2))
     log_value = math.log(max(float(overlap(priors, mu, sigma)), 1e-300))
-    low = float(np.quantile(np.log(np.maximum(found, 1e-300)), 1.0 - each))
+    low = float(np.quantile(np.log(np.maximum(result, 1e-300)), 1.0 - each))
     return min(most, math.exp(min(2.0 * log_value - low, 0.0)))
 
 
-def _rest_limit(sizes: Array, deviations: Array, noise: ParameterNoise, level: float) -> float:
+def _rest_limit(sizes: Array, stds: Array, noise: ParameterNoise, level: float) -> float:
     """Return an upper limit on the share of all classes but the largest.
 
     It is 1 − P_j or less for every j; j is that of the largest size. A class is chosen among K by its size, and for
@@ -453,7 +453,7 @@ def _rest_limit(sizes: Array, deviations: Array, noise: ParameterNoise, level: f
     """
     classes = len(sizes)
     fails = (1.0 - level) / (2.0 * classes)
-    about = noise.half_width(deviations, 1.0 - fails / classes)
+    about = noise.half_width(stds, 1.0 - fails / classes)
     j = int(np.argmax(sizes))
     few = max(math.ceil(float(sizes[j] - about[j])), 0)
     rest = sum(max(math.floor(float(sizes[k] + about[k])), 0) for k in range(classes) if k != j)
@@ -484,9 +484,9 @@ def bayes_error_bound(
 
     Examples
     --------
-    >>> noise = ParameterNoise(mean=[0.02, 0.02], covariance=[0.02, 0.02], law="laplace")
-    >>> found = bayes_error_bound([0.5, 0.5], [0.0, 4.0], [1.0, 1.0], [2000, 2000], noise)
-    >>> found.method, bool(found.value < found.limit < 0.12)
+    >>> noise = ParameterNoise(mean=[0.02, 0.02], covariance=[0.02, 0.02], noise="laplace")
+    >>> result = bayes_error_bound([0.5, 0.5], [0.0, 4.0], [1.0, 1.0], [2000, 2000], noise)
+    >>> result.method, bool(result.value < result.limit < 0.12)
     ('theorem 4.1', True)
     """
     if probability("level", level) == 0.0:

@@ -74,20 +74,20 @@ class ClassGaussians:
     covariance_noise: Array
 
     @classmethod
-    def of(cls, components: Components, found: ClassEstimates, shape: Shape) -> ClassGaussians:
+    def of(cls, components: Components, result: ClassEstimates, shape: Shape) -> ClassGaussians:
         """Return the classes with the noise of their estimates.
 
         Noise G that is white in the coordinates of L, v off the diagonal and 2v on it, is LGLᵀ in those of the unit
         ball: with F = LLᵀ, its entry (i, j) has the variance v(F_ii F_jj + F_ij²). A diagonal has nothing else.
         """
-        frames = found.frames
+        frames = result.frames
         sizes = np.diagonal(frames, axis1=1, axis2=2)
-        squared = found.covariance_noise[:, None, None] * (sizes[:, :, None] * sizes[:, None, :] + frames**2)
+        squared = result.covariance_noise[:, None, None] * (sizes[:, :, None] * sizes[:, None, :] + frames**2)
         if shape.name == "diag":
             squared = squared * np.eye(shape.dimension)
-        means = np.sqrt(found.mean_noise[:, None] * sizes)
-        count_noise = np.full(components.count, np.sqrt(found.count_noise))
-        return cls(components, found.counts, count_noise, means, np.sqrt(squared))
+        means = np.sqrt(result.mean_noise[:, None] * sizes)
+        count_noise = np.full(components.count, np.sqrt(result.count_noise))
+        return cls(components, result.counts, count_noise, means, np.sqrt(squared))
 
     def ordered(self, order: list[int]) -> Self:
         """Return the classes in another order."""
@@ -261,28 +261,28 @@ DIFFERENT = 0.3  # squared, of classes, relative to what they share
 SHAPE_CAUTION = 1.0  # standard deviations of noise that a difference of shape must exceed
 
 
-def believed(found: ClassEstimates, shape: Shape) -> Components:
+def believed(result: ClassEstimates, shape: Shape) -> Components:
     """Return the classes that follow from estimates with noise."""
-    weights = found.rows / found.rows.sum()
-    shared = _shared(found, shape, weights)
+    weights = result.rows / result.rows.sum()
+    shared = _shared(result, shape, weights)
     factor = np.linalg.cholesky(shared)
-    means = _means(found, weights, np.linalg.inv(factor))
+    means = _means(result, weights, np.linalg.inv(factor))
     if shape.name == "tied":
         covariances = np.repeat(shared[None], len(weights), axis=0)
     else:
-        covariances = np.array([_covariance(found, k, shape, shared) for k in range(len(weights))])
+        covariances = np.array([_covariance(result, k, shape, shared) for k in range(len(weights))])
     return Components(weights, inside_ball(means), covariances)
 
 
-def _shared(found: ClassEstimates, shape: Shape, weights: Array) -> Array:
+def _shared(result: ClassEstimates, shape: Shape, weights: Array) -> Array:
     """Return W."""
     d, tied = shape.dimension, shape.name == "tied"
-    parts = weights / weights.sum() if tied else weights**2 * found.covariance_noise
-    frame = np.einsum("k,kij->ij", parts / parts.sum(), found.frames)
-    noise = float(found.covariance_noise[0]) if tied else float((weights**2 * found.covariance_noise).sum())
+    parts = weights / weights.sum() if tied else weights**2 * result.covariance_noise
+    frame = np.einsum("k,kij->ij", parts / parts.sum(), result.frames)
+    noise = float(result.covariance_noise[0]) if tied else float((weights**2 * result.covariance_noise).sum())
     factor = np.linalg.cholesky(frame)
     whiten = np.linalg.inv(factor)
-    raw = whiten @ np.einsum("k,kij->ij", weights, found.covariances) @ whiten.T
+    raw = whiten @ np.einsum("k,kij->ij", weights, result.covariances) @ whiten.T
     size = max(float(np.trace(raw)) / d, 2.0 * math.sqrt(noise * shape.size_energy()), 1e-9)
     own = _drawn(raw, shape, noise) + (size - float(np.trace(raw)) / d) * np.eye(d)
     least = min(max(HIDDEN * math.sqrt(noise * d), 1e-4 * size), MOST_HIDDEN * size)
@@ -290,28 +290,28 @@ def _shared(found: ClassEstimates, shape: Shape, weights: Array) -> Array:
     return _of_shape(clipped_spectrum(factor @ own @ factor.T, SMALLEST, LARGEST), shape)
 
 
-def _means(found: ClassEstimates, weights: Array, whiten: Array) -> Array:
+def _means(result: ClassEstimates, weights: Array, whiten: Array) -> Array:
     """Return the means, drawn to their common centre."""
-    d = found.means.shape[1]
-    centre = weights @ found.means
-    deviations = (found.means - centre) @ whiten.T
-    noises = found.mean_noise * np.array([np.trace(whiten @ frame @ whiten.T) for frame in found.frames])
-    pairs = zip(noises.tolist(), (deviations**2).sum(axis=1).tolist(), strict=True)
+    d = result.means.shape[1]
+    centre = weights @ result.means
+    stds = (result.means - centre) @ whiten.T
+    noises = result.mean_noise * np.array([np.trace(whiten @ frame @ whiten.T) for frame in result.frames])
+    pairs = zip(noises.tolist(), (stds**2).sum(axis=1).tolist(), strict=True)
     shares = np.array([kept(noise, long, d, 0.0) for noise, long in pairs])
-    return np.asarray(centre + shares[:, None] * (found.means - centre))
+    return np.asarray(centre + shares[:, None] * (result.means - centre))
 
 
-def _covariance(found: ClassEstimates, k: int, shape: Shape, shared: Array) -> Array:
+def _covariance(result: ClassEstimates, k: int, shape: Shape, shared: Array) -> Array:
     """Return the covariance of a class."""
-    d, noise = shape.dimension, float(found.covariance_noise[k])
-    factor = np.linalg.cholesky(found.frames[k])
+    d, noise = shape.dimension, float(result.covariance_noise[k])
+    factor = np.linalg.cholesky(result.frames[k])
     whiten = np.linalg.inv(factor)
-    difference = _told(whiten @ (found.covariances[k] - shared) @ whiten.T, shape, noise)
+    difference = _told(whiten @ (result.covariances[k] - shared) @ whiten.T, shape, noise)
     difference = _weighed(difference, whiten @ shared @ whiten.T, noise)
     raw = shared + factor @ difference @ factor.T
     root = np.linalg.cholesky(shared)
     back = np.linalg.inv(root)
-    frame = back @ found.frames[k] @ back.T
+    frame = back @ result.frames[k] @ back.T
     hidden = HIDDEN * math.sqrt(noise * shape.energy(frame) / shape.energy() * d)
     own = clipped_spectrum(back @ raw @ back.T, min(max(hidden, LEAST_RATIO), MOST_HIDDEN), MOST_RATIO)
     return _of_shape(clipped_spectrum(root @ own @ root.T, SMALLEST, LARGEST), shape)

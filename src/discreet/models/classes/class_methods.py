@@ -95,8 +95,8 @@ class JointClasses(Method[ClassGaussians]):
         nowhere = Components(np.full(k, 1.0 / k), np.zeros((k, d)), np.repeat(np.eye(d)[None], k, axis=0))
         query = ClassMoments(space, nowhere, None, joint_weights(self.shape), self.shape.name, self.column)
         release = next(measures)(query)
-        found = ClassEstimates.of(release, nowhere, None, self.shape)
-        return ClassGaussians.of(believed(found, self.shape), found, self.shape), [release]
+        result = ClassEstimates.of(release, nowhere, None, self.shape)
+        return ClassGaussians.of(believed(result, self.shape), result, self.shape), [release]
 
 
 FIRST = 0.15  # of the budget, for the Gaussian of all rows
@@ -135,10 +135,10 @@ class AdaptiveClasses(Method[ClassGaussians]):
 
     @classmethod
     def for_data(
-        cls, count: int, shape: Shape, promise: Guarantee, size: PublicSize, column: int = 0
+        cls, count: int, shape: Shape, guarantee: Guarantee, size: PublicSize, column: int = 0
     ) -> AdaptiveClasses:
         """Return the method for a promise."""
-        return cls(count, shape, promise.neighbors, size, normal_mu(promise.epsilon, promise.delta) ** 2, column)
+        return cls(count, shape, guarantee.neighbors, size, normal_mu(guarantee.epsilon, guarantee.delta) ** 2, column)
 
     @property
     def _noise(self) -> float:
@@ -185,7 +185,7 @@ class AdaptiveClasses(Method[ClassGaussians]):
         start = one.initialize(space.dimension, rng)
         base, releases = expectation_maximization(one, start, space, islice(measures, ROUNDS))
         classes = Components(np.full(k, 1.0 / k), base.means.repeat(k, axis=0), base.covariances.repeat(k, axis=0))
-        found: ClassEstimates | None = None
+        result: ClassEstimates | None = None
         rows = released_rows(releases[-1])
         clipping = self.clipping(rows)
         for measure, share in zip(measures, self.shares[ROUNDS:], strict=True):
@@ -193,7 +193,7 @@ class AdaptiveClasses(Method[ClassGaussians]):
             query = ClassMoments(space, classes, clipping.radius, weights, shape.name, self.column)
             releases.append(measure(query))
             new = ClassEstimates.of(releases[-1], classes, clipping, shape)
-            found = new if found is None else found.pooled(new, shape)
-            classes = believed(found, shape)
-        assert found is not None  # there is a round
-        return ClassGaussians.of(classes, found, shape), releases
+            result = new if result is None else result.pooled(new, shape)
+            classes = believed(result, shape)
+        assert result is not None  # there is a round
+        return ClassGaussians.of(classes, result, shape), releases

@@ -71,9 +71,9 @@ class XiClasses(Method[ClassGaussians]):
         """Of ε."""
         return [1.0 / 3.0] * 3
 
-    def losses(self, promise: Guarantee) -> tuple[Loss, ...]:
+    def losses(self, guarantee: Guarantee) -> tuple[Loss, ...]:
         """Return pure losses, a third of ε each; δ is left."""
-        return tuple(LaplaceLoss(promise.epsilon * share, promise.neighbors) for share in self.shares)
+        return tuple(LaplaceLoss(guarantee.epsilon * share, guarantee.neighbors) for share in self.shares)
 
     def _questions(self, space: Box | Ball) -> tuple[Question, Question, Question]:
         assert isinstance(space, Box)  # as every schema has
@@ -99,9 +99,9 @@ class XiClasses(Method[ClassGaussians]):
         covariances = np.array([repaired(covariance) for covariance in covariances])
         noises = []
         for release in (counted, summed, scattered):
-            assert release.law is not None
-            noises.append(math.sqrt(release.law.variance))
-        found = ClassGaussians(
+            assert release.noise is not None
+            noises.append(math.sqrt(release.noise.variance))
+        result = ClassGaussians(
             Components(rows / rows.sum(), means, covariances),
             counted["counts"],
             np.full(k, noises[0]),
@@ -110,4 +110,4 @@ class XiClasses(Method[ClassGaussians]):
         )
         # From [0, 1] to the unit ball, where a half-width is 1/√d
         root = math.sqrt(d)
-        return found.moved(np.full(d, -1.0 / root), np.full(d, 2.0 / root)), [counted, summed, scattered]
+        return result.moved(np.full(d, -1.0 / root), np.full(d, 2.0 / root)), [counted, summed, scattered]

@@ -83,11 +83,11 @@ def _axes(values: Array) -> list[int]:
 
 def _details(values: Array) -> Array:
     """Return all Haar coefficients but the total."""
-    found = [np.empty(0)]
+    result = [np.empty(0)]
     while axes := _axes(values):
         values, *details = _split(values, axes)
-        found += [part.ravel() for part in details]
-    return np.concatenate(found)
+        result += [part.ravel() for part in details]
+    return np.concatenate(result)
 
 
 def _thresholded(values: Array, threshold: float) -> Array:
@@ -122,8 +122,8 @@ def denoised(counts: Array, noise: float, total: float | None, rng: np.random.Ge
     --------
     >>> rng = np.random.default_rng(0)
     >>> true = np.kron([[0.0, 100.0], [0.0, 0.0]], np.ones((8, 8)))
-    >>> found = denoised(true + rng.normal(0.0, 10.0, true.shape), 10.0, 6400.0, rng)
-    >>> bool(abs(found - true).mean() < 2.0)
+    >>> result = denoised(true + rng.normal(0.0, 10.0, true.shape), 10.0, 6400.0, rng)
+    >>> bool(abs(result - true).mean() < 2.0)
     True
     """
 

@@ -35,12 +35,12 @@ def packed_start(count: int, space: Box | Ball, rng: np.random.Generator) -> Arr
     def thrown(distance: float) -> Array | None:
         border = np.maximum(half - distance / 2.0, 0.0)
         darts = inside_space(space, rng.uniform(-border, border, (50 * count, len(half))))
-        found: list[int] = []
+        result: list[int] = []
         free = np.ones(len(darts), dtype=bool)
-        while free.any() and len(found) < count:
-            found.append(int(free.argmax()))
-            free &= ((darts - darts[found[-1]]) ** 2).sum(axis=1) >= distance**2
-        return darts[found] if len(found) == count else None
+        while free.any() and len(result) < count:
+            result.append(int(free.argmax()))
+            free &= ((darts - darts[result[-1]]) ** 2).sum(axis=1) >= distance**2
+        return darts[result] if len(result) == count else None
 
     best = inside_space(space, rng.uniform(-half, half, (count, len(half))))
     low, high = 0.0, 2.0 * float(np.linalg.norm(half))
@@ -93,10 +93,10 @@ class DPLloyd(Method[Components]):
         """Every step the same."""
         return [1.0 / self.steps] * self.steps
 
-    def losses(self, promise: Guarantee) -> tuple[Loss, ...]:
+    def losses(self, guarantee: Guarantee) -> tuple[Loss, ...]:
         """Return the same loss for each step."""
         kind = LaplaceLoss if self.composition == "linear" else GaussianLoss
-        return calibrate(promise, [kind(1.0, promise.neighbors)] * self.steps, self.composition).losses
+        return calibrate(guarantee, [kind(1.0, guarantee.neighbors)] * self.steps, self.composition).losses
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
@@ -108,6 +108,6 @@ class DPLloyd(Method[Components]):
         releases = []
         for measure in measures:
             releases.append(measure(model.query(components, space)))
-            found = model.maximize(components, releases[-1])
-            components = clusters(space, found.weights, inside_space(space, found.means * g), even)
+            result = model.maximize(components, releases[-1])
+            components = clusters(space, result.weights, inside_space(space, result.means * g), even)
         return components, releases

@@ -132,10 +132,10 @@ class GridKMeans(Method[Components]):
         each = min(0.1, 0.5 / self.steps) if self.steps else 0.0
         return [*counting, 1.0 - sum(counting) - self.steps * each, *[each] * self.steps]
 
-    def losses(self, promise: Guarantee) -> tuple[Loss, ...]:
+    def losses(self, guarantee: Guarantee) -> tuple[Loss, ...]:
         """Return losses of Laplace noise whose ε sum to the promise's."""
-        scenario = [LaplaceLoss(share, promise.neighbors) for share in self.shares]
-        return calibrate(promise, scenario, "linear").losses
+        scenario = [LaplaceLoss(share, guarantee.neighbors) for share in self.shares]
+        return calibrate(guarantee, scenario, "linear").losses
 
     def run(
         self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]
@@ -151,12 +151,12 @@ class GridKMeans(Method[Components]):
         grid = Grid(space, cells_along(grid_size(self.count, rows, noise, space.dimension), half))
         releases.append(next(measures)(grid))
         side = float((2.0 * half / np.array(grid.cells)).max())
-        found = found_clusters(grid.centers() * column_scales(space), releases[-1], side, self.count, rng)
-        components = clusters(space, found.counts, inside_space(space, found.centers), found.extents)
-        variances = found.variances
+        result = found_clusters(grid.centers() * column_scales(space), releases[-1], side, self.count, rng)
+        components = clusters(space, result.counts, inside_space(space, result.centers), result.extents)
+        variances = result.variances
         for measure in measures:
             releases.append(measure(_sums(space, components, COUNTS_AND_SUMS)))
-            components, variances = _pooled(space, components, found.extents, variances, releases[-1])
+            components, variances = _pooled(space, components, result.extents, variances, releases[-1])
         return components, releases
 
 
@@ -219,10 +219,10 @@ class ProjectedKMeans(Method[Components]):
         cells = cells_along(grid_size(self.count, rows, noise, few), reach)
         grid = ProjectedGrid(space, cells, axes * g, axes @ middle, reach)
         side = float((2.0 * reach / np.array(cells)).max())
-        found = found_clusters(grid.centers(), measured(grid), side, self.count, rng)
+        result = found_clusters(grid.centers(), measured(grid), side, self.count, rng)
 
-        mean = inside_space(space, middle + (found.centers - axes @ middle) @ axes)
-        counts, spreads = found.counts, np.sqrt(found.squares + rest)
+        mean = inside_space(space, middle + (result.centers - axes @ middle) @ axes)
+        counts, spreads = result.counts, np.sqrt(result.squares + rest)
         noise = self.noise / math.sqrt(self.shares[3] * ROUND[1])  # of the sums to come
         for step in range(self.steps):
             radii = _radii(spreads, math.sqrt(d) * noise / counts)
@@ -285,7 +285,7 @@ def _moved(radii: Array, release: Release) -> tuple[Array, Array, Array]:
     return counts, radii[:, None] * moves, radii * np.sqrt(np.clip(squares, 0.01, 0.6))
 
 
-def adaptive_kmeans(count: int, curator: Curator, promise: Guarantee, steps: int | None) -> Method[Components]:
+def adaptive_kmeans(count: int, curator: Curator, guarantee: Guarantee, steps: int | None) -> Method[Components]:
     """Return the method for these public numbers.
 
     Parameters
@@ -301,11 +301,11 @@ def adaptive_kmeans(count: int, curator: Curator, promise: Guarantee, steps: int
     space, rows = curator.space, curator.size.units
 
     def noise_at(loss: Loss) -> float:
-        law = curator.plan(_counting(space), loss).law
-        assert law is not None
-        return math.sqrt(law.variance)
+        distribution = curator.plan(_counting(space), loss).noise
+        assert distribution is not None
+        return math.sqrt(distribution.variance)
 
-    noise = noise_at(LaplaceLoss(promise.epsilon, promise.neighbors))
+    noise = noise_at(LaplaceLoss(guarantee.epsilon, guarantee.neighbors))
     d = space.dimension
     if d <= FEW:
         if steps is None:
@@ -313,5 +313,5 @@ def adaptive_kmeans(count: int, curator: Curator, promise: Guarantee, steps: int
             coarse = math.inf if rows is None else 10.0 * noise * (d + math.sqrt(d)) * count / max(rows, 1)
             steps = 2 if coarse <= 0.05 else 0
         return GridKMeans(count, noise, rows, steps)
-    gaussian = calibrate(promise, GaussianLoss(1.0, promise.neighbors)).losses[0]
+    gaussian = calibrate(guarantee, GaussianLoss(1.0, guarantee.neighbors)).losses[0]
     return ProjectedKMeans(count, noise_at(gaussian), 4 if steps is None else max(steps, 1))

@@ -88,9 +88,9 @@ def coded_minimum(release: Release, rows: float) -> Array:
     spectrum = Spectrum.of(release["second"] / rows, math.sqrt(noise))
     values = np.maximum(spectrum.shrunk, HIDDEN * math.sqrt(noise * len(spectrum.values)))
     along = 2.0 * (first @ spectrum.vectors) / values
-    found = np.empty_like(along)
+    result = np.empty_like(along)
     for k, each in enumerate(along):
         wide = 4.0 * moved + noise * float(each @ each)
         explained = float((values * each**2 - wide / values).mean())
-        found[k] = each * values / (values + wide / max(explained, WEAK))
-    return np.asarray(found @ spectrum.vectors.T)
+        result[k] = each * values / (values + wide / max(explained, WEAK))
+    return np.asarray(result @ spectrum.vectors.T)

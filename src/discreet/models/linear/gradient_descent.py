@@ -44,7 +44,7 @@ MOMENTUM = 0.8
 LEAST_KEPT = 0.1  # of weights that are nearly all noise
 
 
-def usual_steps(coordinates: Coordinates, classes: int) -> int:
+def default_steps(coordinates: Coordinates, classes: int) -> int:
     """Return how many steps suit the noise: one where it is large, for θ = 0 is where a gradient costs least.
 
     All the budget at once leaves θ with noise of variance D·(4/(μ·rows·variance))²; where the labels' variance is half
@@ -81,7 +81,7 @@ class NoisyGradient(Method[LinearScores]):
         cls, classes: int, loss: MarginLoss, coordinates: Coordinates, column: int = 0, steps: int | None = None
     ) -> NoisyGradient:
         """Return the method with a number of steps that suits the noise, if none is given."""
-        return cls(classes, loss, coordinates, steps or usual_steps(coordinates, classes), column)
+        return cls(classes, loss, coordinates, steps or default_steps(coordinates, classes), column)
 
     @property
     def shares(self) -> list[float]:
@@ -128,17 +128,17 @@ class NoisyGradient(Method[LinearScores]):
             releases.append(measure(MarginGradient(seen.features, self.loss, ahead, self.classes, self.column)))
             before, theta = theta, self.next(ahead, seen, releases[-1]["gradient"])
             path.append(theta)
-        found = np.mean(path[int(len(path) * (1.0 - LATER)) :], axis=0)
-        return seen.features.scores(self._believed(found, seen, noise_of(releases[-1], "gradient"))), releases
+        result = np.mean(path[int(len(path) * (1.0 - LATER)) :], axis=0)
+        return seen.features.scores(self._believed(result, seen, noise_of(releases[-1], "gradient"))), releases
 
     def _believed(self, theta: Array, seen: Seen, noise: float) -> Array:
         """Return θ drawn back by the share of noise in it, the weights together and the intercepts together."""
-        deviations = noise / (seen.rows * self.curvature(seen) * math.sqrt(self.steps))
+        stds = noise / (seen.rows * self.curvature(seen) * math.sqrt(self.steps))
         weights = slice(0, seen.features.space.dimension)
         parts = [weights, slice(weights.stop, None)] if seen.features.constant else [weights]
         believed = theta.copy()
         for part in parts:
-            squares = len(theta) * float((deviations[part] ** 2).sum())
+            squares = len(theta) * float((stds[part] ** 2).sum())
             share = kept(squares, float((theta[:, part] ** 2).sum()), theta[:, part].size, 0.0)
             believed[:, part] *= max(share, LEAST_KEPT)
         return believed

@@ -73,7 +73,7 @@ class PrivateMinimum(Method[LinearScores]):
     way: str
     loss: MarginLoss
     classes: int
-    promise: Guarantee
+    guarantee: Guarantee
     coordinates: Coordinates
     max_rows: int = 1
     ridge: float | None = None
@@ -90,11 +90,13 @@ class PrivateMinimum(Method[LinearScores]):
         return [*first, 1.0 - math.fsum(first)]
 
     @property
-    def _deviation(self) -> float:
+    def _std(self) -> float:
         """About σ, of the noise in each coordinate of the objective."""
-        pushes = pushes_of(self.promise.neighbors, self.max_rows) * math.sqrt(self._problems)
+        pushes = pushes_of(self.guarantee.neighbors, self.max_rows) * math.sqrt(self._problems)
         if self.way == "objective-2011":
-            return pushes * math.sqrt(self._problems * (self.coordinates.size_of_features + 1.0)) / self.promise.epsilon
+            return (
+                pushes * math.sqrt(self._problems * (self.coordinates.size_of_features + 1.0)) / self.guarantee.epsilon
+            )
         return pushes / math.sqrt(self.coordinates.budget * self.shares[-1])
 
     @property
@@ -106,37 +108,37 @@ class PrivateMinimum(Method[LinearScores]):
         expected = EXPECTED / math.sqrt(variance)
         if self.way == "output":
             curvature = self.loss.most_curvature * variance * self.coordinates.rows
-            return math.sqrt(self._deviation * curvature / expected)
+            return math.sqrt(self._std * curvature / expected)
         return max(
-            (self._deviation / expected) ** 2,
-            self._least_ridge(DETERMINANT * min(1.0, GENEROUS / self.promise.epsilon)),
+            (self._std / expected) ** 2,
+            self._least_ridge(DETERMINANT * min(1.0, GENEROUS / self.guarantee.epsilon)),
         )
 
     def _least_ridge(self, share: float) -> float:
         """Return the λ at which determinants cost this share of ε."""
-        most = share * self.promise.epsilon / (self._problems * self.max_rows)
+        most = share * self.guarantee.epsilon / (self._problems * self.max_rows)
         return self.loss.most_curvature / math.expm1(min(most, 700.0))
 
-    def losses(self, promise: Guarantee) -> tuple[Loss, ...]:
+    def losses(self, guarantee: Guarantee) -> tuple[Loss, ...]:
         """Return Gaussian losses for the coordinates, and that of the minimum."""
         if self.way == "objective-2011":
             least = SMALLEST * self._problems
-            if promise.epsilon < least:
-                raise ArgumentError("epsilon", promise.epsilon, f"at least {least:g} for method='objective-2011'")
-            return (PureLoss(promise.epsilon, promise.neighbors),)
+            if guarantee.epsilon < least:
+                raise ArgumentError("epsilon", guarantee.epsilon, f"at least {least:g} for method='objective-2011'")
+            return (PureLoss(guarantee.epsilon, guarantee.neighbors),)
         *first, last = (math.sqrt(share) for share in self.shares)
         if self.way == "output":
-            return super().losses(promise)
+            return super().losses(guarantee)
         if self._ridge < self._least_ridge(MOST_DETERMINANT):
             raise ValueError(
                 f"C={1.0 / self._ridge:.4g}: expected at most {1.0 / self._least_ridge(MOST_DETERMINANT):.4g} at ε="
-                f"{promise.epsilon:g}, or None; a smaller ridge leaves nothing of ε for the noise"
+                f"{guarantee.epsilon:g}, or None; a smaller ridge leaves nothing of ε for the noise"
             )
         determinant = self._problems * self.max_rows * math.log1p(self.loss.most_curvature / self._ridge)
-        pushes = pushes_of(promise.neighbors, self.max_rows)
+        pushes = pushes_of(guarantee.neighbors, self.max_rows)
         shift = last / (pushes * math.sqrt(self._problems))
-        own = ObjectiveLoss(shift, SOLVER * last, determinant, pushes, self._problems, promise.neighbors)
-        return _calibrated(promise, tuple(first), own)
+        own = ObjectiveLoss(shift, SOLVER * last, determinant, pushes, self._problems, guarantee.neighbors)
+        return _calibrated(guarantee, tuple(first), own)
 
     def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
         """Return what finds coordinates, and the minimum in the declared ones, which has as many numbers."""
@@ -155,5 +157,5 @@ class PrivateMinimum(Method[LinearScores]):
 
 
 @lru_cache(maxsize=64)
-def _calibrated(promise: Guarantee, first: tuple[float, ...], own: ObjectiveLoss) -> tuple[Loss, ...]:
-    return calibrate(promise, [*(GaussianLoss(mu, promise.neighbors) for mu in first), own]).losses
+def _calibrated(guarantee: Guarantee, first: tuple[float, ...], own: ObjectiveLoss) -> tuple[Loss, ...]:
+    return calibrate(guarantee, [*(GaussianLoss(mu, guarantee.neighbors) for mu in first), own]).losses

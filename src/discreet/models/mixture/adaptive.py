@@ -91,7 +91,7 @@ class Adaptive(Method[Components]):
         cls,
         count: int,
         space: Box | Ball,
-        promise: Guarantee,
+        guarantee: Guarantee,
         size: PublicSize,
         *,
         shape: str = "full",
@@ -102,10 +102,10 @@ class Adaptive(Method[Components]):
     ) -> Adaptive:
         """Return the method for a promise, of which it has a part of the squared budget."""
         d = space.dimension
-        budget = part * normal_mu(promise.epsilon, promise.delta) ** 2
+        budget = part * normal_mu(guarantee.epsilon, guarantee.delta) ** 2
         metric = tuple(space.scale) if shape == "spherical" else None
-        plan = cls(count, Shape(shape, d), promise.neighbors, size, budget, 1, prior, metric, spectral)
-        return replace(plan, steps=steps or plan.usual_steps())
+        plan = cls(count, Shape(shape, d), guarantee.neighbors, size, budget, 1, prior, metric, spectral)
+        return replace(plan, steps=steps or plan.default_steps())
 
     def __post_init__(self) -> None:
         d, rows = self.shape.dimension, max(self.size.units or GUESS, 1)
@@ -113,8 +113,8 @@ class Adaptive(Method[Components]):
         difficulty = self.shape.energy() / 4.0 / self.budget * ((d + 2.0) / rows) ** 2
         single = self.count == 1 or mean_noise > HOPELESS
         first = 1.0 if single else min(max(1.5 * math.sqrt(difficulty), 0.1), 0.85)
-        found = {"rows": rows, "mean_noise": mean_noise, "difficulty": difficulty, "single": single, "first": first}
-        for name, value in found.items():
+        result = {"rows": rows, "mean_noise": mean_noise, "difficulty": difficulty, "single": single, "first": first}
+        for name, value in result.items():
             object.__setattr__(self, name, value)
 
     @property
@@ -128,7 +128,7 @@ class Adaptive(Method[Components]):
         d = self.shape.dimension
         return d <= MANY_COLUMNS and self.difficulty <= WORTHWHILE * d
 
-    def usual_steps(self) -> int:
+    def default_steps(self) -> int:
         """Return how many steps suit the budget: more where there is less noise."""
         return ROUNDS if self.single else int(min(max(math.ceil(2.2 * self.mean_noise**-0.26), 3), 40))
 
@@ -155,14 +155,14 @@ class Adaptive(Method[Components]):
         rows = released_rows(releases[-1])
         if self.single:
             parts = (np.full(1, 1.0 / self.count), base.means, base.covariances)
-            found = Components(*(np.repeat(part, self.count, axis=0) for part in parts))
+            result = Components(*(np.repeat(part, self.count, axis=0) for part in parts))
         else:
             model = self.mixture(base, rows)
             pool, more = expectation_maximization(model, model.initialize(space.dimension, rng), space, measures)
-            found, releases = pool.components, releases + more
+            result, releases = pool.components, releases + more
         if self.prior is not None:
-            found = self.prior.mode(rows * found.weights, found.means, found.covariances)
-        return found, releases
+            result = self.prior.mode(rows * result.weights, result.means, result.covariances)
+        return result, releases
 
     def mixture(self, base: Components, rows: float) -> AdaptiveMixture:
         """Return phase 2's model, for about so many rows."""

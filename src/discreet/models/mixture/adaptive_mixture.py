@@ -159,15 +159,15 @@ class AdaptiveMixture(MomentModel[Pool]):
 
     def _pooled_counts(self, params: Pool, release: Release, gain: float) -> tuple[Array, float]:
         """Return the pooled counts and their variance; where the number of rows is public, they sum to it."""
-        found, k = release["counts"], params.components.count
+        result, k = release["counts"], params.components.count
         if release.size.rows is not None:
-            found = found + (release.size.rows - found.sum()) / k
+            result = result + (release.size.rows - result.sum()) / k
         noise = noise_of(release, "counts") ** 2
         if params.step == 0:
-            return found, noise
-        moved = float(((found - params.counts) ** 2).sum())
+            return result, noise
+        moved = float(((result - params.counts) ** 2).sum())
         gain = max(gain, kept(noise * k, moved, k, 0.0))
-        return params.counts + gain * (found - params.counts), (1.0 - gain) ** 2 * params.count_noise + gain**2 * noise
+        return params.counts + gain * (result - params.counts), (1.0 - gain) ** 2 * params.count_noise + gain**2 * noise
 
     def _estimates(self, params: Pool, release: Release, rows: Array) -> Iterator[_Estimate]:
         """Yield what the release says of each component, clipping undone."""
@@ -223,11 +223,11 @@ class AdaptiveMixture(MomentModel[Pool]):
         """Return means drawn to their common centre, and their scatter in the coordinates of the base."""
         d, whiten = self.shape.dimension, self.base.whitening[0]
         centre = weights @ pool.means
-        deviations = (pool.means - centre) @ whiten.T
+        stds = (pool.means - centre) @ whiten.T
         noises = pool.mean_noise * np.array([np.trace(whiten @ frame @ whiten.T) for frame in pool.frames])
-        squared = (deviations**2).sum(axis=1)
+        squared = (stds**2).sum(axis=1)
         shares = np.array([kept(noise, long, d, MEAN_CAUTION) for noise, long in zip(noises, squared, strict=True)])
-        believed = shares[:, None] * deviations
+        believed = shares[:, None] * stds
         between = np.einsum("k,ki,kj->ij", weights, believed, believed)
         if pool.step < self.steps:
             shares = np.maximum(shares, 0.3)  # while there are steps to come, components stay apart
@@ -240,11 +240,11 @@ class AdaptiveMixture(MomentModel[Pool]):
         expected = clipped_spectrum(np.eye(d) - shape.held(between), 0.1, 1.0)
         precision = weights / (WORTH * d + noises / 4.0)
         precision /= precision.sum()
-        found = whiten @ np.einsum("k,kij->ij", precision, pool.covariances) @ whiten.T
+        result = whiten @ np.einsum("k,kij->ij", precision, pool.covariances) @ whiten.T
         noise = float((precision**2 * noises).sum())
-        share = kept(noise, float(((found - expected) ** 2).sum()), shape.numbers, SHAPE_CAUTION)
+        share = kept(noise, float(((result - expected) ** 2).sum()), shape.numbers, SHAPE_CAUTION)
         least = min(max(2.0 * share * math.sqrt(noise * d / shape.energy()), LEAST_RATIO), 0.6)
-        shared = clipped_spectrum(expected + share * (found - expected), least, 4.0)
+        shared = clipped_spectrum(expected + share * (result - expected), least, 4.0)
         return np.asarray(self.base.factors[0] @ np.linalg.cholesky(shared))
 
     def _believed_covariance(self, pool: Pool, k: int, shared: Array) -> Array:
@@ -273,8 +273,8 @@ class AdaptiveMixture(MomentModel[Pool]):
         least = min(max(share * math.sqrt(noise * d), LEAST_RATIO), 0.7)
         own = clipped_spectrum(back @ believed @ back.T, least, MOST_RATIO)
         narrowest = self.narrowest if pool.step < self.steps else SMALLEST
-        found = clipped_spectrum(factor @ own @ factor.T, narrowest, LARGEST)
-        return found if shape.name == "full" else np.asarray(np.diag(np.diag(found)))
+        result = clipped_spectrum(factor @ own @ factor.T, narrowest, LARGEST)
+        return result if shape.name == "full" else np.asarray(np.diag(np.diag(result)))
 
 
 def spread_over(gaussian: Components, count: int, rng: np.random.Generator) -> Components:
@@ -296,7 +296,7 @@ def spread_over(gaussian: Components, count: int, rng: np.random.Generator) -> C
         kmeans2(draws, count, iter=30 if few else 5, minit="++" if few else "points", missing="warn", rng=rng)
         for _ in range(TRIES if few else 1)
     ]
-    centres, _ = min(tries, key=lambda found: float(((draws - found[0][found[1]]) ** 2).sum()))
+    centres, _ = min(tries, key=lambda result: float(((draws - result[0][result[1]]) ** 2).sum()))
     narrower = max(0.6, 1.0 - 4.0 / len(values))  # the means take up less of the spread where there is more of it
     means = gaussian.means[0] + (centres / stretch * np.sqrt(values)) @ vectors.T
     return Components(np.full(count, 1.0 / count), means, np.repeat(narrower * gaussian.covariances, count, axis=0))

@@ -82,8 +82,8 @@ SMALLEST, LARGEST = 1e-6, 1.0
 
 def noise_of(release: Release, name: str) -> float:
     """Return the standard deviation of the noise on a part, its weight undone."""
-    assert release.law is not None  # additive, as every release of moments
-    return float(np.sqrt(release.law.variance)) / release.parts[name].weight
+    assert release.noise is not None  # additive, as every release of moments
+    return float(np.sqrt(release.noise.variance)) / release.parts[name].weight
 
 
 def released_rows(release: Release, counts: str = "counts") -> float:

@@ -56,7 +56,7 @@ class Paper(Method[Components]):
         releases = self.steps * (2 * self.count + 1)
         return [1.0 / releases] * releases
 
-    def losses(self, promise: Guarantee) -> tuple[Loss, ...]:
+    def losses(self, guarantee: Guarantee) -> tuple[Loss, ...]:
         """Return the losses step by step: counts, means, covariances. The δ_i of a mechanism is δ/(10·J(2K+1))."""
         releases = self.steps * (2 * self.count + 1)
         scenario = dpem_losses(
@@ -64,10 +64,10 @@ class Paper(Method[Components]):
             steps=self.steps,
             components=self.count,
             epsilon=0.1,
-            delta=promise.delta / (10.0 * releases),
-            neighbors=promise.neighbors,
+            delta=guarantee.delta / (10.0 * releases),
+            neighbors=guarantee.neighbors,
         )
-        losses = calibrate(promise, scenario, self.composition).losses
+        losses = calibrate(guarantee, scenario, self.composition).losses
         first, last = losses[0], losses[-1]  # of counts and means, and of covariances
         return ((first,) * (self.count + 1) + (last,) * self.count) * self.steps
 

@@ -32,11 +32,11 @@ def mean_scores(query: LogLikelihood, release: Release) -> tuple[Array, Array]:
     rows = scored_rows(query, release)
     half = np.array([(high - low) / 2.0 for low, high in query.ends])
     middle = np.array([(high + low) / 2.0 for low, high in query.ends])
-    assert release.law is not None
+    assert release.noise is not None
     means = release["scores"] / rows
-    variance = np.full(means.shape, release.law.variance / release.parts["scores"].weight ** 2)
+    variance = np.full(means.shape, release.noise.variance / release.parts["scores"].weight ** 2)
     if query.counted:  # the count has noise as well, and the mean is divided by it
-        variance += means**2 * (release.law.variance / release.parts["count"].weight ** 2)
+        variance += means**2 * (release.noise.variance / release.parts["count"].weight ** 2)
     return middle + half * means, half * np.sqrt(variance) / rows
 
 

@@ -80,14 +80,14 @@ class RegressionMoments:
     @classmethod
     def of(cls, rounds: Sequence[ClassEstimates], space: Box | Ball) -> RegressionMoments:
         """Return the average of estimates of one class, all rows; their mean lies in the space."""
-        found, noises = rounds[0], rounds[0].covariance_noise
+        result, noises = rounds[0], rounds[0].covariance_noise
         for new in rounds[1:]:
-            before, found = found, pooled(found, new)
-            gain = _gain(before.covariances, new.covariances, found.covariances)
+            before, result = result, pooled(result, new)
+            gain = _gain(before.covariances, new.covariances, result.covariances)
             noises = np.append((1.0 - gain) ** 2 * noises, gain**2 * new.covariance_noise)
-        mean = np.asarray(space.to_unit(space.from_unit(found.means)))[0]
+        mean = np.asarray(space.to_unit(space.from_unit(result.means)))[0]
         frames = np.concatenate([each.frames for each in rounds])
-        return cls(mean, found.covariances[0], float(found.mean_noise[0]), noises, frames, np.ones(len(mean)))
+        return cls(mean, result.covariances[0], float(result.mean_noise[0]), noises, frames, np.ones(len(mean)))
 
     def moved(self, offset: Array, scale: Array) -> Self:
         """Return the same in the coordinates offset + scale·y, column by column."""
@@ -103,9 +103,9 @@ class RegressionMoments:
         )
 
 
-def pooled(found: ClassEstimates, new: ClassEstimates) -> ClassEstimates:
+def pooled(result: ClassEstimates, new: ClassEstimates) -> ClassEstimates:
     """Return the average of one class's estimates with those of a later release."""
-    return found.pooled(new, Shape("full", found.means.shape[1]))
+    return result.pooled(new, Shape("full", result.means.shape[1]))
 
 
 def _gain(before: Array, new: Array, after: Array) -> float:
@@ -181,9 +181,9 @@ class AdaptiveMoments(Method[RegressionMoments]):
     budget: float
 
     @classmethod
-    def for_data(cls, columns: int, promise: Guarantee, size: PublicSize) -> AdaptiveMoments:
+    def for_data(cls, columns: int, guarantee: Guarantee, size: PublicSize) -> AdaptiveMoments:
         """Return the method for a promise."""
-        return cls(columns, promise.neighbors, size, normal_mu(promise.epsilon, promise.delta) ** 2)
+        return cls(columns, guarantee.neighbors, size, normal_mu(guarantee.epsilon, guarantee.delta) ** 2)
 
     @property
     def rounds(self) -> int:
@@ -224,12 +224,12 @@ class AdaptiveMoments(Method[RegressionMoments]):
             releases += more
         clipping = self.clipping(released_rows(releases[-1]), 1.0, SPREAD)
         wide = OneGaussian(shape, clipping, self.neighbors, counted)
-        found: list[ClassEstimates] = []
+        result: list[ClassEstimates] = []
         for measure in measures:
             releases.append(measure(wide.query(gaussian, space)))
-            found.append(estimates_of(releases[-1], gaussian, clipping))
-            gaussian = believed(reduce(pooled, found), shape)
-        return RegressionMoments.of(found, space), releases
+            result.append(estimates_of(releases[-1], gaussian, clipping))
+            gaussian = believed(reduce(pooled, result), shape)
+        return RegressionMoments.of(result, space), releases
 
 
 @dataclass(frozen=True)

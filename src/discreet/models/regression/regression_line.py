@@ -111,8 +111,8 @@ class Completion:
         Two equal columns: of their difference, the second axis, nothing is known.
 
         >>> axes = np.array([[1.0, 1000.0], [0.0, -1000.0]])
-        >>> found = Completion.of(np.array([3.0, 0.0]), np.array([1.0, 0.0]), axes.T @ axes, np.zeros(2))
-        >>> (axes @ found.line).round(6).tolist()
+        >>> result = Completion.of(np.array([3.0, 0.0]), np.array([1.0, 0.0]), axes.T @ axes, np.zeros(2))
+        >>> (axes @ result.line).round(6).tolist()
         [1.5, 1.5]
         """
         free = np.flatnonzero(seen < NEARLY)
@@ -269,12 +269,12 @@ class _Whitened:
         return Line(weights, intercept, np.sqrt(squares), ridge, float(share @ completion.seen))
 
 
-def _seen(variances: Array, deviations: Array) -> tuple[Array, Array]:
+def _seen(variances: Array, stds: Array) -> tuple[Array, Array]:
     """Return what is seen of directions, from 0 to 1, and its deviations by noise in their variances."""
-    ramp = np.maximum(deviations * (SURE - UNSEEN), LEAST)
-    step = np.clip((variances - UNSEEN * deviations) / ramp, 0.0, 1.0)
+    ramp = np.maximum(stds * (SURE - UNSEEN), LEAST)
+    step = np.clip((variances - UNSEEN * stds) / ramp, 0.0, 1.0)
     slope = 6.0 * step * (1.0 - step) / ramp
-    return np.asarray(step**2 * (3.0 - 2.0 * step)), np.asarray(slope * math.sqrt(2.0) * deviations)
+    return np.asarray(step**2 * (3.0 - 2.0 * step)), np.asarray(slope * math.sqrt(2.0) * stds)
 
 
 def noise_aware(moments: RegressionMoments, target: int, *, intercept: bool) -> Line:
@@ -282,9 +282,9 @@ def noise_aware(moments: RegressionMoments, target: int, *, intercept: bool) -> 
     white = _Whitened.of(moments, target, intercept)
     spectrum = Spectrum.of(white.covariance[:-1, :-1], math.sqrt(white.noise))
     white = white.along(spectrum.vectors)
-    d, shrunk, deviations = len(white.own), spectrum.shrunk, np.sqrt(np.diag(white.entries) / 2.0)
-    values = np.maximum(shrunk, np.maximum(HIDDEN * math.sqrt(d) * deviations, LEAST))
-    seen, doubt = _seen(shrunk, deviations)
+    d, shrunk, stds = len(white.own), spectrum.shrunk, np.sqrt(np.diag(white.entries) / 2.0)
+    values = np.maximum(shrunk, np.maximum(HIDDEN * math.sqrt(d) * stds, LEAST))
+    seen, doubt = _seen(shrunk, stds)
     missed = seen * white.covariance[:-1, -1] / values
     along, noises = white.own + white.scale * missed, white.scale**2 * np.diag(white.error(missed))
     explained = float(seen @ (values * along**2 - noises / values)) / max(float(seen.sum()), 1.0)
@@ -303,6 +303,6 @@ def adaptive_ridge(moments: RegressionMoments, target: int, *, intercept: bool) 
     most = math.sqrt(white.noise * d * math.log(2.0 * d * d / RHO))
     ridge = max(0.0, most - max(float(values[0]) - most, 0.0))
     kept = np.maximum(values + ridge, max(0.01 * most, LEAST))
-    found = Completion.all_seen(white.scale * white.covariance[:-1, -1] / kept)
-    line = white.line(found, np.ones(d), kept, ridge)
+    result = Completion.all_seen(white.scale * white.covariance[:-1, -1] / kept)
+    line = white.line(result, np.ones(d), kept, ridge)
     return replace(line, directions=float((np.clip(values, 0.0, kept) / kept).sum()))

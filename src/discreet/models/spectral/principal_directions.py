@@ -54,9 +54,9 @@ class Directions(Method[Principal]):
         draws = 1 if self.frame else self.count
         return [(1.0 - MEASURED) / draws] * draws + [MEASURED]
 
-    def losses(self, promise: Guarantee) -> tuple[Loss, ...]:
+    def losses(self, guarantee: Guarantee) -> tuple[Loss, ...]:
         """Return bounded-range losses, ρ = ε²/8, and a Gaussian one, ρ = μ²/2, in these shares."""
-        return _losses(tuple(self.shares), promise)
+        return _losses(tuple(self.shares), guarantee)
 
     def questions(self, space: Box | Ball, number: int) -> Sequence[Question]:
         """Return draws and a measurement."""
@@ -89,12 +89,12 @@ class Directions(Method[Principal]):
         rows = released_rows(release, "count")
         along, rest = np.clip(release["along"] / rows, 1e-12, 1.0), max(float(release["rest"][0]) / rows, 0.0)
         order = np.argsort(-along)
-        found = Principal(np.zeros(d), signed(axes[order]), along[order], float(along.sum()) + rest)
-        return found, [*releases, release]
+        result = Principal(np.zeros(d), signed(axes[order]), along[order], float(along.sum()) + rest)
+        return result, [*releases, release]
 
 
 @lru_cache(maxsize=64)  # it takes a second or more, and a fit is often repeated
-def _losses(shares: tuple[float, ...], promise: Guarantee) -> tuple[Loss, ...]:
+def _losses(shares: tuple[float, ...], guarantee: Guarantee) -> tuple[Loss, ...]:
     *draws, last = shares
-    relative: list[Loss] = [BoundedRangeLoss(math.sqrt(8.0 * share), promise.neighbors) for share in draws]
-    return calibrate(promise, [*relative, GaussianLoss(math.sqrt(2.0 * last), promise.neighbors)]).losses
+    relative: list[Loss] = [BoundedRangeLoss(math.sqrt(8.0 * share), guarantee.neighbors) for share in draws]
+    return calibrate(guarantee, [*relative, GaussianLoss(math.sqrt(2.0 * last), guarantee.neighbors)]).losses

@@ -33,12 +33,12 @@ FINE = 16  # points a cell
 
 def _distribution(components: Components, column: int, points: Array) -> Array:
     """Return F of a column of the mixture."""
-    deviations = np.sqrt(components.covariances[:, column, column])
-    z = (points[:, None] - components.means[:, column]) / deviations
+    stds = np.sqrt(components.covariances[:, column, column])
+    z = (points[:, None] - components.means[:, column]) / stds
     return np.asarray(np.clip(ndtr(z) @ components.weights, 0.0, 1.0))
 
 
-def corrected(components: Components, column: int, cells: Cells, found: Array, noise: float) -> Array:
+def corrected(components: Components, column: int, cells: Cells, result: Array, noise: float) -> Array:
     """Return the probabilities of the cells: the mixture's, where the released ones do not tell otherwise.
 
     Parameters
@@ -56,8 +56,8 @@ def corrected(components: Components, column: int, cells: Cells, found: Array, n
     own = own / own.sum() if own.sum() > 1e-9 else np.full(len(own), 1.0 / len(own))
     if not cells.single:  # a Gaussian's tail beyond a bound is no reason to think that rows are at it
         own = np.concatenate([[0.0], own, [0.0]])
-    told = np.abs(found - own) > BELIEVED * math.sqrt(noise)
-    shares = np.where(told, np.maximum(found, 0.0), 0.0)
+    told = np.abs(result - own) > BELIEVED * math.sqrt(noise)
+    shares = np.where(told, np.maximum(result, 0.0), 0.0)
     left = max(1.0 - float(shares.sum()), 0.0)
     others = np.where(told, 0.0, own)
     if others.sum() > 0.0:
@@ -80,8 +80,8 @@ def moved(components: Components, column: int, cells: Cells, shares: Array, x: A
     target = np.append((before[:, None] + shares[1:-1, None] * within).ravel(), 1.0 - shares[-1])
     inside = np.interp(u, np.maximum.accumulate(target), grid)
     at_low, at_high = u <= shares[0], u >= 1.0 - shares[-1]
-    found = np.where(at_low, cells.low, np.where(at_high, cells.high, inside))
-    return np.asarray(np.rint(found).clip(math.ceil(cells.low), math.floor(cells.high)) if cells.whole else found)
+    result = np.where(at_low, cells.low, np.where(at_high, cells.high, inside))
+    return np.asarray(np.rint(result).clip(math.ceil(cells.low), math.floor(cells.high)) if cells.whole else result)
 
 
 def probabilities(query: Marginals, release: Release) -> tuple[tuple[Array, ...], tuple[float, ...]]:
@@ -93,8 +93,8 @@ def probabilities(query: Marginals, release: Release) -> tuple[tuple[Array, ...]
     # Every row is in every table, so their sums are so many looks at one number.
     rows = float(np.mean([table.sum() for table in tables])) if units is None else float(units)
     rows = max(rows, 2.0 * noise, 1.0)
-    found = tuple(on_simplex(table + (rows - table.sum()) / len(table), rows) for table in tables)
-    return found, ((noise / rows) ** 2,) * len(found)
+    result = tuple(on_simplex(table + (rows - table.sum()) / len(table), rows) for table in tables)
+    return result, ((noise / rows) ** 2,) * len(result)
 
 
 def on_simplex(counts: Array, total: float, least: float = LEAST) -> Array:
@@ -111,6 +111,6 @@ def on_simplex(counts: Array, total: float, least: float = LEAST) -> Array:
     ordered = -np.sort(-shares, axis=-1)
     excess = (np.cumsum(ordered, axis=-1) - free) / np.arange(1, size + 1)
     inside = np.maximum((ordered > excess).sum(axis=-1, keepdims=True) - 1, 0)
-    found = np.maximum(shares - np.take_along_axis(excess, inside, axis=-1), 0.0)
-    found = found * (free / found.sum(axis=-1, keepdims=True)) + least
-    return np.asarray(np.clip(found, least, 1.0))
+    result = np.maximum(shares - np.take_along_axis(excess, inside, axis=-1), 0.0)
+    result = result * (free / result.sum(axis=-1, keepdims=True)) + least
+    return np.asarray(np.clip(result, least, 1.0))

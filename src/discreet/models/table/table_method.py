@@ -117,7 +117,7 @@ class AdaptiveTables(Method[MixedComponents]):
         count: int,
         space: Box | Ball,
         categories: tuple[int, ...],
-        promise: Guarantee,
+        guarantee: Guarantee,
         size: PublicSize,
         *,
         whole: tuple[bool, ...],
@@ -126,9 +126,9 @@ class AdaptiveTables(Method[MixedComponents]):
     ) -> AdaptiveTables:
         """Return the method for a promise, with as many components as it can tell apart."""
         part = (1.0 - FIRST) * (1.0 - _tables(Shape(shape, space.dimension), categories))
-        numbers = Adaptive.for_data(count, space, promise, size, shape=shape, steps=steps, part=part)
+        numbers = Adaptive.for_data(count, space, guarantee, size, shape=shape, steps=steps, part=part)
         if numbers.affordable < count:  # fewer that can be told apart say more than many that cannot
-            numbers = Adaptive.for_data(numbers.affordable, space, promise, size, shape=shape, steps=steps, part=part)
+            numbers = Adaptive.for_data(numbers.affordable, space, guarantee, size, shape=shape, steps=steps, part=part)
         if steps is None and not numbers.single:
             numbers = replace(numbers, steps=min(LONGER * numbers.steps, MOST_STEPS))
         return cls(numbers, categories, whole)
@@ -158,13 +158,13 @@ class AdaptiveTables(Method[MixedComponents]):
         """Find the marginals and one Gaussian, spread the components over them, and improve them."""
         query = self._first(space)
         release = next(measures)(query)
-        found, noises = probabilities(query, release)
-        marginals, noise = found[: len(self.categories)], noises[: len(self.categories)]
+        result, noises = probabilities(query, release)
+        marginals, noise = result[: len(self.categories)], noises[: len(self.categories)]
         count = self.numbers.count
 
         def finished(components: Components, tables: tuple[Array, ...]) -> MixedComponents:
             own = components.moved(np.asarray(space.center), np.asarray(space.scale))
-            several = enumerate(zip(query.cells, found[len(self.categories) :], strict=True))
+            several = enumerate(zip(query.cells, result[len(self.categories) :], strict=True))
             shares = tuple(corrected(own, j, cells, released, noises[0]) for j, (cells, released) in several)
             return MixedComponents(components, tables, shares)
 

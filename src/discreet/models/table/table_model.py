@@ -148,21 +148,21 @@ class TableModel(Model[TablePool]):
 
     def _pooled(self, params: TablePool, numbers: Pool, release: Release) -> TablePool:
         """Return the pool with one more release's tables and counts."""
-        found = tuple(release[f"table{j}"] for j in range(len(self.marginals)))
+        result = tuple(release[f"table{j}"] for j in range(len(self.marginals)))
         noise = tuple(noise_of(release, f"table{j}") ** 2 for j in range(len(self.marginals)))
         rows, row_noise = release["counts"], noise_of(release, "counts") ** 2
         if release.size.rows is not None:
             rows = rows + (release.size.rows - rows.sum()) / len(rows)
         if params.numbers.step == 0:
-            return TablePool(numbers, params.probabilities, found, noise, rows, row_noise)
-        pairs = list(zip(found, params.counts, strict=True))
+            return TablePool(numbers, params.probabilities, result, noise, rows, row_noise)
+        pairs = list(zip(result, params.counts, strict=True))
         spreads = list(zip(noise, params.noise, strict=True))
         # In units of each table's noise, so that one gain serves them all.
         moved = sum(
             float(((new - old) ** 2).sum()) / (fresh + pooled)
             for (new, old), (fresh, pooled) in zip(pairs, spreads, strict=True)
         )
-        size = sum(table.size for table in found)
+        size = sum(table.size for table in result)
         gain = max(float((params.numbers.step + 1.0) ** -FORGETTING), kept(size, moved, size, 0.0))
         return TablePool(
             numbers,

@@ -76,7 +76,7 @@ class MeanOfBlocks(OfBlocks):
 
     kind = "additive"
 
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
+    def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return a Gaussian loss, or a Laplace one at δ = 0."""
         return additive_loss(guarantee)
 
@@ -99,13 +99,13 @@ class MeanOfBlocks(OfBlocks):
         """Return the noise on the mean."""
         d = self.own.box.dimension
         moved = self.changed(setting) / self.blocks * (1.0 + 2.0**-50) + 2.0**-51
-        law = additive_noise(loss, "a mean", l2=math.sqrt(d) * moved, l1=d * moved, largest=0.5, size=d)
+        noise = additive_noise(loss, "a mean", l2=math.sqrt(d) * moved, l1=d * moved, largest=0.5, size=d)
         return Plan(
             kind=self.kind,
             loss=loss,
             parts={"value": Part((d,))},
-            draw=law,
-            law=law,
+            draw=noise,
+            noise=noise,
             first=self.random_blocks,
             target=lambda rows, places: self.mean(self.results(rows, places)),
         )
@@ -117,7 +117,7 @@ class MedianOfBlocks(OfBlocks):
 
     cells: int
 
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
+    def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return the bounded-range loss."""
         return BoundedRangeLoss(guarantee.epsilon, guarantee.neighbors)
 

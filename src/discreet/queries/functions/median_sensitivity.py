@@ -122,10 +122,10 @@ def _smooth(ordered: Array, m: int, bounds: tuple[float, float], beta: float) ->
         j = np.arange(int(sizes.sum())) + np.repeat(j0 - starts, sizes)
         of = np.repeat(i, sizes)
         with np.errstate(under="ignore"):
-            found = (x[j] - x[of]) * np.exp(-beta * np.maximum(j - of - 1, 0))
-        tops = np.maximum.reduceat(found, starts)
+            result = (x[j] - x[of]) * np.exp(-beta * np.maximum(j - of - 1, 0))
+        tops = np.maximum.reduceat(result, starts)
         best = max(best, float(tops.max()))
-        hits = np.flatnonzero(found == np.repeat(tops, sizes))
+        hits = np.flatnonzero(result == np.repeat(tops, sizes))
         top = j[hits[np.searchsorted(hits, starts)]]
         left, right = i0 < i, i < i1
         i0, i1, j0, j1 = (
@@ -190,8 +190,8 @@ class OrderDistance:
     def statistic(self, rows: Array) -> float:
         """Return the order statistic, or the upper minus the lower one."""
         ordered = self._ordered(rows)
-        found = [float(ordered[rank_of(q, ordered.size) - 1]) for q in self.quantiles]
-        return found[0] if len(found) == 1 else found[1] - found[0]
+        result = [float(ordered[rank_of(q, ordered.size) - 1]) for q in self.quantiles]
+        return result[0] if len(result) == 1 else result[1] - result[0]
 
     def __call__(self, rows: Array) -> float:
         """Return the distance; infinity where even the bounds are no farther apart than the proposal."""
@@ -203,8 +203,8 @@ class OrderDistance:
         i = np.arange(m + 1)
         passed = np.nextafter(x[i] + self._charged, -math.inf)
         j = np.maximum(np.searchsorted(x, passed, side="right"), np.maximum(m, i + 1))
-        found = j < len(x)
-        return float((j - i - 1)[found].min()) if found.any() else math.inf
+        result = j < len(x)
+        return float((j - i - 1)[result].min()) if result.any() else math.inf
 
 
 def median_distance(proposal: float, low: float, high: float, column: int = 0) -> OrderDistance:
@@ -270,6 +270,6 @@ class OneColumn(RowQuery):
         """Return the column."""
         return block.x[:, self.place : self.place + 1]
 
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
+    def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return the mechanism's."""
-        return self.way.usual_loss(guarantee)
+        return self.way.default_loss(guarantee)

@@ -48,19 +48,19 @@ class EachRow(Mechanism):
         refuse_gaps(setting, question.name)
         if question.rows != setting.rows:
             raise ArgumentError("rows", question.rows, f"how many there are, {setting.rows}")
-        law = self.law(loss, question.dimension)
+        noise = self.noise(loss, question.dimension)
         shape = (question.rows, question.dimension)
         return Plan(
-            kind="additive" if law.exact else "sampled",
+            kind="additive" if noise.exact else "sampled",
             loss=loss,
             parts={"rows": Part(shape)},
-            draw=law,
-            law=law if law.exact else None,
+            draw=noise,
+            noise=noise if noise.exact else None,
             first=((RandomOrder(), len),),
             target=lambda rows, order: rows[order],
         )
 
-    def law(self, loss: Loss, dimension: int) -> GaussianNoise | LaplaceNoise | EuclideanNoise:
+    def noise(self, loss: Loss, dimension: int) -> GaussianNoise | LaplaceNoise | EuclideanNoise:
         """Return the noise on one row."""
         if loss.gaussian is not None:
             return GaussianNoise.for_query(mu=loss.gaussian, sensitivity=APART, largest=1.0, size=dimension)
@@ -105,7 +105,7 @@ class NoisyRows(RowQuery):
         """Return the row's image in the unit ball."""
         return self.space.to_unit(block.x)
 
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
+    def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return a Gaussian loss, or at δ = 0 a pure one."""
         if guarantee.delta == 0.0 and self.dimension > 1:
             return PureLoss(guarantee.epsilon, guarantee.neighbors)

@@ -51,11 +51,11 @@ class ProposedTest(OwnMechanism):
     proposal: float
     share: float
 
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
+    def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return (ε, δ) itself."""
         return ApproximateLoss(guarantee.epsilon, guarantee.delta, guarantee.neighbors)
 
-    def laws(self, loss: Loss) -> tuple[GeometricNoise, int, LaplaceNoise]:
+    def distributions(self, loss: Loss) -> tuple[GeometricNoise, int, LaplaceNoise]:
         """Return the noise of the test, the least distance that passes, and the noise of the release."""
         if not isinstance(loss, ApproximateLoss):
             raise ArgumentError("loss", loss, "an ApproximateLoss")
@@ -65,25 +65,25 @@ class ProposedTest(OwnMechanism):
             raise ArgumentError(("epsilon", "share"), (loss.epsilon, self.share), "from 1e-12 to 256 for the test")
         # A little more than r·T = ln(1/δ) − ln(1 + q) asks for, against the roundings of the logarithms.
         least = (-math.log(loss.delta) - math.log1p(math.exp(-1.0 / scale))) * scale
-        law = LaplaceNoise.for_query(epsilon=rest, sensitivity=self.proposal, largest=self.own.largest)
-        return GeometricNoise(scale), max(1, math.ceil(least + 1e-9 * abs(least) + 1e-9)), law
+        noise = LaplaceNoise.for_query(epsilon=rest, sensitivity=self.proposal, largest=self.own.largest)
+        return GeometricNoise(scale), max(1, math.ceil(least + 1e-9 * abs(least) + 1e-9)), noise
 
     def planned(self, loss: Loss, setting: Setting) -> Plan:
         """Return the test and the draw, for an ``ApproximateLoss``."""
         if setting.max_rows != 1:
             raise ValueError(f"max_rows={setting.max_rows}: expected 1")
-        test, least, law = self.laws(loss)
+        test, least, distribution = self.distributions(loss)
 
         def released(rows: Array, noise: Any, of_test: Any) -> Array:
             passed = test.steps(np.floor(self.away(rows.copy()))) + of_test >= least
-            noisy = (law.steps(self.own(rows)) + noise) * law.grid
+            noisy = (distribution.steps(self.own(rows)) + noise) * distribution.grid
             return np.array([1.0, float(noisy[0])]) if passed[0] else np.zeros(2)
 
         return Plan(
             loss=loss,
             parts={"passed": Part((1,)), "value": Part((1,))},
             draw=NoDraw(),
-            first=((law, lambda rows: 1), (test, lambda rows: 1)),
+            first=((distribution, lambda rows: 1), (test, lambda rows: 1)),
             target=released,
             declared={"distance": "stated by the user", "proposal": self.proposal},
         )

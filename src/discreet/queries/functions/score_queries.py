@@ -76,7 +76,7 @@ class Chosen(OwnMechanism):
         """What the user stated of the scores."""
         return {"spread": self.spread}
 
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
+    def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return the bounded-range loss."""
         return BoundedRangeLoss(guarantee.epsilon, guarantee.neighbors)
 

@@ -62,7 +62,7 @@ class Smooth(OwnMechanism):
     def at(self, values: Array, beta: float) -> tuple[float, float]:
         """Return f and S for rows; both private."""
 
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
+    def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return a pure loss, or (ε, δ) itself where the noise needs a δ."""
         if self.noise.pure:
             return PureLoss(guarantee.epsilon, guarantee.neighbors)

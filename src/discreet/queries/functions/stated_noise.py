@@ -39,13 +39,13 @@ class Perturbed(OwnMechanism):
     sensitivity: float
     norm: str
 
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
+    def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return a Gaussian loss; at δ = 0 a Laplace or a pure one."""
         if guarantee.delta == 0.0 and self.norm == "l2" and self.own.box.dimension > 1:
             return PureLoss(guarantee.epsilon, guarantee.neighbors)
         return additive_loss(guarantee)
 
-    def law(self, loss: Loss, setting: Setting) -> GaussianNoise | LaplaceNoise | EuclideanNoise:
+    def noise(self, loss: Loss, setting: Setting) -> GaussianNoise | LaplaceNoise | EuclideanNoise:
         """Return the noise."""
         size, moved = self.own.box.dimension, self.sensitivity * setting.max_rows
         largest = self.own.largest
@@ -59,13 +59,13 @@ class Perturbed(OwnMechanism):
 
     def planned(self, loss: Loss, setting: Setting) -> Plan:
         """Return the noise on what f makes of the rows."""
-        law = self.law(loss, setting)
+        noise = self.noise(loss, setting)
         return Plan(
-            kind="additive" if law.exact else "sampled",
+            kind="additive" if noise.exact else "sampled",
             loss=loss,
             parts={"value": Part((self.own.box.dimension,))},
-            draw=law,
-            law=law if law.exact else None,
+            draw=noise,
+            noise=noise if noise.exact else None,
             target=self.own,
             declared={"sensitivity": self.sensitivity, "norm": self.norm},
         )

@@ -76,20 +76,20 @@ class NotNumbers(ValueError):  # noqa: N818  (it names what is wrong, as WrongBo
     """A result of another shape or another kind than was asked for; its text says which."""
 
 
-def numbers(found: Any, shape: tuple[int, ...]) -> Array:
+def numbers(result: Any, shape: tuple[int, ...]) -> Array:
     """Return a result as a new array of float64 and NumPy's own class, NaN where it is masked; raise where it is none.
 
     >>> numbers(np.ma.masked_invalid([1, np.inf]), (2,)).tolist()
     [1.0, nan]
     """
-    data = to_host(found)
+    data = to_host(result)
     if data.shape != shape:
         raise NotNumbers(f"shape {data.shape}")
     if data.dtype.kind not in REAL:
         raise NotNumbers(f"values of type {data.dtype}")
     values = np.array(data, dtype=np.float64)
-    if isinstance(found, np.ma.MaskedArray):
-        values[np.asarray(np.ma.getmaskarray(found), dtype=np.bool_)] = np.nan
+    if isinstance(result, np.ma.MaskedArray):
+        values[np.asarray(np.ma.getmaskarray(result), dtype=np.bool_)] = np.nan
     return values
 
 
@@ -101,15 +101,15 @@ def attempt(f: Callable[[], Any], shape: tuple[int, ...]) -> Array | None:
     >>> attempt(lambda: 1 / 0, ()) is None
     True
     """
-    found = None
+    result = None
     with _Interruptions() as interruptions, quiet():
         try:
             interruptions.inside = True
-            found = numbers(f(), shape)
+            result = numbers(f(), shape)
         except BaseException:  # no call in here: Python runs handlers of signals at calls, and one would have a context
-            found = None
+            result = None
         interruptions.inside = False
-    return found
+    return result
 
 
 def attempt_rows(f: Callable[[slice], Any], count: int, width: int, otherwise: float) -> Array:
@@ -135,9 +135,9 @@ def attempt_rows(f: Callable[[slice], Any], count: int, width: int, otherwise: f
     while waiting:
         some = waiting.pop()
         size = some.stop - some.start
-        found = attempt(partial(f, some), (size, width))
-        if found is not None:
-            values[some] = found
+        result = attempt(partial(f, some), (size, width))
+        if result is not None:
+            values[some] = result
         elif size > 1:
             middle = some.start + size // 2
             waiting += [slice(middle, some.stop), slice(some.start, middle)]
@@ -244,7 +244,7 @@ class OwnMechanism(Mechanism):
     """A mechanism that starts from rows, and knows what to spend a guarantee on."""
 
     @abstractmethod
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
+    def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return the loss that spends a guarantee on this mechanism."""
 
     @abstractmethod
@@ -299,9 +299,9 @@ class WholeRows(RowQuery):
         xp = array_namespace(block.x)
         return xp.concat([block.x, xp.astype(block.codes, xp.float64)], axis=1) if self.labels else block.x
 
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
+    def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return the mechanism's."""
-        return self.way.usual_loss(guarantee)
+        return self.way.default_loss(guarantee)
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,11 +371,11 @@ class Own:
 
     def __call__(self, rows: Array) -> Array:
         """Return what the function makes of rows; never an error, never a warning."""
-        found = attempt(partial(self.f, rows), self.shape)
-        if found is None:
+        result = attempt(partial(self.f, rows), self.shape)
+        if result is None:
             return self.default
-        found = found.reshape(-1)
-        return np.asarray(self.box.clip(np.where(np.isfinite(found), found, self.default)))
+        result = result.reshape(-1)
+        return np.asarray(self.box.clip(np.where(np.isfinite(result), result, self.default)))
 
     def shown(self, values: Array) -> Any:
         """Return numbers in the shape that the function has; one number as a float."""

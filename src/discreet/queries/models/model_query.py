@@ -136,10 +136,10 @@ class ModelQuery(Query, Generic[Params]):
     def check(self, space: Space | None, categories: Sequence[Sequence[Any]]) -> None:
         """Raise where the rows have another space, or other categories than the model says that it looks at."""
         super().check(space, categories)
-        found = tuple(len(values) for values in categories)
-        if self.model.categories and tuple(self.model.categories) != found:
+        result = tuple(len(values) for values in categories)
+        if self.model.categories and tuple(self.model.categories) != result:
             raise ValueError(
-                f"categories={self.model.categories!r} of {self.name!r}: expected {found}, as many as are declared"
+                f"categories={self.model.categories!r} of {self.name!r}: expected {result}, as many as are declared"
             )
 
     def _unit(self, block: Block) -> Block:

@@ -360,8 +360,8 @@ class ClippedMoments:
             known = None
             if evidence is not None:
                 known = xp.permute_dims(xp.reshape(evidence[:, start:stop], (k, -1 if rows else 1, rows)), (1, 0, 2))
-            found, shares = self._sum(piece, known)
-            sums.append(found)
+            result, shares = self._sum(piece, known)
+            sums.append(result)
             if kept is not None:
                 kept.append(xp.reshape(xp.permute_dims(shares, (1, 0, 2)), (k, stop - start)))
         return sum(sums)

@@ -96,15 +96,15 @@ class CodedMoments(FeatureQuestion, Query):
         worst = ((same, min(max(-same * b2 / (2.0 * c2), 2.0 * kappa2 - 1.0), 1.0)) for same in signs)
         replaced = math.sqrt(max(2.0 - 2.0 * min(self._product(*pair) for pair in worst), 1.0))
         corners = [(1.0 - kappa2) * (1.0 - 2.0 * k / d) + kappa2 for k in range(d + 1)]
-        found = max(2.0 - 2.0 * self._product(same, r) for same in signs for r in corners)
+        result = max(2.0 - 2.0 * self._product(same, r) for same in signs for r in corners)
         if self.features.gaussian is not None:  # where a row is clipped it has norm 1, and may change its label
-            found = 2.0 - 2.0 * self._product(signs[1], 1.0)
+            result = 2.0 - 2.0 * self._product(signs[1], 1.0)
         clipped = has_unit_rows(self.features)
         pair = 1.0 if isinstance(self.space, Ball) and d > 1 and self.features.gaussian is None else 0.0
         return Bound(
             l2=1.0,
             replace_l2=replaced,
-            attained={"l2": 1.0 * clipped, "replace_l2": pair or min(math.sqrt(found) / replaced, 1.0) * clipped},
+            attained={"l2": 1.0 * clipped, "replace_l2": pair or min(math.sqrt(result) / replaced, 1.0) * clipped},
         )
 
     @property

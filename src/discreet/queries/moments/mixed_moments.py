@@ -168,8 +168,8 @@ class MixedMoments:
         xp, known = array_namespace(block.x), None
         for j, (start, stop) in enumerate(zip(self._starts[:-1], self._starts[1:], strict=True)):
             logs = xp.asarray(self._logs[:, start:stop], device=device(block.x))
-            found = xp.take(logs, xp.clip(block.codes[:, j], 0, int(stop - start) - 1), axis=1)
-            known = found if known is None else known + found
+            result = xp.take(logs, xp.clip(block.codes[:, j], 0, int(stop - start) - 1), axis=1)
+            known = result if known is None else known + result
         return known
 
     def _hot(self, block: Block) -> list[Any]:

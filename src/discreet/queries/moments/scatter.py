@@ -91,7 +91,7 @@ class ScatterNoise(Mechanism):
         """Return Gaussian noise in L2 for a Gaussian loss, Laplace noise in L1 for a ``LaplaceLoss``."""
         if not isinstance(question, Scatter):
             raise ArgumentError("query", question.name, "Scatter")
-        law = additive_noise(
+        noise = additive_noise(
             loss,
             question.name,
             l2=self.sensitivity(question, "l2", setting),
@@ -99,7 +99,7 @@ class ScatterNoise(Mechanism):
             largest=question.largest(setting),
             size=question.groups * question.numbers,
         )
-        return Plan(kind=self.kind, loss=loss, parts=question.parts, draw=law, law=law)
+        return Plan(kind=self.kind, loss=loss, parts=question.parts, draw=noise, noise=noise)
 
 
 @dataclass(frozen=True)
@@ -216,11 +216,11 @@ class Scatter(Question):
         d = len(self.columns)
         i, j = np.triu_indices(d)
         upper = xp.asarray(i * d + j, device=device(groups[0]))
-        found = []
+        result = []
         for z in groups:
             products = xp.take(xp.reshape(xp.matmul(z.T, z), (-1,)), upper, axis=0)
-            found += [xp.sum(xp.ones_like(z[:, :1]), axis=0), xp.sum(z, axis=0), products]
-        return xp.concat(found, axis=0)
+            result += [xp.sum(xp.ones_like(z[:, :1]), axis=0), xp.sum(z, axis=0), products]
+        return xp.concat(result, axis=0)
 
     def collect(self, records: Records, setting: Setting) -> Array:
         """Return the scatter, by one reading of the rows."""

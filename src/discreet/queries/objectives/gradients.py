@@ -99,7 +99,7 @@ def replaced_gradients(loss: MarginLoss, steps: int) -> float:
     width = math.pi / 16.0
     grid = np.arange(16) * width
     one, other = (side.ravel() for side in np.meshgrid(grid, grid, indexing="ij"))
-    found = 0.0
+    result = 0.0
     for _ in range(ROUNDS):
         sums = one + other
         cosine = np.cos(np.clip(math.pi, sums, sums + 2.0 * width))
@@ -108,16 +108,16 @@ def replaced_gradients(loss: MarginLoss, steps: int) -> float:
         middle = [side + width / 2.0 for side in (one, other)]
         pushed = [_pushes(loss, high * np.cos(side)) for side in middle]
         points = _squares(pushed[0], pushed[1], np.cos(middle[0] + middle[1]))
-        found = max(found, float(points.max()))
-        if bounds.max() <= found * (1.0 + CLOSE) or len(one) > MOST_CELLS:
+        result = max(result, float(points.max()))
+        if bounds.max() <= result * (1.0 + CLOSE) or len(one) > MOST_CELLS:
             break
-        kept = bounds > found
+        kept = bounds > result
         width /= 2.0
         one, other = (
             np.concatenate([side[kept] + more for more in shifts])
             for side, shifts in ((one, (0.0, 0.0, width, width)), (other, (0.0, width, 0.0, width)))
         )
-    return min(math.sqrt(max(found, float(bounds.max()))) * (1.0 + 1e-9), 2.0 * float(_pushes(loss, high)))
+    return min(math.sqrt(max(result, float(bounds.max()))) * (1.0 + 1e-9), 2.0 * float(_pushes(loss, high)))
 
 
 def has_unit_rows(features: Features) -> bool:

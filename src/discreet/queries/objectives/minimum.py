@@ -96,7 +96,7 @@ class Minimum(FeatureQuestion):
         """K: how many minima there are."""
         return 1 if self.classes == 2 else self.classes
 
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
+    def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return none: a minimum's loss depends on its ridge, so it is stated."""
         raise ValueError(
             f"loss={guarantee}: expected the loss itself, since it depends on the ridge; write an ObjectiveLoss"
@@ -114,11 +114,11 @@ class Minimum(FeatureQuestion):
 
     def solved(self, sums: Sums, setting: Setting, noise: Array, tau: float) -> Array:
         """Return the minima for these rows of noise, one after the other."""
-        found = [
+        result = [
             self.problem(setting, 1 if self.classes == 2 else place).minimum(sums, b, tau)
             for place, b in enumerate(noise)
         ]
-        return np.concatenate(found)
+        return np.concatenate(result)
 
 
 class MinimumMechanism(Mechanism):
@@ -158,22 +158,22 @@ class GaussianObjective(MinimumMechanism):
                 f"pushes={own[0]}, problems={own[1]} and a determinant of at least {determinant!r}, which are those "
                 "of this question",
             )
-        law = GaussianNoise(1.0 / loss.shift, FINENESS)
+        distribution = GaussianNoise(1.0 / loss.shift, FINENESS)
         problem = query.problem(setting, 1)
-        tau, most = tolerance(problem, law.scale), longest(problem, law.scale)
+        tau, most = tolerance(problem, distribution.scale), longest(problem, distribution.scale)
         tau = max(tau, COARSE * math.sqrt(problems * size) * most * query.ridge)
-        left = math.sqrt(problems) * (tau + math.sqrt(size) * law.grid / 2.0) / query.ridge
+        left = math.sqrt(problems) * (tau + math.sqrt(size) * distribution.grid / 2.0) / query.ridge
         cover = GaussianNoise.for_query(mu=loss.solver, sensitivity=2.0 * left, largest=most, size=problems * size)
 
         def solved(sums: Sums, steps: Any) -> Array:
-            noise = np.asarray(law.grid * steps, dtype=np.float64)
+            noise = np.asarray(distribution.grid * steps, dtype=np.float64)
             return np.clip(query.solved(sums, setting, noise, tau), -most, most)
 
         return Plan(
             loss=loss,
             parts=self._parts(query),
             draw=cover,
-            first=((law, lambda sums: (problems, size)),),
+            first=((distribution, lambda sums: (problems, size)),),
             target=solved,
         )
 
@@ -191,24 +191,24 @@ class PureObjective(MinimumMechanism):
         cover_share, spent = SOLVED * share, (1.0 - SOLVED) * share
         ridge = self.ridge(query, spent, setting.max_rows)
         spent -= 2.0 * setting.max_rows * math.log1p(query.loss.most_curvature / ridge)
-        law = EuclideanNoise(pushes_of(setting.neighbors, setting.max_rows) / spent, size, FINENESS)
+        distribution = EuclideanNoise(pushes_of(setting.neighbors, setting.max_rows) / spent, size, FINENESS)
         asked = Minimum(query.features, query.loss, ridge, query.classes, self, query.column)
         tail = size + 12.0 * math.sqrt(size) + 70.0  # ‖b‖/scale is above it with a probability below 10⁻²⁹
-        problem, deviation = asked.problem(setting, 1), law.scale * tail / (math.sqrt(size) + 12.0)
-        tau, most = tolerance(problem, deviation), longest(problem, deviation)
+        problem, std = asked.problem(setting, 1), distribution.scale * tail / (math.sqrt(size) + 12.0)
+        tau, most = tolerance(problem, std), longest(problem, std)
         tau = max(tau, COARSE * math.sqrt(query.problems * size) * most * ridge * max(cover_share, 1.0))
-        left = (tau + math.sqrt(size) * law.grid / 2.0) / ridge
+        left = (tau + math.sqrt(size) * distribution.grid / 2.0) / ridge
         cover = EuclideanNoise.for_query(epsilon=cover_share, sensitivity=2.0 * left, largest=most, size=size)
 
         def solved(sums: Sums, steps: Any) -> Array:
-            noise = np.asarray(law.grid * steps, dtype=np.float64)
+            noise = np.asarray(distribution.grid * steps, dtype=np.float64)
             return np.clip(asked.solved(sums, setting, noise, tau), -most, most).reshape(query.problems, size)
 
         return Plan(
             loss=loss,
             parts=self._parts(query),
             draw=cover,
-            first=((law, lambda sums: (query.problems, size)),),
+            first=((distribution, lambda sums: (query.problems, size)),),
             target=solved,
         )
 
@@ -236,11 +236,13 @@ class NoisyMinimum(MinimumMechanism):
         problem = query.problem(setting, 1)
         tau, most = tolerance(problem, 0.0), longest(problem, 0.0)
         apart = (pushes_of(setting.neighbors, setting.max_rows) + 2.0 * tau) / query.ridge
-        law = GaussianNoise.for_query(
+        distribution = GaussianNoise.for_query(
             mu=loss.gaussian, sensitivity=math.sqrt(problems) * apart, largest=most, size=problems * size
         )
 
         def solved(sums: Sums) -> Array:
             return np.clip(query.solved(sums, setting, np.zeros((problems, size)), tau), -most, most)
 
-        return Plan(kind=self.kind, loss=loss, parts=self._parts(query), draw=law, law=law, target=solved)
+        return Plan(
+            kind=self.kind, loss=loss, parts=self._parts(query), draw=distribution, noise=distribution, target=solved
+        )

@@ -174,7 +174,7 @@ class MarginProblem:
         return kernel
 
 
-def tolerance(problem: MarginProblem, deviation: float) -> float:
+def tolerance(problem: MarginProblem, std: float) -> float:
     """Return τ for noise of this deviation in each coordinate of the objective; from public numbers only."""
     steepest = problem.loss.most_curvature * problem.rows + problem.ridge
     if not steepest < STEEPEST * problem.ridge:
@@ -182,12 +182,12 @@ def tolerance(problem: MarginProblem, deviation: float) -> float:
             f"ridge={problem.ridge:.3g}: expected at least {steepest / STEEPEST:.3g} for so many rows, or floats could "
             "not tell the minimum; write a smaller C"
         )
-    noise = deviation * (math.sqrt(problem.features.size) + 12.0)
-    return SLACK * problem.float_error(longest(problem, deviation), noise)
+    noise = std * (math.sqrt(problem.features.size) + 12.0)
+    return SLACK * problem.float_error(longest(problem, std), noise)
 
 
-def longest(problem: MarginProblem, deviation: float) -> float:
+def longest(problem: MarginProblem, std: float) -> float:
     """Return a bound on ‖θ*‖."""
-    noise = deviation * (math.sqrt(problem.features.size) + 12.0)
+    noise = std * (math.sqrt(problem.features.size) + 12.0)
     first = float(problem.loss.value(np.zeros(1))[0])
     return math.sqrt(2.0 * problem.rows * first / problem.ridge) + 2.0 * noise / problem.ridge

@@ -430,7 +430,7 @@ class Quantiles(RowQuery):
         """The step, and where there are any the group and the weight."""
         return 1 + (self.by is not None) + (self.weights is not None)
 
-    def usual_loss(self, guarantee: Guarantee) -> Loss:
+    def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return the exponential mechanism's."""
         kind = PureLoss if self.pure else BoundedRangeLoss
         return kind(guarantee.epsilon, guarantee.neighbors)
@@ -468,14 +468,14 @@ class Quantiles(RowQuery):
         else:
             order = np.argsort(numbers)
             numbers, values = numbers[order], values[order]
-        found = []
+        result = []
         for target in self.targets:
             low, high = np.searchsorted(numbers, [target.first, target.last + 1])
             here = slice(low, high) if self.by is None else low + np.flatnonzero(values[low:high, 1] == target.group)
             weights = None if self.weights is None else values[here, -1].astype(np.int64)
             ranks = Ranks(numbers[here], weights, target, eta)
-            found.append(ranks.runs() if self.flips else ranks.near())
-        return found
+            result.append(ranks.runs() if self.flips else ranks.near())
+        return result
 
     def split(self, numbers: Any) -> Array:
         """Return the step and the bits below it of each candidate."""

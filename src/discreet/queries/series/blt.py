@@ -32,7 +32,7 @@ from discreet.arguments import integer
 from discreet.queries.series.factorization import BETWEEN, BETWEEN_NORM, MOST_BLOCKS, Convolved, square_root_terms
 from discreet.queries.series.operators import MOST_STEPS, Toeplitz
 
-__all__ = ["Buffered", "Run", "Totals", "fitted", "streaming", "usual_buffers"]
+__all__ = ["Buffered", "Run", "Totals", "default_buffers", "fitted", "streaming"]
 
 Array = NDArray[np.float64]
 
@@ -119,7 +119,7 @@ class Buffered:
         return math.sqrt(_square_norm(np.concatenate([[level], sizes]), zeros, count))
 
 
-def usual_buffers(count: int) -> int:
+def default_buffers(count: int) -> int:
     """Return how many buffers are used: 2 for short series, up to 6 for a million steps."""
     return min(2 + max(count.bit_length() - 4, 0) // 4, 6)
 
@@ -133,12 +133,12 @@ def fitted(count: int, buffers: int | None = None) -> Buffered:
 
     Examples
     --------
-    >>> found = fitted(1000, 4)
-    >>> round(found.norm * found.decoder_norm(1000), 1)
+    >>> result = fitted(1000, 4)
+    >>> round(result.norm * result.decoder_norm(1000), 1)
     3.3
     """
     count = integer("steps", count, least=1, most=MOST_STEPS)
-    k = integer("buffers", usual_buffers(count) if buffers is None else buffers, least=1, most=10)
+    k = integer("buffers", default_buffers(count) if buffers is None else buffers, least=1, most=10)
     if count == 1:
         return Buffered(1, (0.5,), (0.75,))
     least = 0.3 / count
@@ -152,8 +152,8 @@ def fitted(count: int, buffers: int | None = None) -> Buffered:
         return math.log(one.norm) + math.log(one.decoder_norm(count))
 
     start = np.full(2 * k, math.log(-math.log(least) / (2 * k)))
-    found = minimize(cost, start, method="L-BFGS-B", options={"maxiter": 500, "ftol": 1e-10})
-    return made(found.x if cost(found.x) < cost(start) else start)
+    result = minimize(cost, start, method="L-BFGS-B", options={"maxiter": 500, "ftol": 1e-10})
+    return made(result.x if cost(result.x) < cost(start) else start)
 
 
 def streaming(count: int, buffers: int | None = None) -> Convolved:

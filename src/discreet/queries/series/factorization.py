@@ -138,8 +138,8 @@ def series_quotient(numerator: Array, denominator: Array) -> Array:
         remainder = -convolve(padded, denominator[:size])
         remainder[0] += 2.0
         inverse = convolve(padded, remainder)
-    found = convolve(inverse, numerator)
-    return np.asarray(found + convolve(inverse, numerator - convolve(found, denominator)))
+    result = convolve(inverse, numerator)
+    return np.asarray(result + convolve(inverse, numerator - convolve(result, denominator)))
 
 
 MOST_BLOCKS = MOST_STEPS.bit_length() - 1  # of 1, 2, 4, … steps, in as many as there may be

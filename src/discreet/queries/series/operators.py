@@ -415,8 +415,8 @@ def _transformed(series: Array) -> Complex:
     if count & (count - 1) == 0:
         return np.asarray(fft.rfft(series))
     w, around = _chirp(count)
-    found = fft.ifft(fft.fft(series * w.conj(), len(around)) * around)
-    return np.asarray(found[:half] * w[:half].conj())
+    result = fft.ifft(fft.fft(series * w.conj(), len(around)) * around)
+    return np.asarray(result[:half] * w[:half].conj())
 
 
 @dataclass(frozen=True)
@@ -460,11 +460,11 @@ class Fourier(Operator):
 
     def apply(self, series: Array) -> Array:
         """Return F·S."""
-        found = _transformed(np.asarray(series, dtype=np.float64)) / math.sqrt(self.count)
-        pairs = math.sqrt(2.0) * found[1 : (self.count + 1) // 2]
-        middle = found[self.count // 2 :].real if self.count % 2 == 0 else np.zeros(0)
+        result = _transformed(np.asarray(series, dtype=np.float64)) / math.sqrt(self.count)
+        pairs = math.sqrt(2.0) * result[1 : (self.count + 1) // 2]
+        middle = result[self.count // 2 :].real if self.count % 2 == 0 else np.zeros(0)
         both = np.stack([pairs.real, -pairs.imag], axis=1).ravel()
-        return np.concatenate([found[:1].real, both, middle])[: self.kept]
+        return np.concatenate([result[:1].real, both, middle])[: self.kept]
 
     def back(self, coefficients: Array) -> Array:
         """Return Fᵀ·c: the series that has these coefficients, and no others."""
@@ -472,8 +472,8 @@ class Fourier(Operator):
         whole[: self.kept] = coefficients
         pairs = whole[1 : 1 + 2 * ((self.count - 1) // 2)].reshape(-1, 2) / math.sqrt(2.0)
         middle = whole[-1:] if self.count % 2 == 0 else np.zeros(0)
-        found = np.concatenate([whole[:1], pairs[:, 0] - 1j * pairs[:, 1], middle]) * math.sqrt(self.count)
-        return np.asarray(fft.irfft(found, self.count))
+        result = np.concatenate([whole[:1], pairs[:, 0] - 1j * pairs[:, 1], middle]) * math.sqrt(self.count)
+        return np.asarray(fft.irfft(result, self.count))
 
     def column_norm(self, norm: str) -> float:
         """Return √(k/T), or at most k/√T in L1."""

@@ -204,10 +204,10 @@ class StepSums(OfSeries):
         outside = [] if self._covers else [np.zeros(self.operator.size)]
         rows = np.array([end * column for end in {*self.limits} for column in self.operator.matrix.T] + outside)
         pairs = rows[:, None, :] - rows[None, :, :]
-        found = {"l2": rows, "l1": rows, "replace_l2": pairs, "replace_l1": pairs}
+        result = {"l2": rows, "l1": rows, "replace_l2": pairs, "replace_l1": pairs}
         orders = {name: 1 if name.endswith("l1") else 2 for name in bounds}
         return {
-            name: min(float(np.linalg.norm(found[name] / bounds[name], ord=orders[name], axis=-1).max()), 1.0)
+            name: min(float(np.linalg.norm(result[name] / bounds[name], ord=orders[name], axis=-1).max()), 1.0)
             for name in bounds
         }
 
@@ -300,9 +300,9 @@ class ColumnSums(OfSeries):
     def _attained(self, bounds: Mapping[str, float]) -> dict[str, float]:
         """Return how much of each bound the two corners, all low and all high, attain."""
         low, high = (self.operator.apply(end - self.middle) for end in self._ends)
-        found = {"l2": (low, high), "l1": (low, high), "replace_l2": (high - low,), "replace_l1": (high - low,)}
+        result = {"l2": (low, high), "l1": (low, high), "replace_l2": (high - low,), "replace_l1": (high - low,)}
         return {
-            name: min(max(length(one, name.removeprefix("replace_")) for one in found[name]) / bounds[name], 1.0)
+            name: min(max(length(one, name.removeprefix("replace_")) for one in result[name]) / bounds[name], 1.0)
             for name in bounds
         }
 

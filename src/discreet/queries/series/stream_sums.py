@@ -56,13 +56,13 @@ class StreamNoise(Mechanism):
         """Return the noise for a Gaussian loss."""
         if not isinstance(question, StreamSums) or loss.gaussian is None:
             raise ArgumentError("loss", loss, f"a GaussianLoss under {setting.neighbors}")
-        law = GaussianNoise.for_query(
+        noise = GaussianNoise.for_query(
             mu=loss.gaussian,
             sensitivity=question.bound.sensitivity("l2", setting.neighbors) + 2.0 * question.error,
             largest=question.largest,
             size=question.numbers,
         )
-        return Plan(kind=self.kind, loss=loss, parts={"number": Part((1,))}, draw=law, law=law)
+        return Plan(kind=self.kind, loss=loss, parts={"number": Part((1,))}, draw=noise, noise=noise)
 
 
 @dataclass(frozen=True)

@@ -252,8 +252,8 @@ class Category:
         # Plain values can be looked up as they are: the same codes, only sooner. Other text may spell a number.
         plain = {str, int, float, type(None)}.issuperset(map(type, cells))
         known: list[int | None] = list(map(codes.get, cells)) if plain else [None] * len(cells)
-        found = [code(cell) if at is None else at for cell, at in zip(cells, known, strict=True)]
-        return np.array(found, dtype=np.int64)
+        result = [code(cell) if at is None else at for cell, at in zip(cells, known, strict=True)]
+        return np.array(result, dtype=np.int64)
 
 
 Numeric = Number | Date

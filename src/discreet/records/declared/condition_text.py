@@ -234,13 +234,13 @@ class Parser:
 
     def _number(self, node: ast.expr, column: str) -> float:
         value = _literal(node)
-        found = as_number(value)
-        if found != value or math.isinf(found):  # NaN too, where it is no number
+        result = as_number(value)
+        if result != value or math.isinf(result):  # NaN too, where it is no number
             raise self._error(
                 f"a finite number that a float holds beside {column!r}, or another column of numbers",
                 self._hint(f"write for example {in_backticks(column)} >= 18"),
             )
-        return found + 0.0  # 0 for −0
+        return result + 0.0  # 0 for −0
 
     def _day(self, node: ast.expr, column: str) -> float:
         days = date(_literal(node))

@@ -166,8 +166,8 @@ class Among(Condition):
     def holds(self, x: Any, codes: Any, numbers: Sequence[str], labels: Sequence[str]) -> Any:
         """Return for each row whether it holds."""
         column = codes[:, labels.index(self.column)]
-        found = reduce(operator.or_, [column == code for code in self.codes])
-        return found if self.within else ~found
+        result = reduce(operator.or_, [column == code for code in self.codes])
+        return result if self.within else ~result
 
     @property
     def columns(self) -> frozenset[str]:

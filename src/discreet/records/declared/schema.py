@@ -1,4 +1,4 @@
-"""The TOML form of a schema: a small closed format, read_toml with ``tomllib`` and written here.
+"""The TOML form of a schema: a small closed format, read with ``tomllib`` and written here.
 
 ::
 
@@ -61,21 +61,21 @@ KEYS: dict[type, tuple[str, ...]] = {
 def read_toml(text: str) -> dict[str, Any]:
     """Return the arguments of a ``Schema``."""
     try:
-        found = tomllib.loads(text)
+        result = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"the schema is not valid TOML: {error}") from None
     except (ValueError, RecursionError, TypeError):  # a number of thousands of digits, a list of thousands of lists
         raise ValueError("the schema is not valid TOML: expected shorter numbers and flat lists") from None
-    _known("the schema", found, (*UNIT, "columns"))
-    columns = found.pop("columns", {})
+    _known("the schema", result, (*UNIT, "columns"))
+    columns = result.pop("columns", {})
     if not isinstance(columns, dict) or not columns:
-        raise ValueError("the schema has no columns: write_toml for example\n\n[columns.age]\nlow = 17\nhigh = 90")
-    return {"columns": {name: _column(name, values) for name, values in columns.items()}, **found}
+        raise ValueError("the schema has no columns: write for example\n\n[columns.age]\nlow = 17\nhigh = 90")
+    return {"columns": {name: _column(name, values) for name, values in columns.items()}, **result}
 
 
 def _column(name: str, values: Any) -> Column:
     if not isinstance(values, dict) or not ({"low", "high", "values"} & set(values)):
-        raise ValueError(f"[columns.{_key(name)}]: write_toml low = … and high = …, or values = […]")
+        raise ValueError(f"[columns.{_key(name)}]: write low = … and high = …, or values = […]")
     dated = any(isinstance(values.get(end), datetime.date | str) for end in ("low", "high"))
     kind: type[Column] = Category if "values" in values else Date if dated else Number
     _known(f"[columns.{_key(name)}]", values, KEYS[kind])
@@ -240,8 +240,8 @@ class Schema:
         return as_reading(self, 1).space
 
     def __getitem__(self, name: str) -> Column:
-        for found, column in self.columns:
-            if found == name:
+        for result, column in self.columns:
+            if result == name:
                 return column
         raise KeyError(name)
 

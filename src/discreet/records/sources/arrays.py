@@ -112,8 +112,8 @@ def _read(cells: NDArray[Any], scales: Sequence[str]) -> NDArray[np.float64]:
 
 def unit_cells(column: Any) -> UnitCells:
     """Return names of units that stand in an array of one dimension."""
-    found = to_host(column)
-    return UnitCells(found if found.dtype.kind in "iu" else found.tolist())
+    result = to_host(column)
+    return UnitCells(result if result.dtype.kind in "iu" else result.tolist())
 
 
 def check_ids(kind: str) -> None:
@@ -126,7 +126,7 @@ def check_ids(kind: str) -> None:
 
 
 def _cells(column: Any) -> list[Any]:
-    found = to_host(column)
+    result = to_host(column)
     # As Python's dates, moments out of their range would become numbers.
-    cells: list[Any] = list(found) if found.dtype.kind in "mM" else found.tolist()
+    cells: list[Any] = list(result) if result.dtype.kind in "mM" else result.tolist()
     return cells

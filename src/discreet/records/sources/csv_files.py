@@ -193,15 +193,15 @@ class CsvEngine(Engine):
     def _by_line(self, lines: list[bytes], names: list[str]) -> Any:
         pa = need("pyarrow")
         places = [list(self.types).index(name) for name in names]
-        found: list[list[str | None]] = [[] for _ in names]
+        result: list[list[str | None]] = [[] for _ in names]
         for line in lines:
             text = line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", errors="surrogateescape")
             most = LONGEST_QUOTED if b'"' in line else LONGEST_LINE
             cells = (None if len(line) > most + 1 else _cells(text, self._separator)) or []
-            for column, place in zip(found, places, strict=True):
+            for column, place in zip(result, places, strict=True):
                 cell = cells[place] if place < len(cells) else ""
                 column.append(cell if cell and _is_text(cell) else None)
-        return pa.table({name: pa.array(column, pa.string()) for name, column in zip(names, found, strict=True)})
+        return pa.table({name: pa.array(column, pa.string()) for name, column in zip(names, result, strict=True)})
 
 
 def _is_text(cell: str) -> bool:

@@ -153,7 +153,7 @@ def _among(source: LocalSource) -> tuple[list[str], DeclaredRows]:
 def _choose(declared: Reading, parts: Sequence[tuple[list[str], DeclaredRows]]) -> DeclaredRows:
     """Return the rows that count, of units of more than may count."""
     names = [name for part, _ in parts for name in part]
-    rows = DeclaredRows.joined([found for _, found in parts])
+    rows = DeclaredRows.joined([result for _, result in parts])
     units = Units("text")  # a name is text, whatever it was read from
     kept = choose_rows(units.add([UnitCells(names)]), units.names, rows, declared.max_rows, declared.order)
     return rows.take(np.flatnonzero(kept))
@@ -196,8 +196,8 @@ class DaskSource(Source):
 
     def _choose(self) -> tuple[Any, Any, Any]:
         counted = _delayed(partial(_many, self.declared.max_rows))(self._map(_count))
-        found = _computed(counted.persist)  # kept by the workers, for every later pass
-        many, rows = (_delayed(itemgetter(place))(found) for place in (0, 1))
+        result = _computed(counted.persist)  # kept by the workers, for every later pass
+        many, rows = (_delayed(itemgetter(place))(result) for place in (0, 1))
         chosen = _delayed(partial(_choose, self.declared))(self._map(_among, many))
         return many, rows, _computed(chosen.persist)
 
@@ -242,12 +242,12 @@ class DaskSource(Source):
 def _computed(work: Callable[[], Any]) -> Any:
     """Return what Dask computes. Of an error only its type's name is told: text, cause and context may show rows."""
     try:
-        found = work()
+        result = work()
     except Exception as error:
-        found = _Failure(type(error).__name__)
-    if isinstance(found, _Failure):  # outside of the except block, or the error would come along as context
+        result = _Failure(type(error).__name__)
+    if isinstance(result, _Failure):  # outside of the except block, or the error would come along as context
         raise RuntimeError(
-            f"a {found.error} on a Dask worker; its text is kept back, since it may show rows. To see it, run the same "
+            f"a {result.error} on a Dask worker; its text is kept back, since it may show rows. To see it, run the "
             "kernel on a public NumPy array, or compute the collection yourself"
         )
-    return found
+    return result

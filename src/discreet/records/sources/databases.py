@@ -170,11 +170,11 @@ def summing(engine: SqlEngine, reading: Reading, each: Contributions, size: int)
     numbers = [f"x{j}" for j in range(len(reading.numbers))]
     labels = [f"k{j}" for j in range(len(reading.categories))]
     x, codes = columns(numbers, _ranges(reading)), columns(labels)
-    found = _traced(each, Block(x, codes))
-    if found.shape != (1, size):
+    result = _traced(each, Block(x, codes))
+    if result.shape != (1, size):
         raise NotTraceable("the shape")
     writer = Writer(_sizes(reading) if engine.careful else None)
-    terms = [_where(cell) for cell in found.cells[0]]
+    terms = [_where(cell) for cell in result.cells[0]]
     values = list({id(value): value for value, _ in terms}.values())
     names = {id(value): f"t{j}" for j, value in enumerate(values)}
     exponent = scaling(each.norm)
@@ -222,12 +222,12 @@ def _where(cell: Any) -> tuple[Any, list[Any]]:
 def _traced(each: Contributions, block: Block) -> Traced:
     """Return a kernel's numbers. There is no row, so whatever it raises here is about symbols: reading rows decides."""
     try:
-        found = each.rows(block)
+        result = each.rows(block)
     except Exception:
-        found = None
-    if not isinstance(found, Traced):
+        result = None
+    if not isinstance(result, Traced):
         raise NotTraceable("the kernel")
-    return found
+    return result
 
 
 def _clipped(reading: Reading) -> list[str]:
@@ -263,17 +263,17 @@ def _number(engine: SqlEngine, name: str, scale: str, fill: float | None) -> str
         whole = f"({cell} - DATE '1970-01-01')" if kind == "date" else engine.microseconds.format(cell=cell)
         day = f"FLOOR(CAST({whole} AS FLOAT8) / {literal(1.0 if kind == 'date' else float(DAY))})"
         within = f"{cell} >= DATE '0001-01-01' AND {cell} < DATE '9999-12-31' + 1"
-        found = f"CASE WHEN {within} THEN {day} END"
+        result = f"CASE WHEN {within} THEN {day} END"
     elif kind == "integer":
-        found = f"CAST({cell} AS FLOAT8)"
+        result = f"CAST({cell} AS FLOAT8)"
     elif kind == "boolean":
-        found = f"CAST(CAST({cell} AS INTEGER) AS FLOAT8)"
+        result = f"CAST(CAST({cell} AS INTEGER) AS FLOAT8)"
     elif kind == "float":
         number = f"CAST({cell} AS FLOAT8)"
-        found = f"CASE WHEN {engine.finite.format(cell=number)} THEN {number} END"
+        result = f"CASE WHEN {engine.finite.format(cell=number)} THEN {number} END"
     else:
         raise NotTraceable(kind)
-    return found if fill is None else f"COALESCE({found}, {literal(fill)})"
+    return result if fill is None else f"COALESCE({result}, {literal(fill)})"
 
 
 def _code(engine: SqlEngine, name: str, category: Category) -> str:
@@ -402,9 +402,9 @@ class SqlSource(StoredSource):
     def _chosen(self, units: Units, codes: NDArray[np.int64], rows: list[DeclaredRows]) -> DeclaredRows:
         """Return the rows that count, of units that have too many."""
         named = np.flatnonzero(codes >= 0)
-        found = DeclaredRows.joined(rows).take(named)
-        kept = choose_rows(codes[named], units.names, found, self.declared.max_rows, self.declared.order)
-        return found.take(np.flatnonzero(kept))
+        result = DeclaredRows.joined(rows).take(named)
+        kept = choose_rows(codes[named], units.names, result, self.declared.max_rows, self.declared.order)
+        return result.take(np.flatnonzero(kept))
 
     def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> Array:
         """Return the sum of ``kernel`` over all blocks: by the database where it can, else of the rows it sends.
@@ -420,15 +420,15 @@ class SqlSource(StoredSource):
 
     def _summed(self, each: Contributions, size: int) -> Array:
         """Return a sum by the database: of the rows of all units within the limit, and of those chosen of others."""
-        found = summing(self._engine, self.reading, each, size)
+        result = summing(self._engine, self.reading, each, size)
         try:
             with self._engine.snapshot() as read:
-                sums = texts(read, found.text)
-                chosen = self._of_others(read, found.others)
+                sums = texts(read, result.text)
+                chosen = self._of_others(read, result.others)
         except OSError:  # text that is no UTF-8, say: an error would tell of the row, and reading does without
             raise NotTraceable("the database") from None
         total = CompensatedSum(size)  # to which the database's sum is one more block
-        total.add(np.array([math.ldexp(1.0, -found.exponent) * int(one) for one in sums]))
+        total.add(np.array([math.ldexp(1.0, -result.exponent) * int(one) for one in sums]))
         rows = [self.reading.of_declared(chosen, self.declared)]
         total.merge(add_up(compute(self.reading, lambda block: each.rows(block).sum(axis=0), rows, cores=1), size))
         return total.pair[0]

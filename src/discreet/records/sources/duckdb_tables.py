@@ -180,8 +180,8 @@ def _one_file(path: str) -> str:
 
 def _names(names: Iterable[str]) -> list[str]:
     """Return the names of columns, which DuckDB can tell apart."""
-    found, seen = unique_names(names), dict[str, str]()
-    for name in found:
+    result, seen = unique_names(names), dict[str, str]()
+    for name in result:
         if not name:
             raise ValueError("a column has no name: expected a name for each; write one into the file")
         if name.lower() in seen:
@@ -190,7 +190,7 @@ def _names(names: Iterable[str]) -> list[str]:
                 "names that differ in more than that; rename one"
             )
         seen[name.lower()] = name
-    return found
+    return result
 
 
 def _csv(path: Path) -> CsvEngine:
@@ -206,16 +206,16 @@ def _stored(path: Path, table: str | None) -> DuckDBEngine:
     duckdb, failure = need("duckdb"), ""
     try:
         with duckdb.connect(str(path), read_only=True, config=SETTINGS) as connection:
-            found = connection.execute(TABLES).fetchall()
+            result = connection.execute(TABLES).fetchall()
             ((catalog,),) = connection.execute("SELECT current_database()").fetchall()
     except duckdb.Error as error:
         failure = str(error).splitlines()[0]  # of the file: it is locked, or none
     if failure:
         raise OSError(f"{str(path)!r}: expected a DuckDB file that can be read; {failure}")
-    places = {f"{place}.{name}": (place, name, kind) for place, name, kind in found}
-    places |= {name: (place, name, kind) for place, name, kind in found if place == "main"}
-    if table is None and len(found) == 1:
-        table = f"{found[0][0]}.{found[0][1]}"
+    places = {f"{place}.{name}": (place, name, kind) for place, name, kind in result}
+    places |= {name: (place, name, kind) for place, name, kind in result if place == "main"}
+    if table is None and len(result) == 1:
+        table = f"{result[0][0]}.{result[0][1]}"
     if table not in places:
         known = ", ".join(map(repr, sorted(places))) or "none"
         write = f"for example Table({path.name!r}, 'visits')"

@@ -66,11 +66,11 @@ def as_frame(data: Any) -> nw.DataFrame[Any] | None:
 
 def unique_names(names: Iterable[Any]) -> list[str]:
     """Return the names of a table's columns as text; an error where one is there twice."""
-    found = [str(name) for name in names]
-    for name in found:
-        if found.count(name) > 1:
+    result = [str(name) for name in names]
+    for name in result:
+        if result.count(name) > 1:
             raise ValueError(f"the column {name!r} is there twice in the data: expected each name once; rename one")
-    return found
+    return result
 
 
 DAYS = "write (table.when - start) / pandas.Timedelta('1D'), say, for days since a start that you name"
@@ -91,10 +91,10 @@ def check_types(frame: nw.DataFrame[Any], reading: Reading) -> None:
 def check_type(name: str, series: nw.Series[Any], wanted: str) -> None:
     """Check that the type of a column can hold what is wanted."""
     if not readable(series, wanted):
-        found, native = series.dtype, series.to_native()
-        if isinstance(found, nw.Unknown):
-            found = native.type if hasattr(native, "type") else native.dtype
-        raise ValueError(f"the column {name!r} has the type {found}: expected {wanted}; {_how(name, series, wanted)}")
+        result, native = series.dtype, series.to_native()
+        if isinstance(result, nw.Unknown):
+            result = native.type if hasattr(native, "type") else native.dtype
+        raise ValueError(f"the column {name!r} has the type {result}: expected {wanted}; {_how(name, series, wanted)}")
 
 
 def _how(name: str, series: nw.Series[Any], wanted: str) -> str:
@@ -164,9 +164,9 @@ def numeric(series: nw.Series[Any], scale: str = "linear") -> NDArray[Any]:
     dtype = series.dtype
     machine = dtype.is_float() or dtype.is_integer() or isinstance(dtype, nw.Boolean)
     if machine and not isinstance(dtype, nw.Int128 | nw.UInt128):  # NumPy has no such integers
-        found: NDArray[Any] = series.to_numpy()
-        if found.dtype.kind in "biuf":
-            return found
+        result: NDArray[Any] = series.to_numpy()
+        if result.dtype.kind in "biuf":
+            return result
     return cells.numbers(plain(series))
 
 
@@ -175,9 +175,9 @@ def unit_cells(series: nw.Series[Any]) -> UnitCells:
     dtype = series.dtype
     if dtype.is_integer() and not isinstance(dtype, nw.Int128 | nw.UInt128):
         gaps = series.null_count() > 0
-        found: NDArray[Any] = (series.fill_null(0) if gaps else series).to_numpy()
-        if found.dtype.kind in "iu":
-            return UnitCells(found, series.is_null().to_numpy().astype(np.bool_) if gaps else None)
+        result: NDArray[Any] = (series.fill_null(0) if gaps else series).to_numpy()
+        if result.dtype.kind in "iu":
+            return UnitCells(result, series.is_null().to_numpy().astype(np.bool_) if gaps else None)
     arrow = _arrow(series)
     if arrow is not None and _is(arrow.type, TEXT[1:3]):
         return _text_cells(arrow)
@@ -209,8 +209,8 @@ def plain(series: nw.Series[Any]) -> list[Any]:
     Whole numbers stay whole: beyond 2**53 a float would confuse two units.
     """
     times = _or_none(lambda: _times(series))
-    found = _or_none(series.to_list) if times is None else list(times)
-    return [_or_none(partial(series.__getitem__, j)) for j in range(len(series))] if found is None else found
+    result = _or_none(series.to_list) if times is None else list(times)
+    return [_or_none(partial(series.__getitem__, j)) for j in range(len(series))] if result is None else result
 
 
 def _arrow(series: nw.Series[Any]) -> Any:
@@ -235,8 +235,8 @@ def _times(series: nw.Series[Any]) -> NDArray[Any] | None:
         return _moments(counts, resolution, instant=isinstance(dtype, nw.Date | nw.Datetime))
     if series.implementation.is_pandas_like() and native.dtype.kind in "mM":
         zoned = getattr(native.dtype, "tz", None) is not None
-        found: NDArray[Any] = (native.dt.tz_convert(None) if zoned else native).to_numpy()
-        return found
+        result: NDArray[Any] = (native.dt.tz_convert(None) if zoned else native).to_numpy()
+        return result
     return None
 
 

@@ -69,18 +69,18 @@ __all__ = [
     "Source",
     "add_up",
     "compute",
+    "default_block_rows",
     "float_error",
     "sizes",
-    "usual_rows",
 ]
 
 Array = NDArray[np.float64]
 
 
-def usual_rows(columns: int) -> int:
+def default_block_rows(columns: int) -> int:
     """Return how many rows a block has: enough to be worth a call, few enough for the cache.
 
-    >>> usual_rows(2), usual_rows(100), usual_rows(5000)
+    >>> default_block_rows(2), default_block_rows(100), default_block_rows(5000)
     (16384, 5242, 512)
     """
     return min(max(2**19 // max(columns, 1), 512), 2**14)
@@ -197,8 +197,8 @@ class Source(ABC):
         known = self._decided.get(what)
         if known is None or known[0] != state:
             known = self._decided[what] = (state, decide())
-        found: Found = known[1]
-        return found
+        result: Found = known[1]
+        return result
 
     @abstractmethod
     def rows(self) -> int:
@@ -264,13 +264,13 @@ class LocalSource(Source):
 
     def declared_rows(self, places: NDArray[np.int64]) -> DeclaredRows:
         """Return all declared columns of some rows, at ascending places."""
-        first, found = 0, [self.declared.no_rows()]
+        first, result = 0, [self.declared.no_rows()]
         for rows in self.read(self.declared):
             start, stop = np.searchsorted(places, [first, first + len(rows.codes)])
             if start < stop:
-                found.append(rows.take(places[start:stop] - first))
+                result.append(rows.take(places[start:stop] - first))
             first += len(rows.codes)
-        return DeclaredRows.joined(found)
+        return DeclaredRows.joined(result)
 
     def unit_sizes(self) -> Sizes:
         """Return how many units have one row, from two to ``max_rows`` rows, and more."""
@@ -303,20 +303,20 @@ class LocalSource(Source):
     def gather(self, kernel: Kernel, width: int) -> Array:
         """Return what ``kernel`` makes of each row that contributes, in their order, on all cores."""
         pieces = [np.empty((0, width))]
-        for found in compute(self.reading, kernel, self._raw()):
-            if found.shape[1:] != (width,):
+        for result in compute(self.reading, kernel, self._raw()):
+            if result.shape[1:] != (width,):
                 raise ValueError(f"width={width}: expected a kernel that makes so many numbers of a row")
-            pieces.append(found)
+            pieces.append(result)
         return np.concatenate(pieces)
 
 
 def add_up(sums: Iterable[Array], size: int) -> Pair:
     """Return the sum of vectors of a size, with its compensation."""
     total = CompensatedSum(size)
-    for found in sums:
-        if found.shape != (size,):  # the shape that it has may tell how many rows contribute
+    for result in sums:
+        if result.shape != (size,):  # the shape that it has may tell how many rows contribute
             raise ValueError(f"size={size}: expected a kernel that gives the shape {(size,)}; write its length")
-        total.add(found)
+        total.add(result)
     return total.pair
 
 
@@ -338,8 +338,8 @@ def compute(
     first = list(islice(ahead, 4))
     cores = cores or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     alone = cores == 1 or len(first) < 4 or not is_numpy_array(first[0].numbers)
-    found = map(work, chain(first, ahead)) if alone else _on_threads(work, chain(first, ahead), cores)
-    return (one for one in found if one is not None)
+    result = map(work, chain(first, ahead)) if alone else _on_threads(work, chain(first, ahead), cores)
+    return (one for one in result if one is not None)
 
 
 @lru_cache(maxsize=1)

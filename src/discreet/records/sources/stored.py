@@ -89,10 +89,10 @@ class Engine(ABC):
         None where a file is gone, too, which whoever reads it will say.
         """
         try:
-            found = [os.stat(file) for file in self.files]
+            result = [os.stat(file) for file in self.files]
         except OSError:
             return None
-        return tuple((one.st_ino, one.st_size, one.st_mtime_ns) for one in found) or None
+        return tuple((one.st_ino, one.st_size, one.st_mtime_ns) for one in result) or None
 
     @abstractmethod
     def stream(self, names: Sequence[str], numbers: Collection[str], rows: int) -> Iterator[Any]:

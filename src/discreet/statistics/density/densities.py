@@ -138,9 +138,9 @@ class Density(Answer):
         "functional" with a public number of rows that is exact. For "smooth" the factors are taken as given, though
         they were chosen after the noise, and a private number of rows enters to first order: it is nearly so.
         """
-        law = self.release.law
-        assert law is not None  # every release here is additive
-        width = law.half_width(level) / math.sqrt(law.variance)
+        noise = self.release.noise
+        assert noise is not None  # every release here is additive
+        width = noise.half_width(level) / math.sqrt(noise.variance)
         if self._mixed:  # many Laplace draws together: between one of them and a normal
             width = max(width, -float(ndtri((1.0 - level) / 2.0)))
         return self.before - width * self.noise, self.before + width * self.noise
@@ -287,10 +287,10 @@ def density(
     Examples
     --------
     >>> heights = np.random.default_rng(0).normal(170.0, 8.0, 20_000)
-    >>> found = density(heights, epsilon=1.0, bounds=(120, 220))
-    >>> round(float(found.quantile(0.5)), -1), bool(found(170.0) > 10.0 * found(130.0))
+    >>> result = density(heights, epsilon=1.0, bounds=(120, 220))
+    >>> round(float(result.quantile(0.5)), -1), bool(result(170.0) > 10.0 * result(130.0))
     (170.0, True)
-    >>> found.sample(3).shape
+    >>> result.sample(3).shape
     (3,)
     """
     choice("method", method, METHODS)

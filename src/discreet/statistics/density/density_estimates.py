@@ -160,37 +160,37 @@ class Estimate:
         return Piecewise(edges, *ends), (edges[:-1] + edges[1:]) / 2.0 if self.flat else edges
 
 
-def _count(noisy: float, deviation: float, release: Release) -> tuple[float, float]:
+def _count(noisy: float, std: float, release: Release) -> tuple[float, float]:
     """Return the number of rows, public or noisy and then not below its noise, and its standard deviation."""
     if release.size.rows is not None:
         return float(max(release.size.rows, 1)), 0.0
-    return max(noisy, deviation, 1.0), deviation
+    return max(noisy, std, 1.0), std
 
 
 def from_histogram(release: Release, denoise: bool) -> Estimate:
     """Return the density of noisy counts, with noise and chance taken out of it or not."""
-    counts, deviation = release["counts"], noise_of(release, "counts")
+    counts, std = release["counts"], noise_of(release, "counts")
     m = len(counts)
-    rows, unsure = _count(float(counts.sum()), deviation * math.sqrt(m), release)
+    rows, unsure = _count(float(counts.sum()), std * math.sqrt(m), release)
     # Counts have the chance of a sample on them as well; a threshold that knows keeps less of it.
-    by_chance = math.sqrt(deviation**2 + rows / m)
+    by_chance = math.sqrt(std**2 + rows / m)
     kept = (
         denoised(counts, by_chance, rows, np.random.default_rng(0)) if denoise else rows * on_simplex(counts, rows, 0.0)
     )
     before = m * counts / rows
-    noise = m * np.sqrt(deviation**2 + (counts / rows * unsure) ** 2) / rows
+    noise = m * np.sqrt(std**2 + (counts / rows * unsure) ** 2) / rows
     return Estimate(m * kept / rows, before, noise, True, np.empty(0), False)
 
 
 def from_fine_bins(release: Release) -> Estimate:
     """Return the smooth density of noisy counts of many bins; see the module."""
-    counts, deviation = release["counts"], noise_of(release, "counts")
+    counts, std = release["counts"], noise_of(release, "counts")
     m = len(counts)
-    rows, unsure = _count(float(counts.sum()), deviation * math.sqrt(m), release)
+    rows, unsure = _count(float(counts.sum()), std * math.sqrt(m), release)
     blur = np.sinc(np.arange(1.0, m // 2 + 1.0) / (2.0 * m))
     sums = counts @ cosines_at((np.arange(m) + 0.5) / m, m // 2) / blur
-    mixed = release.law is not None and not release.law.normal
-    return _series(sums, deviation * math.sqrt(m) / blur, rows, unsure, mixed=mixed)
+    mixed = release.noise is not None and not release.noise.normal
+    return _series(sums, std * math.sqrt(m) / blur, rows, unsure, mixed=mixed)
 
 
 def from_sums(release: Release, weights: Array, functional: bool) -> Estimate:
@@ -199,15 +199,15 @@ def from_sums(release: Release, weights: Array, functional: bool) -> Estimate:
     rows, unsure = _count(
         *((float(release["count"][0]), noise_of(release, "count")) if counted else (0.0, 0.0)), release
     )
-    sums, deviations = release["sums"] / weights, noise_of(release, "sums") / weights
-    return _series(sums, deviations, rows, unsure, factors=weights**2 if functional else None)
+    sums, stds = release["sums"] / weights, noise_of(release, "sums") / weights
+    return _series(sums, stds, rows, unsure, factors=weights**2 if functional else None)
 
 
 def _series(
-    sums: Array, deviations: Array, rows: float, unsure: float, factors: Array | None = None, mixed: bool = False
+    sums: Array, stds: Array, rows: float, unsure: float, factors: Array | None = None, mixed: bool = False
 ) -> Estimate:
     """Return the density of noisy sums of cosines: shrunk, unless the factors are given."""
-    a, tau = sums / rows, deviations / rows
+    a, tau = sums / rows, stds / rows
     if factors is None:
         doubled = np.zeros(len(a))
         doubled[: len(a) // 2] = a[1::2]  # E φ_j² = 1 + E φ_2j/√2

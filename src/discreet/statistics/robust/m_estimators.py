@@ -93,17 +93,17 @@ class MEstimate(Answer):
         used stand in for the true ones, and were on the safe side in simulations.
         """
         probability("level", level)
-        law, rng = self.release.law, np.random.default_rng(0)
-        assert law is not None  # every release here is additive
+        noise, rng = self.release.noise, np.random.default_rng(0)
+        assert noise is not None  # every release here is additive
         center = self._theta
-        left, found = integer("draws", draws, least=20), []
+        left, result = integer("draws", draws, least=20), []
         while left:  # in pieces, so that many bins do not fill the memory
             some = min(left, max(2**20 // self.weights.size, 1))
             shape, left = (some, *self.weights.shape), left - some
-            noisy = self.weights + law.simulate(rng, shape)
+            noisy = self.weights + noise.simulate(rng, shape)
             again = np.stack([cleaned(one, self.release, self._counts) for one in noisy])
-            found.append(self._solve(again, center))
-        width = np.quantile(np.abs(np.concatenate(found) - center), level, axis=0)
+            result.append(self._solve(again, center))
+        width = np.quantile(np.abs(np.concatenate(result) - center), level, axis=0)
         if len(center) == len(self.edges):  # a location; what θ is to a loss of one's own is not known
             width = width + self._widths / 2.0
         ends = (np.clip(end, *self._within.T) for end in (center - width, center + width))
@@ -150,7 +150,7 @@ class MEstimateRequest(ColumnRequest[MEstimate]):
         numbers, intervals = self.places, np.array(self.limits)
         most = int(MOST ** (1.0 / len(numbers)) + 1e-9)
         if self.bins is None:
-            bins = min(self._usual_bins(cells_of(self.curator.space, numbers, [2] * len(numbers)), intervals), most)
+            bins = min(self._default_bins(cells_of(self.curator.space, numbers, [2] * len(numbers)), intervals), most)
         else:
             bins = integer("bins", self.bins, least=2, most=most)
         query = cells_of(self.curator.space, numbers, [bins] * len(numbers))
@@ -177,7 +177,7 @@ class MEstimateRequest(ColumnRequest[MEstimate]):
 
         return self.asks([query], answer)
 
-    def _usual_bins(self, query: Query, intervals: Array) -> int:
+    def _default_bins(self, query: Query, intervals: Array) -> int:
         """Return the default number of bins a column, from public numbers."""
         budget = math.sqrt(8.0 / noise_variance(self.curator, query, self.losses[0]))  # the ε of as much Laplace noise
         rows = known_rows(self.curator, self.guess)
@@ -243,8 +243,8 @@ def m_estimate(
     --------
     >>> rng = np.random.default_rng(0)
     >>> wild = rng.standard_t(2, 20_000) + 3.0
-    >>> found = m_estimate(wild, loss="huber", k=1.5, epsilon=1.0, bounds=(-100, 100))
-    >>> bool(abs(found.value - 3.0) < 0.2), found.columns
+    >>> result = m_estimate(wild, loss="huber", k=1.5, epsilon=1.0, bounds=(-100, 100))
+    >>> bool(abs(result.value - 3.0) < 0.2), result.columns
     (True, ('x0',))
 
     A line through the origin, by least absolute deviations:
@@ -305,8 +305,8 @@ def huber_location(
     Examples
     --------
     >>> rows = np.random.default_rng(0).normal(3.0, 1.0, 20_000)
-    >>> found = huber_location(rows, scale=1.0, epsilon=1.0, bounds=(-100, 100))
-    >>> bool(abs(found.value - 3.0) < 0.2)
+    >>> result = huber_location(rows, scale=1.0, epsilon=1.0, bounds=(-100, 100))
+    >>> bool(abs(result.value - 3.0) < 0.2)
     True
     """
     if (scale is None) == (k is None):

@@ -95,7 +95,7 @@ def located(edges: Array, weights: Array, rho: Callable[[Array], Array]) -> Arra
     >>> located(np.array([0.0, 1.0, 2.0, 3.0]), np.array([[1.0, 0.0, 1.0], [0.0, 4.0, 4.0]]), np.abs).round(6).tolist()
     [1.5, 2.0]
     """
-    found = []
+    result = []
     for least in (False, True):
         low, high = np.full(len(weights), edges[0]), np.full(len(weights), edges[-1])
         for _ in range(60):
@@ -103,8 +103,8 @@ def located(edges: Array, weights: Array, rho: Callable[[Array], Array]) -> Arra
             pull = (weights * np.diff(rho(edges[None, :] - theta[:, None]), axis=1)).sum(axis=1)
             up = pull > 0.0 if least else pull >= 0.0
             low, high = np.where(up, theta, low), np.where(up, high, theta)
-        found.append(low / 2.0 + high / 2.0)
-    return np.asarray(found[0] / 2.0 + found[1] / 2.0)
+        result.append(low / 2.0 + high / 2.0)
+    return np.asarray(result[0] / 2.0 + result[1] / 2.0)
 
 
 def middles(edges: list[Array]) -> Array:
@@ -142,11 +142,11 @@ def minimised(loss: Loss, points: Array, weights: Array, within: Array, start: A
         starts = tried[order[:3]]
     else:
         starts = ((start - low) / (high - low))[None, :]
-    found: list[Any] = [
+    result: list[Any] = [
         minimize(total, unit, method="Powell", bounds=[(0.0, 1.0)] * len(low), options={"xtol": 1e-7, "ftol": 1e-12})
         for unit in np.clip(starts, 1e-6, 1.0 - 1e-6)
     ]
-    best = min(found, key=lambda one: float(one.fun))
+    best = min(result, key=lambda one: float(one.fun))
     return np.asarray(low + (high - low) * np.clip(np.atleast_1d(best.x), 0.0, 1.0))
 
 
@@ -163,8 +163,8 @@ def theta_box(within: Any) -> Array:
 
 def try_loss(loss: Any, points: Array, box: Array) -> None:
     """Call a user's loss once, on public points, so that what is wrong with it comes out before anything is spent."""
-    found = np.asarray(loss(points, box.mean(axis=1)))
-    if found.shape != (len(points),) or found.dtype.kind not in "biuf" or not np.all(np.isfinite(found)):
+    result = np.asarray(loss(points, box.mean(axis=1)))
+    if result.shape != (len(points),) or result.dtype.kind not in "biuf" or not np.all(np.isfinite(result)):
         raise ArgumentError(
             "loss",
             loss,
@@ -175,11 +175,11 @@ def try_loss(loss: Any, points: Array, box: Array) -> None:
 
 def by_column(rho: Callable[[Array], Array], edges: list[Array], weights: Array, start: Array | None) -> Array:
     """Return the minimiser of a loss of differences, column by column."""
-    found = []
+    result = []
     for axis, ends in enumerate(edges):
         others = tuple(place + 1 for place in range(len(edges)) if place != axis)
-        found.append(located(ends, weights.sum(axis=others), rho))
-    return np.stack(found, axis=1)
+        result.append(located(ends, weights.sum(axis=others), rho))
+    return np.stack(result, axis=1)
 
 
 def by_function(loss: Any, points: Array, box: Array, weights: Array, start: Array | None) -> Array:

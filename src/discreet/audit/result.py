@@ -115,13 +115,13 @@ class Attack:
 
     def picture(self) -> Any:
         """Return a picture of what was claimed and what the attacker attained."""
-        from discreet.plots.attack_curve import TradeoffPicture
+        from discreet.plots.attack_curve import TradeoffPlot
 
         alarms = np.concatenate([np.geomspace(1e-3, 0.1, 30, endpoint=False), np.linspace(0.1, 1.0, 50)])
         curve = self.claim.tradeoff()
         one, other = self.scores
         thresholds = np.unique(np.quantile(np.concatenate([one, other]), np.linspace(0.0, 1.0, 200)))
-        return TradeoffPicture(
+        return TradeoffPlot(
             name=self.name,
             alarms=alarms,
             promised=np.array([curve.power(float(alarm)) for alarm in alarms]),

@@ -8,7 +8,7 @@ from typing import Any
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.audit.pairs import Pair, in_a_ball, neighbours
 from discreet.door import Curator
-from discreet.estimators.base import PrivateEstimator, behind_a_door
+from discreet.estimators.base import PrivateEstimator, as_curator
 from discreet.estimators.labelled import LabelledEstimator, TargetedEstimator
 from discreet.estimators.linear_regression import LinearRegression
 from discreet.guarantees import Neighbors
@@ -57,7 +57,7 @@ def asked_of(
 
 def _is_paid_for(data: Any) -> bool:
     """Return whether a ledger would record what data are asked, also where they are part of something."""
-    held = behind_a_door(data)
+    held = as_curator(data)
     if isinstance(held, Curator):
         return held.ledger is not None
     parts = held.values() if isinstance(held, Mapping) else held if isinstance(held, list | tuple) else ()
