@@ -146,7 +146,9 @@ def speed(quick: bool, out: Path | None) -> None:
 
     def each_step(count: int) -> np.ndarray:
         given = {"bounds": (0, 1), "neighbors": "add-remove"}
-        series = Series.of(times, time=0, value=None, steps=count, epsilon=1.0, delta=1e-6, bits=None, declared=given)
+        series = Series.from_rows(
+            times, time=0, value=None, steps=count, epsilon=1.0, delta=1e-6, bits=None, declared=given
+        )
         return np.cumsum(series.measure(Identity(count)).value)
 
     lines = []

@@ -219,7 +219,7 @@ def independent(neighbors: str) -> Maker:
         binned = pd.DataFrame({name: code for name, (code, _) in result.items()})
         schema = dp.Schema({name: dp.Category(range(count)) for name, (_, count) in result.items()})
         curator = dp.Curator(binned, schema=schema, neighbors=neighbors)
-        guarantee = dp.Guarantee(epsilon, DELTA, dp.Neighbors.of(neighbors))
+        guarantee = dp.Guarantee(epsilon, DELTA, dp.Neighbors.parse(neighbors))
         losses = dp.calibrate(guarantee, [dp.GaussianLoss(1.0, neighbors=guarantee.neighbors)] * len(COLUMNS)).losses
         bits, drawn = SeededBits(seed), {}
         for j, (name, loss) in enumerate(zip(COLUMNS, losses, strict=True)):

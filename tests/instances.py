@@ -46,7 +46,7 @@ from discreet.queries.moments.clipped_moments import (
 from discreet.queries.moments.coded_moments import CodedMoments
 from discreet.queries.moments.cosines import Cosines, heat_weights, power_weights
 from discreet.queries.moments.moments import Moments, Products, Squares, Sum, Total
-from discreet.queries.moments.principal_direction import Energies, Scatter
+from discreet.queries.moments.principal_direction import DirectionScatter, Energies
 from discreet.queries.objectives.gradients import MarginGradient
 from discreet.queries.objectives.labelled_rows import Features
 from discreet.queries.objectives.margin_losses import HuberHinge, Logistic
@@ -379,7 +379,9 @@ QUERIES: dict[type[Any], Callable[..., list[Any]]] = {
     ClassSums: _class_sums_instances,
     CodedMoments: _coded_moments_instances,
     Cosines: _cosines_instances,
-    Scatter: lambda rng, d, radius: [Scatter(space, basis) for space, basis in _directions_bases(rng, d, radius)],
+    DirectionScatter: lambda rng, d, radius: [
+        DirectionScatter(space, basis) for space, basis in _directions_bases(rng, d, radius)
+    ],
     Energies: lambda rng, d, radius: [
         Energies(space, basis.T, counted)
         for space, basis in _directions_bases(rng, d, radius)

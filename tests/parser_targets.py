@@ -102,7 +102,7 @@ def _ledger(text: str) -> None:
     from discreet.ledger.book import text as name
     from discreet.ledger.storage import Address
 
-    url = Address.of(text)
+    url = Address.parse(text)
     if url.password:
         assert f":{url.password}@" not in url.url.partition("?")[0].partition("://")[2]
     assert name("dataset", text)

@@ -74,7 +74,7 @@ def test_one_run_is_exact_for_randomised_response():
 
 
 def test_what_would_have_been_noticed_in_closed_form_and_by_search(monkeypatch):
-    claim = Claim.of((dp.GaussianLoss(1.0), dp.GaussianLoss(1.0)))
+    claim = Claim.from_losses((dp.GaussianLoss(1.0), dp.GaussianLoss(1.0)))
     assert claim.mu == pytest.approx(math.sqrt(2.0))
     closed = claim.noticed(0.2, 0.3)
     assert closed == pytest.approx(math.sqrt(2.0) / float(mu_above(0.2, 0.3)))
@@ -87,7 +87,7 @@ def test_what_would_have_been_noticed_in_closed_form_and_by_search(monkeypatch):
     [(dp.LaplaceLoss(1.0),), (dp.PureLoss(2.0),), (dp.GaussianLoss(1.0),), (dp.BoundedRangeLoss(1.0),)],
 )
 def test_a_claim_is_refuted_just_above_its_own_curve(losses):
-    claim = Claim.of(losses)
+    claim = Claim.from_losses(losses)
     for alarms in (0.01, 0.2, 0.5):
         power = claim.tradeoff().power(alarms)
         assert not claim.refuted(alarms, 1.0 - power + 1e-6)
@@ -97,7 +97,7 @@ def test_a_claim_is_refuted_just_above_its_own_curve(losses):
 
 
 def test_a_claim_of_several_kinds():
-    claim = Claim.of((dp.LaplaceLoss(0.5), dp.GaussianLoss(0.5)))
+    claim = Claim.from_losses((dp.LaplaceLoss(0.5), dp.GaussianLoss(0.5)))
     assert not claim.refuted(0.1, 0.8)
     assert claim.refuted(0.1, 0.5)
 
@@ -531,7 +531,7 @@ def test_results_of_any_length():
 
 
 def test_a_loss_that_may_fail_has_a_claim():
-    assert Claim.of((dp.ApproximateLoss(1.0, 0.01),)).guarantee.delta >= 0.01
+    assert Claim.from_losses((dp.ApproximateLoss(1.0, 0.01),)).guarantee.delta >= 0.01
 
 
 def test_one_run_takes_bounds_by_name():
@@ -574,4 +574,4 @@ def test_what_a_result_claims_and_shows():
     assert claimed_by(3.0) is None
     assert seen((3.0, [1, np.array([2.0, np.nan])])).numbers.tolist() == [3.0, 1.0, 2.0, MISSING]
     assert claimed_by({"one": release}).mu == 0.5
-    assert isinstance(Claim.of((dp.LaplaceLoss(1.0), dp.GaussianLoss(1.0))).tradeoff(), CurveTradeoff)
+    assert isinstance(Claim.from_losses((dp.LaplaceLoss(1.0), dp.GaussianLoss(1.0))).tradeoff(), CurveTradeoff)

@@ -79,7 +79,7 @@ def test_what_must_be_a_probability(name, value, call):
 
 @pytest.mark.parametrize("value", ["replace", "", None, 1, "REPLACE-ONE"], ids=repr)
 def test_an_unknown_relation(value):
-    for call in [lambda v: dp.Guarantee(1.0, 0.0, v), lambda v: dp.GaussianLoss(1.0, v), dp.Neighbors.of]:
+    for call in [lambda v: dp.Guarantee(1.0, 0.0, v), lambda v: dp.GaussianLoss(1.0, v), dp.Neighbors.parse]:
         refuses("neighbors", value, call)
 
 

@@ -21,7 +21,7 @@ pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
 import discreet as dp  # noqa: E402
 from cli_folder import SCHEMA, discreet, make_folder  # noqa: E402
 from discreet.cli import printing  # noqa: E402
-from discreet.cli.answer import Answer, Grid  # noqa: E402
+from discreet.cli.answer import CommandOutput, OutputTable  # noqa: E402
 from discreet.cli.app import application  # noqa: E402
 from discreet.cli.model_kinds import KINDS as KINDS_OF_FIT  # noqa: E402
 from discreet.cli.model_kinds import MODELS, TABLES  # noqa: E402
@@ -429,7 +429,7 @@ def test_a_terminal_gets_lines_and_a_pipe_plain_columns(monkeypatch):
         def isatty(self) -> bool:
             return True
 
-    answer = Answer({"a": 1}, [Grid(("name", "value"), [("[red]age", 1.5), ("b\x1b[2J", 22.25)])])
+    answer = CommandOutput({"a": 1}, [OutputTable(("name", "value"), [("[red]age", 1.5), ("b\x1b[2J", 22.25)])])
     for stream, lined in ((Terminal(), True), (io.StringIO(), False)):
         monkeypatch.setattr(sys, "stdout", stream)
         printing.show(answer)

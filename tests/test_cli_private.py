@@ -15,7 +15,7 @@ pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
 
 from cli_folder import ROWS, SCHEMA, discreet, people, write_csv  # noqa: E402
-from discreet.cli.answer import Answer  # noqa: E402
+from discreet.cli.answer import CommandOutput  # noqa: E402
 from discreet.cli.command import command  # noqa: E402
 from discreet.cli.refusals import message_for  # noqa: E402
 from discreet.planning import PlanningWarning  # noqa: E402
@@ -147,10 +147,10 @@ def test_words_are_shown_where_the_library_wrote_them_and_nowhere_else():
 
 def test_warnings_of_others_are_not_shown(capsys):
     @command()
-    def warned() -> Answer:
+    def warned() -> CommandOutput:
         warnings.warn_explicit(f"cannot read {SECRET}", UserWarning, "/somewhere/pyarrow/csv.py", 1)
         warnings.warn("the library's own", PlanningWarning, stacklevel=1)
-        return Answer({}, ["fine"])
+        return CommandOutput({}, ["fine"])
 
     warned(as_json=False, traceback=False)
     assert capsys.readouterr() == ("fine\n", "note: the library's own\n")

@@ -434,7 +434,7 @@ def test_a_share_is_a_share_of_whatever_filter_the_limit_has(tmp_path):
         assert db.preview(db.draft.mean("age", epsilon=0.05)).admitted
         for _ in range(5):
             assert db.mean("age").share == pytest.approx(0.2, rel=1e-6)
-        assert BudgetShares.of(ledger, "rows").left(ledger.spent("rows")) < 1e-6
+        assert BudgetShares.from_ledger(ledger, "rows").left(ledger.spent("rows")) < 1e-6
 
 
 def test_every_question_is_a_statistic_and_has_the_same_arguments():

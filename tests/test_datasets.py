@@ -22,7 +22,7 @@ import pytest
 import discreet.datasets as datasets
 from discreet.datasets import Dataset, Mixture, Plane, load_adult
 from discreet.datasets import readers as reading
-from discreet.datasets.content import Table, content_hash
+from discreet.datasets.content import ParsedTable, content_hash
 from discreet.datasets.sources import SOURCES, Remote
 
 FETCHERS = {name: getattr(datasets, f"fetch_{name}") for name in SOURCES}
@@ -142,7 +142,7 @@ def test_adult_has_the_published_counts():
 def test_adult_has_the_content_that_was_checked():
     adult = load_adult()
     expected = "776c68f9f6b74ab8bd9f03d7caef7aa5d768cc0a63e6c66f5ecb8868f8f6d05c"
-    assert content_hash(Table(adult.X, adult.y)) == expected
+    assert content_hash(ParsedTable(adult.X, adult.y)) == expected
 
 
 def test_adult_is_divided_as_at_uci():
@@ -220,12 +220,12 @@ def test_the_hash_sees_values_shape_labels_and_units():
     rows = np.arange(6.0).reshape(3, 2)
     labels = np.array([0, 1, 1])
     tables = [
-        Table(rows),
-        Table(rows.reshape(2, 3)),
-        Table(np.nextafter(rows, 9.0)),
-        Table(rows, labels),
-        Table(rows, unit=labels),
-        Table(rows, labels, labels),
+        ParsedTable(rows),
+        ParsedTable(rows.reshape(2, 3)),
+        ParsedTable(np.nextafter(rows, 9.0)),
+        ParsedTable(rows, labels),
+        ParsedTable(rows, unit=labels),
+        ParsedTable(rows, labels, labels),
     ]
     assert len({content_hash(table) for table in tables}) == len(tables)
 
@@ -233,8 +233,8 @@ def test_the_hash_sees_values_shape_labels_and_units():
 def test_the_hash_does_not_see_layout_or_byte_order():
     rows = np.arange(6.0).reshape(3, 2)
     labels = np.array([0, 1, 1])
-    same = Table(np.asfortranarray(rows).astype(">f8"), labels.astype(np.uint8))
-    assert content_hash(same) == content_hash(Table(rows, labels))
+    same = ParsedTable(np.asfortranarray(rows).astype(">f8"), labels.astype(np.uint8))
+    assert content_hash(same) == content_hash(ParsedTable(rows, labels))
 
 
 # --- readers of the remote formats, on small files in the same form -----------------------------------------
@@ -370,7 +370,7 @@ def serve(server, monkeypatch, name, files, *, known=None, content=None):
 PIMA_FILE = "pima-indians-diabetes.data.csv"
 PIMA_SENT = b"6,148,72,35,0,33.6,0.627,50,1\n1,85,66,29,0,26.6,0.351,31,0\n"
 PIMA_IN_FOLDER = "a,b,c,d,e,f,g,h,outcome\n" + PIMA_SENT.decode()
-PIMA_ROWS = Table(
+PIMA_ROWS = ParsedTable(
     np.array([[6, 148, 72, 35, 0, 33.6, 0.627, 50], [1, 85, 66, 29, 0, 26.6, 0.351, 31]]), np.array([1, 0])
 )
 

@@ -82,7 +82,7 @@ class TestEM:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it did not converge
             reached = exact.fit(X).score(X)
-        model = Factors.of(X.mean(axis=0), np.cov(X.T, bias=True), count)
+        model = Factors.from_covariance(X.mean(axis=0), np.cov(X.T, bias=True), count)
         assert model.log_density(X).mean() > reached - 0.005
 
     def test_densities_latents_and_samples_are_those_of_the_gaussian(self):
@@ -99,8 +99,8 @@ class TestEM:
 
     def test_columns_of_any_scale_have_the_same_fit(self):
         covariance, scale = np.cov(ROWS.T), 10.0 ** np.arange(-3.0, 3.0)
-        one = Factors.of(MEAN, covariance, 2)
-        other = Factors.of(MEAN * scale, covariance * np.outer(scale, scale), 2)
+        one = Factors.from_covariance(MEAN, covariance, 2)
+        other = Factors.from_covariance(MEAN * scale, covariance * np.outer(scale, scale), 2)
         np.testing.assert_allclose(other.noise, one.noise * scale**2, rtol=1e-6)
         np.testing.assert_allclose(np.abs(other.loadings), np.abs(one.loadings) * scale[:, None], rtol=1e-5, atol=1e-9)
 
@@ -116,7 +116,7 @@ class TestEM:
         ],
     )
     def test_whatever_the_covariance_a_model_comes_out(self, covariance):
-        model = Factors.of(np.zeros(4), covariance, 2)
+        model = Factors.from_covariance(np.zeros(4), covariance, 2)
         assert np.all(model.noise > 0.0)
         assert np.all(np.isfinite(model.loadings))
         assert np.all(np.isfinite(model.log_density(np.ones((3, 4)))))

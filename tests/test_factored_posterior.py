@@ -34,7 +34,7 @@ from discreet.inference.factored.factored_posterior import (
     factored_likelihood,
     grid_posterior,
 )
-from discreet.inference.factored.factored_tilt import Observed, best_q, log_upper_bound_at, tilt, tilted
+from discreet.inference.factored.factored_tilt import ObservedDraws, best_q, log_upper_bound_at, tilt, tilted
 from discreet.mechanisms import FactoredExponential
 
 CANDIDATES = np.arange(1, 10) / 10
@@ -60,7 +60,7 @@ class TestBounds:
     @pytest.mark.parametrize("rate", [0.01, 0.1, 0.5, 2.0])
     def test_they_hold_the_exact_likelihood_between_them(self, rows, rate):
         for index in range(9):
-            draw = [Observed(SCORES, rate, (index,))]
+            draw = [ObservedDraws(SCORES, rate, (index,))]
             exact = log_exact_likelihood(draw, COIN, rows)
             error = 1e-13 * rows
             assert (log_lower_bound(draw, COIN, rows) <= exact + error).all()
@@ -70,7 +70,7 @@ class TestBounds:
     def test_the_best_q_is_best(self):
         """By duality: the upper bound at q, and the value of the dual problem at the r that goes with it, meet."""
         for rows, rate in itertools.product((10, 1000, 10**5), (0.01, 0.3, 2.0)):
-            draws = [Observed(SCORES, rate, (6, 8)), Observed(SCORES[:, ::4], 2 * rate, (0,))]
+            draws = [ObservedDraws(SCORES, rate, (6, 8)), ObservedDraws(SCORES[:, ::4], 2 * rate, (0,))]
             log_q = best_q(draws, COIN, rows, 30)
             r = tilted(COIN, tilt(draws, log_q))
             dual = -rows * (r * np.log(r / COIN)).sum(axis=1)
@@ -81,7 +81,7 @@ class TestBounds:
             assert (dual <= 0.0).all()
 
     def test_the_printed_q_lacks_the_rate(self):
-        draw = [Observed(SCORES, 0.01, (6,))]
+        draw = [ObservedDraws(SCORES, 0.01, (6,))]
         exact = np.exp(log_exact_likelihood(draw, COIN, 100))
         errors = []
         for exponent in (1.0, 0.01):
@@ -94,7 +94,10 @@ class TestBounds:
     @pytest.mark.parametrize("rows", [1, 4])
     def test_the_exact_one_is_the_mean_over_all_data_sets(self, rows):
         rng = np.random.default_rng(rows)
-        draws = [Observed(rng.normal(size=(3, 4)), 0.7, (2, 2, 0)), Observed(rng.normal(size=(3, 2)), 1.5, (1,))]
+        draws = [
+            ObservedDraws(rng.normal(size=(3, 4)), 0.7, (2, 2, 0)),
+            ObservedDraws(rng.normal(size=(3, 2)), 1.5, (1,)),
+        ]
         weights = rng.dirichlet(np.ones(3), 5)
         total = np.zeros(5)
         for data in itertools.product(range(3), repeat=rows):
@@ -110,7 +113,10 @@ class TestBounds:
 
     def test_joint_bounds_and_the_normal_likelihood_over_three_points(self):
         rng = np.random.default_rng(3)
-        draws = [Observed(rng.normal(size=(3, 4)), 0.2, (2, 0, 2)), Observed(rng.normal(size=(3, 6)), 0.3, (5,))]
+        draws = [
+            ObservedDraws(rng.normal(size=(3, 4)), 0.2, (2, 0, 2)),
+            ObservedDraws(rng.normal(size=(3, 6)), 0.3, (5,)),
+        ]
         weights = rng.dirichlet(np.ones(3), 8)
         exact = log_exact_likelihood(draws, weights, 40)
         assert (log_lower_bound(draws, weights, 40) <= exact).all()
@@ -122,7 +128,7 @@ class TestBounds:
     def test_the_normal_likelihood_is_close(self, rows, rate):
         """The normals are fixed: nothing is left to chance."""
         for indices in ((6,), (1,), (5, 6, 6, 7, 6, 8, 6, 7, 6, 6)[: int(5 / rate)]):
-            draws = [Observed(SCORES, rate, indices)]
+            draws = [ObservedDraws(SCORES, rate, indices)]
             exact = log_exact_likelihood(draws, COIN, rows)
             result = log_normal_likelihood(draws, COIN, rows, standard_normals(2))
             likely = exact > exact.max() - 8
@@ -130,7 +136,7 @@ class TestBounds:
 
     def test_ten_million_rows_and_ten_thousand_candidates(self):
         z = np.linspace(0.1, 0.9, 10_000)
-        wide = [Observed(np.log(np.stack([1 - z, z])), 1e-3, (7500,))]
+        wide = [ObservedDraws(np.log(np.stack([1 - z, z])), 1e-3, (7500,))]
         weights = np.array([[0.3, 0.7], [0.35, 0.65], [0.9, 0.1]])
         lower, upper = log_lower_bound(wide, weights, 10**7), log_upper_bound(wide, weights, 10**7)
         normal = log_normal_likelihood(wide, weights, 10**7, standard_normals(2, 64))
@@ -139,7 +145,7 @@ class TestBounds:
         assert (normal <= upper + 0.05).all()
 
     def test_digits_at_ten_million_rows(self):
-        draw, rows = [Observed(SCORES, 1e-3, (6,))], 10**7
+        draw, rows = [ObservedDraws(SCORES, 1e-3, (6,))], 10**7
         with mpmath.workdps(50):
             powers = [
                 sum(mpmath.mpf(p) * mpmath.exp(mpmath.mpf(1e-3) * (mpmath.mpf(s[z]) - mpmath.mpf(s[6]))) for p, s in
@@ -158,14 +164,14 @@ def test_joint_intervals_cover_and_products_do_not():
     rng, sets, rows, rate = np.random.default_rng(7), 1000, 100, 0.5
     theta, grid = rng.uniform(size=1000), np.linspace(0.0025, 0.9975, 200)
     weights = np.stack([1 - grid, grid], axis=1)
-    single = np.stack([log_exact_likelihood([Observed(SCORES, rate, (z,))], weights, rows) for z in range(9)])
+    single = np.stack([log_exact_likelihood([ObservedDraws(SCORES, rate, (z,))], weights, rows) for z in range(9)])
     held = {"joint": 0, "product": 0}
     for truth in theta:
         heads = rng.binomial(rows, truth)
         noise = softmax(rate * (np.array([rows - heads, heads]) @ SCORES))
         draws = tuple(rng.choice(9, 20, p=noise))
         for name, logs in (
-            ("joint", log_exact_likelihood([Observed(SCORES, rate, draws)], weights, rows)),
+            ("joint", log_exact_likelihood([ObservedDraws(SCORES, rate, draws)], weights, rows)),
             ("product", single[list(draws)].sum(axis=0)),
         ):
             low, high = GridPosterior(grid, softmax(logs)).interval(0.9)
@@ -219,13 +225,13 @@ class TestPosteriors:
 
     def test_more_that_is_refused(self, drawn):
         with pytest.raises(ValueError, match="write likelihood='normal'"):
-            log_lower_bound([Observed(SCORES, 0.1, (1,) * 6)], COIN, 5)
+            log_lower_bound([ObservedDraws(SCORES, 0.1, (1,) * 6)], COIN, 5)
         with pytest.raises(ValueError, match="rows=1000000: expected"):
-            log_exact_likelihood([Observed(SCORES, 0.1, (1,))], COIN, 10**6)
+            log_exact_likelihood([ObservedDraws(SCORES, 0.1, (1,))], COIN, 10**6)
         with pytest.raises(ValueError, match=r"indices=\(9,\): expected"):
-            Observed(SCORES, 0.1, (9,))
+            ObservedDraws(SCORES, 0.1, (9,))
         with pytest.raises(ValueError, match=r"rate=1000.0: expected"):
-            Observed(SCORES, 1000.0, (1,))
+            ObservedDraws(SCORES, 1000.0, (1,))
         with pytest.raises(ValueError, match="log_likelihood: expected"):
             grid_posterior(lambda θ: θ * np.nan, np.linspace(0, 1, 5))
         hidden = MECHANISM.draw([0.0, 1.0], bounds=(0, 1), epsilon=1.0, neighbors="add-remove")

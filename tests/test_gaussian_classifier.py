@@ -207,7 +207,7 @@ class TestPrivacy:
     @pytest.mark.parametrize(("epsilon", "delta"), [(0.01, 1e-6), (1.0, 1e-6), (20.0, 1e-3)])
     def test_the_losses_are_the_promise_and_all_of_it(self, method, neighbors, epsilon, delta):
         model = fitted(method=method, neighbors=neighbors, epsilon=epsilon, delta=delta)
-        assert all(loss.neighbors is dp.Neighbors.of(neighbors) for loss in model.losses_)
+        assert all(loss.neighbors is dp.Neighbors.parse(neighbors) for loss in model.losses_)
         assert [release.loss for release in model.releases_] == list(model.losses_)
         if method == "xi2011":
             assert sum(loss.epsilon for loss in model.losses_) == pytest.approx(epsilon)
@@ -553,7 +553,7 @@ class TestRobustness:
                 query="q", value=value, parts=query.parts, mechanism="additive", exact=True, size=size,
                 noise=GaussianNoise(10.0 ** rng.uniform(-6, 6)), loss=dp.GaussianLoss(1.0),
             )  # fmt: skip
-            new = ClassEstimates.of(release, classes, clipping, form)
+            new = ClassEstimates.from_release(release, classes, clipping, form)
             result = new if result is None else result.pooled(new, form)
             classes = believed(result, form)
             assert np.all(classes.weights > 0.0)

@@ -90,7 +90,7 @@ class TestPrivacy:
     @pytest.mark.parametrize(("epsilon", "delta"), [(0.01, 1e-6), (1.0, 1e-6), (20.0, 1e-3)])
     def test_the_losses_are_the_promise_and_all_of_it(self, method, neighbors, epsilon, delta):
         model = fitted(method=method, neighbors=neighbors, epsilon=epsilon, delta=delta)
-        assert all(loss.neighbors is dp.Neighbors.of(neighbors) for loss in model.losses_)
+        assert all(loss.neighbors is dp.Neighbors.parse(neighbors) for loss in model.losses_)
         assert [release.loss for release in model.releases_] == list(model.losses_)
         spent = dp.compose(model.losses_).epsilon(delta)
         assert epsilon * (1 - 1e-6) < spent <= epsilon * (1 + 1e-9)

@@ -100,20 +100,20 @@ def test_places_that_are_none(url):
 
 def test_a_password_is_neither_shown_nor_pickled():
     secret = "s3cr:et@x"
-    address = Address.of("postgresql+psycopg://ann:s3cr%3Aet%40x@localhost:5/budgets?sslmode=require")
+    address = Address.parse("postgresql+psycopg://ann:s3cr%3Aet%40x@localhost:5/budgets?sslmode=require")
     assert address.password == secret
     assert address.url == "postgresql+psycopg://ann@localhost:5/budgets?sslmode=require"
     assert "s3cr" not in repr(address)
     assert b"s3cr" not in pickle.dumps(address)
     assert pickle.loads(pickle.dumps(address)) == address
-    assert Address.of("postgres://ann@h/d").url == "postgresql+psycopg://ann@h/d"
+    assert Address.parse("postgres://ann@h/d").url == "postgresql+psycopg://ann@h/d"
     for url in [
         "postgresql+psycopg://ann@h/d?password=s3cr",
         "mysql://ann:s3cr@h/d",
         "postgresql+psycopg2://a:s3cr@h/d",
     ]:
         with pytest.raises(ValueError, match="expected") as caught:
-            Address.of(url)
+            Address.parse(url)
         assert "s3cr" not in str(caught.value)
 
 

@@ -21,7 +21,7 @@ WEIGHTS = norm.pdf(NODES) * (NODES[1] - NODES[0])
 
 
 def limit(epsilon=1.0, delta=1e-6, filter="gaussian", failures=None, neighbors="replace-one"):  # noqa: A002
-    return Limit.of(dp.Guarantee(epsilon, delta, neighbors), filter, failures)
+    return Limit.checked(dp.Guarantee(epsilon, delta, neighbors), filter, failures)
 
 
 # Prices
@@ -161,7 +161,7 @@ def test_without_delta_only_pure_losses_are_admitted():
 
 def test_no_loss_is_free_however_small():
     """A price that underflows must not pass for nothing spent: no Gaussian is (1, 0)-private."""
-    limit = Limit.of(dp.Guarantee(1.0, 0.0))
+    limit = Limit.checked(dp.Guarantee(1.0, 0.0))
     assert not admits(limit, {}, {dp.GaussianLoss(1e-170): 1})
     assert admits(limit, {}, {dp.PureLoss(1e-320): 1})
 
@@ -176,7 +176,7 @@ def test_a_long_schedule_is_told_by_what_it_costs():
 def test_a_count_that_is_no_count():
     with pytest.raises(ValueError, match="at most 9007199254740992"):
         dp.compose({dp.PureLoss(1e-3): 10**400})
-    assert not admits(Limit.of(dp.Guarantee(1.0, 1e-6)), {}, {dp.GaussianLoss(1e150): 2**53})
+    assert not admits(Limit.checked(dp.Guarantee(1.0, 1e-6)), {}, {dp.GaussianLoss(1e150): 2**53})
 
 
 def test_a_loss_that_means_nothing_under_the_limits_relation():
@@ -247,7 +247,7 @@ def calibrated(schedule):
 def test_whatever_was_calibrated_to_a_limit_fits_into_it_and_nothing_after_it(schedule, name):
     guarantee = dp.Guarantee(1.0, 1e-6)
     losses = calibrated(schedule)
-    fresh = Limit.of(guarantee, name)
+    fresh = Limit.checked(guarantee, name)
     assert admits(fresh, {}, losses) or admits_alone(fresh, {}, losses)
     assert not admits(fresh, losses, {dp.GaussianLoss(1e-3): 1})
     assert not admits_alone(fresh, losses, losses)

@@ -126,7 +126,7 @@ class TestPromise:
         guarantee = {"epsilon": 1.0, "delta": 1e-6, "neighbors": neighbors, "classes": range(classes)}
         result = fitted(kind=kind, method=method, **guarantee)
         assert [release.loss for release in result.releases_] == list(result.losses_)
-        assert all(loss.neighbors is dp.Neighbors.of(neighbors) for loss in result.losses_)
+        assert all(loss.neighbors is dp.Neighbors.parse(neighbors) for loss in result.losses_)
         if method == "objective-2011":
             assert [(loss.kind, loss.epsilon) for loss in map(facts, result.losses_)] == [("PureLoss", 1.0)]
         else:

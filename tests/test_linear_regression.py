@@ -87,7 +87,7 @@ class TestPrivacy:
     @pytest.mark.parametrize(("epsilon", "delta"), [(0.01, 1e-6), (20.0, 1e-3)])
     def test_the_losses_are_the_promise_and_all_of_it(self, method, neighbors, epsilon, delta):
         model = fitted(method=method, neighbors=neighbors, epsilon=epsilon, delta=delta)
-        assert all(loss.neighbors is dp.Neighbors.of(neighbors) for loss in model.losses_)
+        assert all(loss.neighbors is dp.Neighbors.parse(neighbors) for loss in model.losses_)
         assert [release.loss for release in model.releases_] == list(model.losses_)
         assert epsilon * (1 - 1e-6) < dp.compose(model.losses_).epsilon(delta) <= epsilon * (1 + 1e-9)
 
@@ -361,7 +361,7 @@ class TestCompletion:
     KNOWN = np.array([1.0, -2.0, 0.7])
 
     def completed(self, seen, axes=AXES, known=KNOWN):
-        return Completion.of(known, np.array(seen), axes.T @ axes, np.zeros(3))
+        return Completion.minimum_norm(known, np.array(seen), axes.T @ axes, np.zeros(3))
 
     def test_it_is_the_shortest_line_that_agrees_on_what_was_seen(self):
         result = self.completed([1.0, 1.0, 0.0])

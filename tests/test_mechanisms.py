@@ -184,9 +184,9 @@ def test_functions_see_rows_inside_of_the_bounds_and_categories_as_numbers():
 
 
 def test_a_default_takes_the_place_of_single_numbers_and_of_all():
-    own = Own.of(lambda rows: [np.nan, 50.0, 1.0], ([0, 0, 0], [2, 2, 2]), default=[0.5, 0.5, 9.0])
+    own = Own.with_output(lambda rows: [np.nan, 50.0, 1.0], ([0, 0, 0], [2, 2, 2]), default=[0.5, 0.5, 9.0])
     assert own(as_rows([1])).tolist() == [0.5, 2.0, 1.0]
-    assert Own.of(lambda rows: 1 / 0, (0, 2))(as_rows([1])).tolist() == [1.0]
+    assert Own.with_output(lambda rows: 1 / 0, (0, 2))(as_rows([1])).tolist() == [1.0]
 
 
 @pytest.mark.parametrize(

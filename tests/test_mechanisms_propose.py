@@ -96,8 +96,8 @@ class TestPrivacy:
         away = distance or dm.median_distance(PROPOSAL, 0.0, 40.0)
         statistic = dm.median_distance(PROPOSAL, 0.0, 40.0).statistic
         way = ProposedTest(
-            Own.of(statistic, (0.0, 40.0)),
-            Own.of(lambda rows: min(away(rows), FARTHEST), (0.0, FARTHEST), None, 0.0),
+            Own.with_output(statistic, (0.0, 40.0)),
+            Own.with_output(lambda rows: min(away(rows), FARTHEST), (0.0, FARTHEST), None, 0.0),
             PROPOSAL,
             share,
         )

@@ -306,7 +306,11 @@ class TestSmoothMedian:
 class TestOwn:
     def test_bounds_on_s_keep_it_smooth(self):
         way = SmoothOwn(
-            dm.StudentNoise(), 0.5, Box(0, 2).for_columns(1), Own.of(np.max, (0, 2)), lambda rows, beta: rows.sum() - 3
+            dm.StudentNoise(),
+            0.5,
+            Box(0, 2).for_columns(1),
+            Own.with_output(np.max, (0, 2)),
+            lambda rows, beta: rows.sum() - 3,
         )
         assert way.bounded(as_rows((1.0, 9.0)), 0.5, 0.1) == (2.0, 2.0)  # both cut at the width
         assert way.bounded(as_rows((1.0, 1.0)), 0.5, 0.1) == (1.0, 2.0 * FLOOR)
@@ -317,7 +321,7 @@ class TestOwn:
     def test_the_noise_is_never_lost_in_the_last_bits(self, box, alpha):
         """Of all floats in the box none is farther from the next than 2⁻¹² of the noise's scale."""
         box = box.for_columns(1)
-        way = SmoothOwn(dm.StudentNoise(), 0.5, box, Own.of(np.max, (0, 2)), lambda rows, beta: 0.0)
+        way = SmoothOwn(dm.StudentNoise(), 0.5, box, Own.with_output(np.max, (0, 2)), lambda rows, beta: 0.0)
         _, bound = way.bounded(as_rows((1.0,)), alpha, 0.1)
         assert max(np.spacing(np.abs(box.low))[0], np.spacing(np.abs(box.high))[0]) <= 2.0**-12 * bound / alpha
 
@@ -350,7 +354,7 @@ class TestOwn:
             dm.StudentNoise(),
             0.5,
             Box(LOW, HIGH).for_columns(1),
-            Own.of(lambda rows: np.sort(rows[:, 0])[rank_of(0.5, len(rows)) - 1], (LOW, HIGH)),
+            Own.with_output(lambda rows: np.sort(rows[:, 0])[rank_of(0.5, len(rows)) - 1], (LOW, HIGH)),
             lambda rows, beta: dm.smooth_sensitivity_of_median(np.sort(rows[:, 0]), LOW, HIGH, beta),
         )
         for rows in data_sets(VALUES, (1, 3)):

@@ -239,7 +239,7 @@ def rows_of(rng, n, d, kind):
 
 def longer(problem, block, theta, b):
     """Return the length of the gradient in extended precision."""
-    u = problem.features.of(block).astype(np.longdouble)
+    u = problem.features.map_rows(block).astype(np.longdouble)
     y = np.where(block.codes[:, 0] == problem.positive, 1.0, -1.0).astype(np.longdouble)
     margin = y * (u @ theta.astype(np.longdouble))
     if isinstance(problem.loss, Logistic):

@@ -21,8 +21,8 @@ from discreet.queries.ranks.quantile_queries import (
     DrawnQuantiles,
     Quantiles,
     Ranks,
+    RankTarget,
     Scale,
-    Target,
     quantile_levels,
 )
 
@@ -92,7 +92,7 @@ def ones(values, groups=(0,)):
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize("q", [0.0, 0.1, 0.5, 0.75, 1.0])
 def test_one_quantile_costs_what_it_says_and_not_less(q, relation):
-    query = Quantiles(SPACE, 0, SCALE, (Target(q, 0, 0, 3),))
+    query = Quantiles(SPACE, 0, SCALE, (RankTarget(q, 0, 0, 3),))
     result = worst(query, relation, ones(range(4)))
     assert result <= 1.0 + 1e-9
     assert result >= 0.99
@@ -102,7 +102,7 @@ def test_one_quantile_costs_what_it_says_and_not_less(q, relation):
 @pytest.mark.parametrize("made_up", [{"below": 3.3}, {"above": 3.3}])
 @pytest.mark.parametrize("q", [0.0, 0.3, 0.5, 1.0])
 def test_limits_cost_what_they_say(q, made_up, relation):
-    query = Quantiles(SPACE, 0, SCALE, (Target(q, 0, 0, 3, **made_up),))
+    query = Quantiles(SPACE, 0, SCALE, (RankTarget(q, 0, 0, 3, **made_up),))
     result = worst(query, relation, ones(range(4)))
     assert result <= 1.0 + 1e-9
     assert result >= (0.99 if (q, *made_up) not in ((0.0, "below"), (1.0, "above")) else 0.49)
@@ -111,7 +111,7 @@ def test_limits_cost_what_they_say(q, made_up, relation):
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize("levels", [(0.5, 0.5), (0.2, 0.9)])
 def test_groups_share_the_cost(levels, relation):
-    targets = tuple(Target(q, group, 0, 2) for group, q in enumerate(levels))
+    targets = tuple(RankTarget(q, group, 0, 2) for group, q in enumerate(levels))
     query = Quantiles(dp.Box([0.0], [2.0]), 0, Scale(0.0, 2.0, 1.0), targets, by=0)
     result = worst(query, relation, ones(range(3), (0, 1)))
     assert 0.95 <= result <= 1.0 + 1e-9
@@ -120,7 +120,7 @@ def test_groups_share_the_cost(levels, relation):
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 def test_intervals_share_the_cost(relation):
     space, scale = dp.Box([0.0], [5.0]), Scale(0.0, 5.0, 1.0)
-    query = Quantiles(space, 0, scale, (Target(0.5, 0, 0, 2), Target(0.25, 0, 3, 5)))
+    query = Quantiles(space, 0, scale, (RankTarget(0.5, 0, 0, 2), RankTarget(0.25, 0, 3, 5)))
     result = worst(query, relation, ones(range(6)), most=2)
     assert 0.9 <= result <= 1.0 + 1e-9
 
@@ -128,7 +128,9 @@ def test_intervals_share_the_cost(relation):
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize("q", [0.0, 0.5, 0.8, 1.0])
 def test_weights(q, relation):
-    query = Quantiles(dp.Box([0.0] * 2, [2.0] * 2), 0, Scale(0.0, 2.0, 1.0), (Target(q, 0, 0, 2),), weights=(1, 2.0))
+    query = Quantiles(
+        dp.Box([0.0] * 2, [2.0] * 2), 0, Scale(0.0, 2.0, 1.0), (RankTarget(q, 0, 0, 2),), weights=(1, 2.0)
+    )
     world = [(value, 0, weight * WEIGHT_STEPS // 2) for value in range(3) for weight in (0, 1, 2)]
     result = worst(query, relation, world)
     assert 0.9 <= result <= 1.0 + 1e-9
@@ -137,7 +139,7 @@ def test_weights(q, relation):
 def test_broken_ties_keep_pure_privacy(monkeypatch):
     """With one random bit below each step, all of its outcomes summed up."""
     monkeypatch.setattr(order, "TIE_BITS", 1)
-    query = Quantiles(dp.Box([0.0], [1.0]), 0, Scale(0.0, 1.0, 1.0), (Target(0.3, 0, 0, 3),), break_ties=True)
+    query = Quantiles(dp.Box([0.0], [1.0]), 0, Scale(0.0, 1.0, 1.0), (RankTarget(0.3, 0, 0, 3),), break_ties=True)
 
     def noise(rows, eta):
         outcomes = itertools.product(*[[2 * row[0], 2 * row[0] + 1] for row in rows])
@@ -168,7 +170,7 @@ def flipping_law(scores):
 @pytest.mark.parametrize("groups", [1, 2])
 def test_permute_and_flip_keeps_pure_privacy(q, relation, groups):
     last = 5 - 2 * groups
-    targets = tuple(Target(q, group, 0, last) for group in range(groups))
+    targets = tuple(RankTarget(q, group, 0, last) for group in range(groups))
     query = Quantiles(SPACE, 0, Scale(0.0, float(last), 1.0), targets, by=0 if groups > 1 else None, flips=True)
     eta, world, result = eta_of(query, relation), ones(range(last + 1), range(groups)), 0.0
 
@@ -192,7 +194,7 @@ def test_permute_and_flip_keeps_pure_privacy(q, relation, groups):
 @pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 def test_flips_follow_their_law():
     """Chi-square; at 5 degrees of freedom 60 is exceeded once in 10¹⁰ times."""
-    ranks, bits = Ranks(np.array([0, 1, 1, 3]), None, Target(0.5, 0, 0, 5), 0.7), dp.noise.SeededBits(4)
+    ranks, bits = Ranks(np.array([0, 1, 1, 3]), None, RankTarget(0.5, 0, 0, 5), 0.7), dp.noise.SeededBits(4)
     _, counts, scores, *_ = ranks.runs()
     expected = 3_000 * flipping_law(np.repeat(scores, counts))
     result = np.bincount(PermuteAndFlip().draw([ranks.runs()] * 3_000, bits), minlength=6)
@@ -210,13 +212,13 @@ def test_broken_copies_are_caught(fault):
                 return super().spread(query, replace(setting, neighbors=ADD))
             return super().spread(replace(query, targets=query.targets[:1]), setting)
 
-    targets = (Target(0.2, 0, 0, 2), Target(0.9, 1, 0, 2))
+    targets = (RankTarget(0.2, 0, 0, 2), RankTarget(0.9, 1, 0, 2))
     query = Quantiles(dp.Box([0.0], [2.0]), 0, Scale(0.0, 2.0, 1.0), targets, by=0, way=Broken())
     assert worst(query, REPLACE, ones(range(3), (0, 1)), most=2) > 1.05
 
 
 def test_units_multiply_the_spread():
-    query = Quantiles(SPACE, 0, SCALE, (Target(0.5, 0, 0, 3),))
+    query = Quantiles(SPACE, 0, SCALE, (RankTarget(0.5, 0, 0, 3),))
     for relation in (ADD, REPLACE):
         assert eta_of(query, relation, 3) == pytest.approx(eta_of(query, relation) / 3)
 
@@ -225,7 +227,7 @@ def test_units_multiply_the_spread():
 def test_draws_follow_the_law():
     """Chi-square against the exact law; at 5 degrees of freedom 60 is exceeded once in 10¹⁰ times."""
     rows = [0, 1, 1, 3]
-    query = Quantiles(dp.Box([0.0], [5.0]), 0, Scale(0.0, 5.0, 1.0), (Target(0.5, 0, 0, 5),))
+    query = Quantiles(dp.Box([0.0], [5.0]), 0, Scale(0.0, 5.0, 1.0), (RankTarget(0.5, 0, 0, 5),))
     noise = np.exp(log_law(query, 0.7, [(row, 0, 1) for row in rows]))
     bits = dp.noise.SeededBits(3)
     setting = Setting(ADD, 1, 10, 0.0)
@@ -241,7 +243,7 @@ def test_draws_follow_the_law():
 @pytest.mark.parametrize("q", [0.0, 0.4, 1.0])
 def test_bundles_do_not_change_the_law(q, made_up, weighted):
     """Chi-square against the law without bundles; at 11 degrees of freedom 80 is exceeded once in 10¹² times."""
-    target, bits = Target(q, 0, 0, 11, **made_up), dp.noise.SeededBits(5)
+    target, bits = RankTarget(q, 0, 0, 11, **made_up), dp.noise.SeededBits(5)
     numbers = np.array([0, 1, 1, 2, 4, 4, 4, 7, 9, 9, 11])
     weights = np.arange(11) * WEIGHT_STEPS // 11 if weighted else None
     ranks = Ranks(numbers, weights, target, 0.4)
@@ -257,7 +259,9 @@ def test_bundles_do_not_change_the_law(q, made_up, weighted):
 @pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 def test_candidates_beyond_what_floats_hold_keep_every_bit():
     """With ties broken there are 2⁶⁰ candidates; a float would round the bits below a step, or on to the next step."""
-    query = Quantiles(SPACE, 0, Scale(0.0, 3.0), (Target(0.5, 0, 0, ((2**40 + 1) << TIE_BITS) - 1),), break_ties=True)
+    query = Quantiles(
+        SPACE, 0, Scale(0.0, 3.0), (RankTarget(0.5, 0, 0, ((2**40 + 1) << TIE_BITS) - 1),), break_ties=True
+    )
     plan = query.mechanism.plan(query, PureLoss(1.0, ADD), Setting(ADD, 1, 10, 0.0))
     bits, none = dp.noise.SeededBits(6), np.empty((0, 1))
     steps, below = np.array([draw_plan(plan, none, bits) for _ in range(200)]).T.astype(np.int64)
@@ -280,10 +284,10 @@ def test_levels_name_each_quantile_once_between_its_neighbours(n):
     ("targets", "by"),
     [
         ((), None),
-        ((Target(0.5, 0, 0, 2), Target(0.5, 0, 2, 3)), None),
-        ((Target(1.5, 0, 0, 2),), None),
-        ((Target(0.5, 1, 0, 2),), None),
-        ((Target(0.5, 0, 0, 4),), None),
+        ((RankTarget(0.5, 0, 0, 2), RankTarget(0.5, 0, 2, 3)), None),
+        ((RankTarget(1.5, 0, 0, 2),), None),
+        ((RankTarget(0.5, 1, 0, 2),), None),
+        ((RankTarget(0.5, 0, 0, 4),), None),
     ],
 )
 def test_parts_that_are_none(targets, by):
@@ -299,7 +303,7 @@ def test_steps_that_do_not_fit(step):
 
 def test_the_loss_says_what_holds():
     curator = dp.Curator(np.arange(4.0)[:, None], space=SPACE)
-    plain = Quantiles(curator.space, 0, SCALE, (Target(0.5, 0, 0, 3),))
+    plain = Quantiles(curator.space, 0, SCALE, (RankTarget(0.5, 0, 0, 3),))
     broken = replace(plain, break_ties=True)
     with pytest.raises(ValueError, match="BoundedRangeLoss"):
         curator.measure(plain, PureLoss(1.0))
@@ -314,7 +318,7 @@ def test_the_loss_says_what_holds():
 def test_constant_rows_give_the_constant(value):
     """The other candidates have e^(−500) of the weight."""
     curator = dp.Curator(np.full((2000, 1), value), space=SPACE)
-    release = curator.measure(Quantiles(curator.space, 0, SCALE, (Target(0.5, 0, 0, 3),)), dp.Guarantee(1.0))
+    release = curator.measure(Quantiles(curator.space, 0, SCALE, (RankTarget(0.5, 0, 0, 3),)), dp.Guarantee(1.0))
     assert SCALE.value(release["numbers"][0, 0]) == value
 
 

@@ -413,7 +413,7 @@ class TestFit:
         squares = np.array([loss.mu**2 for loss in fit.losses])
         asked = np.ones(3) if shares is None else np.asarray(shares, dtype=float)
         np.testing.assert_allclose(squares / squares.sum(), asked / asked.sum(), rtol=1e-9)
-        assert all(loss.neighbors is dp.Neighbors.of(neighbors) for loss in fit.losses)
+        assert all(loss.neighbors is dp.Neighbors.parse(neighbors) for loss in fit.losses)
         np.testing.assert_allclose(fit.params, MEAN, atol=0.05)
 
     def test_a_seed_is_not_private_and_says_so(self):

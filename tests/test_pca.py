@@ -15,7 +15,7 @@ from discreet.models.spectral.principal_directions import Directions
 from discreet.models.spectral.spectrum import Spectrum
 from discreet.noise import NotPrivateWarning
 from discreet.queries.moments.moments import Products
-from discreet.queries.moments.principal_direction import Energies, Frame, OneDirection, Scatter
+from discreet.queries.moments.principal_direction import DirectionScatter, Energies, Frame, OneDirection
 from discreet.queries.search import worst_neighbours
 from discreet.records import Ball, Block
 
@@ -147,7 +147,7 @@ class TestMechanism:
         largest = 0.0
         for neighbors, worst in (("replace-one", 2.0), ("add-remove", 1.0)):
             curator = dp.Curator(rng.normal(size=(5, 3)), space=space, neighbors=neighbors)
-            query = Scatter(space, np.eye(3))
+            query = DirectionScatter(space, np.eye(3))
             plan = curator.plan(query, dp.BoundedRangeLoss(epsilon, neighbors))
             assert plan.kind == "sampled"
             eta = epsilon / worst  # what the draw multiplies the scores with, but for float error
@@ -171,35 +171,35 @@ class TestMechanism:
         for neighbors, worst in (("replace-one", 2.0), ("add-remove", 1.0)):
             size = {} if worst == 2.0 else {"at_most": 3}
             curator = dp.Curator(X, space=space, neighbors=neighbors, **size)
-            curator.measure(Scatter(space, np.eye(3)), dp.BoundedRangeLoss(0.8, neighbors))
+            curator.measure(DirectionScatter(space, np.eye(3)), dp.BoundedRangeLoss(0.8, neighbors))
             np.testing.assert_allclose(seen[-1], 0.8 / worst * np.eye(3), rtol=1e-10, atol=1e-14)
 
     def test_bounds_are_attained_along_axes(self):
         axes = np.eye(4)[:2]
         space = Ball(1.0, center=[0.0] * 4)
         block = Block(np.eye(4)[:2], np.zeros((2, 0), dtype=np.int64))
-        for query in (Products(space, False), Energies(space, axes, False), Scatter(space, np.eye(4))):
+        for query in (Products(space, False), Energies(space, axes, False), DirectionScatter(space, np.eye(4))):
             one, other = np.asarray(query.contributions(block))
             assert np.linalg.norm(one) == pytest.approx(query.bound.l2, rel=1e-9)
             assert np.linalg.norm(one - other) == pytest.approx(query.bound.replace("l2"), rel=1e-9)
 
     def test_a_basis_that_is_not_orthonormal_is_charged_for(self):
-        query = Scatter(Ball(1.0, center=[0.0] * 3), 2.0 * np.eye(3))
+        query = DirectionScatter(Ball(1.0, center=[0.0] * 3), 2.0 * np.eye(3))
         assert query.bound.l2 == pytest.approx(4.0)
         assert all(finding.holds for finding in worst_neighbours(query, np.random.default_rng(0)))
 
     def test_only_its_own_loss_and_query(self):
         curator = dp.Curator(ROWS, space=BALL)
         with pytest.raises(ValueError, match="BoundedRangeLoss"):
-            curator.measure(Scatter(curator.space, np.eye(4)), dp.GaussianLoss(1.0))
-        with pytest.raises(ValueError, match="Scatter"):
+            curator.measure(DirectionScatter(curator.space, np.eye(4)), dp.GaussianLoss(1.0))
+        with pytest.raises(ValueError, match="DirectionScatter"):
             curator.measure(dp.Sum(curator.space), dp.BoundedRangeLoss(1.0), mechanism=OneDirection())
         with pytest.raises(ValueError, match="at most 4 directions"):
-            curator.plan(Scatter(curator.space, np.eye(4), Frame(5)), dp.BoundedRangeLoss(1.0))
+            curator.plan(DirectionScatter(curator.space, np.eye(4), Frame(5)), dp.BoundedRangeLoss(1.0))
         with pytest.raises(ValueError, match="orthonormal"):
             Energies(curator.space, np.vstack([np.eye(4), np.eye(4)]), False)
         with pytest.raises(ValueError, match="overflow"):
-            curator.plan(Scatter(curator.space, np.eye(4)), dp.BoundedRangeLoss(1e299))
+            curator.plan(DirectionScatter(curator.space, np.eye(4)), dp.BoundedRangeLoss(1e299))
 
     def test_shares_are_those_of_the_budget(self):
         guarantee = dp.Guarantee(1.0, 1e-6)
@@ -217,7 +217,7 @@ class TestSpectrum:
         turned = np.linalg.qr(rng.standard_normal((d, d)))[0]
         matrix = (turned * values) @ turned.T
         square = rng.standard_normal((d, d)) * noise * math.sqrt(2.0)
-        return matrix, Spectrum.of(matrix + (square + square.T) / 2.0, noise)
+        return matrix, Spectrum.from_matrix(matrix + (square + square.T) / 2.0, noise)
 
     def test_few_large_eigenvalues_are_estimated_as_theory_says(self):
         rng = np.random.default_rng(0)

@@ -23,7 +23,7 @@ from discreet.plots import (
     Pairs,
     SampleOverDensity,
     Shares,
-    Spending,
+    SpendingPlot,
     SyntheticRows,
     plot_draws,
 )
@@ -145,7 +145,9 @@ def test_coefficients_are_shown_over_the_declared_widths_with_two_deviations():
 
 
 def test_coefficients_have_0_on_their_axis_and_say_where_no_interval_is_known():
-    far = Coefficients.of(np.array([5.0, 6.0]), np.ones(2), ["a", "b"], np.array([0.1, 0.1]), "the target", "them")
+    far = Coefficients.from_bounds(
+        np.array([5.0, 6.0]), np.ones(2), ["a", "b"], np.array([0.1, 0.1]), "the target", "them"
+    )
     ax = far.draw()
     assert ax.get_xlim()[0] < 0.0 < 6.2 < ax.get_xlim()[1]
     assert [
@@ -222,14 +224,14 @@ def test_intervals_of_draws_are_their_quantiles_and_matrices_show_their_diagonal
 
 def test_spending_shows_what_was_spent_below_the_limit_that_was_in_force():
     spent, limits = np.array([0.2, 0.5, 0.9]), np.array([np.inf, 1.0, 2.0])
-    picture = Spending(["mean", "fit", "fit"], ["t"] * 3, spent, limits, 1e-6, "census")
+    picture = SpendingPlot(["mean", "fit", "fit"], ["t"] * 3, spent, limits, 1e-6, "census")
     ax = picture.draw()
     texts = " ".join(text.get_text() for text in ax.texts)
     assert "spent: ε = 0.9" in texts
     assert "limit: ε = 2" in texts
     assert [row[-1] for row in picture.facts.rows] == ["none", "1", "2"]
     assert [row[0] for row in picture.facts.rows] == ["1: mean", "2: fit", "3: fit"]
-    unlimited = Spending(["mean"], ["t"], spent[:1], limits[:1], 1e-6, "census")
+    unlimited = SpendingPlot(["mean"], ["t"], spent[:1], limits[:1], 1e-6, "census")
     assert "no limit is set" in unlimited.description
     unlimited.draw()
 

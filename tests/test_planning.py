@@ -29,20 +29,20 @@ from discreet.guarantees import ObjectiveLoss
 from discreet.noise import NotPrivateWarning
 from discreet.planning import Explanation, Plan, PlanningWarning, caution, explain, plan
 from discreet.planning.formulas import (
-    Axes,
-    Cells,
-    Count,
-    Covariance,
-    InterquartileRange,
-    Mean,
-    Mixture,
-    Quantile,
-    Variance,
+    AxesFormula,
+    CellsFormula,
+    CountFormula,
+    CovarianceFormula,
+    InterquartileRangeFormula,
+    MeanFormula,
+    MixtureFormula,
+    QuantileFormula,
+    VarianceFormula,
     second_moments,
 )
 from discreet.planning.recognition import NAMES
 from discreet.planning.tradeoff import CurveTradeoff, GaussianTradeoff, PointTradeoff, tradeoff_of
-from discreet.queries.counts.count_queries import Count as CountQuery
+from discreet.queries.counts.count_queries import CountFormula as CountQuery
 from discreet.queries.moments.clipped_moments import Components
 from test_rooms import HEAVY, imported_rooms
 
@@ -352,7 +352,7 @@ class TestSimulation:
     def test_means(self, d, delta, times, relation, counted, seeded):
         rows = self.rows(d)
         curator, guarantee = self.curator(rows, relation), dp.Guarantee(0.5, delta, relation)
-        formula = Mean(n=self.N, d=d, width=self.WIDTH, counted=counted)
+        formula = MeanFormula(n=self.N, d=d, width=self.WIDTH, counted=counted)
         parts = self.releases(curator, formula.query, guarantee, times, seeded(d))
         errors = curator.space.from_unit(parts["first"] / parts.get("count", self.N)) - rows.mean(axis=0)
         assert as_predicted(errors, formula.noise(guarantee), guarantee)
@@ -361,7 +361,7 @@ class TestSimulation:
     def test_a_mean_off_the_middle_feels_the_count(self, relation, seeded):
         rows = self.rows(1, 9.0)
         curator, guarantee = self.curator(rows, relation), dp.Guarantee(0.5, 1e-6, relation)
-        formula = Mean(n=self.N, width=self.WIDTH, offset=float(rows.mean()) - 5.0)
+        formula = MeanFormula(n=self.N, width=self.WIDTH, offset=float(rows.mean()) - 5.0)
         parts = self.releases(curator, formula.query, guarantee, 8000, seeded(3))
         errors = curator.space.from_unit(parts["first"] / parts["count"]) - rows.mean()
         assert formula.noise(guarantee) > 1.5 * replace(formula, offset=0.0).noise(guarantee)
@@ -380,7 +380,7 @@ class TestSimulation:
     @pytest.mark.parametrize("delta", [0.0, 1e-6])
     def test_a_mean_over_a_noisy_count_is_as_far_off_as_it_says(self, strain, offset, low, high, delta):
         """A quotient of 400,000 draws, cut to the bounds as the statistic is: its error is known within 1 %."""
-        formula = Mean(n=100, offset=offset)
+        formula = MeanFormula(n=100, offset=offset)
         guarantee = dp.Guarantee(least_epsilon_for(formula, strain, delta), delta, "add-remove")
         assert formula.strain(guarantee) == pytest.approx(strain, rel=1e-3)
         size = math.sqrt(formula.query.weights[0]) * strain * formula.n
@@ -394,7 +394,7 @@ class TestSimulation:
     @pytest.mark.parametrize(("strain", "low", "high"), [(0.02, 0.99, 1.02), (0.1, 1.05, 1.14), (0.2, 1.2, 1.32)])
     @pytest.mark.parametrize("delta", [0.0, 1e-6])
     def test_a_variance_over_a_noisy_count_is_as_far_off_as_it_says(self, strain, low, high, delta):
-        formula = Variance(n=100)
+        formula = VarianceFormula(n=100)
         guarantee = dp.Guarantee(least_epsilon_for(formula, strain, delta), delta, "add-remove")
         a, b, c = formula.query.amplitudes
         size = a * strain * formula.n
@@ -409,7 +409,7 @@ class TestSimulation:
         """N = 100, ε = 0.11: to first order it was 1.3 times too low. 20,000 errors give their root within 2 %."""
         guarantee = dp.Guarantee(0.11, 0.0, "add-remove")
         curator = dp.Curator(np.full((100, 1), 0.5), space=dp.Box(0.0, 1.0), neighbors="add-remove")
-        formula = Mean(n=100)
+        formula = MeanFormula(n=100)
         parts = self.releases(curator, formula.query, guarantee, 20_000, seeded(4))
         result = np.clip(parts["first"] / np.maximum(parts["count"], 1.0), -1.0, 1.0)[:, 0] * 0.5
         assert 1.0 < math.sqrt((result**2).mean()) / formula.noise(guarantee) < 1.15
@@ -420,7 +420,7 @@ class TestSimulation:
         rows = self.rows(1, mean)
         curator, guarantee = self.curator(rows, relation), dp.Guarantee(1.0, delta, relation)
         numbers = {"offset": abs(rows.mean() - 5.0), "spread": rows.std(), "counted": counted}
-        formula = Variance(n=self.N, width=self.WIDTH, **numbers)
+        formula = VarianceFormula(n=self.N, width=self.WIDTH, **numbers)
         parts = self.releases(curator, formula.query, guarantee, times, seeded(7))
         count = parts.get("count", np.full((1, 1), self.N))
         result = (parts["square"] / count + 1.0)[:, 0] / 2.0 - (parts["first"] / count)[:, 0] ** 2
@@ -433,7 +433,7 @@ class TestSimulation:
         d, times = 30, 60
         rows = self.rows(d)
         curator, guarantee = self.curator(rows, relation), dp.Guarantee(1.0, 1e-6, relation)
-        formula = Covariance(n=self.N, d=d, width=self.WIDTH, spread=1.0)
+        formula = CovarianceFormula(n=self.N, d=d, width=self.WIDTH, spread=1.0)
         parts = self.releases(curator, formula.query, guarantee, times, seeded(9))
         count = parts.get("count", np.full((1, 1), self.N))
         means = parts["first"] / count
@@ -454,14 +454,14 @@ class TestSimulation:
         curator = dp.Curator(frame, schema=dp.Schema({"town": dp.Category(towns)}), neighbors=relation)
         guarantee = dp.Guarantee(0.5, delta, relation)
         errors = self.releases(curator, dp.Histogram(40), guarantee, times, seeded(11))["counts"] - 5.0
-        assert as_predicted(errors, Cells(n=200, cells=40).noise(guarantee), guarantee)
+        assert as_predicted(errors, CellsFormula(n=200, cells=40).noise(guarantee), guarantee)
 
     @pytest.mark.parametrize(("delta", "times"), [(0.0, 15500), (1e-6, 8000)])
     def test_counts(self, delta, times, seeded):
         rows = self.rows(1)[:500]
         curator, guarantee = self.curator(rows, "replace-one"), dp.Guarantee(0.5, delta)
         parts = self.releases(curator, CountQuery(), guarantee, times, seeded(13))
-        assert as_predicted(parts["count"] - 500.0, Count(n=500).noise(guarantee), guarantee)
+        assert as_predicted(parts["count"] - 500.0, CountFormula(n=500).noise(guarantee), guarantee)
 
 
 def exact_error(rows, q, eta, low, high):
@@ -482,7 +482,7 @@ class TestQuantiles:
         """Its error given the rows is an integral; over 1000 sets of rows its mean is normal to good approximation."""
         rows = np.random.default_rng(5).uniform(0.0, 2.0, (1000, 1000))
         squared = exact_error(rows, q, rate * epsilon, 0.0, 2.0)
-        formula = Quantile(n=1000, q=q, density=0.5)
+        formula = QuantileFormula(n=1000, q=q, density=0.5)
         predicted = formula.error(dp.Guarantee(epsilon, 0.0, relation)) ** 2
         allowed = norm.isf(FALSE_ALARM / 2.0) * squared.std() / math.sqrt(1000.0) / predicted
         assert allowed < 0.2
@@ -492,7 +492,7 @@ class TestQuantiles:
     def test_it_is_as_far_off_at_large_epsilons_as_it_says(self, epsilon, low, high):
         rows = np.random.default_rng(6).uniform(0.0, 1.0, (2000, 1000))
         measured = math.sqrt(exact_error(rows, 0.5, epsilon / 2.0, 0.0, 1.0).mean())
-        assert low < measured / Quantile(n=1000).error(dp.Guarantee(epsilon)) < high
+        assert low < measured / QuantileFormula(n=1000).error(dp.Guarantee(epsilon)) < high
 
     def test_evenly_spaced_rows_have_a_geometric_rank(self):
         for eta in (0.05, 0.5, 3.0):
@@ -505,9 +505,9 @@ class TestQuantiles:
     def test_the_figures_of_the_survey(self):
         """At n = 1000, ε = 0.1: the mean's noise 0.0141, the median's 0.027 (uniform) and 0.0078 (N(½, 0.1²))."""
         guarantee = dp.Guarantee(0.1)
-        normal = Quantile(n=1000, density=10.0 / math.sqrt(2.0 * math.pi)).error(guarantee)
-        assert Mean(n=1000, counted=False).noise(guarantee) == pytest.approx(0.0141, rel=0.005)
-        assert Quantile(n=1000).error(guarantee) == pytest.approx(0.027, rel=0.1)
+        normal = QuantileFormula(n=1000, density=10.0 / math.sqrt(2.0 * math.pi)).error(guarantee)
+        assert MeanFormula(n=1000, counted=False).noise(guarantee) == pytest.approx(0.0141, rel=0.005)
+        assert QuantileFormula(n=1000).error(guarantee) == pytest.approx(0.027, rel=0.1)
         assert normal == pytest.approx(0.0078, rel=0.1)
         rows = np.random.default_rng(0).normal(0.5, 0.1, (2000, 1000))
         assert math.sqrt(exact_error(rows, 0.5, 0.05, 0.0, 1.0).mean()) == pytest.approx(normal, rel=0.03)
@@ -537,10 +537,10 @@ class TestQuantiles:
         rows = np.random.default_rng(1).uniform(size=(4000, 400))
         quartiles = np.quantile(rows, [0.25, 0.75], axis=1)
         sizes = {"n": 400, "sampling": True}
-        assert quartiles[0].std() == pytest.approx(Quantile(q=0.25, **sizes).sampling_error, rel=0.07)
+        assert quartiles[0].std() == pytest.approx(QuantileFormula(q=0.25, **sizes).sampling_error, rel=0.07)
         apart = quartiles[1] - quartiles[0]
-        assert apart.std() == pytest.approx(InterquartileRange(**sizes).sampling_error, rel=0.07)
-        assert rows.mean(axis=1).std() == pytest.approx(Mean(**sizes).sampling_error, rel=0.07)
+        assert apart.std() == pytest.approx(InterquartileRangeFormula(**sizes).sampling_error, rel=0.07)
+        assert rows.mean(axis=1).std() == pytest.approx(MeanFormula(**sizes).sampling_error, rel=0.07)
 
 
 def quietly(fit):
@@ -559,7 +559,7 @@ class TestModels:
             estimator = dp.PCA(1, delta=1e-6, bounds=dp.Ball(12.0), method="analyze-gauss", random_state=seed)
             axis = quietly(lambda rows=rows, estimator=estimator: estimator.fit(rows).components_[0])
             lost.append(1.0 - (axis @ np.linalg.eigh(np.cov(rows.T))[1][:, -1]) ** 2)
-        formula = Axes(n=n, d=d, width=24.0 / math.sqrt(d), gap=4.0, spread=1.0)
+        formula = AxesFormula(n=n, d=d, width=24.0 / math.sqrt(d), gap=4.0, spread=1.0)
         noise = chi2(fits * (d - 1))
         ratio = np.mean(lost) / formula.noise(dp.Guarantee(1.0, 1e-6)) * noise.mean()
         assert noise.ppf(FALSE_ALARM / 2.0) * 0.9 < ratio < noise.isf(FALSE_ALARM / 2.0) * 1.1
@@ -582,7 +582,7 @@ class TestModels:
             estimator = dp.GaussianMixture(components, epsilon=epsilon, bounds=dp.Ball(20.0), random_state=seed)
             fitted = quietly(lambda rows=rows, estimator=estimator: estimator.fit(rows))
             excess.append(true.log_density(fresh).mean() - fitted.score(fresh))
-        predicted = Mixture(n=n, d=d, components=components, sampling=True).error(dp.Guarantee(epsilon, 1e-6))
+        predicted = MixtureFormula(n=n, d=d, components=components, sampling=True).error(dp.Guarantee(epsilon, 1e-6))
         assert 1.0 / 3.0 < np.median(excess) / predicted < 3.0
 
 

@@ -56,7 +56,7 @@ def test_a_run_writes_what_it_measured(tmp_path):
     outcome = run(SQUARES, tmp_path, jobs=1, progress=False)
     assert measured == [0, 1, 2, 3, 4]
     assert (outcome.verdict.holds, outcome.quick) == (True, False)
-    assert Outcome.of(tmp_path / "survey" / "squares.json").to_json() == outcome.to_json()
+    assert Outcome.from_file(tmp_path / "survey" / "squares.json").to_json() == outcome.to_json()
     assert (tmp_path / "survey" / "squares.png").read_bytes()[:4] == b"\x89PNG"
 
 

@@ -21,7 +21,7 @@ from discreet.door import Curator, StreamMechanism
 from discreet.noise import GaussianNoise
 from discreet.queries.search import worst_neighbours
 from discreet.queries.series import series_sums as step_sums_module
-from discreet.queries.series.blt import Run, Totals, fitted, streaming
+from discreet.queries.series.blt import BufferedTotals, Run, fitted, streaming
 from discreet.queries.series.factorization import (
     BETWEEN,
     BETWEEN_NORM,
@@ -139,7 +139,7 @@ def test_series_are_divided_as_power_series():
 def collected(data, operator, **declared):
     arguments = {"time": declared.pop("time", None), "value": declared.pop("value", None)}
     steps = declared.pop("steps", None)
-    series = Series.of(data, **arguments, steps=steps, epsilon=1.0, delta=1e-6, bits=None, declared=declared)
+    series = Series.from_rows(data, **arguments, steps=steps, epsilon=1.0, delta=1e-6, bits=None, declared=declared)
     query = series.query(operator)
     curator = series.curator
     return query.collect(curator._records, curator.setting), curator.setting.sensitivity(query, "l2"), series
@@ -419,7 +419,7 @@ def test_neighbouring_streams_are_no_farther_apart_than_proved(horizon, low, hig
     steps = horizon or 15
 
     def path(step, value):
-        run, totals, numbers = Run(fitted(horizon)) if horizon else None, Totals(), []
+        run, totals, numbers = Run(fitted(horizon)) if horizon else None, BufferedTotals(), []
         for t in range(steps):
             if not horizon and (run is None or run.finished):
                 factor = fitted(1 if run is None else 2 * run.factor.count)

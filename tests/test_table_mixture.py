@@ -19,7 +19,7 @@ from discreet.models.table.column_maps import corrected, moved, on_simplex
 from discreet.models.table.table_model import TableModel
 from discreet.noise import NotPrivateWarning
 from discreet.queries.bound import Bound
-from discreet.queries.counts.grids import Cells, Marginals
+from discreet.queries.counts.grids import ColumnCells, Marginals
 from discreet.queries.models.model_query import ModelQuery
 from discreet.queries.moments.clipped_moments import FEW_COLUMNS, ClippedMoments, Components
 from discreet.queries.moments.mixed_moments import LEAST, MixedMoments
@@ -459,7 +459,7 @@ class TestColumns:
     """A column of synthetic numbers keeps to the histogram that was released."""
 
     def test_cells_are_decided_by_comparisons(self):
-        cells = Cells(0.0, 64.0)
+        cells = ColumnCells(0.0, 64.0)
         x = np.array([-5.0, 0.0, 1e-300, 0.5, 1.0, 1.5, 63.5, np.nextafter(64.0, 0.0), 64.0, 70.0])
         query = Marginals((1,), Box([0.0], [64.0]), (False,))
         hot = query.contributions(Block(x[:, None], np.zeros((len(x), 1), dtype=np.int64)))[:, 1:]
@@ -473,12 +473,12 @@ class TestColumns:
         ("low", "high", "single"), [(17, 90, True), (0, 99_999, False), (0.5, 0.9, False), (3, 3.5, False)]
     )
     def test_whole_numbers_have_a_cell_each_if_they_are_few(self, low, high, single):
-        cells = Cells(float(low), float(high), whole=True)
+        cells = ColumnCells(float(low), float(high), whole=True)
         assert cells.single is single
         assert cells.count == (high - low + 1 if single else 66)
 
     @pytest.mark.parametrize(
-        "cells", [Cells(-3.0, 3.0), Cells(-3.0, 3.0, whole=True), Cells(-300.0, 300.0, whole=True)]
+        "cells", [ColumnCells(-3.0, 3.0), ColumnCells(-3.0, 3.0, whole=True), ColumnCells(-300.0, 300.0, whole=True)]
     )
     def test_drawn_numbers_have_the_distribution_that_was_released(self, cells):
         """To six standard deviations of 200,000 draws, a cell."""
@@ -497,7 +497,7 @@ class TestColumns:
             assert np.array_equal(drawn, np.rint(drawn))
 
     def test_a_histogram_that_says_the_same_moves_nothing(self):
-        rng, cells = np.random.default_rng(0), Cells(-3.0, 3.0)
+        rng, cells = np.random.default_rng(0), ColumnCells(-3.0, 3.0)
         mixture = Components(np.array([0.5, 0.5]), np.array([[-1.0], [1.0]]), np.array([[[0.2]], [[0.5]]]))
         x = mixture.sample(5000, rng)[0][:, 0].clip(-2.0, 2.0)
         told = np.full(cells.count, 0.5)

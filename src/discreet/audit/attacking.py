@@ -105,9 +105,9 @@ def attack(
         pair = candidates[0]
         one, other = _sides(ask, pair, rounds[-1][1], bar)
         score = best_score(one, other)
-        threshold = _threshold(score.of(one), score.of(other), claim, runs, chance)
+        threshold = _threshold(score.values(one), score.values(other), claim, runs, chance)
         fresh = _sides(ask, pair, runs, bar, one.numbers.shape[1] - 1)
-    first, second = (score.of(side) for side in fresh)
+    first, second = (score.values(side) for side in fresh)
     return Attack(
         name=name,
         claim=claim,

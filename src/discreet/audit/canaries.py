@@ -131,7 +131,7 @@ def one_run(
         raise ValueError(
             f"estimator of type {type(estimator).__name__}: expected a mixture, k-means, factor analysis or PCA"
         )
-    if estimator.neighbors is None or Neighbors.of(estimator.neighbors) is not Neighbors.ADD_REMOVE:
+    if estimator.neighbors is None or Neighbors.parse(estimator.neighbors) is not Neighbors.ADD_REMOVE:
         raise ArgumentError("neighbors", estimator.neighbors, "'add-remove', since canaries are put in or left out")
     if estimator.random_state is not None:
         raise ArgumentError("random_state", estimator.random_state, "None; noise from a seed is no noise")

@@ -41,11 +41,11 @@ class Claim:
             return cls(claimed)
         losses = (claimed,) if isinstance(claimed, Loss) else claimed
         if isinstance(losses, list | tuple) and losses and all(isinstance(loss, Loss) for loss in losses):
-            return cls.of(tuple(losses))
+            return cls.from_losses(tuple(losses))
         raise ArgumentError("claimed", claimed, "a Guarantee, a loss or some losses, or None")
 
     @classmethod
-    def of(cls, losses: tuple[Loss, ...], delta: float = 1e-6) -> Claim:
+    def from_losses(cls, losses: tuple[Loss, ...], delta: float = 1e-6) -> Claim:
         """Return what losses amount to; at δ = 0 where they are pure."""
         composed = compose(losses)
         delta = max(delta, min(2.0 * sum(loss.failure for loss in losses), 0.5))

@@ -80,13 +80,13 @@ def claimed_by(result: Any) -> Claim | None:
     """Return what a result says of itself; None where it says nothing."""
     releases = _releases(result)
     if isinstance(result, tuple | list | Mapping) and releases:
-        return Claim.of(tuple(release.loss for release in releases))
+        return Claim.from_losses(tuple(release.loss for release in releases))
     losses = tuple(release.loss for release in releases)
     for name in ("guarantee_", "guarantee"):
         if hasattr(result, name):  # None where it says that nothing is promised
             guarantee = getattr(result, name)
             return Claim(guarantee, losses) if isinstance(guarantee, Guarantee) else None
-    return Claim.of(losses) if losses else None
+    return Claim.from_losses(losses) if losses else None
 
 
 def _numbers(value: Any, depth: int) -> Iterable[Array]:

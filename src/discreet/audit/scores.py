@@ -73,7 +73,7 @@ class Score:
     """A way to guess, and what it goes by."""
 
     name: str
-    of: Callable[[Observed], Array]
+    values: Callable[[Observed], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,7 @@ def _tried(one: Observed, other: Observed, learner: Callable[[Observed, Observed
     """Return how far each score tells, learnt from one half of the runs and tried on the other half."""
     half = len(one) // 2
     learnt = learner(one[:half], other[:half])
-    tried = [separation(score.of(one[half:]), score.of(other[half:])) for score in learnt]
+    tried = [separation(score.values(one[half:]), score.values(other[half:])) for score in learnt]
     # Nothing is learnt for known laws, so all runs can try them, and chance alone must not beat them.
     if one.strength > 0.0 and learnt[0].name == KNOWN:
         tried[0] = separation(one.known, other.known) + 3.0 / math.sqrt(half)

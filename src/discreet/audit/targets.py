@@ -88,7 +88,7 @@ def _extreme(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | None]
     """Return neighbours within what an estimator declares, and the name of the target's column."""
     if getattr(estimator, "releases_", ()):
         return _as_fitted(estimator)
-    relation = Neighbors.REPLACE_ONE if estimator.neighbors is None else Neighbors.of(estimator.neighbors)
+    relation = Neighbors.REPLACE_ONE if estimator.neighbors is None else Neighbors.parse(estimator.neighbors)
     schema = getattr(estimator, "schema", None)
     if isinstance(schema, Schema):
         return neighbours(schema, relation), None

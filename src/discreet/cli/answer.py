@@ -11,11 +11,11 @@ import numpy as np
 
 from discreet.guarantees import Guarantee
 
-__all__ = ["Answer", "Grid", "facts", "plain", "words"]
+__all__ = ["CommandOutput", "OutputTable", "facts", "plain", "words"]
 
 
 @dataclass(frozen=True)
-class Grid:
+class OutputTable:
     """A table.
 
     Attributes
@@ -30,14 +30,14 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Answer:
+class CommandOutput:
     """What a command found.
 
     Attributes
     ----------
     data : mapping
         For ``--json``: everything that is shown, and maybe more.
-    shown : sequence of str or Grid
+    shown : sequence of str or OutputTable
         For a person: paragraphs and tables, in this order. Nothing is printed where nothing is shown: the command
         wrote to standard output itself.
     code : int
@@ -45,17 +45,17 @@ class Answer:
     """
 
     data: Mapping[str, Any]
-    shown: Sequence[str | Grid]
+    shown: Sequence[str | OutputTable]
     code: int = 0
 
 
-def facts(pairs: Mapping[str, Any]) -> Grid:
+def facts(pairs: Mapping[str, Any]) -> OutputTable:
     """Return a table of names and values, without those that are None.
 
     >>> facts({"guarantee": "(ε=1, δ=1e-06)", "ledger": None}).rows
     [('guarantee', '(ε=1, δ=1e-06)')]
     """
-    return Grid((), [(name, value) for name, value in pairs.items() if value is not None])
+    return OutputTable((), [(name, value) for name, value in pairs.items() if value is not None])
 
 
 def plain(value: Any) -> Any:

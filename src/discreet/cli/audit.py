@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.answer import Answer, Grid, facts
+from discreet.cli.answer import CommandOutput, OutputTable, facts
 from discreet.cli.command import command
 from discreet.cli.printing import note
 from discreet.cli.refusals import FAILED
@@ -47,7 +47,7 @@ def audit(
         Path | None, typer.Option("--page", help="Write a page (Markdown) of what the folder of --out has.")
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="How many processes.")] = 2,
-) -> Answer:
+) -> CommandOutput:
     """Try to break promises: run mechanisms on neighbouring data sets, made up, and count how well they are told apart.
 
     Each gives a lower bound on ε. One above the claim proves that the claim is wrong, and the command then ends with
@@ -63,7 +63,7 @@ def audit(
         raise typer.BadParameter("expected names or --all, not both", param_hint="NAME, --all")
     if listed:
         rows = chosen or known
-        return Answer({"subjects": rows}, [Grid(("what can be attacked",), [[name] for name in rows])])
+        return CommandOutput({"subjects": rows}, [OutputTable(("what can be attacked",), [[name] for name in rows])])
     if page is not None and out is None:
         raise typer.BadParameter("expected --out too, the folder with what was found", param_hint="--page")
     if out is not None and out.exists() and not out.is_dir():
@@ -81,7 +81,7 @@ def audit(
     if page is not None and out is not None:
         _written(page, out)
     refuted = [each["name"] for each in (*result, *in_one_run) if not each["holds"]]
-    return Answer(
+    return CommandOutput(
         {"attacks": result, "one_run": in_one_run, "refuted": refuted, "page": page},
         _shown(result, in_one_run, refuted, out, page),
         FAILED if refuted else 0,
@@ -156,7 +156,7 @@ def _shown(
     refuted: list[str],
     out: Path | None,
     page: Path | None,
-) -> list[str | Grid]:
+) -> list[str | OutputTable]:
     rows = [
         [
             each["name"], f"{each['epsilon_claimed']:.3g}, δ={each['delta']:.3g}", f"{each['epsilon']:.3g}",
@@ -172,7 +172,7 @@ def _shown(
         ]
         for each in in_one_run
     ]  # fmt: skip
-    shown: list[str | Grid] = [Grid(HEAD, rows)] if rows else []
+    shown: list[str | OutputTable] = [OutputTable(HEAD, rows)] if rows else []
     if rows:
         shown.append(
             f"{len(refuted)} of {len(rows)} promises were broken: {', '.join(refuted)}." if refuted else

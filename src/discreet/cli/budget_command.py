@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.arguments import UNSHOWN, ArgumentError, listed, meant
-from discreet.cli.answer import Answer, Grid, facts
+from discreet.cli.answer import CommandOutput, OutputTable, facts
 from discreet.cli.budget_limits import existing
 from discreet.cli.command import command
 from discreet.cli.declared import limit_of
@@ -47,13 +47,13 @@ def commands() -> typer.Typer:
 
 
 @command("discreet budget show people.ledger")
-def show(ledger: Ledger, name: Name = None) -> Answer:
+def show(ledger: Ledger, name: Name = None) -> CommandOutput:
     """Show the limit of each data set, what is left of it, and for whom it holds."""
     record = _opened(ledger)
     sets = [_standing(record, one) for one in _chosen(record, name)]
     head = ("data set", "protects", "limit", "spends", "left", "next, at most")
     rows = [[one[key] for key in ("name", "unit", "words", "spends", "share", "next")] for one in sets]
-    return Answer({"datasets": [_without(one, "words", "share") for one in sets]}, [Grid(head, rows)])
+    return CommandOutput({"datasets": [_without(one, "words", "share") for one in sets]}, [OutputTable(head, rows)])
 
 
 @command(
@@ -72,7 +72,7 @@ def limit(
     neighbors: Annotated[
         Neighbors | None, typer.Option("--neighbors", help="Replace-one, or as the limit in force has it.")
     ] = None,
-) -> Answer:
+) -> CommandOutput:
     """Set or lower the limit of a data set; with --reason, raise it. A ledger is made where there is none."""
     from discreet.planning.caution import spending_caution
 
@@ -105,14 +105,14 @@ def limit(
     left = record.remaining(name)
     if not (left.mu or left.epsilon or left.rho):
         note(f"note: as much as that is spent of {name!r}; nothing more can be asked of it")
-    return Answer(
+    return CommandOutput(
         {"name": name, "limit": result.guarantee, "filter": result.filter, "reason": reason},
         [facts({"data set": name, "limit": str(result), "reason": reason})],
     )
 
 
 @command("discreet budget history people.ledger --name people", table=KINDS)
-def history(ledger: Ledger, name: Name = None) -> Answer:
+def history(ledger: Ledger, name: Name = None) -> CommandOutput:
     """Show every entry of the record: who spent what on which question, and how limits changed."""
     record = _opened(ledger)
     if name is not None:
@@ -120,20 +120,20 @@ def history(ledger: Ledger, name: Name = None) -> Answer:
     result = record.history(name)
     entries = [_entry(one, cost) for one, cost in zip(result, result.costs, strict=True)]
     names = dict.fromkeys(one["name"] for one in entries)
-    shown: list[str | Grid] = []
+    shown: list[str | OutputTable] = []
     for each in names:
         shown += [f"data set: {each}", _page([entry for entry in result if entry.dataset == each])]
-    return Answer({"entries": entries}, shown or ["(none)"])
+    return CommandOutput({"entries": entries}, shown or ["(none)"])
 
 
 @command("discreet budget verify people.ledger")
 def verify(
     ledger: Ledger,
     head: Annotated[str | None, typer.Option("--head", help="A head from earlier, which must be in it.")] = None,
-) -> Answer:
+) -> CommandOutput:
     """Read the whole record and see that nobody changed it. Write its head down elsewhere to hold it against later."""
     result = _opened(ledger).verify(head)
-    return Answer({"intact": True, "head": result}, [facts({"record": "intact", "head": result})])
+    return CommandOutput({"intact": True, "head": result}, [facts({"record": "intact", "head": result})])
 
 
 def _opened(ledger: str) -> Record:
@@ -172,7 +172,7 @@ def _check_known(ledger: str, name: str, *, raised: bool) -> None:
 def _standing(record: Record, name: str) -> dict[str, Any]:
     """Return the limit of a data set, and what is left of it."""
     in_force = record.limit(name)
-    left = None if in_force is None else BudgetShares.of(record, name).left(record.spent(name))
+    left = None if in_force is None else BudgetShares.from_ledger(record, name).left(record.spent(name))
     return {
         "name": name,
         "unit": record.unit(name),
@@ -201,7 +201,7 @@ def _entry(entry: Any, cost: str) -> dict[str, Any]:
     }
 
 
-def _page(entries: Sequence[Any]) -> Grid:
+def _page(entries: Sequence[Any]) -> OutputTable:
     """Return the entries of a data set as a table of at most ``WIDTH`` letters, where long words go on below."""
     head = ("no.", "time", "kind", "who", "what", "cost")
     rows = []
@@ -217,7 +217,7 @@ def _page(entries: Sequence[Any]) -> Grid:
     for row in rows:
         cells = [wrap(cell, width) for cell, width in zip(row, widest, strict=True)]
         lines += [list(line) for line in zip_longest(*cells, fillvalue="")]
-    return Grid(head, lines)
+    return OutputTable(head, lines)
 
 
 def _above(asked: Guarantee, in_force: Guarantee) -> bool:

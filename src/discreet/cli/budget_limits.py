@@ -20,7 +20,7 @@ EMPTY = "holds no ledger"  # what a server says that is there
 
 def existing(ledger: str) -> Ledger | None:
     """Return the ledger that is there, None where there is none yet. None is made."""
-    path = Address.of(ledger).path
+    path = Address.parse(ledger).path
     if path is not None:
         return Ledger(ledger, create=False) if lexists(path) else None
     try:

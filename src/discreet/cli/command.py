@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 import discreet
-from discreet.cli.answer import Answer
+from discreet.cli.answer import CommandOutput
 from discreet.cli.flags import Flags, flags_of, in_flags
 from discreet.cli.printing import note, show
 from discreet.cli.refusals import FAILED, code_for, message_for
@@ -28,11 +28,11 @@ Traceback = Annotated[
 
 LIBRARY = Path(discreet.__file__).parent
 
-Asked = Callable[..., Answer]
+Asked = Callable[..., CommandOutput]
 
 
 def command(*examples: str, table: str = "") -> Callable[[Asked], Callable[..., None]]:
-    """Return a decorator that makes a command of a function that returns an ``Answer``.
+    """Return a decorator that makes a command of a function that returns a ``CommandOutput``.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def _help(ask: Asked, examples: tuple[str, ...], table: str) -> str:
     return f"{said}\n\n\b\n{'Examples' if len(examples) > 1 else 'Example'}:\n{shown}"
 
 
-def _asked(ask: Asked, arguments: dict[str, Any], flags: Flags, traceback: bool) -> Answer:
+def _asked(ask: Asked, arguments: dict[str, Any], flags: Flags, traceback: bool) -> CommandOutput:
     """Return what a command answers; or end, with a message that shows no row."""
     _check_texts(arguments)
     with warnings.catch_warnings(record=True) as caught:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from discreet.arguments import ArgumentError, integer, shown
-from discreet.cli.answer import Answer, Grid
+from discreet.cli.answer import CommandOutput, OutputTable
 from discreet.cli.command import command
 from discreet.cli.options import Relation
 from discreet.guarantees import (
@@ -52,7 +52,7 @@ def compose(
     ],
     delta: Annotated[list[float], typer.Option("--delta", help="At which δ. Repeatable.")],
     neighbors: Relation = Neighbors.REPLACE_ONE,
-) -> Answer:
+) -> CommandOutput:
     """Show what mechanisms cost together, by the methods of the literature and by the tightest one known."""
     losses = Counter[Loss]()
     for text in mechanisms:
@@ -60,9 +60,9 @@ def compose(
         losses[loss] += count
     result = compare(losses, delta)
     rows = [[method, *(rounded_up(value, 4) for value in values)] for method, values in result.epsilon.items()]
-    return Answer(
+    return CommandOutput(
         {"neighbors": str(result.neighbors), "delta": result.delta, "epsilon": result.epsilon},
-        [f"ε under {result.neighbors}", Grid(["δ", *(f"{one:.3g}" for one in result.delta)], rows)],
+        [f"ε under {result.neighbors}", OutputTable(["δ", *(f"{one:.3g}" for one in result.delta)], rows)],
     )
 
 

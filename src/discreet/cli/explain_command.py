@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.answer import Answer, Grid
+from discreet.cli.answer import CommandOutput, OutputTable
 from discreet.cli.command import command
 from discreet.cli.options import Relation
 from discreet.guarantees import Guarantee, Neighbors
@@ -36,7 +36,7 @@ def explain(
     prior: Annotated[
         list[float] | None, typer.Option("--prior", help="How likely the attacker finds it beforehand. Repeatable.")
     ] = None,
-) -> Answer:
+) -> CommandOutput:
     """Say what ε and δ mean, in words and as the odds of guessing about one record."""
     from discreet.planning import PlanningWarning
     from discreet.planning import explain as explained
@@ -65,8 +65,8 @@ def explain(
     }
     lines = [line for line in str(result).splitlines() if not line.startswith(IN_THE_TABLE)]
     unless = [f"At most after: but for an event of probability {result.beyond:.3g}."] if result.beyond else []
-    grid = Grid(("suspicion before", "at most after", "right guesses, at most"), table)
-    return Answer(data, ["\n".join(lines), grid, *unless])
+    grid = OutputTable(("suspicion before", "at most after", "right guesses, at most"), table)
+    return CommandOutput(data, ["\n".join(lines), grid, *unless])
 
 
 def _losses(model: Path) -> tuple[Any, str]:

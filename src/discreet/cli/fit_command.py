@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.answer import Answer, Grid, facts
+from discreet.cli.answer import CommandOutput, OutputTable, facts
 from discreet.cli.budget_limits import check_limit, on_trial
 from discreet.cli.command import command
 from discreet.cli.declared import declared_schema, limit_of, names_of, numbers_in, opened
@@ -93,7 +93,7 @@ def fit(
     ledger: SomeLedger = None,
     name: Name = None,
     limit: NewLimit = None,
-) -> Answer:
+) -> CommandOutput:
     """Fit a model under differential privacy, and write it to a file of public numbers.
 
     A mixture takes categories beside numbers where some are declared. Nothing that is printed depends on a row but
@@ -197,11 +197,11 @@ def _kept(text: str, place: Path) -> None:
         ) from None
 
 
-def _answer(estimator: Any, curator: Curator, out: Path, columns: list[str], grid: Grid | None) -> Answer:
+def _answer(estimator: Any, curator: Curator, out: Path, columns: list[str], grid: OutputTable | None) -> CommandOutput:
     guarantee, kind = estimator.guarantee_, type(estimator).__name__
     book, place = curator.ledger, curator.name
     left = None if book is None or place is None else str(book.remaining(place))
-    return Answer(
+    return CommandOutput(
         {
             "kind": kind,
             "out": out,

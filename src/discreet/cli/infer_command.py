@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.answer import Answer, Grid, plain
+from discreet.cli.answer import CommandOutput, OutputTable, plain
 from discreet.cli.command import command
 from discreet.cli.files import new_file
 from discreet.cli.flags import in_flags
@@ -37,7 +37,7 @@ def infer(
         Path | None, typer.Option("--out", help="All draws: a file that ends with .json, or .nc for netCDF.")
     ] = None,
     overwrite: Overwrite = False,
-) -> Answer:
+) -> CommandOutput:
     """Show the posterior of a fitted model's parameters, noise and sampling accounted for. It looks at no row.
 
     The first chain of a model takes twenty seconds to a minute, most of it compilation.
@@ -65,12 +65,12 @@ def infer(
     return _answer(posterior, level, out)
 
 
-def _answer(posterior: Any, level: float, out: Path | None) -> Answer:
+def _answer(posterior: Any, level: float, out: Path | None) -> CommandOutput:
     table = posterior.summary(level)
     head = ["quantity", *map(str, table.columns)]
     rows = [[str(label), *map(float, values)] for label, values in zip(table.index, table.to_numpy(), strict=True)]
     says = posterior.diagnostics
-    return Answer(
+    return CommandOutput(
         {
             "summary": [dict(zip(head, row, strict=True)) for row in rows],
             "level": level,
@@ -87,7 +87,7 @@ def _answer(posterior: Any, level: float, out: Path | None) -> Answer:
         },
         [
             *([] if posterior.which_rows is None else [f"from {posterior.which_rows}"]),
-            Grid(head, rows),
+            OutputTable(head, rows),
             f"{says.draws} draws worth {says.ess:.0f} or more, R-hat {says.r_hat:.3f}, {says.divergences} divergences"
             + ("" if says.complaints else "; the chains agree"),  # complaints are notes already
             *([] if out is None else [f"draws written to {out}"]),

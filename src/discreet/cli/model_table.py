@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.cli.answer import Grid
+from discreet.cli.answer import OutputTable
 from discreet.records.cells import day_text
 from discreet.scales import ColumnScale
 
@@ -17,7 +17,7 @@ MOST_COLUMNS = 12  # of which more would not stand beside each other
 NOTHING = 1e-9  # of the size that a number may have: rounding
 
 
-class Found(NamedTuple):
+class ModelTable(NamedTuple):
     """Parameters with a row for each ``label``: numbers ``beside`` the columns, and a ``table`` of the columns.
 
     In the table a number may be of the size of ``unit`` times the width of its column to the power ``power``.
@@ -33,7 +33,7 @@ class Found(NamedTuple):
     places: bool = False
 
 
-def found_in(estimator: Any, scales: Mapping[str, ColumnScale], target: str | None = None) -> Grid | None:
+def found_in(estimator: Any, scales: Mapping[str, ColumnScale], target: str | None = None) -> OutputTable | None:
     """Return the parameters of a fitted model, a row for each component or class; None where they are too many.
 
     Components are numbered from 1, as in reports and pictures. What is 0 up to rounding is 0. A place in a column of
@@ -67,7 +67,7 @@ def found_in(estimator: Any, scales: Mapping[str, ColumnScale], target: str | No
         )
         for j, label in enumerate(result.labels)
     ]
-    return Grid((result.word, *result.beside, *(scales[name].label for name in names)), rows)
+    return OutputTable((result.word, *result.beside, *(scales[name].label for name in names)), rows)
 
 
 def _rounded(value: Any, scale: float) -> float:
@@ -78,25 +78,25 @@ def _numbers(count: int) -> range:
     return range(1, count + 1)
 
 
-def _parameters(estimator: Any, target: str | None, label: str | None, widths: Mapping[str, float]) -> Found:
+def _parameters(estimator: Any, target: str | None, label: str | None, widths: Mapping[str, float]) -> ModelTable:
     kind = type(estimator).__name__
     if kind in ("GaussianMixture", "TableMixture"):
         means = estimator.means_
-        return Found("component", _numbers(len(means)), {"weight": estimator.weights_}, means, places=True)
+        return ModelTable("component", _numbers(len(means)), {"weight": estimator.weights_}, means, places=True)
     if kind == "KMeans":
         centres = estimator.cluster_centers_
-        return Found("centre", _numbers(len(centres)), {}, centres, places=True)
+        return ModelTable("centre", _numbers(len(centres)), {}, centres, places=True)
     if kind == "PCA":
         axes = estimator.components_
-        return Found("axis", _numbers(len(axes)), {"share": estimator.explained_variance_ratio_}, axes, power=0)
+        return ModelTable("axis", _numbers(len(axes)), {"share": estimator.explained_variance_ratio_}, axes, power=0)
     if kind == "FactorAnalysis":
-        return Found("factor", _numbers(len(estimator.components_)), {}, estimator.components_)
+        return ModelTable("factor", _numbers(len(estimator.components_)), {}, estimator.components_)
     if kind == "GaussianClassifier":
         shares = {"share": estimator.priors_}
-        return Found("class", estimator.classes_.tolist(), shares, estimator.means_, places=True)
+        return ModelTable("class", estimator.classes_.tolist(), shares, estimator.means_, places=True)
     coefficients, intercept = np.atleast_2d(estimator.coef_), {"intercept": np.atleast_1d(estimator.intercept_)}
     if kind == "LinearRegression":
         assert target is not None
-        return Found("coefficients", [label], intercept, coefficients, -1, widths[target])
+        return ModelTable("coefficients", [label], intercept, coefficients, -1, widths[target])
     classes = estimator.classes_.tolist()
-    return Found("in favour of", classes[1:] if len(classes) == 2 else classes, intercept, coefficients, -1)
+    return ModelTable("in favour of", classes[1:] if len(classes) == 2 else classes, intercept, coefficients, -1)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.answer import Answer, facts
+from discreet.cli.answer import CommandOutput, facts
 from discreet.cli.command import command
 from discreet.guarantees import Neighbors
 
@@ -38,7 +38,7 @@ def plan(
     gap: Annotated[
         float | None, typer.Option("--gap", help="PCA: between the last variance kept and the next.")
     ] = None,
-) -> Answer:
+) -> CommandOutput:
     """Find the smallest ε whose predicted error meets a target. Nothing is spent, and no row is looked at."""
     from discreet.planning import plan as planned
 
@@ -68,4 +68,4 @@ def plan(
     }
     shown = {"ε": result.epsilon, "δ": result.guarantee.delta, "relation": str(result.guarantee.neighbors)}
     shown |= {"predicted error": result.predicted, "floor": result.floor or None}
-    return Answer(data, [facts(shown), str(result)])
+    return CommandOutput(data, [facts(shown), str(result)])

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from discreet.cli.answer import Answer, Grid, plain, words
+from discreet.cli.answer import CommandOutput, OutputTable, plain, words
 
 __all__ = ["note", "show", "watched"]
 
@@ -33,7 +33,7 @@ def _in_words(text: str) -> str:
     return "\n".join(map(words, text.split("\n")))
 
 
-def show(answer: Answer, *, as_json: bool = False) -> None:
+def show(answer: CommandOutput, *, as_json: bool = False) -> None:
     """Write an answer to standard output."""
     if not answer.shown:
         return
@@ -42,21 +42,21 @@ def show(answer: Answer, *, as_json: bool = False) -> None:
     elif sys.stdout.isatty():
         _on_terminal(answer)
     else:
-        parts = [_aligned(part) if isinstance(part, Grid) else _in_words(part) for part in answer.shown]
+        parts = [_aligned(part) if isinstance(part, OutputTable) else _in_words(part) for part in answer.shown]
         sys.stdout.write("\n\n".join(parts) + "\n")
     sys.stdout.flush()
 
 
-def _on_terminal(answer: Answer) -> None:
+def _on_terminal(answer: CommandOutput) -> None:
     console = Console(file=sys.stdout, highlight=False, markup=False)
     for part in answer.shown:
-        if isinstance(part, Grid):
+        if isinstance(part, OutputTable):
             console.print(_table(part))
         else:
             console.print(Text(_in_words(part)), soft_wrap=True)  # a line stays a line: it may be TOML to copy
 
 
-def _table(grid: Grid) -> Table:
+def _table(grid: OutputTable) -> Table:
     table = Table(box=SIMPLE_HEAD if grid.head else None, show_header=bool(grid.head), header_style="bold")
     right = _numeric(grid)
     for j, aligned in enumerate(right):
@@ -68,7 +68,7 @@ def _table(grid: Grid) -> Table:
     return table
 
 
-def _aligned(grid: Grid) -> str:
+def _aligned(grid: OutputTable) -> str:
     """Return a table as text whose columns stand below each other."""
     lines = [list(map(words, row)) for row in ([grid.head] if grid.head else []) + list(grid.rows)]
     if not lines:
@@ -86,7 +86,7 @@ def _aligned(grid: Grid) -> str:
     return "\n".join(map(line, lines))
 
 
-def _numeric(grid: Grid) -> list[bool]:
+def _numeric(grid: OutputTable) -> list[bool]:
     """Return for each column whether it holds numbers alone."""
     width = len(grid.head) or max(map(len, grid.rows), default=0)
     columns = [[row[j] for row in grid.rows] for j in range(width)]

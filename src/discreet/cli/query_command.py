@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.arguments import probability
-from discreet.cli.answer import Answer, Grid, facts
+from discreet.cli.answer import CommandOutput, OutputTable, facts
 from discreet.cli.budget_limits import check_limit, on_trial
 from discreet.cli.command import command
 from discreet.cli.declared import declared_schema, limit_of, numbers_in, opened
@@ -121,7 +121,7 @@ def query(
     at_most: AtMost = None,
     name: Name = None,
     limit: NewLimit = None,
-) -> Answer:
+) -> CommandOutput:
     """Ask a statistical database. Every answer has noise, and is recorded in the ledger before it is given.
 
     The first question needs --limit, the budget of the data set; afterwards the ledger has it. What is refused leaves
@@ -234,10 +234,10 @@ def _arguments(statistic: str, columns: list[str], level: float, flags: dict[str
     return {"columns" if several else "column": asked} | given
 
 
-def _priced(pricing: Any) -> Answer:
+def _priced(pricing: Any) -> CommandOutput:
     (one,) = pricing.questions
     verdict = "yes" if pricing.admitted else "no"
-    return Answer(
+    return CommandOutput(
         {
             "question": one.draft.words,
             "which_rows": pricing.which_rows,
@@ -262,10 +262,10 @@ def _priced(pricing: Any) -> Answer:
     )
 
 
-def _replied(reply: Any, level: float) -> Answer:
+def _replied(reply: Any, level: float) -> CommandOutput:
     rows, about = reply.table(level), reply.which_rows
     head = [name for name in rows[0] if name != "which_rows"]  # which is said once, above the table
-    return Answer(
+    return CommandOutput(
         {
             "question": reply.priced.draft.words,
             "which_rows": about,
@@ -277,7 +277,7 @@ def _replied(reply: Any, level: float) -> Answer:
         },
         [
             *([] if about is None else [f"{reply.priced.draft.question}, from {about}"]),
-            Grid(head, [[row[one] for one in head] for row in rows]),
+            OutputTable(head, [[row[one] for one in head] for row in rows]),
             reply.cost,
         ],
     )

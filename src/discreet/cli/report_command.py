@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.answer import Answer, facts
+from discreet.cli.answer import CommandOutput, facts
 from discreet.cli.command import command
 from discreet.cli.files import new_file
 from discreet.cli.options import ModelFile, Overwrite
@@ -39,7 +39,7 @@ def report(
         ),
     ] = None,
     overwrite: Overwrite = False,
-) -> Answer:
+) -> CommandOutput:
     """Write a report that opens in any browser and needs no network.
 
     It is made of what the model's file holds, which is public. With --compare it is not private any more.
@@ -55,7 +55,7 @@ def report(
         fitted.report(place, private_rows=rows, overwrite=True, **about)  # ``place`` is there already, and empty
     if compare is not None:
         note(f"{out} is NOT PRIVATE: it holds exact results from {compare.name}; do not publish it")
-    return Answer(
+    return CommandOutput(
         {"out": out, "kind": type(fitted).__name__, "guarantee": fitted.guarantee_, "private": compare is None},
         [facts({"written to": out, "model": type(fitted).__name__, "private": "yes" if compare is None else "NO"})],
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.answer import Answer, Grid, facts
+from discreet.cli.answer import CommandOutput, OutputTable, facts
 from discreet.cli.command import command
 from discreet.cli.printing import note
 
@@ -43,7 +43,7 @@ def reproduce(
     page: Annotated[
         Path | None, typer.Option("--page", help="Write a page (Markdown) of all entries that the folder has.")
     ] = None,
-) -> Answer:
+) -> CommandOutput:
     """Run experiments of the papers with honest noise, and this library's methods beside them.
 
     Data are public or made up: some are downloaded, or looked for in the folder that DISCREET_DATA names. Noise is
@@ -60,13 +60,13 @@ def reproduce(
         raise typer.BadParameter("expected what to run: names, --all, or --list to see them", param_hint="NAME")
     outcomes = [_run(name, out, quick=quick, jobs=jobs) for name in chosen]
     written = None if page is None else _written(page, out, list(ENTRIES))
-    shown: list[str | Grid] = []
+    shown: list[str | OutputTable] = []
     for outcome in outcomes:
         shown += _shown(outcome, out)
     if page is not None:
         shown.append(facts({"page": page, "entries": written}))
     data = [_values(outcome, out) for outcome in outcomes]
-    return Answer({"outcomes": data, "page": page, "entries_of_page": written}, shown)
+    return CommandOutput({"outcomes": data, "page": page, "entries_of_page": written}, shown)
 
 
 def _chosen(names: Sequence[str], known: Sequence[str]) -> list[str]:
@@ -80,12 +80,12 @@ def _chosen(names: Sequence[str], known: Sequence[str]) -> list[str]:
     return [one for one in known if one in result]
 
 
-def _titles(names: Sequence[str]) -> Answer:
+def _titles(names: Sequence[str]) -> CommandOutput:
     from discreet.reproduce import experiment
 
     rows = [(name, experiment(name).title) for name in names]
-    return Answer(
-        {"entries": [{"name": name, "title": title} for name, title in rows]}, [Grid(("name", "title"), rows)]
+    return CommandOutput(
+        {"entries": [{"name": name, "title": title} for name, title in rows]}, [OutputTable(("name", "title"), rows)]
     )
 
 
@@ -116,7 +116,7 @@ def _files(outcome: Outcome, out: Path) -> dict[str, Path]:
     return {"numbers": out / f"{outcome.name}.json", "picture": out / f"{outcome.name}.png"}
 
 
-def _shown(outcome: Outcome, out: Path) -> list[str | Grid]:
+def _shown(outcome: Outcome, out: Path) -> list[str | OutputTable]:
     verdict = outcome.verdict
     rows = [[_short(cell) for cell in row] for row in outcome.table.rows]
     return [
@@ -124,7 +124,7 @@ def _shown(outcome: Outcome, out: Path) -> list[str | Grid]:
         f"The paper: {outcome.claim}",
         f"With honest noise: {HOLDS[verdict.holds]} {verdict.honest}",
         f"Ours: {verdict.ours}",
-        Grid(outcome.table.head, rows),
+        OutputTable(outcome.table.head, rows),
         facts({**_files(outcome, out), "seconds": outcome.seconds, "quick": "yes" if outcome.quick else None}),
     ]
 

@@ -12,7 +12,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from discreet.cli.answer import Answer, facts
+from discreet.cli.answer import CommandOutput, facts
 from discreet.cli.command import command
 from discreet.cli.files import new_file
 from discreet.cli.options import ModelFile, Overwrite
@@ -38,7 +38,7 @@ def sample(
         bool, typer.Option("--clip", help="Move numbers into the declared bounds; Gaussians go beyond them.")
     ] = False,
     overwrite: Overwrite = False,
-) -> Answer:
+) -> CommandOutput:
     """Draw synthetic rows from a fitted model. It costs nothing, however many they are."""
     from discreet.estimators.loading import load_model
 
@@ -50,14 +50,14 @@ def sample(
         )
     if str(out) == "-":
         _write_csv(sys.stdout, _blocks(fitted, rows, clip))
-        return Answer({}, [])
+        return CommandOutput({}, [])
     write = {".csv": _to_csv, ".parquet": _to_parquet}.get(out.suffix.lower())
     if write is None:
         raise typer.BadParameter(f"{out.name!r}: expected a name that ends with .csv or .parquet", param_hint="--out")
     with new_file(out, overwrite=overwrite, spared=[model]) as place:
         names = write(place, _with_progress(_blocks(fitted, rows, clip), rows))
     guarantee = fitted.guarantee_
-    return Answer(
+    return CommandOutput(
         {"out": out, "rows": rows, "columns": names, "guarantee": guarantee},
         [facts({"rows": rows, "columns": ", ".join(names), "written to": out, "cost": "nothing more"})],
     )

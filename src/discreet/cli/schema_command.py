@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from discreet.arguments import listed
-from discreet.cli.answer import Answer, Grid
+from discreet.cli.answer import CommandOutput, OutputTable
 from discreet.cli.command import command
 from discreet.cli.declared import opened, read_schema
 from discreet.cli.files import new_file
@@ -65,7 +65,7 @@ def init(
     table: TableName = None,
     out: Annotated[Path | None, typer.Option("--out", help="A file; standard output by default.")] = None,
     overwrite: Overwrite = False,
-) -> Answer:
+) -> CommandOutput:
     """Write a schema to fill in: names of columns, and types where the file states them. No row is looked at.
 
     What you fill in is public, so take it from a code book, and never from the rows.
@@ -78,7 +78,7 @@ def init(
             place.write_text(text, encoding="utf-8")
         shown = f"{out}: fill in what is public, then: discreet schema check {out}"
     columns = [{"name": name, "type": kind} for name, kind in types.items()]
-    return Answer({"columns": columns, "toml": text, "out": out}, [shown])
+    return CommandOutput({"columns": columns, "toml": text, "out": out}, [shown])
 
 
 @command("discreet schema check people.toml --data people.csv")
@@ -86,7 +86,7 @@ def check(
     file: Annotated[Path, typer.Argument(metavar="SCHEMA", help="A TOML file.")],
     data: Annotated[str | None, typer.Option("--data", help="Whether this file or database has the columns.")] = None,
     table: TableName = None,
-) -> Answer:
+) -> CommandOutput:
     """Check a schema, and show what it declares. With --data: whether the columns are there. No row is looked at."""
     schema = read_schema(file)
     if data is not None:
@@ -102,9 +102,9 @@ def check(
             rows.append((name, "number", ends, _gaps(column.fill)))
     whose = "each row" if schema.unit is None else f"each {schema.unit}, of whom {schema.max_rows} rows count"
     columns = [{"name": name, "kind": kind, "declared": declared} for name, kind, declared, _ in rows]
-    return Answer(
+    return CommandOutput(
         {"valid": True, "columns": columns, "unit": schema.unit, "max_rows": schema.max_rows},
-        [Grid(("column", "kind", "declared", "gaps"), rows), f"Protected: {whose}."],
+        [OutputTable(("column", "kind", "declared", "gaps"), rows), f"Protected: {whose}."],
     )
 
 

@@ -33,7 +33,7 @@ class BudgetShares:
     limit: Limit
 
     @classmethod
-    def of(cls, ledger: Ledger, name: str) -> BudgetShares:
+    def from_ledger(cls, ledger: Ledger, name: str) -> BudgetShares:
         """Return that of the limit in force."""
         limit = ledger.limit(name)
         if limit is None:

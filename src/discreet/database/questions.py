@@ -98,27 +98,27 @@ def checked_share(share: Any) -> float:
     return float(share)
 
 
-class Spending(TypedDict, total=False):
+class CostArguments(TypedDict, total=False):
     """What a question may cost; see ``Questions``."""
 
     epsilon: float | None
     share: float | None
 
 
-class Asking(Spending, total=False):
+class RowArguments(CostArguments, total=False):
     """Which rows a question is about, and what it may cost; see ``Questions``."""
 
     where: str | None
 
 
-class Weighted(Asking, total=False):
+class ColumnArguments(RowArguments, total=False):
     """What questions about columns take beside them; see ``Questions``."""
 
     by: str | None
     weights: str | None
 
 
-class Ranked(Weighted, total=False):
+class Ranked(ColumnArguments, total=False):
     """What questions about quantiles take beside their column; see ``Questions``."""
 
     step: float | None
@@ -156,24 +156,26 @@ class Questions(ABC, Generic[Asked]):
 
     if TYPE_CHECKING:  # what ``_method`` makes of the registry, for those who read types
 
-        def count(self, *, by: str | None = None, **asking: Unpack[Asking]) -> Asked:
+        def count(self, *, by: str | None = None, **asking: Unpack[RowArguments]) -> Asked:
             """Return the number of rows: of all (within the limit of a person), or of those where a condition holds."""
 
-        def sum(self, columns: Any, **asking: Unpack[Weighted]) -> Asked:
+        def sum(self, columns: Any, **asking: Unpack[ColumnArguments]) -> Asked:
             """Return sums of columns."""
 
-        def mean(self, columns: Any, *, loose: bool = False, **asking: Unpack[Weighted]) -> Asked:
+        def mean(self, columns: Any, *, loose: bool = False, **asking: Unpack[ColumnArguments]) -> Asked:
             """Return means of columns, geometric ones of those that are on a log scale."""
 
         def trimmed_mean(
-            self, column: str, *, trim: float = 0.1, weights: str | None = None, **asking: Unpack[Asking]
+            self, column: str, *, trim: float = 0.1, weights: str | None = None, **asking: Unpack[RowArguments]
         ) -> Asked:
             """Return the mean of the middle of a column, without a share ``trim`` of the rows at each end."""
 
-        def variance(self, columns: Any, *, method: str = "one-shot", **asking: Unpack[Weighted]) -> Asked:
+        def variance(self, columns: Any, *, method: str = "one-shot", **asking: Unpack[ColumnArguments]) -> Asked:
             """Return variances of columns."""
 
-        def covariance(self, columns: Sequence[str], *, method: str = "one-shot", **asking: Unpack[Weighted]) -> Asked:
+        def covariance(
+            self, columns: Sequence[str], *, method: str = "one-shot", **asking: Unpack[ColumnArguments]
+        ) -> Asked:
             """Return the covariance matrix of columns."""
 
         def median(self, column: str, **asking: Unpack[Ranked]) -> Asked:
@@ -188,13 +190,15 @@ class Questions(ABC, Generic[Asked]):
         def interquartile_range(self, column: str, **asking: Unpack[Ranked]) -> Asked:
             """Return how far the quartiles of a column are apart."""
 
-        def histogram(self, column: str, *, bins: Any = 10, by: str | None = None, **asking: Unpack[Asking]) -> Asked:
+        def histogram(
+            self, column: str, *, bins: Any = 10, by: str | None = None, **asking: Unpack[RowArguments]
+        ) -> Asked:
             """Return how many rows have each category of a column, or a number between each two edges."""
 
-        def check_schema(self, **asking: Unpack[Spending]) -> Asked:
+        def check_schema(self, **asking: Unpack[CostArguments]) -> Asked:
             """Return how many of the rows that count each column's declaration drops, fills or clips."""
 
-        def count_persons(self, **asking: Unpack[Spending]) -> Asked:
+        def count_persons(self, **asking: Unpack[CostArguments]) -> Asked:
             """Return how many persons have one row, how many up to ``max_rows`` rows, and how many more."""
 
 

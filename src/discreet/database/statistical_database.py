@@ -119,7 +119,7 @@ class StatisticalDatabase(Questions[Reply]):
             )
         if budget is not None and not isinstance(budget, Guarantee):
             raise ArgumentError("budget", budget, "a Guarantee", write="budget=dp.Guarantee(1.0, 1e-6)")
-        if budget is not None and neighbors is not None and Neighbors.of(neighbors) is not budget.neighbors:
+        if budget is not None and neighbors is not None and Neighbors.parse(neighbors) is not budget.neighbors:
             raise ArgumentError(
                 "neighbors",
                 neighbors,
@@ -189,7 +189,7 @@ class StatisticalDatabase(Questions[Reply]):
     @property
     def _shares(self) -> BudgetShares:
         """How the limit counts that is in force now."""
-        return BudgetShares.of(self._ledger, self._name)
+        return BudgetShares.from_ledger(self._ledger, self._name)
 
     @property
     def draft(self) -> Drafting:

@@ -31,14 +31,14 @@ from discreet.datasets.fetchers import (
 )
 from discreet.datasets.hyperplane_sets import make_cm1, make_cm2, make_synth
 from discreet.datasets.stroke import make_stroke
-from discreet.datasets.truth import Mixture, Plane
+from discreet.datasets.truth import Plane, TrueMixture
 from discreet.datasets.uk_drivers import load_uk_drivers
 from discreet.datasets.xi_mixtures import make_xi_correlated, make_xi_pair
 
 __all__ = [
     "Dataset",
-    "Mixture",
     "Plane",
+    "TrueMixture",
     "fetch_gowalla",
     "fetch_lifesci",
     "fetch_olivetti",

@@ -13,10 +13,10 @@ import numpy as np
 
 from discreet.datasets.dataset import FloatArray, IntArray
 
-__all__ = ["Table", "content_hash"]
+__all__ = ["ParsedTable", "content_hash"]
 
 
-class Table(NamedTuple):
+class ParsedTable(NamedTuple):
     """Parsed rows: values, labels and the persons they belong to, the last two where there are any."""
 
     X: FloatArray
@@ -24,14 +24,14 @@ class Table(NamedTuple):
     unit: IntArray | None = None
 
 
-def content_hash(table: Table) -> str:
+def content_hash(table: ParsedTable) -> str:
     """Return the SHA-256 of a table's canonical encoding, in hexadecimal.
 
     >>> import numpy as np
     >>> rows = np.array([[1.0, 2.0], [3.0, 4.0]])
-    >>> content_hash(Table(rows))[:16]
+    >>> content_hash(ParsedTable(rows))[:16]
     '73ad633ce1ba3600'
-    >>> content_hash(Table(np.asfortranarray(rows))) == content_hash(Table(rows))
+    >>> content_hash(ParsedTable(np.asfortranarray(rows))) == content_hash(ParsedTable(rows))
     True
     """
     digest = hashlib.sha256()

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError
-from discreet.datasets.truth import Mixture, Plane
+from discreet.datasets.truth import Plane, TrueMixture
 
 __all__ = ["Bounds", "Dataset", "FloatArray", "IntArray"]
 
@@ -49,7 +49,7 @@ class Dataset:
     unit : array of shape (n_samples,) or None
         The number of the person (or the device, …) that each row belongs to, for privacy at the level of
         persons. ``None`` means that each row stands for itself.
-    truth : Plane, Mixture or None
+    truth : Plane, TrueMixture or None
         The law that the rows were drawn from, where they were generated.
 
     Examples
@@ -70,7 +70,7 @@ class Dataset:
     licence: str
     citation: str
     unit: IntArray | None = None
-    truth: Plane | Mixture | None = None
+    truth: Plane | TrueMixture | None = None
 
     def __post_init__(self) -> None:
         X = _numbers("X", self.X)

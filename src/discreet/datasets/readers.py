@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.datasets.content import Table
+from discreet.datasets.content import ParsedTable
 from discreet.datasets.dataset import IntArray
 
 __all__ = [
@@ -33,18 +33,18 @@ def _whole(values: NDArray[Any]) -> IntArray:
     return whole
 
 
-def comma_separated(path: Path, *, header: bool) -> Table:
+def comma_separated(path: Path, *, header: bool) -> ParsedTable:
     """Read numbers with the label in the last column, gzipped or not."""
     rows = np.loadtxt(path, delimiter=",", skiprows=int(header), ndmin=2)
-    return Table(np.ascontiguousarray(rows[:, :-1]), _whole(rows[:, -1]))
+    return ParsedTable(np.ascontiguousarray(rows[:, :-1]), _whole(rows[:, -1]))
 
 
-def numbers_and_labels(numbers: Path, labels: Path) -> Table:
+def numbers_and_labels(numbers: Path, labels: Path) -> ParsedTable:
     """Read a file of numbers between blanks and a file of labels, line by line the same rows."""
-    return Table(np.loadtxt(numbers, ndmin=2), _whole(np.loadtxt(labels, ndmin=1)))
+    return ParsedTable(np.loadtxt(numbers, ndmin=2), _whole(np.loadtxt(labels, ndmin=1)))
 
 
-def parkinsons_csv(path: Path) -> Table:
+def parkinsons_csv(path: Path) -> ParsedTable:
     """Read UCI's file: a recording's name, 22 measures, and the label in the 18th column.
 
     The person is the third part of a name such as ``phon_R01_S07_3``: subject 7, third recording.
@@ -54,10 +54,10 @@ def parkinsons_csv(path: Path) -> Table:
         return float(recording.split("_")[2].removeprefix("S"))
 
     rows = np.loadtxt(path, delimiter=",", skiprows=1, converters={0: subject}, ndmin=2)
-    return Table(np.delete(rows, [0, 17], axis=1), _whole(rows[:, 17]), _whole(rows[:, 0]))
+    return ParsedTable(np.delete(rows, [0, 17], axis=1), _whole(rows[:, 17]), _whole(rows[:, 0]))
 
 
-def _check_ins(places: NDArray[Any], user: NDArray[Any], place: NDArray[Any], count: NDArray[Any]) -> Table:
+def _check_ins(places: NDArray[Any], user: NDArray[Any], place: NDArray[Any], count: NDArray[Any]) -> ParsedTable:
     """Return one row a check-in, ordered by user and place.
 
     Degrees are rounded to single precision (at most 0.000008 degrees, less than a metre), which is how the
@@ -66,19 +66,19 @@ def _check_ins(places: NDArray[Any], user: NDArray[Any], place: NDArray[Any], co
     order = np.lexsort((place, user))
     repeats = count[order].astype(np.int64)
     degrees = places.astype(np.float32).astype(np.float64)
-    return Table(
+    return ParsedTable(
         np.repeat(degrees[place[order]], repeats, axis=0),
         unit=np.repeat(user[order].astype(np.int64), repeats),
     )
 
 
-def gowalla_npz(path: Path) -> Table:
+def gowalla_npz(path: Path) -> ParsedTable:
     """Read places, and for each pair of a user and a place the number of check-ins."""
     with np.load(path, allow_pickle=False) as file:
         return _check_ins(file["poi_latlon"], file["user"], file["poi"], file["count"])
 
 
-def gowalla_text(places: Path, *visits: Path) -> Table:
+def gowalla_text(places: Path, *visits: Path) -> ParsedTable:
     """Read lines of place, latitude, longitude, and any number of files with lines of user, place, count."""
     coordinates = np.loadtxt(places, delimiter="\t", ndmin=2)
     degrees = np.full((len(coordinates), 2), np.nan)
@@ -87,19 +87,19 @@ def gowalla_text(places: Path, *visits: Path) -> Table:
     return _check_ins(degrees, *joined.T)
 
 
-def _faces(images: NDArray[Any]) -> Table:
+def _faces(images: NDArray[Any]) -> ParsedTable:
     """Return upright images as rows of grey levels; the ten images of a person follow one another."""
     person = np.arange(len(images)) // 10
-    return Table(images.reshape(len(images), -1).astype(np.float64), person, person)
+    return ParsedTable(images.reshape(len(images), -1).astype(np.float64), person, person)
 
 
-def olivetti_npz(path: Path) -> Table:
+def olivetti_npz(path: Path) -> ParsedTable:
     """Read images that are upright already."""
     with np.load(path, allow_pickle=False) as file:
         return _faces(file["images"])
 
 
-def olivetti_mat(path: Path) -> Table:
+def olivetti_mat(path: Path) -> ParsedTable:
     """Read MATLAB's matrix ``faces``, 4096 x 400; MATLAB counts columns first, so each image lies on its side."""
     from scipy.io import loadmat  # heavy, and needed for this one format only
 

@@ -15,16 +15,16 @@ from pathlib import Path
 from types import ModuleType
 
 from discreet.arguments import ArgumentError
-from discreet.datasets.content import Table, content_hash
+from discreet.datasets.content import ParsedTable, content_hash
 from discreet.datasets.dataset import Dataset
-from discreet.datasets.sources import Source
+from discreet.datasets.sources import DatasetSource
 
 __all__ = ["DataHome", "fetch"]
 
 DataHome = str | os.PathLike[str] | None
 
 
-def fetch(source: Source, data_home: DataHome) -> Dataset:
+def fetch(source: DatasetSource, data_home: DataHome) -> Dataset:
     """Return a table with its published content.
 
     Raises
@@ -51,7 +51,7 @@ def fetch(source: Source, data_home: DataHome) -> Dataset:
     )
 
 
-def _from_folder(source: Source) -> Table | None:
+def _from_folder(source: DatasetSource) -> ParsedTable | None:
     folder = os.environ.get("DISCREET_DATA")
     if not folder:
         return None
@@ -68,7 +68,7 @@ def _from_folder(source: Source) -> Table | None:
     return None
 
 
-def _from_cache(source: Source, data_home: DataHome) -> Table:
+def _from_cache(source: DatasetSource, data_home: DataHome) -> ParsedTable:
     paths = _downloaded(source, data_home)
     try:
         return _checked(
@@ -84,7 +84,7 @@ def _from_cache(source: Source, data_home: DataHome) -> Table:
         raise
 
 
-def _checked(source: Source, read: Callable[..., Table], paths: list[Path], fault: str) -> Table:
+def _checked(source: DatasetSource, read: Callable[..., ParsedTable], paths: list[Path], fault: str) -> ParsedTable:
     try:
         table = read(*paths)
     except (MemoryError, FileNotFoundError, PermissionError):
@@ -96,7 +96,7 @@ def _checked(source: Source, read: Callable[..., Table], paths: list[Path], faul
     return table
 
 
-def _downloaded(source: Source, data_home: DataHome) -> list[Path]:
+def _downloaded(source: DatasetSource, data_home: DataHome) -> list[Path]:
     """Return the paths of a table's files in the cache, after downloading those that are not there."""
     pooch = _pooch()
     cache = pooch.create(
@@ -118,7 +118,7 @@ def _downloaded(source: Source, data_home: DataHome) -> list[Path]:
     return paths
 
 
-def _by_hand(source: Source) -> str:
+def _by_hand(source: DatasetSource) -> str:
     files = ", ".join(f"{remote.file} from {remote.url}" for remote in source.remote)
     looked = "" if not os.environ.get("DISCREET_DATA") else f" (not in {os.environ['DISCREET_DATA']!r} now)"
     return f"Or put {files} into a folder by hand, and name that folder in DISCREET_DATA{looked}."

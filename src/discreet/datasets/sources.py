@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 
 from discreet.datasets import readers
-from discreet.datasets.content import Table
+from discreet.datasets.content import ParsedTable
 from discreet.datasets.dataset import Bounds
 
-__all__ = ["SOURCES", "Remote", "Source"]
+__all__ = ["SOURCES", "DatasetSource", "Remote"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,14 +30,14 @@ class Remote:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class DatasetSource:
     """A table: its file in the folder ``DISCREET_DATA``, its files at the origin, and its content."""
 
     name: str
     local: str
-    read_local: Callable[[Path], Table]
+    read_local: Callable[[Path], ParsedTable]
     remote: tuple[Remote, ...]
-    read_remote: Callable[..., Table]  # takes one path for each remote file, in that order
+    read_remote: Callable[..., ParsedTable]  # takes one path for each remote file, in that order
     content: str  # discreet.datasets.content.content_hash of the table, by whatever route it came
     columns: tuple[str, ...]
     bounds: Bounds | None
@@ -49,7 +49,7 @@ _GITHUB = "https://raw.githubusercontent.com"
 _GOWALLA = f"{_GITHUB}/rahmanidashti/STACP/3b53b9fb62efb1bde278a2a059412aa78c3e86ca/datasets/gowalla_u5628"
 _SIPU = "https://github.com/gagolews/clustering-data-v1/raw/v1.1.0/sipu"
 
-_LIFESCI = Source(
+_LIFESCI = DatasetSource(
     name="lifesci",
     local="lifesci.csv.gz",
     read_local=partial(readers.comma_separated, header=False),
@@ -68,7 +68,7 @@ _LIFESCI = Source(
     citation="Komarek and Moore, Auton Lab, Life Sciences data set ds1.10 (komarix.org)",
 )
 
-_PIMA = Source(
+_PIMA = DatasetSource(
     name="pima",
     local="pima.csv.gz",
     read_local=partial(readers.comma_separated, header=True),
@@ -110,7 +110,7 @@ _PIMA = Source(
     ),
 )
 
-_PARKINSONS = Source(
+_PARKINSONS = DatasetSource(
     name="parkinsons",
     local="parkinsons.csv.gz",
     read_local=readers.parkinsons_csv,
@@ -154,7 +154,7 @@ _PARKINSONS = Source(
     ),
 )
 
-_GOWALLA_CHECK_INS = Source(
+_GOWALLA_CHECK_INS = DatasetSource(
     name="gowalla",
     local="gowalla_checkins.npz",
     read_local=readers.gowalla_npz,
@@ -170,7 +170,7 @@ _GOWALLA_CHECK_INS = Source(
     citation="Cho, Myers and Leskovec (2011), Friendship and mobility: user movement in location-based social networks",
 )
 
-_OLIVETTI = Source(
+_OLIVETTI = DatasetSource(
     name="olivetti",
     local="olivetti_faces.npz",
     read_local=readers.olivetti_npz,
@@ -189,7 +189,7 @@ _OLIVETTI = Source(
     citation="Samaria and Harter (1994), Parameterisation of a stochastic model for human face identification",
 )
 
-_S1 = Source(
+_S1 = DatasetSource(
     name="s1",
     local="s1.csv.gz",
     read_local=partial(readers.comma_separated, header=True),
@@ -205,6 +205,6 @@ _S1 = Source(
     citation="Fränti and Virmajoki (2006), Iterative shrinking method for clustering problems",
 )
 
-SOURCES: dict[str, Source] = {
+SOURCES: dict[str, DatasetSource] = {
     source.name: source for source in (_LIFESCI, _PIMA, _PARKINSONS, _GOWALLA_CHECK_INS, _OLIVETTI, _S1)
 }

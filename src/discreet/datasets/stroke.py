@@ -12,7 +12,7 @@ import numpy as np
 from discreet.arguments import integer
 from discreet.datasets.dataset import Dataset, FloatArray, IntArray
 from discreet.datasets.random_state import Seed, generator
-from discreet.datasets.truth import GENERATED, Mixture
+from discreet.datasets.truth import GENERATED, TrueMixture
 
 __all__ = ["make_stroke"]
 
@@ -87,7 +87,7 @@ def make_stroke(
     )
 
 
-def _mixture(rng: np.random.Generator, d: int, K: int) -> Mixture:
+def _mixture(rng: np.random.Generator, d: int, K: int) -> TrueMixture:
     """Return a mixture with mean zero and total covariance diag(1, 1/2, …, 1/d), scaled into the unit ball."""
     weights = 1.0 / np.arange(1, K + 1)
     weights /= weights.sum()
@@ -107,7 +107,7 @@ def _mixture(rng: np.random.Generator, d: int, K: int) -> Mixture:
 
     radius = _radius(means, covariances)
     covariances = (covariances + covariances.transpose(0, 2, 1)) / (2.0 * radius**2)
-    return Mixture(weights, means / radius, covariances)
+    return TrueMixture(weights, means / radius, covariances)
 
 
 def _radius(means: FloatArray, covariances: FloatArray) -> float:
@@ -121,7 +121,7 @@ def _radius(means: FloatArray, covariances: FloatArray) -> float:
     return float((np.linalg.norm(means, axis=1) + np.sqrt(spread)).max())
 
 
-def _draw(rng: np.random.Generator, rows: int, truth: Mixture) -> tuple[FloatArray, IntArray]:
+def _draw(rng: np.random.Generator, rows: int, truth: TrueMixture) -> tuple[FloatArray, IntArray]:
     y = rng.choice(len(truth.weights), size=rows, p=truth.weights)
     X = rng.standard_normal((rows, truth.means.shape[1]))
     for k, (mean, root) in enumerate(zip(truth.means, np.linalg.cholesky(truth.covariances), strict=True)):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GENERATED", "Mixture", "Plane"]
+__all__ = ["GENERATED", "Plane", "TrueMixture"]
 
 GENERATED = "synthetic; no rights reserved"  # the licence of rows that were drawn from a law
 
@@ -21,7 +21,7 @@ class Plane(NamedTuple):
     coef: NDArray[np.float64]
 
 
-class Mixture(NamedTuple):
+class TrueMixture(NamedTuple):
     """A mixture of Gaussians; component k is the law of the rows with label k.
 
     ``weights`` has shape (K,), ``means`` (K, n_features), ``covariances`` (K, n_features, n_features).

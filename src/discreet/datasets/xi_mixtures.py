@@ -11,7 +11,7 @@ import numpy as np
 from discreet.arguments import integer, positive
 from discreet.datasets.dataset import Bounds, Dataset, IntArray
 from discreet.datasets.random_state import Seed, generator
-from discreet.datasets.truth import GENERATED, Mixture
+from discreet.datasets.truth import GENERATED, TrueMixture
 
 __all__ = ["make_xi_correlated", "make_xi_pair"]
 
@@ -20,7 +20,7 @@ _CITATION = (
 )
 _DEVIATIONS = 6.0
 
-_PAIR = Mixture(
+_PAIR = TrueMixture(
     weights=np.array([0.7, 0.3]),
     means=np.array([[1.8, 3.2, 3.8, 6.0, 5.5], [0.5, 1.0, 1.5, 2.5, 3.5]]),
     # The paper prints the fourth variance of the first class as "5, 76"; with 5.76 its results come out.
@@ -99,7 +99,7 @@ def make_xi_correlated(
     rows = integer("n_samples", n_samples, least=1)
     d = integer("n_features", n_features, least=1)
     half = positive("sigma", sigma) / 2.0
-    truth = Mixture(
+    truth = TrueMixture(
         weights=np.array([0.5, 0.5]),
         means=np.stack([np.zeros(d), np.ones(d)]),
         covariances=np.stack([np.eye(d), half * (np.eye(d) + np.ones((d, d)))]),
@@ -113,17 +113,17 @@ def make_xi_correlated(
     return _dataset("xi_correlated", X, y, truth)
 
 
-def _labels(rng: np.random.Generator, rows: int, truth: Mixture) -> IntArray:
+def _labels(rng: np.random.Generator, rows: int, truth: TrueMixture) -> IntArray:
     return np.asarray(rng.random(rows) >= truth.weights[0], dtype=np.int64)
 
 
-def _bounds(truth: Mixture) -> Bounds:
+def _bounds(truth: TrueMixture) -> Bounds:
     reach = _DEVIATIONS * np.sqrt(truth.covariances.diagonal(axis1=1, axis2=2))
     low, high = (truth.means - reach).min(axis=0), (truth.means + reach).max(axis=0)
     return tuple(zip(low.tolist(), high.tolist(), strict=True))
 
 
-def _dataset(name: str, X: np.ndarray, y: IntArray, truth: Mixture) -> Dataset:
+def _dataset(name: str, X: np.ndarray, y: IntArray, truth: TrueMixture) -> Dataset:
     return Dataset(
         name=name,
         X=X,

@@ -131,7 +131,7 @@ class Curator:
         at_most: int = AT_MOST,
         who: str | None = None,
     ) -> None:
-        relation, most = Neighbors.of(neighbors), integer("at_most", at_most, least=1, most=2**50)
+        relation, most = Neighbors.parse(neighbors), integer("at_most", at_most, least=1, most=2**50)
         if ledger is not None and not name:
             raise ArgumentError("name", name, "the data set's name, under which the ledger records what is spent")
         if budget is not None and ledger is None:
@@ -422,8 +422,8 @@ def open_rows(data: Any, **declared: Any) -> Curator:
     if isinstance(data, Curator):
         if given:
             raise ValueError(f"{next(iter(given))}: expected None, since the curator has declarations of its own")
-        if relation is not None and Neighbors.of(relation) is not data.neighbors:
+        if relation is not None and Neighbors.parse(relation) is not data.neighbors:
             raise ArgumentError("neighbors", relation, f"None, or the curator's {data.neighbors}")
         return data
-    neighbors = Neighbors.REPLACE_ONE if relation is None else Neighbors.of(relation)
+    neighbors = Neighbors.REPLACE_ONE if relation is None else Neighbors.parse(relation)
     return Curator(open_records(data, **given), neighbors=neighbors)

@@ -48,7 +48,9 @@ class Answer:
     _from: ClassVar[str] = "from"
 
     @classmethod
-    def of(cls, value: Any, curator: Curator, guarantee: Guarantee, releases: Sequence[Release], **more: Any) -> Self:
+    def from_releases(
+        cls, value: Any, curator: Curator, guarantee: Guarantee, releases: Sequence[Release], **more: Any
+    ) -> Self:
         """Return the answer that was made from these releases of a curator, which kept the promise together."""
         kept = all(release.provenance != "simulated" and release.mechanism != "approximate" for release in releases)
         return cls(value, guarantee if kept else None, curator.unit, tuple(releases), **more)

@@ -34,7 +34,7 @@ from discreet.door.release import promise_in_words
 from discreet.em import Step
 from discreet.estimators.fitted_columns import scales_of, select_columns, values_of_rows, with_days
 from discreet.estimators.persistence import Persistent
-from discreet.estimators.shown import Shown
+from discreet.estimators.shown import DisplayMixin
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.models.method import Found, Method
 from discreet.noise import Bits, NotPrivateWarning, SeededBits
@@ -63,7 +63,7 @@ class RowTransformer(TransformerMixin):  # type: ignore[misc]
         return super().fit_transform(X, y, **parameters)
 
 
-class PrivateEstimator(Shown, Persistent, BaseEstimator):  # type: ignore[misc]
+class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore[misc]
     """An estimator with ``epsilon``, ``delta``, ``bounds``, ``neighbors``, ``random_state`` and ``verbose``."""
 
     epsilon: float
@@ -88,7 +88,7 @@ class PrivateEstimator(Shown, Persistent, BaseEstimator):  # type: ignore[misc]
 
     def _open(self, X: Any) -> Curator:
         """Return the rows behind a door, and note their columns as scikit-learn does."""
-        relation = None if self.neighbors is None else Neighbors.of(self.neighbors)
+        relation = None if self.neighbors is None else Neighbors.parse(self.neighbors)
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         X = as_curator(X)
         if isinstance(X, Curator):

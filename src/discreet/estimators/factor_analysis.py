@@ -125,7 +125,7 @@ class FactorAnalysis(
         count = integer("n_components", self.n_components, least=1, most=curator.space.dimension)
 
         def take(gaussian: Components) -> None:
-            factors = Factors.of(gaussian.means[0], gaussian.covariances[0], count)
+            factors = Factors.from_covariance(gaussian.means[0], gaussian.covariances[0], count)
             self.mean_, self.components_, self.noise_variance_ = factors.mean, factors.loadings.T, factors.noise
 
         return self._inquiry(self._method_for(curator), curator, take)

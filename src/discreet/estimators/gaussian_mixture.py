@@ -22,7 +22,7 @@ from discreet.models.method import Method
 from discreet.models.mixture.adaptive import Adaptive
 from discreet.models.mixture.joint import Joint, JointMixture, Prior
 from discreet.models.mixture.paper import Paper
-from discreet.models.mixture.selection import SCORING, Selected
+from discreet.models.mixture.selection import SCORING, SelectedModel
 from discreet.queries.moments.clipped_moments import SHAPES, Components
 from discreet.records import Bounds
 
@@ -215,7 +215,7 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
                     part=1.0 if len(counts) == 1 else (1.0 - SCORING) / len(counts),
                 )
 
-        return make(counts[0]) if len(counts) == 1 else Selected(tuple(map(make, counts)), curator.size)
+        return make(counts[0]) if len(counts) == 1 else SelectedModel(tuple(map(make, counts)), curator.size)
 
     def _counts(self, curator: Curator) -> tuple[int, ...]:
         given: Any = self.n_components

@@ -61,7 +61,7 @@ class TargetedEstimator(PrivateEstimator):
 
     def _behind(self, held: Curator | Records) -> Curator:
         """Return rows that have their declarations behind a door, under the relation that was asked for."""
-        relation = Neighbors.REPLACE_ONE if self.neighbors is None else Neighbors.of(self.neighbors)
+        relation = Neighbors.REPLACE_ONE if self.neighbors is None else Neighbors.parse(self.neighbors)
         return held if isinstance(held, Curator) else Curator(held, neighbors=relation)
 
     def _agrees(self, space: Box | Ball) -> bool:

@@ -204,7 +204,7 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
     def _held(self, held: Curator | Records, name: str) -> tuple[Curator, int]:
         """Return rows of which one column is the target, and note the others as scikit-learn does."""
         curator = self._behind(held)
-        if self.neighbors is not None and Neighbors.of(self.neighbors) is not curator.neighbors:
+        if self.neighbors is not None and Neighbors.parse(self.neighbors) is not curator.neighbors:
             raise ArgumentError("neighbors", self.neighbors, f"None, or the curator's {curator.neighbors}")
         if name not in curator.columns:
             raise ArgumentError("y", name, f"a numeric column, one of {listed(curator.columns)}")

@@ -151,7 +151,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  #
             space = curator.space if isinstance(method, Adaptive) else space
 
         def take(result: Principal | Components) -> None:
-            axes = result if isinstance(result, Principal) else _first(Principal.of(result), count, share)
+            axes = result if isinstance(result, Principal) else _first(Principal.from_gaussian(result), count, share)
             self._take(axes, curator.space, scaled=scaled)
 
         return self._inquiry(method, curator, take, space, own_units=not scaled)

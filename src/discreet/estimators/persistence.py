@@ -64,7 +64,7 @@ class PublicRows:
         return self.setting.neighbors
 
     @classmethod
-    def of(cls, releases: Sequence[Release]) -> PublicRows:
+    def from_releases(cls, releases: Sequence[Release]) -> PublicRows:
         """Return what the releases of one fit say of its rows, all of them the same."""
         first = releases[0]
         told = [(one.size, one.declared, one.neighbors, one.dataset) for one in releases]
@@ -208,7 +208,7 @@ class Persistent:
                 raise ArgumentError("guarantee_", UNSHOWN, "a guarantee under the relation of the releases")
             if compose(losses).delta(guarantee.epsilon) > guarantee.delta * (1.0 + 1e-6):
                 raise ArgumentError("guarantee_", UNSHOWN, "one that the losses keep together")
-        public = PublicRows.of(releases)
+        public = PublicRows.from_releases(releases)
         column_scales(public.declared)  # raises where they are none
         self._check_promised(public.neighbors)
         for release in releases:
@@ -224,7 +224,7 @@ class Persistent:
         """Raise where the parameters are not those of the fit any more."""
         guarantee, kept = self._promised(neighbors), self.guarantee_  # type: ignore[attr-defined]
         own = getattr(self, "neighbors", None)
-        if kept not in (None, guarantee) or (own is not None and Neighbors.of(own) is not neighbors):
+        if kept not in (None, guarantee) or (own is not None and Neighbors.parse(own) is not neighbors):
             raise ArgumentError("epsilon, delta, neighbors", UNSHOWN, f"those of the fit, which promised {kept}")
 
     def _method_for(self, rows: Any) -> Any:

@@ -29,7 +29,7 @@ from discreet.plots import (
     Centres,
     Coefficients,
     Ellipses,
-    Grid,
+    HeatMap,
     NoiseShares,
     Pairs,
     Plot,
@@ -157,7 +157,7 @@ def _grid(values: Array, rows: Sequence[str], columns: Sequence[str], what: str)
     """Return a table of the rows that have the largest numbers, and of the first columns."""
     kept, some = _largest(np.abs(values).max(axis=1)), range(min(values.shape[1], MOST_ABREAST))
     what = _some(what, kept, len(rows)) + ("" if len(some) == len(columns) else f", the first {len(some)} columns")
-    return Grid(values[kept][:, some], [rows[k] for k in kept], [columns[k] for k in some], what)
+    return HeatMap(values[kept][:, some], [rows[k] for k in kept], [columns[k] for k in some], what)
 
 
 def _axes(model: Any, _: Any) -> Plot:
@@ -196,7 +196,7 @@ def _coefficients(model: Any, _: Any) -> Plot:
         noise = None if noise is None else noise[kept]
         shown = [names[k] for k in kept]
         what = _some(f"coefficients (intercept {number(intercept)})", kept, len(names))
-        return Coefficients.of(own[kept], widths[kept], shown, noise, moves, what)
+        return Coefficients.from_bounds(own[kept], widths[kept], shown, noise, moves, what)
     what = "coefficients of each class times the widths of the declared bounds"
     return _grid((model.coef_ * widths).T, names, [f"class {label}" for label in model.classes_], what)
 

@@ -18,13 +18,13 @@ from discreet.models.mixture.selection import mean_scores
 from discreet.queries.models.log_likelihood import LogLikelihood
 from discreet.records import Records
 
-__all__ = ["Score", "private_score"]
+__all__ = ["PrivateScore", "private_score"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Score:
+class PrivateScore:
     """A private mean log-likelihood.
 
     Attributes
@@ -68,7 +68,7 @@ def private_score(
     delta: float = 0.0,
     neighbors: Neighbors | str | None = None,
     random_state: Any = None,
-) -> Score:
+) -> PrivateScore:
     """Return the mean log-likelihood of rows under fitted models, with noise.
 
     ``score`` is exact and so must not be published for private rows; this can be. The log-density of a row is clipped
@@ -89,7 +89,7 @@ def private_score(
 
     Returns
     -------
-    Score
+    PrivateScore
 
     Examples
     --------
@@ -128,5 +128,5 @@ def private_score(
     value, noise = mean_scores(query, release)
     kept = guarantee if bits is None else None
     if not several:
-        return Score(float(value[0]), float(noise[0]), kept, release)
-    return Score(value, noise, kept, release)
+        return PrivateScore(float(value[0]), float(noise[0]), kept, release)
+    return PrivateScore(value, noise, kept, release)

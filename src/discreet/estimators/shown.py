@@ -13,7 +13,7 @@ from discreet.estimators.plots import portrait
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["Shown"]
+__all__ = ["DisplayMixin"]
 
 LINE = (
     '<p style="margin: 0.4em 0; padding: 0.4em 0.7em; border-left: 4px solid {colour}; font-family: sans-serif; '
@@ -21,7 +21,7 @@ LINE = (
 )
 
 
-class Shown:
+class DisplayMixin:
     """An estimator that can be looked at."""
 
     _portraits: ClassVar[tuple[str, ...]] = ("noise",)

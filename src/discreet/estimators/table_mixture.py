@@ -24,7 +24,7 @@ from discreet.guarantees import Neighbors
 from discreet.models.mixture.moment_model import noise_of
 from discreet.models.table.column_maps import moved
 from discreet.models.table.table_method import AdaptiveTables, MixedComponents
-from discreet.queries.counts.grids import Cells
+from discreet.queries.counts.grids import ColumnCells
 from discreet.queries.moments.clipped_moments import SHAPES, Components
 from discreet.records import Box, Category, Records, Schema, Space, open_records
 from discreet.records.cells import date
@@ -298,9 +298,9 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         return space
 
     @property
-    def _cells(self) -> tuple[Cells, ...]:
+    def _cells(self) -> tuple[ColumnCells, ...]:
         """The cells of each column of numbers."""
-        return tuple(Cells(one.low, one.high, self._has_whole_values(one)) for one in self._scales)
+        return tuple(ColumnCells(one.low, one.high, self._has_whole_values(one)) for one in self._scales)
 
     @property
     def _scales(self) -> tuple[ColumnScale, ...]:

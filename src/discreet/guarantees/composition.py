@@ -54,9 +54,9 @@ __all__ = [
     "Calibration",
     "Composition",
     "Exact",
-    "IntegerMoments",
+    "IntegerMomentsAccountant",
     "Linear",
-    "Moments",
+    "MomentsAccountant",
     "Zcdp",
     "calibrate",
     "compose",
@@ -306,7 +306,7 @@ class Zcdp(_Concentrated):
         return max(math.exp(-above * above), 5e-324)
 
 
-class Moments(_Concentrated):
+class MomentsAccountant(_Concentrated):
     """The moments accountant: δ = min_λ exp(Σα_i(λ) − λε), the λ-th log-moment being λ times the divergence of λ+1.
 
     λ is any positive number.
@@ -329,7 +329,7 @@ class Moments(_Concentrated):
     _search = staticmethod(lambda objective: best_order(objective)[1])
 
 
-class IntegerMoments(Moments):
+class IntegerMomentsAccountant(MomentsAccountant):
     """The moments accountant as the paper searched it: λ in 1, 2, …, 100 only."""
 
     method = "moments (integer)"
@@ -337,7 +337,7 @@ class IntegerMoments(Moments):
     _search = staticmethod(lambda objective: min(objective(1.0 + power) for power in range(1, 101)))
 
 
-METHODS: dict[str, type[Composition]] = {cls.method: cls for cls in (Linear, Advanced, Zcdp, Moments, Exact)}
+METHODS: dict[str, type[Composition]] = {cls.method: cls for cls in (Linear, Advanced, Zcdp, MomentsAccountant, Exact)}
 
 
 def compose(losses: Losses, method: str = "exact", *, integer: bool = False) -> Composition:
@@ -372,9 +372,9 @@ def compose(losses: Losses, method: str = "exact", *, integer: bool = False) -> 
 
 def _method(name: str, integer: bool) -> type[Composition]:
     cls = METHODS[choice("method", name, METHODS)]
-    if integer and cls is not Moments:
+    if integer and cls is not MomentsAccountant:
         raise ArgumentError("integer", integer, f"method='moments', got method={name!r}")
-    return IntegerMoments if integer else cls
+    return IntegerMomentsAccountant if integer else cls
 
 
 @dataclass(frozen=True)
@@ -443,7 +443,7 @@ def calibrate(guarantee: Guarantee, losses: Losses, method: str = "exact", *, in
         if not guarantee.delta:  # pure losses add up, and more noise divides each of them; others have no pure ε
             start = max(first.usage(guarantee), 1e-300)
         elif not first.quick:  # never above the moments accountant, which is quick to ask
-            moments = least_on_half_line(lambda noise: Moments(at(noise)).usage(guarantee), 1.0, 1.0)
+            moments = least_on_half_line(lambda noise: MomentsAccountant(at(noise)).usage(guarantee), 1.0, 1.0)
             start, relative = (moments if math.isfinite(moments) else 1.0), 1e-9
     noise = least_on_half_line(usage, 1.0, start, relative) if math.isfinite(start) else math.inf
     if math.isinf(noise):

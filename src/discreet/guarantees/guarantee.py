@@ -27,7 +27,7 @@ class Neighbors(Enum):
     records is the same in both and so is public. ``ADD_REMOVE`` (``"add-remove"``): one record is there or not.
     Wherever a relation is asked for, the string does as well.
 
-    >>> Neighbors.of("add-remove")
+    >>> Neighbors.parse("add-remove")
     <Neighbors.ADD_REMOVE: 'add-remove'>
     """
 
@@ -35,7 +35,7 @@ class Neighbors(Enum):
     ADD_REMOVE = "add-remove"
 
     @classmethod
-    def of(cls, value: Neighbors | str) -> Neighbors:
+    def parse(cls, value: Neighbors | str) -> Neighbors:
         """Return the relation that ``value`` names."""
         if isinstance(value, cls):
             return value
@@ -47,7 +47,7 @@ class Neighbors(Enum):
         A replaced record is one record removed and one added: two steps of add-remove. The reverse is refused:
         replace-one never changes the number of records, so no number of its steps adds one.
         """
-        other = Neighbors.of(other)
+        other = Neighbors.parse(other)
         if other is self:
             return 1
         if self is Neighbors.ADD_REMOVE:
@@ -109,7 +109,7 @@ class Guarantee:
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
         object.__setattr__(self, "delta", probability("delta", self.delta))
-        object.__setattr__(self, "neighbors", Neighbors.of(self.neighbors))
+        object.__setattr__(self, "neighbors", Neighbors.parse(self.neighbors))
 
     def under(self, neighbors: Neighbors | str) -> Guarantee:
         """Return what this promises under another relation; only add-remove to replace-one exists.
@@ -121,10 +121,10 @@ class Guarantee:
         delta = twice_delta(self.epsilon, self.delta)
         if delta >= 1.0:
             raise ValueError(
-                f"delta={self.delta!r}: under {str(Neighbors.of(neighbors))!r} it grows to (1 + e^ε)δ ≥ 1, which "
+                f"delta={self.delta!r}: under {str(Neighbors.parse(neighbors))!r} it grows to (1 + e^ε)δ ≥ 1, which "
                 "promises nothing; expected a smaller δ"
             )
-        return Guarantee(2.0 * self.epsilon, delta, Neighbors.of(neighbors))
+        return Guarantee(2.0 * self.epsilon, delta, Neighbors.parse(neighbors))
 
     def in_words(self, unit: str = "record") -> str:
         """Return the promise as a sentence for somebody who is not a privacy researcher.

@@ -56,7 +56,7 @@ class Loss(ABC):
         for field in fields(cast(Any, self)):
             value = getattr(self, field.name)
             if field.name == "neighbors":
-                value = Neighbors.of(value)
+                value = Neighbors.parse(value)
             elif field.name in self._probabilities:
                 value = positive(field.name, value, accepted="a probability in (0, 1)", below=1.0)
             elif field.type == "float":
@@ -160,7 +160,7 @@ class Loss(ABC):
         >>> GaussianLoss(0.5, "add-remove").under("replace-one")
         GaussianLoss(mu=1.0, neighbors=<Neighbors.REPLACE_ONE: 'replace-one'>)
         """
-        relation = Neighbors.of(neighbors)
+        relation = Neighbors.parse(neighbors)
         if relation is self.neighbors:
             return self
         self.neighbors.distance(relation)  # two steps, or an error

@@ -240,7 +240,7 @@ class Entry(NamedTuple):
     @property
     def neighbors(self) -> Neighbors:
         """The relation of the losses, or of the limit."""
-        return Neighbors.of(self.relation)
+        return Neighbors.parse(self.relation)
 
     @property
     def losses(self) -> tuple[tuple[Loss, int], ...]:

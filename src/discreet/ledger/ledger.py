@@ -85,7 +85,7 @@ class Ledger:
     """
 
     def __init__(self, url: str | PathLike[str], *, create: bool = True, timeout: float = 30.0) -> None:
-        self._address = Address.of(url)
+        self._address = Address.parse(url)
         self._timeout = positive("timeout", timeout)
         self._seen = (0, GENESIS)  # the last entry that this handle has seen: it must never go away again
         self._opened: Storage | None = self._open(create=bool(create))
@@ -154,7 +154,7 @@ class Ledger:
         if budget is not None and limit is None:
             with self._book(write=True) as book:
                 state = book.state(dataset)  # another process may have been faster
-                limit = state.limit or _record_limit(book, state, Limit.of(budget), somebody(who), unit)
+                limit = state.limit or _record_limit(book, state, Limit.checked(budget), somebody(who), unit)
         if limit is not None and budget not in (None, limit.guarantee):
             raise ValueError(
                 f"budget={budget}: expected {limit.guarantee}, the limit that the ledger has for {dataset!r}; leave "
@@ -204,7 +204,7 @@ class Ledger:
             The limit in force.
         """
         dataset, who = text("dataset", dataset), somebody(who)
-        asked = Limit.of(guarantee, filter, failures)
+        asked = Limit.checked(guarantee, filter, failures)
         unit = None if unit is None else text("unit", unit)
         with self._book(write=True) as book:
             state = book.state(dataset)
@@ -256,7 +256,7 @@ class Ledger:
             if current is None:
                 raise ArgumentError("dataset", dataset, "one with a limit; set_limit sets the first")
             keep = filter is None and failures is None and current.filter != "pure"
-            asked = Limit.of(guarantee, filter or current.filter, current.failures if keep else failures)
+            asked = Limit.checked(guarantee, filter or current.filter, current.failures if keep else failures)
             if asked.at_most(current):
                 raise ValueError(f"guarantee: the limit of {dataset!r} is {current}; expected a higher one than that")
             if state.spent and not current.at_most(asked):

@@ -345,10 +345,10 @@ class Limit:
     failures: float
 
     @classmethod
-    def of(cls, guarantee: Guarantee, filter: str = "gaussian", failures: float | None = None) -> Limit:  # noqa: A002
+    def checked(cls, guarantee: Guarantee, filter: str = "gaussian", failures: float | None = None) -> Limit:  # noqa: A002
         """Return the limit, its arguments checked. By default the pure filter has all of δ for failures, others none.
 
-        >>> Limit.of(Guarantee(1.0, 1e-6)).failures, Limit.of(Guarantee(1.0, 1e-6), "pure").failures
+        >>> Limit.checked(Guarantee(1.0, 1e-6)).failures, Limit.checked(Guarantee(1.0, 1e-6), "pure").failures
         (0.0, 1e-06)
         """
         if not isinstance(guarantee, Guarantee):
@@ -390,7 +390,7 @@ class Limit:
     def from_dict(cls, values: Mapping[str, Any]) -> Limit:
         """Return the limit that ``to_dict`` described."""
         guarantee = Guarantee(values["epsilon"], values["delta"], values["neighbors"])
-        return cls.of(guarantee, values["filter"], values["failures"])
+        return cls.checked(guarantee, values["filter"], values["failures"])
 
     def __str__(self) -> str:
         share = f", δ={self.failures:g} of it for failures" if self.failures and self.filter != "pure" else ""

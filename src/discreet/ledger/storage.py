@@ -78,10 +78,10 @@ class Address:
     password: str | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def of(cls, url: Any) -> Address:
+    def parse(cls, url: Any) -> Address:
         """Return the address that a path or a URL means.
 
-        >>> Address.of("postgresql+psycopg://ann:secret@localhost/budgets").url
+        >>> Address.parse("postgresql+psycopg://ann:secret@localhost/budgets").url
         'postgresql+psycopg://ann@localhost/budgets'
         """
         given = os.fspath(url) if isinstance(url, os.PathLike) else url

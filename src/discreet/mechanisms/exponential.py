@@ -27,7 +27,7 @@ from discreet.door.inquiry import Inquiry, planned
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.mechanisms.trial import result_on_made_up_rows
 from discreet.noise import Bits
-from discreet.queries.functions.score_queries import Chosen, OnInterval, Placed, Selected, middles
+from discreet.queries.functions.score_queries import Chosen, OnInterval, Placed, SelectedCandidate, middles
 from discreet.queries.functions.user_functions import LARGEST, Array, Own
 from discreet.records import Box
 
@@ -118,9 +118,9 @@ def exponential(
 
     def answer(release: Release) -> Choice:
         index = int(release["selected"][0])
-        return Choice.of(chosen[index], curator, guarantee, [release], index=index)
+        return Choice.from_releases(chosen[index], curator, guarantee, [release], index=index)
 
-    return Inquiry.of_one(curator, guarantee, Selected.of(curator, way), answer, bits=bits)
+    return Inquiry.of_one(curator, guarantee, SelectedCandidate.for_rows(curator, way), answer, bits=bits)
 
 
 def scores_of(
@@ -143,7 +143,7 @@ def scores_of(
     if not 1e-300 <= size <= LARGEST:
         raise ArgumentError("largest", largest, f"from 1e-300 to {LARGEST:.0e}", write="scores in other units")
     # A copy each time: what a score writes into a candidate would come out with it.
-    own = Own.of(lambda rows: score(rows, deepcopy(candidates)), (-size, size), count, -size)
+    own = Own.with_output(lambda rows: score(rows, deepcopy(candidates)), (-size, size), count, -size)
     result = result_on_made_up_rows(own, curator, "score")
     beyond = np.abs(result[np.isfinite(result)]).max(initial=0.0)
     if beyond > size:
@@ -228,6 +228,6 @@ def exponential_on_interval(
     way = OnInterval(own, spread_of(sensitivity, monotonic, curator), box)
 
     def answer(release: Release) -> Answer:
-        return Answer.of(float(release["value"][0]), curator, guarantee, [release])
+        return Answer.from_releases(float(release["value"][0]), curator, guarantee, [release])
 
-    return Inquiry.of_one(curator, guarantee, Placed.of(curator, way), answer, bits=bits)
+    return Inquiry.of_one(curator, guarantee, Placed.for_rows(curator, way), answer, bits=bits)

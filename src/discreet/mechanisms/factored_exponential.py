@@ -145,7 +145,7 @@ class FactoredExponential:
         def answer(release: Release) -> FactoredChoice:
             index = int(release["selected"][0])
             facts = {"index": index, "rate": eta, "mechanism": self}
-            return FactoredChoice.of(self.candidates[index], curator, guarantee, [release], **facts)
+            return FactoredChoice.from_releases(self.candidates[index], curator, guarantee, [release], **facts)
 
         return Inquiry.of_one(curator, guarantee, query, answer, bits=bits)
 

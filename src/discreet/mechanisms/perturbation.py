@@ -113,14 +113,14 @@ def output_perturbation(
     """
     curator = open_rows(data, **declared)
     guarantee = Guarantee(epsilon, delta, curator.neighbors)
-    own = tried(Own.of(f, output, None if size is None else integer("size", size, least=1), default), curator)
+    own = tried(Own.with_output(f, output, None if size is None else integer("size", size, least=1), default), curator)
     way = Perturbed(own, positive("sensitivity", sensitivity), choice("norm", norm, ("l2", "l1")))
-    question = Perturbation.of(curator, way)
+    question = Perturbation.for_rows(curator, way)
     loss = way.default_loss(guarantee)
 
     def answer(release: Release) -> NoisyValue:
         noise = way.noise(loss, curator.setting)
-        return NoisyValue.of(own.shown(release["value"]), curator, guarantee, [release], noise=noise)
+        return NoisyValue.from_releases(own.shown(release["value"]), curator, guarantee, [release], noise=noise)
 
     return Inquiry.of_one(curator, guarantee, question, answer, loss=loss, bits=bits)
 
@@ -178,6 +178,6 @@ def input_perturbation(
         raise ArgumentError("data", UNSHOWN, "at least one row and one numeric column")
 
     def answer(release: Release) -> Answer:
-        return Answer.of(curator.space.from_unit(release["rows"]), curator, guarantee, [release])
+        return Answer.from_releases(curator.space.from_unit(release["rows"]), curator, guarantee, [release])
 
     return Inquiry.of_one(curator, guarantee, NoisyRows(curator.space, rows), answer, bits=bits)

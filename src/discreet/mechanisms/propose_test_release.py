@@ -124,7 +124,7 @@ def propose_test_release(
     bound = positive("proposal", proposal)
     _fits(distance, bound, curator)
     own = tried(_spoken_of(f, distance, output, default, curator), curator)
-    away = Own.of(lambda rows: min(float(distance(rows)), FARTHEST), (0.0, FARTHEST), None, 0.0)
+    away = Own.with_output(lambda rows: min(float(distance(rows)), FARTHEST), (0.0, FARTHEST), None, 0.0)
     if probability("share", share, accepted="a number in (0, 1)") == 0.0:
         raise ArgumentError("share", share, "a number in (0, 1)")
     way = ProposedTest(own, tried(away, curator, "distance"), bound, float(share))
@@ -133,9 +133,11 @@ def propose_test_release(
     def answer(release: Release) -> Verdict:
         passed = bool(release["passed"][0])
         value = float(release["value"][0]) if passed else None
-        return Verdict.of(value, curator, guarantee, [release], passed=passed, noise=way.distributions(loss)[2])
+        return Verdict.from_releases(
+            value, curator, guarantee, [release], passed=passed, noise=way.distributions(loss)[2]
+        )
 
-    return Inquiry.of_one(curator, guarantee, Proposed.of(curator, way), answer, loss=loss, bits=bits)
+    return Inquiry.of_one(curator, guarantee, Proposed.for_rows(curator, way), answer, loss=loss, bits=bits)
 
 
 def _fits(distance: Any, proposal: float, curator: Curator) -> None:

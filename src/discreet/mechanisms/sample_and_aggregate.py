@@ -134,7 +134,7 @@ def sample_and_aggregate(
             )
         blocks = max(1, round(math.sqrt(curator.size.units)))
     k = integer("blocks", blocks, least=1, most=MOST_BLOCKS)
-    own = tried(Own.of(f, output, None if size is None else integer("size", size, least=1)), curator)
+    own = tried(Own.with_output(f, output, None if size is None else integer("size", size, least=1)), curator)
     fewest, count = integer("least", least, least=0), integer("cells", cells, least=1, most=MOST_CELLS)
     mean, median = MeanOfBlocks(own, k, fewest), MedianOfBlocks(own, k, fewest, count)
     way: OfBlocks = mean if aggregate == "mean" else median
@@ -142,6 +142,6 @@ def sample_and_aggregate(
     def answer(release: Release) -> Aggregate:
         value = way.in_units(release["value"])
         width = own.shown(np.asarray(own.box.high) - np.asarray(own.box.low))
-        return Aggregate.of(own.shown(value), curator, guarantee, [release], blocks=k, width=width)
+        return Aggregate.from_releases(own.shown(value), curator, guarantee, [release], blocks=k, width=width)
 
-    return Inquiry.of_one(curator, guarantee, Aggregation.of(curator, way), answer, bits=bits)
+    return Inquiry.of_one(curator, guarantee, Aggregation.for_rows(curator, way), answer, bits=bits)

@@ -108,12 +108,12 @@ def smooth_sensitivity(
     if not callable(s):
         raise ArgumentError("s", s, "a function of rows and β", write="for example lambda rows, beta: 1.0")
     way = SmoothOwn(noise_for(noise, guarantee), share_for(share), own.box, own, s)
-    tried(Own.of(lambda rows: s(rows, 1.0), (0.0, width), None, width), curator, "s")
+    tried(Own.with_output(lambda rows: s(rows, 1.0), (0.0, width), None, width), curator, "s")
 
     def answer(release: Release) -> Answer:
-        return Answer.of(float(release["value"][0]), curator, guarantee, [release])
+        return Answer.from_releases(float(release["value"][0]), curator, guarantee, [release])
 
-    return Inquiry.of_one(curator, guarantee, Smoothed.of(curator, way), answer, bits=bits)
+    return Inquiry.of_one(curator, guarantee, Smoothed.for_rows(curator, way), answer, bits=bits)
 
 
 def noise_for(noise: AdmissibleNoise | None, guarantee: Guarantee) -> AdmissibleNoise:
@@ -201,7 +201,7 @@ def smooth_median(
     way = SmoothMedian(noise_for(noise, guarantee), share_for(share), _interval(curator.space, place))
 
     def answer(release: Release) -> Answer:
-        return Answer.of(float(release["value"][0]), curator, guarantee, [release])
+        return Answer.from_releases(float(release["value"][0]), curator, guarantee, [release])
 
     return Inquiry.of_one(curator, guarantee, OneColumn(way, len(curator.columns), place), answer, bits=bits)
 

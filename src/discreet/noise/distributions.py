@@ -147,7 +147,7 @@ class NoiseDistribution(Draw):
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> Loss:
         """Return what a statistic costs whose sensitivity, once on the grid, is this much: Δ/scale, rounded up."""
         ratio = Fraction(positive("sensitivity", sensitivity)) / Fraction(self.scale)
-        result: Loss = self.priced(upper(ratio), Neighbors.of(neighbors))
+        result: Loss = self.priced(upper(ratio), Neighbors.parse(neighbors))
         return result
 
     @property
@@ -511,7 +511,7 @@ class DiscreteGaussianNoise(StepNoise):
     def loss(self, sensitivity: float, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> ZcdpLoss:
         """Return what a statistic costs whose L2 sensitivity, once on the grid, is this much: Δ²/(2σ²), rounded up."""
         mu = Fraction(positive("sensitivity", sensitivity)) / Fraction(self.scale)
-        return ZcdpLoss(upper(mu * mu / 2), Neighbors.of(neighbors))
+        return ZcdpLoss(upper(mu * mu / 2), Neighbors.parse(neighbors))
 
     @property
     def variance(self) -> float:
@@ -645,7 +645,7 @@ class GeometricNoise(StepNoise):
         """
         steps = math.ceil(Fraction(positive("sensitivity", sensitivity)) / Fraction(self.step))
         epsilon = steps * Fraction(self.step) / Fraction(self.scale)
-        return GeometricLoss(upper(epsilon), steps, Neighbors.of(neighbors))
+        return GeometricLoss(upper(epsilon), steps, Neighbors.parse(neighbors))
 
     @property
     def variance(self) -> float:

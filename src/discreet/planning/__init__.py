@@ -14,9 +14,9 @@ the methods of composition side by side, and ``scenarios`` the losses of the DP-
 """
 
 from discreet.planning.caution import PlanningWarning
-from discreet.planning.choosing import Plan, plan
+from discreet.planning.choosing import EpsilonPlan, plan
 from discreet.planning.comparison import Comparison, compare
 from discreet.planning.explanation import Explanation, explain
 from discreet.planning.scenarios import dpem_losses
 
-__all__ = ["Comparison", "Explanation", "Plan", "PlanningWarning", "compare", "dpem_losses", "explain", "plan"]
+__all__ = ["Comparison", "EpsilonPlan", "Explanation", "PlanningWarning", "compare", "dpem_losses", "explain", "plan"]

@@ -21,7 +21,7 @@ from discreet.planning.caution import PlanningWarning, delta_caution, too_large
 from discreet.planning.formulas import Formula
 from discreet.planning.recognition import delta_for, formula_for, name_of, neighbors_for
 
-__all__ = ["LEAST", "MOST", "Plan", "plan"]
+__all__ = ["LEAST", "MOST", "EpsilonPlan", "plan"]
 
 LEAST, MOST = 1e-6, 1e4  # of ε
 LITTLE = 10.0  # from here on ε promises next to nothing
@@ -31,7 +31,7 @@ LIMITED = 0.6  # of ε, for a quantile whose limits are drawn as well
 
 
 @dataclass(frozen=True)
-class Plan:
+class EpsilonPlan:
     """An ε and the error that it is predicted to give. ``print`` shows it in words.
 
     Attributes
@@ -144,7 +144,7 @@ def plan(
     cells: int = 10,
     n_components: int | None = None,
     gap: float | None = None,
-) -> Plan:
+) -> EpsilonPlan:
     """Return the smallest ε whose predicted error meets a target, from formulas alone.
 
     Parameters
@@ -161,7 +161,7 @@ def plan(
         one only.
     target : float
         The error to meet: the root mean squared error in the data's units (squared ones for variances, rows for
-        counts), the lost share of the axes for PCA, excess nats a row for a mixture. ``Plan.measure`` says it.
+        counts), the lost share of the axes for PCA, excess nats a row for a mixture. ``EpsilonPlan.measure`` says it.
     delta : float, optional
         By default 0 for statistics (Laplace noise). For PCA and mixtures 1e-6 or 0.01/n, whichever is less. Quantiles
         spend none.
@@ -195,7 +195,7 @@ def plan(
 
     Returns
     -------
-    Plan
+    EpsilonPlan
 
     Examples
     --------
@@ -235,7 +235,7 @@ def plan(
         caution = f"ε={result.epsilon:.3g} promises next to nothing; more rows, tighter bounds or a larger target help."
     if caution:
         warnings.warn(caution, PlanningWarning, stacklevel=2)
-    return Plan(question.name, result, target, formula)
+    return EpsilonPlan(question.name, result, target, formula)
 
 
 def least_epsilon(formula: Formula, guarantee: Guarantee, target: float) -> float:

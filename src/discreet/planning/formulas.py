@@ -61,16 +61,16 @@ the same mean m, the variance v and no correlation, in coordinates y, the square
 
     1/c² + 4m²/b² + (v − m²)²/a²    on the diagonal,    1/(2c²) + 2m²/b² + m⁴/a²    off it.
 
-The data's units are (h√d)² times as large. ``Covariance`` is the root mean square over all d² entries: the Frobenius
+The data's units are (h√d)² times as large. ``CovarianceFormula`` is the root mean square over d² entries: the Frobenius
 norm over d.
 
 **Where it ends.** All this is first order: (e_i/n)² and the square of r, the noise on the number of rows over it, are
 left out. Of counted rows that fill their bounds evenly variances err by ½ % more than predicted at r = 0.02, 3 % at
 0.05, 12 % at 0.1 and 28 % at 0.2. Answers are cut to what can be, no variance below 0. Where the noise is about as
 large as the variance this matters more, and the prediction is too high. ``strain`` is r; a plan says where it is above
-0.1. (Axes do not feel r: a matrix over another number of rows has the same ones.)
+0.1. (AxesFormula do not feel r: a matrix over another number of rows has the same ones.)
 
-**Principal axes** (``Axes``). The noise on the second moment is symmetric Gaussian with τ = s/(c√2·n) off the diagonal.
+**Principal axes** (``AxesFormula``). The second moment has symmetric Gaussian noise, τ = s/(c√2·n) off the diagonal.
 An axis of variance λ, by g = λ − λ' above the next, turns to first order by angles of variance τ²/g² in each of the d −
 k directions that are not kept, so it loses sin² = τ²(d − k)/g² of itself. For one spike above nothing that is the known
 alignment cos² = 1 − τ²d/λ², and it cannot be seen at all beyond τ²d = λ²: the error is then 1. Noise on the mean enters
@@ -114,7 +114,7 @@ added to the squared error. With skewed rows in wide bounds it is this that deci
 
 A statistic that also draws limits for its value leaves only a ``share`` of ε to the value itself.
 
-``InterquartileRange`` is the difference of two quartiles, each at half of that. Drawn one within the other, as a tree
+``InterquartileRangeFormula``: the difference of two quartiles, each at half of that. Drawn one in the other, as a tree
 of quantiles is, they err together in part, and the distance by up to a fifth less than predicted.
 
 The error of a Gaussian mixture, in nats a row: an order of magnitude.
@@ -166,17 +166,17 @@ from discreet.records import Box
 
 __all__ = [
     "SHAPES",
-    "Axes",
+    "AxesFormula",
     "Bounded",
-    "Cells",
-    "Count",
-    "Covariance",
+    "CellsFormula",
+    "CountFormula",
+    "CovarianceFormula",
     "Formula",
-    "InterquartileRange",
-    "Mean",
-    "Mixture",
-    "Quantile",
-    "Variance",
+    "InterquartileRangeFormula",
+    "MeanFormula",
+    "MixtureFormula",
+    "QuantileFormula",
+    "VarianceFormula",
     "noise_std",
 ]
 
@@ -247,10 +247,10 @@ class Formula(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Count(Formula):
+class CountFormula(Formula):
     """The error of a count of rows, in rows.
 
-    >>> round(Count(n=1000).noise(Guarantee(1.0)), 4)
+    >>> round(CountFormula(n=1000).noise(Guarantee(1.0)), 4)
     1.4142
     """
 
@@ -268,10 +268,10 @@ class Count(Formula):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cells(Formula):
+class CellsFormula(Formula):
     """The error of each cell of a histogram, in rows.
 
-    >>> round(Cells(n=1000, cells=10).noise(Guarantee(1.0)), 4)
+    >>> round(CellsFormula(n=1000, cells=10).noise(Guarantee(1.0)), 4)
     2.8284
     """
 
@@ -331,10 +331,10 @@ class Bounded(Formula):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mean(Bounded):
+class MeanFormula(Bounded):
     """The error of each column's mean, in the data's units; see the module.
 
-    >>> round(Mean(n=1000, counted=False).noise(Guarantee(0.1)), 4)
+    >>> round(MeanFormula(n=1000, counted=False).noise(Guarantee(0.1)), 4)
     0.0141
     """
 
@@ -388,10 +388,10 @@ class SecondMoments(Bounded):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variance(Bounded):
+class VarianceFormula(Bounded):
     """The error of each column's variance, in the data's squared units.
 
-    >>> round(Variance(n=10_000).noise(Guarantee(1.0)), 6)
+    >>> round(VarianceFormula(n=10_000).noise(Guarantee(1.0)), 6)
     6e-05
     """
 
@@ -428,7 +428,7 @@ class Variance(Bounded):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Covariance(SecondMoments):
+class CovarianceFormula(SecondMoments):
     """The root mean squared error over the entries of the covariance, in the data's squared units."""
 
     name: ClassVar[str] = "covariance"
@@ -452,7 +452,7 @@ class Covariance(SecondMoments):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Axes(SecondMoments):
+class AxesFormula(SecondMoments):
     """The share of the principal axes that is lost: the mean sin² of their angle to the true ones.
 
     Parameters
@@ -492,7 +492,7 @@ class Axes(SecondMoments):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Quantile(Formula):
+class QuantileFormula(Formula):
     """The error of a quantile, in the data's units; see the module.
 
     Parameters
@@ -509,7 +509,7 @@ class Quantile(Formula):
 
     Examples
     --------
-    >>> round(Quantile(n=1000).error(Guarantee(0.1)), 4)
+    >>> round(QuantileFormula(n=1000).error(Guarantee(0.1)), 4)
     0.0289
     """
 
@@ -549,7 +549,7 @@ class Quantile(Formula):
 
 
 @dataclass(frozen=True, kw_only=True)
-class InterquartileRange(Formula):
+class InterquartileRangeFormula(Formula):
     """The error of the distance between the quartiles, both of this density, each drawn at half of the share of ε."""
 
     density: float = 1.0
@@ -563,8 +563,8 @@ class InterquartileRange(Formula):
     drawn: ClassVar[bool] = True
 
     @property
-    def _quartile(self) -> Quantile:
-        return Quantile(n=self.n, q=0.25, density=self.density, share=self.share / 2.0, width=self.width)
+    def _quartile(self) -> QuantileFormula:
+        return QuantileFormula(n=self.n, q=0.25, density=self.density, share=self.share / 2.0, width=self.width)
 
     def noise(self, guarantee: Guarantee) -> float:
         """Return √2 times that of a quartile."""
@@ -587,7 +587,7 @@ SHAPES = ("full", "tied", "diag", "spherical")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mixture(Formula):
+class MixtureFormula(Formula):
     """Excess nats a row of a fitted Gaussian mixture; see the module.
 
     Parameters

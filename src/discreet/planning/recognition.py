@@ -16,20 +16,20 @@ from discreet.guarantees.loss import MOST
 from discreet.planning.caution import MILD
 from discreet.planning.formulas import (
     SHAPES,
-    Axes,
-    Cells,
-    Count,
-    Covariance,
+    AxesFormula,
+    CellsFormula,
+    CountFormula,
+    CovarianceFormula,
     Formula,
-    InterquartileRange,
-    Mean,
-    Mixture,
-    Quantile,
-    Variance,
+    InterquartileRangeFormula,
+    MeanFormula,
+    MixtureFormula,
+    QuantileFormula,
+    VarianceFormula,
 )
 from discreet.records import Ball, Box, space_of
 
-__all__ = ["NAMES", "Question", "delta_for", "formula_for", "name_of", "neighbors_for"]
+__all__ = ["NAMES", "PlannedQuestion", "delta_for", "formula_for", "name_of", "neighbors_for"]
 
 NAMES = (
     "mean",
@@ -45,11 +45,11 @@ NAMES = (
 )
 CLASSES = {"GaussianMixture": "gaussian-mixture", "PCA": "pca"}
 USUAL_DELTA = 1e-6
-SINGLE = ("median", *(one.name for one in (Quantile, InterquartileRange, Cells, Count)))
+SINGLE = ("median", *(one.name for one in (QuantileFormula, InterquartileRangeFormula, CellsFormula, CountFormula)))
 
 
 @dataclass(frozen=True)
-class Question:
+class PlannedQuestion:
     """What was asked about: a formula's name, and what an estimator says of itself where one was given."""
 
     name: str
@@ -66,11 +66,11 @@ class Question:
         return None if bounds is None else space_of(bounds)
 
 
-def name_of(what: Any) -> Question:
+def name_of(what: Any) -> PlannedQuestion:
     """Return the question that a name, a function, an estimator or its class stands for.
 
     >>> name_of("mean")
-    Question(name='mean', estimator=None)
+    PlannedQuestion(name='mean', estimator=None)
     >>> name_of("mode")
     Traceback (most recent call last):
         ...
@@ -86,7 +86,7 @@ def name_of(what: Any) -> Question:
     else:
         name, estimator = CLASSES.get(type(what).__name__, ""), what
     if name in NAMES:
-        return Question(name, estimator)
+        return PlannedQuestion(name, estimator)
     raise ArgumentError(
         "what",
         what,
@@ -96,7 +96,7 @@ def name_of(what: Any) -> Question:
 
 
 def formula_for(
-    question: Question,
+    question: PlannedQuestion,
     n: int,
     d: int | None,
     *,
@@ -126,7 +126,9 @@ def formula_for(
         raise ArgumentError("offset", offset, f"a mean within the bounds, at most {wide / 2.0:g} off the middle")
     rows: dict[str, Any] = {"n": n, "d": d, "sampling": sampling}
     bounded = rows | {"width": wide, "spread": std, "offset": float(offset), "counted": counted}
-    columns: dict[str, type[Mean | Variance | Covariance]] = {one.name: one for one in (Mean, Variance, Covariance)}
+    columns: dict[str, type[MeanFormula | VarianceFormula | CovarianceFormula]] = {
+        one.name: one for one in (MeanFormula, VarianceFormula, CovarianceFormula)
+    }
     if name in columns:
         return columns[name](**bounded)
     if name == "pca":
@@ -139,21 +141,21 @@ def formula_for(
                 "by how much the variance along the last axis exceeds the next, in squared units",
                 write="for example gap=0.05",
             )
-        return Axes(**bounded, gap=positive("gap", gap), components=count)
+        return AxesFormula(**bounded, gap=positive("gap", gap), components=count)
     if name == "gaussian-mixture":
         shape = choice("covariance_type", question.said("covariance_type") or "full", SHAPES)
-        return Mixture(**rows, components=_components(question, n_components), shape=shape)
+        return MixtureFormula(**rows, components=_components(question, n_components), shape=shape)
     if name == "count":
-        return Count(**rows)
+        return CountFormula(**rows)
     if name == "histogram":
-        return Cells(**rows, cells=integer("cells", cells, least=2, most=MOST))
+        return CellsFormula(**rows, cells=integer("cells", cells, least=2, most=MOST))
     dense = 1.0 / wide if density is None else positive("density", density)
     if positive("share", share) > 1.0:
         raise ArgumentError("share", share, "a share of ε, above 0 and at most 1")
     drawn = rows | {"density": dense, "share": float(share), "width": wide}
     if name == "interquartile_range":
-        return InterquartileRange(**drawn)
-    return Quantile(**drawn, q=_quantile(name, q))
+        return InterquartileRangeFormula(**drawn)
+    return QuantileFormula(**drawn, q=_quantile(name, q))
 
 
 def _quantile(name: str, q: float | None) -> float:
@@ -168,12 +170,12 @@ def _quantile(name: str, q: float | None) -> float:
     return chosen
 
 
-def _components(question: Question, given: int | None) -> int:
+def _components(question: PlannedQuestion, given: int | None) -> int:
     said = question.said("n_components") if given is None else given
     return integer("n_components", 1 if said is None else said, least=1)
 
 
-def _columns(question: Question, d: int | None) -> int:
+def _columns(question: PlannedQuestion, d: int | None) -> int:
     space = question.space
     declared = None if space is None else space.columns
     if d is None:
@@ -183,7 +185,7 @@ def _columns(question: Question, d: int | None) -> int:
     return integer("d", d, least=1, most=MOST)
 
 
-def _width(question: Question, d: int, width: float | None) -> float:
+def _width(question: PlannedQuestion, d: int, width: float | None) -> float:
     """Return the width of a cube whose surrounding ball is that of the bounds; 1 where nothing says."""
     if width is not None:
         return positive("width", width)
@@ -195,7 +197,7 @@ def _width(question: Question, d: int, width: float | None) -> float:
     return 2.0 * float(around.radius) / math.sqrt(d)
 
 
-def delta_for(question: Question, formula: Formula, delta: float | None) -> float:
+def delta_for(question: PlannedQuestion, formula: Formula, delta: float | None) -> float:
     """Return δ: as given, as the estimator says, or the usual one."""
     chosen = question.said("delta") if delta is None else delta
     if chosen is None:
@@ -208,6 +210,6 @@ def delta_for(question: Question, formula: Formula, delta: float | None) -> floa
     return checked
 
 
-def neighbors_for(question: Question, neighbors: Neighbors | str | None) -> Neighbors:
+def neighbors_for(question: PlannedQuestion, neighbors: Neighbors | str | None) -> Neighbors:
     """Return the relation: as given, as the estimator says, or replace-one."""
-    return Neighbors.of(neighbors or question.said("neighbors") or Neighbors.REPLACE_ONE)
+    return Neighbors.parse(neighbors or question.said("neighbors") or Neighbors.REPLACE_ONE)

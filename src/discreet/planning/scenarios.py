@@ -43,7 +43,7 @@ def dpem_losses(
     choice("scenario", scenario, ["LLG", "GGG"])
     steps = integer("steps", steps, least=1)
     components = integer("components", components, least=1)
-    relation = Neighbors.of(neighbors)
+    relation = Neighbors.parse(neighbors)
     gaussian = ClassicalGaussianLoss(epsilon, delta, relation)
     if scenario == "GGG":
         return [gaussian] * (steps * (2 * components + 1))

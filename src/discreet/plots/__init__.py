@@ -11,14 +11,14 @@ from discreet.plots.attack_curve import TradeoffPlot
 from discreet.plots.centres import Centres
 from discreet.plots.coefficients import Coefficients
 from discreet.plots.ellipses import Ellipses
-from discreet.plots.heat_map import Grid
+from discreet.plots.heat_map import HeatMap
 from discreet.plots.intervals import IntervalPanels, Intervals, plot_draws
 from discreet.plots.noise_shares import NoiseShares
 from discreet.plots.plot import Facts, Plot
 from discreet.plots.samples import SampleOverDensity, SyntheticRows
 from discreet.plots.scatter_matrix import Pairs
 from discreet.plots.scree import Scree
-from discreet.plots.spending import Spending
+from discreet.plots.spending import SpendingPlot
 from discreet.plots.weights import Shares
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
     "Coefficients",
     "Ellipses",
     "Facts",
-    "Grid",
+    "HeatMap",
     "IntervalPanels",
     "Intervals",
     "NoiseShares",
@@ -35,7 +35,7 @@ __all__ = [
     "SampleOverDensity",
     "Scree",
     "Shares",
-    "Spending",
+    "SpendingPlot",
     "SyntheticRows",
     "TradeoffPlot",
     "plot_draws",

@@ -32,7 +32,7 @@ class Coefficients(Intervals):
     widths: Array = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
-    def of(
+    def from_bounds(
         cls, own: Array, widths: Array, columns: Sequence[str], noise: Array | None, moves: str, what: str
     ) -> Coefficients:
         """Return the picture of coefficients, with the standard deviations of their noise where these are known."""

@@ -1,4 +1,4 @@
-"""``Grid``: a small table of numbers as colours, with the numbers in it: loadings, or probabilities."""
+"""``HeatMap``: a small table of numbers as colours, with the numbers in it: loadings, or probabilities."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from discreet.plots.plot import INK, SERIES, Array, Facts, Plot, listed, matplotlib_part, number, plain, quiet
 
-__all__ = ["Grid"]
+__all__ = ["HeatMap"]
 
 WRITTEN = 16  # columns or rows up to which the numbers are written
 
 
 @dataclass(frozen=True, eq=False)
-class Grid(Plot):
+class HeatMap(Plot):
     """Numbers in rows and columns: blue above 0, vermillion below, the stronger the further from it.
 
     Parameters

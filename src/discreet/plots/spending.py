@@ -1,4 +1,4 @@
-"""``Spending``: how ε grew with the entries of a ledger, below its limit."""
+"""``SpendingPlot``: how ε grew with the entries of a ledger, below its limit."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from discreet.plots.plot import INK, SERIES, Array, Facts, Plot, number, plain, quiet
 
-__all__ = ["Spending"]
+__all__ = ["SpendingPlot"]
 
 
 @dataclass(frozen=True, eq=False)
-class Spending(Plot):
+class SpendingPlot(Plot):
     """ε of all that was spent up to each entry, and the limit that was in force then.
 
     Parameters

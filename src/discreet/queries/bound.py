@@ -111,7 +111,7 @@ class Bound:
     def sensitivity(self, norm: str, neighbors: Neighbors | str, *, max_rows: int = 1) -> float:
         """Return how far apart, in ``norm`` ("l1" or "l2"), the sums of two neighbouring data sets can be."""
         rows = integer("max_rows", max_rows, least=1)
-        if Neighbors.of(neighbors) is Neighbors.ADD_REMOVE:
+        if Neighbors.parse(neighbors) is Neighbors.ADD_REMOVE:
             return rows * self.norm(norm)
         return rows * max(self.replace(norm), self.norm(norm))
 

@@ -24,9 +24,10 @@ from discreet.queries.question import Question
 
 __all__ = ["asked", "described", "written"]
 
-# Where each kind is now. A file has the name on the left, which stays when a class moves.
+# Where each kind is now. A file has the name on the right, which stays when a class moves; "name=Class" where the class
+# is called otherwise.
 PLACES = {
-    name: module
+    name: (module, kind or name)
     for module, names in {
         "discreet.guarantees.guarantee": "Neighbors",
         "discreet.models.mixture.adaptive_mixture": "AdaptiveMixture Pool",
@@ -47,7 +48,7 @@ PLACES = {
         "discreet.queries.moments.coded_moments": "CodedMoments",
         "discreet.queries.moments.cosines": "Cosines",
         "discreet.queries.moments.moments": "Moments Products Squares Sum Total",
-        "discreet.queries.moments.principal_direction": "Energies Frame directions.Scatter",
+        "discreet.queries.moments.principal_direction": "Energies Frame directions.Scatter=DirectionScatter",
         "discreet.queries.moments.scatter": "Scatter",
         "discreet.queries.objectives.gradients": "MarginGradient",
         "discreet.queries.objectives.labelled_rows": "Features",
@@ -60,9 +61,9 @@ PLACES = {
         "discreet.queries.series.stream_sums": "StreamSums",
         "discreet.records.declared.spaces": "Ball Box",
     }.items()
-    for name in names.split()
+    for name, _, kind in (one.partition("=") for one in names.split())
 }
-NAMES = {(module, name.rpartition(".")[2]): name for name, module in PLACES.items()}
+NAMES = {place: name for name, place in PLACES.items()}
 # Files of earlier versions have "module:Class", of modules that are gone. The class tells, but for this one.
 BEFORE = {"discreet.models.directions:Scatter": "directions.Scatter"}
 NUMBERS = {np.dtype(code).name for code in np.typecodes["AllInteger"] + "?efd"}
@@ -127,7 +128,8 @@ def _kind(name: str) -> Any:
     name = BEFORE.get(name, name.partition(":")[2] or name)
     if name not in PLACES:
         raise ArgumentError("kind", name, "one of this library")
-    return getattr(import_module(PLACES[name]), name.rpartition(".")[2])
+    module, kind = PLACES[name]
+    return getattr(import_module(module), kind)
 
 
 def _described(value: Any) -> Any:

@@ -38,7 +38,7 @@ class StateReading(Reading):
     by_database = False
 
     @classmethod
-    def of(cls, declared: Reading) -> StateReading:
+    def from_reading(cls, declared: Reading) -> StateReading:
         """Return the states of all that is declared."""
         return cls(**{one.name: getattr(declared, one.name) for one in fields(declared) if one.init})
 

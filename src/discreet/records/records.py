@@ -190,7 +190,7 @@ class Records:
         All rows within the limit of their unit are there, with all of their states; there is no condition.
         """
         self._check_whole()
-        states = StateReading.of(self._source.declared)
+        states = StateReading.from_reading(self._source.declared)
         return self._read(states, states.shown())
 
     def _check_whole(self) -> None:

@@ -71,7 +71,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ReportFigure:
     """A figure and a sentence about it."""
 
     figure: Figure
@@ -172,7 +172,7 @@ def _parameters(model: Any) -> Facts:
     return Facts(["parameter", "value"], [row for row in rows if row[1] != "None"])
 
 
-def _model_figures(model: Any, columns: Sequence[str | int] | None) -> list[Shown]:
+def _model_figures(model: Any, columns: Sequence[str | int] | None) -> list[ReportFigure]:
     result = []
     for what in portraits_of(model):
         if what not in MODEL_WORDS:
@@ -181,7 +181,7 @@ def _model_figures(model: Any, columns: Sequence[str | int] | None) -> list[Show
             continue  # the picture before it shows the only pair
         chosen = columns if what in ("components", "classes", "centres") else None
         picture = portrait(model, what, chosen)
-        result.append(Shown(figure_of(picture, what), _words(what, picture)))
+        result.append(ReportFigure(figure_of(picture, what), _words(what, picture)))
     return result
 
 
@@ -203,14 +203,14 @@ def _noise(model: Any) -> Figure | None:
     return figure_of(portrait(model, "noise"), "noise")
 
 
-def _sample(model: Any, columns: Sequence[str | int] | None) -> Shown | None:
+def _sample(model: Any, columns: Sequence[str | int] | None) -> ReportFigure | None:
     if "sample" not in portraits_of(model) or len(columns_of(model)) < 2:
         return None
     picture = portrait(model, "sample", columns)
-    return Shown(figure_of(picture, "sample"), HELD if isinstance(picture, SampleOverDensity) else ROWS_ALONE)
+    return ReportFigure(figure_of(picture, "sample"), HELD if isinstance(picture, SampleOverDensity) else ROWS_ALONE)
 
 
-def _posterior(model: Any, given: Any) -> list[Shown]:
+def _posterior(model: Any, given: Any) -> list[ReportFigure]:
     if given is None or given is False:
         return []
     if given is True:
@@ -229,7 +229,10 @@ def _posterior(model: Any, given: Any) -> list[Shown]:
     complaints = "; ".join(given.diagnostics.complaints)
     words = "Thin lines hold 90 % of the posterior, thick ones 50 %; points are means."
     words += f" Caution: {complaints}." if complaints else ""
-    return [Shown(figure_of(picture, f"posterior-{k}"), words) for k, picture in enumerate(pictures[:MOST_POSTERIORS])]
+    return [
+        ReportFigure(figure_of(picture, f"posterior-{k}"), words)
+        for k, picture in enumerate(pictures[:MOST_POSTERIORS])
+    ]
 
 
 def _comparison(model: Any, rows: Any, columns: Sequence[str | int] | None) -> dict[str, Any]:

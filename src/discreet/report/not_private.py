@@ -30,13 +30,13 @@ from discreet.plots.plot import number, percent
 from discreet.records.cells import day_text
 from discreet.scales import ColumnScale
 
-__all__ = ["Comparison", "compared"]
+__all__ = ["ComparisonWithoutPrivacy", "compared"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class ComparisonWithoutPrivacy:
     """What was found with privacy and without.
 
     Attributes
@@ -50,7 +50,7 @@ class Comparison:
     pictures: Sequence[Plot]
 
 
-def compared(model: Any, private_rows: Any, columns: Sequence[str | int] | None) -> Comparison:
+def compared(model: Any, private_rows: Any, columns: Sequence[str | int] | None) -> ComparisonWithoutPrivacy:
     """Return the comparison of a fitted model with the same fit without privacy.
 
     Parameters
@@ -101,7 +101,7 @@ def _check_enough(model: Any, rows: Array, labels: Any) -> None:
         raise ArgumentError("private_rows", UNSHOWN, "rows of at least two of the classes")
 
 
-def _way(model: Any) -> Callable[[Any, Array, Sequence[str | int] | None], Comparison]:
+def _way(model: Any) -> Callable[[Any, Array, Sequence[str | int] | None], ComparisonWithoutPrivacy]:
     if hasattr(model, "cluster_centers_"):
         return _centres
     return _mixture if hasattr(model, "weights_") else _directions
@@ -111,7 +111,7 @@ def _facts(rows: Sequence[tuple[str, str, str]]) -> Facts:
     return Facts(["", "this model (private)", "from the rows (NOT private)"], rows)
 
 
-def _mixture(model: Any, rows: Array, columns: Sequence[str | int] | None) -> Comparison:
+def _mixture(model: Any, rows: Array, columns: Sequence[str | int] | None) -> ComparisonWithoutPrivacy:
     from sklearn.mixture import GaussianMixture
 
     how = {"covariance_type": model.covariance_type, "n_init": 3, "tol": 1e-4, "max_iter": 300}
@@ -121,7 +121,7 @@ def _mixture(model: Any, rows: Array, columns: Sequence[str | int] | None) -> Co
     scores = (_score(model, rows), fitted.score(rows / widths) - float(np.log(widths).sum()))
     facts = _facts([("mean log-likelihood of a row", number(scores[0], 4), number(scores[1], 4))])
     if len(widths) == 1:
-        return Comparison(facts, [])
+        return ComparisonWithoutPrivacy(facts, [])
     seen = portrait(model, None, columns)
     assert isinstance(seen, Ellipses)
     j = [value_labels(model).index(name) for name in seen.columns]
@@ -130,19 +130,19 @@ def _mixture(model: Any, rows: Array, columns: Sequence[str | int] | None) -> Co
     means = (fitted.means_ * widths)[:, j]
     labels = [f"{k + 1} (not private)" for k in range(len(means))]
     without = replace(seen, weights=fitted.weights_, means=means, covariances=exact, labels=labels)
-    return Comparison(facts, [without.with_dates(seen.dated)])
+    return ComparisonWithoutPrivacy(facts, [without.with_dates(seen.dated)])
 
 
-def _centres(model: Any, rows: Array, columns: Sequence[str | int] | None) -> Comparison:
+def _centres(model: Any, rows: Array, columns: Sequence[str | int] | None) -> ComparisonWithoutPrivacy:
     from sklearn.cluster import KMeans
 
     fitted = KMeans(len(model.cluster_centers_), n_init=3, random_state=0).fit(rows)
     each = [-one / len(rows) for one in (_score(model, rows), fitted.score(rows))]
     facts = _facts([("mean squared distance of a row to its centre", number(each[0], 4), number(each[1], 4))])
-    return Comparison(facts, [])
+    return ComparisonWithoutPrivacy(facts, [])
 
 
-def _directions(model: Any, rows: Array, columns: Sequence[str | int] | None) -> Comparison:
+def _directions(model: Any, rows: Array, columns: Sequence[str | int] | None) -> ComparisonWithoutPrivacy:
     from sklearn.decomposition import PCA, FactorAnalysis
 
     count = len(model.components_)
@@ -150,17 +150,19 @@ def _directions(model: Any, rows: Array, columns: Sequence[str | int] | None) ->
         widths = np.asarray(declared_bounds(model) @ [-1.0, 1.0])
         fitted = FactorAnalysis(count).fit(rows / widths)
         exact = fitted.score(rows / widths) - float(np.log(widths).sum())
-        return Comparison(
+        return ComparisonWithoutPrivacy(
             _facts([("mean log-likelihood of a row", number(_score(model, rows), 4), number(exact, 4))]), []
         )
     scaled = rows / model.scale_
     covariance = np.cov(scaled.T)
     kept = float(np.trace(model.components_ @ covariance @ model.components_.T) / np.trace(covariance))
     best = float(PCA(count).fit(scaled).explained_variance_ratio_.sum())
-    return Comparison(_facts([("share of the variance along the axes", percent(kept, 4), percent(best, 4))]), [])
+    return ComparisonWithoutPrivacy(
+        _facts([("share of the variance along the axes", percent(kept, 4), percent(best, 4))]), []
+    )
 
 
-def _predictor(model: Any, rows: Array, y: NDArray[Any]) -> Comparison:
+def _predictor(model: Any, rows: Array, y: NDArray[Any]) -> ComparisonWithoutPrivacy:
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
     from sklearn.linear_model import LinearRegression, LogisticRegression
     from sklearn.naive_bayes import GaussianNB
@@ -176,7 +178,9 @@ def _predictor(model: Any, rows: Array, y: NDArray[Any]) -> Comparison:
     name = "share of the target's variance that is explained" if isinstance(other, LinearRegression) else (
         "share of the rows whose class is predicted"
     )  # fmt: skip
-    return Comparison(_facts([(name, percent(_score(model, rows, y), 4), percent(other.score(unit, y), 4))]), [])
+    return ComparisonWithoutPrivacy(
+        _facts([(name, percent(_score(model, rows, y), 4), percent(other.score(unit, y), 4))]), []
+    )
 
 
 def _score(model: Any, rows: Array, *y: Any) -> float:
@@ -188,7 +192,7 @@ def _place(scale: ColumnScale, value: float) -> str:
     return day_text(value) if scale.kind == "date" else number(value, 4)
 
 
-def _table(model: Any, X: Any) -> Comparison:
+def _table(model: Any, X: Any) -> ComparisonWithoutPrivacy:
     """Return means of the numbers and shares of the categories, of synthetic rows and of the real ones."""
     numbers, codes = model._read(X)
     low, high = declared_bounds(model).T
@@ -203,4 +207,4 @@ def _table(model: Any, X: Any) -> Comparison:
         for code, value in enumerate(values[:12]):
             shares = [float(np.mean(drawn[name] == value)), float(np.mean(codes[:, j] == code))]
             told.append((f"share of {name} = {value}", percent(shares[0]), percent(shares[1])))
-    return Comparison(_facts(told), [])
+    return ComparisonWithoutPrivacy(_facts(told), [])

@@ -13,7 +13,7 @@ from discreet.guarantees import Loss, compose
 from discreet.ledger import Ledger
 from discreet.ledger.book import SPENDS
 from discreet.ledger.limits import under
-from discreet.plots import Spending
+from discreet.plots import SpendingPlot
 
 __all__ = ["spending"]
 
@@ -21,7 +21,7 @@ SHOWN = 60  # entries whose ε is computed
 DELTA = 1e-6  # where there is no limit
 
 
-def spending(ledger: Ledger | str | PathLike[str], name: str | None, releases: Any) -> Spending:
+def spending(ledger: Ledger | str | PathLike[str], name: str | None, releases: Any) -> SpendingPlot:
     """Return how ε grew with the entries of a data set.
 
     Who asked is left out: a report goes further than a ledger does.
@@ -63,7 +63,7 @@ def spending(ledger: Ledger | str | PathLike[str], name: str | None, releases: A
     composed = [compose(one) for one in losses]
     if not np.isfinite(composed[-1].epsilon(delta)):  # what was spent before a limit without δ
         delta = DELTA
-    return Spending(
+    return SpendingPlot(
         entries=steps,
         numbers=[place + 1 for place in kept],
         times=[time for time, _, _, _ in points],

@@ -125,6 +125,6 @@ class Outcome:
         return cls(**{**values, "table": Table(**values["table"]), "verdict": Verdict(**values["verdict"])})
 
     @classmethod
-    def of(cls, path: Path) -> Outcome:
+    def from_file(cls, path: Path) -> Outcome:
         """Return what a file holds."""
         return cls.from_json(path.read_text(encoding="utf-8"))

@@ -46,7 +46,7 @@ def page(folder: str | Path, names: Iterable[str], pictures: str = "reproduced")
         if name.split("/")[0] != paper:
             paper = name.split("/")[0]
             sections.append(f"## {PAPERS[paper]}\n")
-        sections.append(_section(Outcome.of(file), pictures))
+        sections.append(_section(Outcome.from_file(file), pictures))
     return "\n".join(sections)
 
 

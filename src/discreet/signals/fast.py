@@ -177,7 +177,7 @@ def fast(
     ('user', True, True)
     """
     spent = promised_delta("method", method, delta)
-    series = Series.of(
+    series = Series.from_rows(
         data, time=time, value=value, steps=steps, epsilon=epsilon, delta=spent, bits=bits, declared=declared
     )
     moves = None if process is None else nonnegative("process", process)
@@ -203,7 +203,7 @@ def fast(
         values, variances, sampled, result = watched
         facts = {"model": local_level(result), "target": "totals", "states": values[:, None], "sampled": sampled}
         facts |= {"times": series.steps.starts, "level": series.level, "std": np.sqrt(variances)}
-        return Watched.of(values, series.curator, series.guarantee, releases, **facts)
+        return Watched.from_releases(values, series.curator, series.guarantee, releases, **facts)
 
     name = "fast" if plan is _one_by_one else None
     return Inquiry(series.curator, series.guarantee, asked, answer, name, bits)

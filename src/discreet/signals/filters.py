@@ -90,7 +90,7 @@ def lti_filter(
     True
     """
     choice("method", method, ("best", *METHODS))
-    series = Series.of(
+    series = Series.from_rows(
         data, time=time, value=value, steps=steps, epsilon=epsilon, delta=delta, bits=bits, declared=declared
     )
     response = impulse_response(b, a, sos, series.count)

@@ -112,7 +112,7 @@ def fourier(
     (True, 'event', True)
     """
     spent = promised_delta("method", method, delta)
-    series = Series.of(
+    series = Series.from_rows(
         data, time=time, value=value, steps=steps, epsilon=epsilon, delta=spent, bits=bits, declared=declared
     )
     T = series.count
@@ -195,7 +195,7 @@ def _answered(series: Series, operator: Fourier, releases: Sequence[Release], *,
     if isinstance(query, ColumnSums) and query.centred and rows is not None:
         values = values + rows * query.middle
     std = math.sqrt(noise.variance) * operator.column_norm("l2")
-    return Waves.of(
+    return Waves.from_releases(
         values,
         series.curator,
         series.guarantee,

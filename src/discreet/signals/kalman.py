@@ -276,7 +276,7 @@ def kalman(
     if smooth is not None and not isinstance(smooth, bool | np.bool_):
         raise ArgumentError("smooth", smooth, "True, False, or None for what the method can")
     spent = promised_delta("noise", noise, delta)
-    series = Series.of(
+    series = Series.from_rows(
         data, time=time, value=value, steps=steps, epsilon=epsilon, delta=spent, bits=bits, declared=declared
     )
     there = measured_steps(missing, series.count)
@@ -332,7 +332,9 @@ def _input(
         belief = prepared(known).belief(released)
         facts = {"std": np.sqrt(belief.variance), "model": known, "target": target, "states": belief.states}
         times, level = series.steps.starts, series.level
-        return Filtered.of(belief.mean, series.curator, series.guarantee, [release], times=times, level=level, **facts)
+        return Filtered.from_releases(
+            belief.mean, series.curator, series.guarantee, [release], times=times, level=level, **facts
+        )
 
     return series.asks(query, loss, answer)
 
@@ -368,6 +370,8 @@ def _output(
         values = series.totals_of(release, operator) + start
         facts = {"std": std, "model": model, "target": "level"}
         times, level = series.steps.starts, series.level
-        return Filtered.of(values, series.curator, series.guarantee, [release], times=times, level=level, **facts)
+        return Filtered.from_releases(
+            values, series.curator, series.guarantee, [release], times=times, level=level, **facts
+        )
 
     return series.asks(query, loss, answer)

@@ -90,7 +90,7 @@ def running_sum(
     <Signal of 24 steps, event-level: at (ε=1, δ=1e-06) replace-one for each row, NOT RECORDED in any ledger>
     """
     choice("method", method, METHODS)
-    series = Series.of(
+    series = Series.from_rows(
         data, time=time, value=value, steps=steps, epsilon=epsilon, delta=delta, bits=bits, declared=declared
     )
     if not series.guarantee.delta and method != "tree":
@@ -126,7 +126,9 @@ def answered(series: Series, factors: Factorization, *, monotone: bool = False) 
         if monotone:
             value = _increasing(value, std)
         facts = {"level": series.level, "std": std, "peak": noise.scale * factors.peaks}
-        return Signal.of(value, series.curator, series.guarantee, [release], times=series.steps.starts, **facts)
+        return Signal.from_releases(
+            value, series.curator, series.guarantee, [release], times=series.steps.starts, **facts
+        )
 
     return series.asks(query, loss, answer)
 

@@ -98,7 +98,7 @@ class Series:
 
     Examples
     --------
-    >>> series = Series.of(
+    >>> series = Series.from_rows(
     ...     [[0.5], [1.5], [1.7]], time=0, value=None, steps=4, epsilon=1.0, delta=1e-6, bits=None,
     ...     declared={"bounds": (0, 4)},
     ... )
@@ -114,7 +114,7 @@ class Series:
     bits: Bits | None
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         data: Any,
         *,

@@ -25,7 +25,7 @@ from discreet.door.schedule import StreamMechanism
 from discreet.guarantees import GaussianLoss, Guarantee, Neighbors, calibrate
 from discreet.ledger import Ledger
 from discreet.noise import Bits
-from discreet.queries.series.blt import Run, Totals, fitted
+from discreet.queries.series.blt import BufferedTotals, Run, fitted
 from discreet.queries.series.factorization import MOST_BLOCKS, WITHIN
 from discreet.queries.series.operators import MOST_STEPS, UP
 from discreet.queries.series.stream_sums import StreamSums
@@ -94,7 +94,7 @@ class Stream:
         failure = probability("delta", delta)
         if not failure:
             raise ArgumentError("delta", 0, "δ above 0, since the noise is Gaussian", write="delta=1e-6")
-        self._promise = Guarantee(positive("epsilon", epsilon), failure, Neighbors.of(neighbors))
+        self._promise = Guarantee(positive("epsilon", epsilon), failure, Neighbors.parse(neighbors))
         self._horizon = None if horizon is None else integer("horizon", horizon, least=1, most=MOST_STEPS)
         self._at_most = integer("at_most", at_most, least=1, most=2**50)
         self._limits = None if bounds is None else _limits(bounds)
@@ -106,7 +106,7 @@ class Stream:
             longest = numbers = self._horizon
             self._run = Run(fitted(longest))
             norm = self._run.factor.norm
-        self._totals = Totals()
+        self._totals = BufferedTotals()
         question = StreamSums(low, high, norm, longest, numbers, self._at_most)
         if 2.0 * question.error > MOST_ERROR * question.bound.l2:
             raise ArgumentError(

@@ -173,7 +173,9 @@ class CountsRequest(Request[Counts]):
             shape: tuple[int, ...] = () if groups is None else (len(groups),)
             shape += () if isinstance(self.query, Count) else (self.query.size,)
             value = release.value.reshape(shape).copy() if shape else release.value.item()
-            return Counts.of(value, self.curator, self.guarantee, [release], groups=groups, single=True, **self.facts)
+            return Counts.from_releases(
+                value, self.curator, self.guarantee, [release], groups=groups, single=True, **self.facts
+            )
 
         return self.asks([query], answer)
 

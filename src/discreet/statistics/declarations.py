@@ -118,7 +118,7 @@ class SchemaCheckRequest(Request[SchemaCheck]):
                 row[[STATES.index(str(state)) for state in states]] = release[part]
             drops = tuple(name in required for name in names)
             facts = {"columns": names, "groups": None, "single": False, "drops": drops, "numbers": len(curator.columns)}
-            return SchemaCheck.of(value, view, self.guarantee, [release], **facts)
+            return SchemaCheck.from_releases(value, view, self.guarantee, [release], **facts)
 
         return replace(self, curator=view).asks([query], answer)
 
@@ -135,7 +135,7 @@ class PersonCountsRequest(Request[PersonCounts]):
         def answer(measure: Measure) -> PersonCounts:
             release = measure(query)
             facts = {"columns": ("rows",), "groups": None, "single": True, "labels": labels}
-            return PersonCounts.of(release.value.copy(), view, self.guarantee, [release], **facts)
+            return PersonCounts.from_releases(release.value.copy(), view, self.guarantee, [release], **facts)
 
         return replace(self, curator=view).asks([query], answer)
 

@@ -29,7 +29,7 @@ from discreet.noise import Bits
 from discreet.queries.adapted import Within, limits_of
 from discreet.queries.moments.moments import Moments
 from discreet.queries.question import Query
-from discreet.queries.ranks.quantile_queries import Quantiles, Scale, Target
+from discreet.queries.ranks.quantile_queries import Quantiles, RankTarget, Scale
 from discreet.records import Box
 from discreet.scales import ColumnScale
 from discreet.statistics.request import ColumnRequest, Request, statistic
@@ -172,7 +172,7 @@ class AboutMeans(ColumnRequest[Mean]):
     def quantile(self, place: int, q: float) -> Quantiles:
         """Return the question for a quantile of a column."""
         scale = Scale(*limits_of(self.curator.space, place))
-        return Quantiles(self.curator.space, place, scale, (Target(q, 0, 0, scale.count),), weights=self.weights)
+        return Quantiles(self.curator.space, place, scale, (RankTarget(q, 0, 0, scale.count),), weights=self.weights)
 
     def answer(self, releases: list[Release], boxes: list[Box]) -> Mean:
         """Return the means that the last releases tell, one for each box."""
@@ -343,7 +343,7 @@ def mean(
     if not isinstance(loose, bool):
         raise ArgumentError("loose", loose, "True or False")
     kind = LooseMeanRequest if loose else MeanRequest
-    return kind.of(data, columns, epsilon, delta, declared, bits, by, weights)
+    return kind.from_columns(data, columns, epsilon, delta, declared, bits, by, weights)
 
 
 @statistic()
@@ -388,4 +388,4 @@ def trimmed_mean(
     >>> 22_000 < result.value < 24_500
     True
     """
-    return TrimmedMeanRequest.of(data, column, epsilon, delta, declared, bits, weights=weights, trim=trim)
+    return TrimmedMeanRequest.from_columns(data, column, epsilon, delta, declared, bits, weights=weights, trim=trim)

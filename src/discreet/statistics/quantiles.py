@@ -33,10 +33,10 @@ from discreet.noise import Bits
 from discreet.queries.ranks.quantile_queries import (
     MOST_FLIPS,
     TIE_BITS,
+    GridSteps,
     Quantiles,
+    RankTarget,
     Scale,
-    Steps,
-    Target,
     quantile_levels,
 )
 from discreet.statistics.request import ColumnRequest, Request, statistic
@@ -101,7 +101,7 @@ class AboutQuantiles(ColumnRequest[Result]):
     def plan(self) -> Inquiry[Result]:
         """Return questions that are like those to come."""
         several, scale = len(self._tree) > 1, self._scale
-        targets = [Target(0.5, group, 0, self._last) for group in range(self._groups)]
+        targets = [RankTarget(0.5, group, 0, self._last) for group in range(self._groups)]
         questions = [self._question(scale, targets, break_ties=several)] * len(self._tree)
         rows = {} if self.each is None else self._made_up(self.each)
 
@@ -112,7 +112,7 @@ class AboutQuantiles(ColumnRequest[Result]):
             lower, upper, outer = self._draw_limits(measure, result, rows)
             return self.answer(result, (lower, upper), [*outer, *releases])  # the value is read from the last one
 
-        questions += [self._limit(q, Steps((0.0, 1.0), up), 1.0) for q, up in rows]
+        questions += [self._limit(q, GridSteps((0.0, 1.0), up), 1.0) for q, up in rows]
         return self.asks(questions, answer, "quantiles")
 
     @abstractmethod
@@ -157,7 +157,9 @@ class AboutQuantiles(ColumnRequest[Result]):
         """Whether one quantile is drawn from few candidates."""
         return len(self.levels) == 1 and self._scale.count < MOST_FLIPS and 0.0 < self.levels[0] < 1.0
 
-    def _question(self, scale: Scale | Steps, targets: Sequence[Target], *, break_ties: bool = False) -> Quantiles:
+    def _question(
+        self, scale: Scale | GridSteps, targets: Sequence[RankTarget], *, break_ties: bool = False
+    ) -> Quantiles:
         flips, (place,) = isinstance(scale, Scale) and self._flips, self.places
         return Quantiles(self.curator.space, place, scale, tuple(targets), self.by, self.weights, break_ties, flips)
 
@@ -180,21 +182,21 @@ class AboutQuantiles(ColumnRequest[Result]):
                     span = levels[right + 1] - levels[left + 1]
                     q = (levels[place + 1] - levels[left + 1]) / span if span > 0.0 else 0.5
                     asked.append((group, place))
-                    targets.append(Target(q, group, first, final))
+                    targets.append(RankTarget(q, group, first, final))
             # A level that has none left was paid for, and the schedule asks for something.
-            targets = targets or [Target(0.5, 0, last, last)]
+            targets = targets or [RankTarget(0.5, 0, last, last)]
             releases.append(measure(self._question(scale, targets, break_ties=several)))
             for (group, place), (whole, below) in zip(asked, releases[-1]["numbers"], strict=False):
                 places[group, place + 1] = (int(whole) << TIE_BITS) + int(below) if several else int(whole)
         steps = places[:, 1:-1] >> (TIE_BITS if several else 0)
         return np.vectorize(scale.value, otypes=[np.float64])(steps), releases
 
-    def _limit(self, q: float, steps: Steps, rows: float) -> Quantiles:
+    def _limit(self, q: float, steps: GridSteps, rows: float) -> Quantiles:
         """Return the question for a limit of a quantile in every group, with so many rows made up."""
         made_up = {"above" if steps.up else "below": rows}
-        return self._question(steps, [Target(q, group, 0, steps.count, **made_up) for group in range(self._groups)])
+        return self._question(steps, [RankTarget(q, group, 0, steps.count, **made_up) for group in range(self._groups)])
 
-    def _steps(self, values: Array, *, up: bool) -> Steps:
+    def _steps(self, values: Array, *, up: bool) -> GridSteps:
         """Return steps away from the values that were drawn for the groups, each half as far again as the one before.
 
         A limit is found to within that factor of its distance, whatever the bounds are.
@@ -207,7 +209,7 @@ class AboutQuantiles(ColumnRequest[Result]):
         result = np.unique(np.clip(spread, low, high))
         if len(result) == 1:  # at an end of the bounds already: the other end makes it two
             result = np.array([low, high])
-        return Steps(tuple(result.tolist()), up)
+        return GridSteps(tuple(result.tolist()), up)
 
     def _made_up(self, level: float) -> dict[tuple[float, bool], float]:
         """Return how many rows to make up for each limit; what cannot be drawn is refused here."""
@@ -216,7 +218,7 @@ class AboutQuantiles(ColumnRequest[Result]):
         result = {}
         for q in self.wanted:
             for up in (False, True):
-                steps = Steps(tuple(np.arange(float(max(most, 2)))), up)
+                steps = GridSteps(tuple(np.arange(float(max(most, 2)))), up)
                 one = self._limit(q, steps, 1.0)
                 eta = one.way.eta(one, loss, setting)
                 result[q, up] = math.log(2.0 * most / (1.0 - level)) / eta
@@ -316,7 +318,7 @@ class QuantileRequest(AboutQuantiles[Quantile]):
 
         ends = None if limits is None else (shown(limits[0]), shown(limits[1]))
         facts = self.facts | {"columns": self.names, "limits": ends}
-        return Quantile.of(shown(result), self.curator, self.guarantee, releases, **facts)
+        return Quantile.from_releases(shown(result), self.curator, self.guarantee, releases, **facts)
 
 
 class QuantileRangeRequest(AboutQuantiles[QuantileRange]):
@@ -335,7 +337,7 @@ class QuantileRangeRequest(AboutQuantiles[QuantileRange]):
 
         ends = None if limits is None else (distance(*limits), distance(*limits[::-1]))
         facts = self.facts | {"columns": tuple(scale.label for scale in self.scales), "limits": ends}
-        return QuantileRange.of(distance(result, result), self.curator, self.guarantee, releases, **facts)
+        return QuantileRange.from_releases(distance(result, result), self.curator, self.guarantee, releases, **facts)
 
 
 def _levels(name: str, levels: Any) -> tuple[float, ...]:
@@ -412,7 +414,7 @@ def quantiles(
     if isinstance(levels, str):
         raise ArgumentError("levels", levels, "numbers from 0 to 1; they come before the column")
     asked: dict[str, Any] = {"levels": _levels("levels", levels), "step": step, "interval": interval, "several": True}
-    return QuantileRequest.of(data, column, epsilon, delta, declared, bits, by, weights, **asked)
+    return QuantileRequest.from_columns(data, column, epsilon, delta, declared, bits, by, weights, **asked)
 
 
 @statistic(q=0.9)
@@ -441,7 +443,7 @@ def quantile(
     True
     """
     asked: dict[str, Any] = {"levels": _levels("q", [q]), "step": step, "interval": interval, "several": False}
-    return QuantileRequest.of(data, column, epsilon, delta, declared, bits, by, weights, **asked)
+    return QuantileRequest.from_columns(data, column, epsilon, delta, declared, bits, by, weights, **asked)
 
 
 @statistic()
@@ -470,7 +472,7 @@ def median(
     (True, True)
     """
     asked: dict[str, Any] = {"levels": (0.5,), "step": step, "interval": interval, "several": False}
-    return QuantileRequest.of(data, column, epsilon, delta, declared, bits, by, weights, **asked)
+    return QuantileRequest.from_columns(data, column, epsilon, delta, declared, bits, by, weights, **asked)
 
 
 @statistic()
@@ -500,6 +502,6 @@ def interquartile_range(
     >>> abs(statistics.interquartile_range(ages, epsilon=1.0, bounds=(0, 120)).value - 50.0) < 5.0
     True
     """
-    return QuantileRangeRequest.of(
+    return QuantileRangeRequest.from_columns(
         data, column, epsilon, delta, declared, bits, by, weights, levels=(0.25, 0.75), step=step, interval=interval
     )

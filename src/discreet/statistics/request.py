@@ -186,7 +186,7 @@ class ColumnRequest(Request[Result]):
     one: ClassVar[bool] = False  # whether it is about one column
 
     @classmethod
-    def of(
+    def from_columns(
         cls,
         data: Any,
         columns: Any,

@@ -359,7 +359,7 @@ def variance(
     >>> 80.0 < statistics.variance(ages, epsilon=1.0, delta=1e-6, bounds=(0, 120)).value < 120.0
     True
     """
-    return VarianceRequest.of(data, columns, epsilon, delta, declared, bits, by, weights, method=method)
+    return VarianceRequest.from_columns(data, columns, epsilon, delta, declared, bits, by, weights, method=method)
 
 
 @statistic()
@@ -399,4 +399,4 @@ def covariance(
     >>> result.value.shape, bool(2.0 < result.value[0, 1] < 4.0)
     ((2, 2), True)
     """
-    return CovarianceRequest.of(data, columns, epsilon, delta, declared, bits, by, weights, method=method)
+    return CovarianceRequest.from_columns(data, columns, epsilon, delta, declared, bits, by, weights, method=method)

@@ -72,7 +72,7 @@ class Statistic(Answer):
             names = tuple(scale.label for scale in request.scales)
         value = shaped(values, grouped=request.groups is not None, single=request.single)
         facts = {"columns": names, "groups": request.groups, "single": request.single} | more
-        return cls.of(value, request.curator, request.guarantee, releases, **facts)
+        return cls.from_releases(value, request.curator, request.guarantee, releases, **facts)
 
     @classmethod
     def _described(cls, statistic: str, columns: Sequence[str], logs: Sequence[str]) -> str:

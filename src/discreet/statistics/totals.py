@@ -115,4 +115,4 @@ def sum(  # noqa: A001  # as in NumPy: it is read statistics.sum
     >>> round(result.value / 500_000.0, 1), result.interval(0.95)[0] < result.value
     (1.0, True)
     """
-    return TotalsRequest.of(data, columns, epsilon, delta, declared, bits, by, weights)
+    return TotalsRequest.from_columns(data, columns, epsilon, delta, declared, bits, by, weights)

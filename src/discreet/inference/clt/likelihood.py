@@ -55,7 +55,7 @@ from discreet.inference.clt.reference import Problem, Reference
 from discreet.inference.rows.layout import Rows
 from discreet.inference.rows.row_model import RowModel, double_precision
 
-__all__ = ["MOST_JOINT", "Target", "effective_share", "is_wide", "mixed_rows", "target_at"]
+__all__ = ["MOST_JOINT", "LogTarget", "effective_share", "is_wide", "mixed_rows", "target_at"]
 
 Array = NDArray[np.float64]
 
@@ -77,7 +77,7 @@ SPREAD = 4.0  # how far rows of these may be from those of the reference, in squ
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class LogTarget:
     """The posterior's log-density as a function of whitened coordinates u, with the numbers that it needs.
 
     Attributes
@@ -108,7 +108,7 @@ class Target:
 
 def target_at(
     problem: Problem, reference: Reference, seed: int, points: Array | None = None, moving: MovingRows | None = None
-) -> Target:
+) -> LogTarget:
     """Return the posterior around a reference.
 
     Parameters
@@ -181,7 +181,7 @@ def target_at(
     flags = (varied, spread, closed, model.points is not None, problem.rows is None, problem.public is not None)
     share = float((np.diag(error) / np.diag(whole)).max())
     size = reference.w.size + int(latent.sum())
-    return Target("joint" if joint else "pooled", data, _density(model, flags, mean), size, share, mean is None)
+    return LogTarget("joint" if joint else "pooled", data, _density(model, flags, mean), size, share, mean is None)
 
 
 def _varies(
@@ -335,7 +335,7 @@ def _log_density(model: RowModel, flags: tuple[bool, ...], mean: MovingMean | No
     return jnp.where(jnp.isnan(total), -jnp.inf, total)
 
 
-def effective_share(problem: Problem, target: Target, w: Array) -> Array:
+def effective_share(problem: Problem, target: LogTarget, w: Array) -> Array:
     """Return, for some parameters, what share of the rows the weights use (Kish), to tell whether they still cover."""
     if problem.model.points is not None or not target.weighted:
         return np.ones(len(w))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from numpyro.infer.hmc import hmc
 
-from discreet.inference.clt.likelihood import Target
+from discreet.inference.clt.likelihood import LogTarget
 from discreet.inference.rows.row_model import RowModel, double_precision
 
 __all__ = ["Chains", "sample"]
@@ -40,7 +40,7 @@ class Chains:
 
 
 def sample(
-    model: RowModel, target: Target, *, chains: int, draws: int, warmup: int, seed: int, progress: bool
+    model: RowModel, target: LogTarget, *, chains: int, draws: int, warmup: int, seed: int, progress: bool
 ) -> Chains:
     """Return draws from the posterior."""
     with double_precision():

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from discreet.inference.clt.likelihood import Target, mixed_rows
+from discreet.inference.clt.likelihood import LogTarget, mixed_rows
 from discreet.inference.clt.reference import Problem
 from discreet.inference.factored.factored_posterior import factored_likelihood
 from discreet.inference.rows.row_model import double_precision
@@ -25,7 +25,7 @@ __all__ = ["target_of_choices"]
 CENTRES, ROWS = 64, 2048
 
 
-def target_of_choices(problem: Problem, chosen: Sequence[FactoredChoice], seed: int) -> Target:
+def target_of_choices(problem: Problem, chosen: Sequence[FactoredChoice], seed: int) -> LogTarget:
     """Return the posterior as a sampler wants it."""
     model = problem.model
     with double_precision():
@@ -48,4 +48,4 @@ def target_of_choices(problem: Problem, chosen: Sequence[FactoredChoice], seed: 
         return jnp.where(jnp.isnan(total), -jnp.inf, total)
 
     data = {"w0": np.median(centres, axis=0), "root": np.eye(model.size)}
-    return Target("joint", data, density, model.size, 0.0, weighted=False, shared=False)
+    return LogTarget("joint", data, density, model.size, 0.0, weighted=False, shared=False)

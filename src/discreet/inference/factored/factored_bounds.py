@@ -40,7 +40,7 @@ from scipy.special import gammaln, xlogy
 from discreet.arguments import UNSHOWN, ArgumentError, integer
 from discreet.inference.factored.factored_tilt import (
     NEWTON,
-    Observed,
+    ObservedDraws,
     best_q,
     log_mean,
     log_sum,
@@ -63,12 +63,12 @@ MOST_COMBINATIONS = 100_000
 HELD = 2**24  # numbers that a step may hold
 
 
-def log_lower_bound(observed: Sequence[Observed], weights: Any, rows: int) -> Any:
+def log_lower_bound(observed: Sequence[ObservedDraws], weights: Any, rows: int) -> Any:
     """Return the logarithm of the lower bound on the likelihood.
 
     Parameters
     ----------
-    observed : sequence of Observed
+    observed : sequence of ObservedDraws
     weights : array of shape (..., points)
         p(θ): how likely each point is; they sum to 1. One row for each θ.
     rows : int
@@ -77,7 +77,7 @@ def log_lower_bound(observed: Sequence[Observed], weights: Any, rows: int) -> An
     Examples
     --------
     >>> import numpy as np
-    >>> coin = Observed(np.log([[0.7, 0.3], [0.3, 0.7]]), 0.5, (1,))
+    >>> coin = ObservedDraws(np.log([[0.7, 0.3], [0.3, 0.7]]), 0.5, (1,))
     >>> weights = np.array([[0.5, 0.5], [0.2, 0.8]])
     >>> [np.round(f([coin], weights, 20), 4).tolist() for f in (log_lower_bound, log_exact_likelihood, log_upper_bound)]
     [[-1.9047, -0.0234], [-0.6931, -0.0194], [-0.4528, -0.0061]]
@@ -100,13 +100,13 @@ def log_lower_bound(observed: Sequence[Observed], weights: Any, rows: int) -> An
     return -log_sum(powers)
 
 
-def log_upper_bound(observed: Sequence[Observed], weights: Any, rows: int, *, steps: int = NEWTON) -> Any:
+def log_upper_bound(observed: Sequence[ObservedDraws], weights: Any, rows: int, *, steps: int = NEWTON) -> Any:
     """Return the logarithm of the upper bound on the likelihood, at the best q that some steps find."""
     q = best_q(observed, _frozen(weights), rows, steps)
     return log_upper_bound_at(observed, weights, rows, q)
 
 
-def log_normal_likelihood(observed: Sequence[Observed], weights: Any, rows: int, normals: Any) -> Any:
+def log_normal_likelihood(observed: Sequence[ObservedDraws], weights: Any, rows: int, normals: Any) -> Any:
     """Return the logarithm of the likelihood, with counts that are normal around the mix that explains the draws.
 
     Parameters
@@ -124,7 +124,7 @@ def log_normal_likelihood(observed: Sequence[Observed], weights: Any, rows: int,
     return _normal(observed, weights, rows, normals)
 
 
-def _normal(observed: Sequence[Observed], weights: Any, rows: int, normals: Any) -> Any:
+def _normal(observed: Sequence[ObservedDraws], weights: Any, rows: int, normals: Any) -> Any:
     xp = array_namespace(weights)
     log_q = best_q(observed, _frozen(weights), rows, NEWTON)
     a = _frozen(tilt(observed, log_q))
@@ -140,7 +140,7 @@ def _normal(observed: Sequence[Observed], weights: Any, rows: int, normals: Any)
     return rows * log_mean(weights, a) + log_sum(log_law) - math.log(len(normals))
 
 
-def _drawn(observed: Sequence[Observed], r: Any, q: list[Any], rows: int, normals: Any) -> tuple[Any, Any]:
+def _drawn(observed: Sequence[ObservedDraws], r: Any, q: list[Any], rows: int, normals: Any) -> tuple[Any, Any]:
     """Return normals of which half are narrowed to where the integrand is large, and the logarithms of their weights.
 
     Around its top −log of the integrand is ½ξᵀ(I + GGᵀ)ξ, G = √n·(η_j (√r s_j − its part along √r) Cov(q_j)^½)_j. One
@@ -170,7 +170,7 @@ def standard_normals(points: int, draws: int = 256, seed: int = 0) -> Array:
     return np.concatenate([quarter.reshape(-1, points), -quarter.reshape(-1, points)])
 
 
-def log_exact_likelihood(observed: Sequence[Observed], weights: Array, rows: int) -> Array:
+def log_exact_likelihood(observed: Sequence[ObservedDraws], weights: Array, rows: int) -> Array:
     """Return the logarithm of the likelihood, by going through all counts: for few rows and points."""
     points = len(observed[0].scores)
     if math.comb(rows + points - 1, points - 1) > MOST_COMBINATIONS:

@@ -32,7 +32,7 @@ from discreet.inference.factored.factored_bounds import (
     log_upper_bound,
     standard_normals,
 )
-from discreet.inference.factored.factored_tilt import Observed
+from discreet.inference.factored.factored_tilt import ObservedDraws
 from discreet.mechanisms import FactoredChoice
 
 __all__ = ["GridPosterior", "SampledPosterior", "factored_likelihood", "grid_posterior", "sampled_posterior"]
@@ -88,7 +88,7 @@ def factored_likelihood(
     where = np.asarray(points, dtype=np.float64)
     if where.ndim != 2:
         raise ValueError(f"points of shape {where.shape}: expected rows and columns; write points.reshape(-1, 1)")
-    observed = Observed.of(drawn, where)
+    observed = ObservedDraws.from_choices(drawn, where)
     if len({(one.release.dataset, one.release.declared.get("where")) for one in drawn}) > 1:
         raise ArgumentError(
             "choices", UNSHOWN, "draws from the rows of one data set; for several, add their likelihoods"

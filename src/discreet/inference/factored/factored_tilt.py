@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.mechanisms import FactoredChoice
 
-__all__ = ["Observed", "best_q", "log_mean", "log_sum", "log_upper_bound_at", "tilt", "tilted"]
+__all__ = ["ObservedDraws", "best_q", "log_mean", "log_sum", "log_upper_bound_at", "tilt", "tilted"]
 
 Array = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ GENTLE, FACTOR, STAGE = 4.0, 3.0, 3  # where the path of n begins, as a range of
 
 
 @dataclass(frozen=True, eq=False)
-class Observed:
+class ObservedDraws:
     """Draws of one mechanism at one rate, as a likelihood sees them.
 
     Parameters
@@ -71,7 +71,7 @@ class Observed:
             )
 
     @classmethod
-    def of(cls, choices: Sequence[FactoredChoice], points: Array) -> tuple[Observed, ...]:
+    def from_choices(cls, choices: Sequence[FactoredChoice], points: Array) -> tuple[ObservedDraws, ...]:
         """Return what draws say of rows at these points; those of one mechanism at one rate together."""
         if not choices or not all(isinstance(choice, FactoredChoice) for choice in choices):
             raise ArgumentError(
@@ -101,14 +101,14 @@ class Observed:
         return self.scores[:, list(self.indices)].sum(axis=1)
 
 
-def log_upper_bound_at(observed: Sequence[Observed], weights: Any, rows: Any, log_q: Sequence[Any]) -> Any:
-    """Return it at one q for each ``Observed``, given as logarithms of shape (..., candidates)."""
+def log_upper_bound_at(observed: Sequence[ObservedDraws], weights: Any, rows: Any, log_q: Sequence[Any]) -> Any:
+    """Return it at one q for each ``ObservedDraws``, given as logarithms of shape (..., candidates)."""
     xp = array_namespace(weights)
     entropies = sum(one.draws * xp.sum(xp.exp(q) * q, axis=-1) for one, q in zip(observed, log_q, strict=True))
     return entropies + rows * log_mean(weights, tilt(observed, log_q))
 
 
-def tilt(observed: Sequence[Observed], log_q: Sequence[Any]) -> Any:
+def tilt(observed: Sequence[ObservedDraws], log_q: Sequence[Any]) -> Any:
     """Return a, one number a point."""
     xp = array_namespace(log_q[0])
     return sum(
@@ -123,8 +123,8 @@ def tilted(weights: Any, a: Any) -> Any:
     return heavy / xp.sum(heavy, axis=-1)[..., None]
 
 
-def best_q(observed: Sequence[Observed], weights: Any, rows: int, steps: int) -> Any:
-    """Return log q for each ``Observed``, where F is least as far as some steps find."""
+def best_q(observed: Sequence[ObservedDraws], weights: Any, rows: int, steps: int) -> Any:
+    """Return log q for each ``ObservedDraws``, where F is least as far as some steps find."""
     xp = array_namespace(weights)
     ahead_of = max(rows * sum(one.rate * one.most for one in observed) / GENTLE, 1.0)
     stages = math.ceil(math.log(ahead_of, FACTOR)) if steps else 0
@@ -155,7 +155,7 @@ def best_q(observed: Sequence[Observed], weights: Any, rows: int, steps: int) ->
     return better(rows, first, log_upper_bound_at(observed, weights, rows, first), result)[0]
 
 
-def _newton(observed: Sequence[Observed], r: Any, q: list[Any], ahead: list[Any], rows: Any) -> list[Any]:
+def _newton(observed: Sequence[ObservedDraws], r: Any, q: list[Any], ahead: list[Any], rows: Any) -> list[Any]:
     """Return v = dq/q, Newton's step: v_j = ahead_j − nη_j·Cov_r(s_j, y), y = Σ_i η_i s_i·(q_i v_i), centred under q.
 
     So (I + n Σ_j η_j² Cov_(q_j)(s_j)·D) y = Σ_j η_j s_j·(q_j ahead_j), D = diag(r) − rrᵀ, in the space of points. By

@@ -226,7 +226,7 @@ class ParameterNoise:
                 raise ArgumentError(name, UNSHOWN, "standard deviations, finite and at least 0")
             object.__setattr__(self, name, result)
 
-    def of(self, classes: int, d: int) -> tuple[Array, Array, Array]:
+    def expand(self, classes: int, d: int) -> tuple[Array, Array, Array]:
         """Return the deviations of counts, means and covariances, each in its whole shape."""
         result = []
         for name, shape in (("count", (classes,)), ("mean", (classes, d)), ("covariance", (classes, d, d))):
@@ -301,7 +301,7 @@ def least_k(means: Any, variances: Any, sizes: Any, noise: ParameterNoise, p: fl
     probability("p", p)
     m, v = (np.asarray(values, dtype=np.float64).reshape(2) for values in (means, variances))
     n = np.asarray(sizes, dtype=np.float64).reshape(2)
-    about, h_mean, h_variance = (noise.half_width(one.reshape(2), p) for one in noise.of(2, 1))
+    about, h_mean, h_variance = (noise.half_width(one.reshape(2), p) for one in noise.expand(2, 1))
     few, many = np.ceil(n - about), np.floor(n + about)
     if few.min() < 2.0:
         return None
@@ -341,7 +341,7 @@ def _priors(weights: Any, sizes: Array, noise: ParameterNoise, p: float) -> floa
     """Return the prior of the smaller of two classes, as large as it can be."""
     if weights is not None:
         return float(np.min(np.asarray(weights, dtype=np.float64)))
-    about = noise.half_width(noise.of(2, 1)[0], p)
+    about = noise.half_width(noise.expand(2, 1)[0], p)
     few, many = np.maximum(np.ceil(sizes - about), 0.0), np.maximum(np.floor(sizes + about), 0.0)
     # Limits by Clopper and Pearson: they rise with the count of the class itself, and fall with the other's.
     low = betaincinv(few[0], many[1] + 1.0, (1.0 - p) / 2.0) if few[0] > 0.0 else 0.0
@@ -353,7 +353,7 @@ def _priors(weights: Any, sizes: Array, noise: ParameterNoise, p: float) -> floa
 def _by_theorem(
     weights: Any, means: Array, variances: Array, sizes: Array, noise: ParameterNoise, level: float
 ) -> BayesErrorBound:
-    noisy = int(np.count_nonzero(noise.of(2, 1)[0]))
+    noisy = int(np.count_nonzero(noise.expand(2, 1)[0]))
     p = level ** (1.0 / (8 + noisy + (weights is None)))
     k = least_k(means, variances, sizes, noise, p)
     prior = _priors(weights, sizes, noise, p)
@@ -418,10 +418,12 @@ def bootstrap_limit(
         raise ArgumentError("sizes", sizes, f"how many rows each of the {classes} classes has")
     factor = positive_definite(sigma)
     each = level if weights is not None else (1.0 + level) / 2.0
-    most = 1.0 - float(priors.max()) if weights is not None else _rest_limit(n, noise.of(classes, d)[0], noise, each)
+    most = (
+        1.0 - float(priors.max()) if weights is not None else _rest_limit(n, noise.expand(classes, d)[0], noise, each)
+    )
     if n.min() <= d:
         return most
-    of_counts, of_means, of_covariances = noise.of(classes, d)
+    of_counts, of_means, of_covariances = noise.expand(classes, d)
     shares = np.broadcast_to(priors, (draws, classes))
     if weights is None:
         counts = rng.multinomial(int(n.sum()), priors, draws).astype(np.float64)

@@ -74,7 +74,7 @@ class ClassGaussians:
     covariance_noise: Array
 
     @classmethod
-    def of(cls, components: Components, result: ClassEstimates, shape: Shape) -> ClassGaussians:
+    def from_estimates(cls, components: Components, result: ClassEstimates, shape: Shape) -> ClassGaussians:
         """Return the classes with the noise of their estimates.
 
         Noise G that is white in the coordinates of L, v off the diagonal and 2v on it, is LGLᵀ in those of the unit
@@ -157,7 +157,9 @@ class ClassEstimates:
     frames: Array
 
     @classmethod
-    def of(cls, release: Release, classes: Components, clipping: Clipping | None, shape: Shape) -> ClassEstimates:
+    def from_release(
+        cls, release: Release, classes: Components, clipping: Clipping | None, shape: Shape
+    ) -> ClassEstimates:
         """Return what one release says, clipping undone.
 
         Parameters
@@ -348,7 +350,7 @@ def _drawn(matrix: Array, shape: Shape, noise: float) -> Array:
         rest = np.diag(matrix) - size
         share = kept(2.0 * noise * (d - 1), float(rest @ rest), d - 1, 0.0) if d > 1 else 0.0
         return np.asarray(np.diag(size + share * rest))
-    spectrum = Spectrum.of(matrix, math.sqrt(noise))
+    spectrum = Spectrum.from_matrix(matrix, math.sqrt(noise))
     return spectrum.matrix(spectrum.shrunk)
 
 

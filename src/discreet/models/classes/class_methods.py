@@ -95,8 +95,8 @@ class JointClasses(Method[ClassGaussians]):
         nowhere = Components(np.full(k, 1.0 / k), np.zeros((k, d)), np.repeat(np.eye(d)[None], k, axis=0))
         query = ClassMoments(space, nowhere, None, joint_weights(self.shape), self.shape.name, self.column)
         release = next(measures)(query)
-        result = ClassEstimates.of(release, nowhere, None, self.shape)
-        return ClassGaussians.of(believed(result, self.shape), result, self.shape), [release]
+        result = ClassEstimates.from_release(release, nowhere, None, self.shape)
+        return ClassGaussians.from_estimates(believed(result, self.shape), result, self.shape), [release]
 
 
 FIRST = 0.15  # of the budget, for the Gaussian of all rows
@@ -192,8 +192,8 @@ class AdaptiveClasses(Method[ClassGaussians]):
             weights = self.weights(clipping, share, rows)
             query = ClassMoments(space, classes, clipping.radius, weights, shape.name, self.column)
             releases.append(measure(query))
-            new = ClassEstimates.of(releases[-1], classes, clipping, shape)
+            new = ClassEstimates.from_release(releases[-1], classes, clipping, shape)
             result = new if result is None else result.pooled(new, shape)
             classes = believed(result, shape)
         assert result is not None  # there is a round
-        return ClassGaussians.of(classes, result, shape), releases
+        return ClassGaussians.from_estimates(classes, result, shape), releases

@@ -23,7 +23,7 @@ from scipy.special import erfc
 from discreet.door import Release
 from discreet.models.mixture.moment_model import noise_of
 
-__all__ = ["Found", "cells_along", "denoised", "found_clusters", "grid_size", "weighted_kmeans"]
+__all__ = ["Clusters", "cells_along", "denoised", "found_clusters", "grid_size", "weighted_kmeans"]
 
 Array = NDArray[np.float64]
 
@@ -170,7 +170,7 @@ def weighted_kmeans(points: Array, weights: Array, count: int, rng: np.random.Ge
 
 
 @dataclass(frozen=True)
-class Found:
+class Clusters:
     """Clusters found in a histogram: rows, centres, mean squared distance and extent of each, variance of a centre."""
 
     counts: Array
@@ -180,7 +180,7 @@ class Found:
     variances: Array
 
 
-def found_clusters(points: Array, release: Release, side: float, count: int, rng: np.random.Generator) -> Found:
+def found_clusters(points: Array, release: Release, side: float, count: int, rng: np.random.Generator) -> Clusters:
     """Return the clusters of a grid whose cells, at most ``side`` wide, are around these points."""
     noise = noise_of(release, "counts")
     total = None if release.size.rows is None else float(release.size.rows)
@@ -194,4 +194,4 @@ def found_clusters(points: Array, release: Release, side: float, count: int, rng
     extents = np.zeros(count)
     np.maximum.at(extents, labels, np.where(cells > 0.0, np.sqrt(squared), 0.0))
     variances = noise**2 * np.bincount(labels, squared, count) / rows**2 + side**2 / 12.0
-    return Found(rows, centers, squares, extents + side, variances)
+    return Clusters(rows, centers, squares, extents + side, variances)

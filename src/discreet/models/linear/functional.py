@@ -85,7 +85,7 @@ def coded_minimum(release: Release, rows: float) -> Array:
         first = 2.0 * first - first.sum(axis=0)
         moved *= count
     noise = 0.5 * (noise_of(release, "second") / rows) ** 2
-    spectrum = Spectrum.of(release["second"] / rows, math.sqrt(noise))
+    spectrum = Spectrum.from_matrix(release["second"] / rows, math.sqrt(noise))
     values = np.maximum(spectrum.shrunk, HIDDEN * math.sqrt(noise * len(spectrum.values)))
     along = 2.0 * (first @ spectrum.vectors) / values
     result = np.empty_like(along)

@@ -111,7 +111,7 @@ class OneGaussian(MomentModel[Components]):
         share = kept(energy, float((traceless**2).sum()), shape.numbers, CAUTION) if shape.numbers > 1 else 0.0
         edge = math.sqrt(noise * d) / size  # half of how far noise alone spreads eigenvalues
         if share and self.spectral:
-            spectrum = Spectrum.of(covariance, math.sqrt(noise))
+            spectrum = Spectrum.from_matrix(covariance, math.sqrt(noise))
             values = spectrum.shrunk - spectrum.shrunk.mean() + size
             least = max(LEAST_RATIO, min(0.7, 0.5 * edge))
             return spectrum.matrix(np.clip(values, least * size, MOST_RATIO * size))

@@ -22,7 +22,7 @@ from discreet.queries.models.log_likelihood import LogLikelihood
 from discreet.queries.moments.clipped_moments import Components
 from discreet.records import Ball, Box
 
-__all__ = ["SCORING", "Selected", "mean_scores", "scored_rows"]
+__all__ = ["SCORING", "SelectedModel", "mean_scores", "scored_rows"]
 
 Array = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ SCORING = 0.1
 
 
 @dataclass(frozen=True)
-class Selected(Method[Components]):
+class SelectedModel(Method[Components]):
     """The best of several methods.
 
     Parameters

@@ -78,7 +78,7 @@ class RegressionMoments:
     units: Array
 
     @classmethod
-    def of(cls, rounds: Sequence[ClassEstimates], space: Box | Ball) -> RegressionMoments:
+    def from_rounds(cls, rounds: Sequence[ClassEstimates], space: Box | Ball) -> RegressionMoments:
         """Return the average of estimates of one class, all rows; their mean lies in the space."""
         result, noises = rounds[0], rounds[0].covariance_noise
         for new in rounds[1:]:
@@ -229,7 +229,7 @@ class AdaptiveMoments(Method[RegressionMoments]):
             releases.append(measure(wide.query(gaussian, space)))
             result.append(estimates_of(releases[-1], gaussian, clipping))
             gaussian = believed(reduce(pooled, result), shape)
-        return RegressionMoments.of(result, space), releases
+        return RegressionMoments.from_rounds(result, space), releases
 
 
 @dataclass(frozen=True)
@@ -248,4 +248,4 @@ class UnitMoments(Method[RegressionMoments]):
     ) -> tuple[RegressionMoments, list[Release]]:
         """Measure the moments."""
         release = next(measures)(OneRelease(self.size).query(space))
-        return RegressionMoments.of([estimates_of(release, None, None)], space), [release]
+        return RegressionMoments.from_rounds([estimates_of(release, None, None)], space), [release]

@@ -93,7 +93,7 @@ class Completion:
         return cls(line, np.eye(d), np.ones(d), np.zeros((d, d)), np.zeros(d), np.zeros(d))
 
     @classmethod
-    def of(cls, known: Array, seen: Array, gram: Array, wavering: Array) -> Completion:
+    def minimum_norm(cls, known: Array, seen: Array, gram: Array, wavering: Array) -> Completion:
         """Return the line that goes on from what is known of it.
 
         Parameters
@@ -111,7 +111,7 @@ class Completion:
         Two equal columns: of their difference, the second axis, nothing is known.
 
         >>> axes = np.array([[1.0, 1000.0], [0.0, -1000.0]])
-        >>> result = Completion.of(np.array([3.0, 0.0]), np.array([1.0, 0.0]), axes.T @ axes, np.zeros(2))
+        >>> result = Completion.minimum_norm(np.array([3.0, 0.0]), np.array([1.0, 0.0]), axes.T @ axes, np.zeros(2))
         >>> (axes @ result.line).round(6).tolist()
         [1.5, 1.5]
         """
@@ -208,7 +208,7 @@ class _Whitened:
     frames: Array
 
     @classmethod
-    def of(cls, moments: RegressionMoments, target: int, intercept: bool) -> _Whitened:
+    def from_moments(cls, moments: RegressionMoments, target: int, intercept: bool) -> _Whitened:
         order = np.append(np.delete(np.arange(len(moments.mean)), target), target)
         square = np.ix_(order, order)
         mean, frame = moments.mean[order], moments.frames[-1][square]
@@ -279,8 +279,8 @@ def _seen(variances: Array, stds: Array) -> tuple[Array, Array]:
 
 def noise_aware(moments: RegressionMoments, target: int, *, intercept: bool) -> Line:
     """Return the line with the noise-aware ridge."""
-    white = _Whitened.of(moments, target, intercept)
-    spectrum = Spectrum.of(white.covariance[:-1, :-1], math.sqrt(white.noise))
+    white = _Whitened.from_moments(moments, target, intercept)
+    spectrum = Spectrum.from_matrix(white.covariance[:-1, :-1], math.sqrt(white.noise))
     white = white.along(spectrum.vectors)
     d, shrunk, stds = len(white.own), spectrum.shrunk, np.sqrt(np.diag(white.entries) / 2.0)
     values = np.maximum(shrunk, np.maximum(HIDDEN * math.sqrt(d) * stds, LEAST))
@@ -291,13 +291,13 @@ def noise_aware(moments: RegressionMoments, target: int, *, intercept: bool) -> 
     ridges = noises / max(explained, WEAK * float(white.own @ white.own + white.scale**2))
     share = values / (values + ridges)
     gram = white.back.T @ (white.units[:, None] ** 2 * white.back)
-    completion = Completion.of(share * along, seen, gram, doubt * share * np.abs(along))
+    completion = Completion.minimum_norm(share * along, seen, gram, doubt * share * np.abs(along))
     return white.line(completion, share, values, float(np.median(ridges)))
 
 
 def adaptive_ridge(moments: RegressionMoments, target: int, *, intercept: bool) -> Line:
     """Return the line of AdaSSP, of moments in the coordinates of the unit ball."""
-    white = _Whitened.of(moments, target, intercept)
+    white = _Whitened.from_moments(moments, target, intercept)
     values, vectors = np.linalg.eigh(white.covariance[:-1, :-1])
     white, d = white.along(vectors), len(values)
     most = math.sqrt(white.noise * d * math.log(2.0 * d * d / RHO))

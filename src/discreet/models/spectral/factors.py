@@ -42,7 +42,8 @@ class Factors:
 
     Examples
     --------
-    >>> two = Factors.of(np.zeros(3), np.array([[5.0, 4.0, 0.0], [4.0, 5.0, 0.0], [0.0, 0.0, 1.0]]), count=1)
+    >>> covariance = np.array([[5.0, 4.0, 0.0], [4.0, 5.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> two = Factors.from_covariance(np.zeros(3), covariance, count=1)
     >>> np.abs(two.loadings[:, 0]).round(2).tolist(), two.noise.round(2).tolist()
     ([2.0, 2.0, 0.0], [1.0, 1.0, 1.0])
     """
@@ -52,7 +53,7 @@ class Factors:
     noise: Array
 
     @classmethod
-    def of(cls, mean: Array, covariance: Array, count: int, steps: int = STEPS) -> Factors:
+    def from_covariance(cls, mean: Array, covariance: Array, count: int, steps: int = STEPS) -> Factors:
         """Fit k factors to a covariance, by EM from its leading eigenvectors."""
         spread = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
         s = np.clip(covariance / np.outer(spread, spread), -1.0, 1.0)  # correlations: columns of any scale fit the same

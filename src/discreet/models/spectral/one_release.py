@@ -83,7 +83,7 @@ class OneRelease(Method[Components]):
             mean, spread = release["first"] / rows, (noise_of(release, "first") / rows) ** 2
             mean = inside_ball(mean * kept(d * spread, float(mean @ mean), d, 0.0))
             second -= np.outer(mean, mean)
-        spectrum = Spectrum.of(second, noise / math.sqrt(2.0))
+        spectrum = Spectrum.from_matrix(second, noise / math.sqrt(2.0))
         values = spectrum.shrunk if self.nearest else spectrum.estimates
         size = min(max(float(values.mean()), 2.0 * spectrum.noise / math.sqrt(d), 1e-9), LARGEST)  # above its own noise
         least = min(max(HIDDEN * spectrum.noise * math.sqrt(d), LEAST * size), size / 2.0)

@@ -20,7 +20,7 @@ from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, Loss,
 from discreet.models.method import Method
 from discreet.models.mixture.moment_model import released_rows
 from discreet.models.spectral.spectrum import Principal, signed
-from discreet.queries.moments.principal_direction import Energies, Frame, OneDirection, Scatter
+from discreet.queries.moments.principal_direction import DirectionScatter, Energies, Frame, OneDirection
 from discreet.queries.question import Question
 from discreet.records import Ball, Box
 
@@ -63,8 +63,8 @@ class Directions(Method[Principal]):
         every = np.eye(space.dimension)
         return [*[self._scatter(space, every)] * (number - 1), self._energies(space, every[: self.count])]
 
-    def _scatter(self, space: Box | Ball, basis: Array) -> Scatter:
-        return Scatter(space, basis, Frame(self.count) if self.frame else OneDirection())
+    def _scatter(self, space: Box | Ball, basis: Array) -> DirectionScatter:
+        return DirectionScatter(space, basis, Frame(self.count) if self.frame else OneDirection())
 
     def _energies(self, space: Box | Ball, axes: Array) -> Energies:
         return Energies(space, axes, self.size.rows is None)

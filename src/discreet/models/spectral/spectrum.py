@@ -45,7 +45,7 @@ class Principal:
 
     Examples
     --------
-    >>> one = Principal.of(Components(np.ones(1), np.zeros((1, 2)), np.array([[[5.0, 3.0], [3.0, 5.0]]])))
+    >>> one = Principal.from_gaussian(Components(np.ones(1), np.zeros((1, 2)), np.array([[[5.0, 3.0], [3.0, 5.0]]])))
     >>> one.axes.round(2).tolist(), one.variances.round(2).tolist()
     ([[0.71, 0.71], [0.71, -0.71]], [8.0, 2.0])
     """
@@ -56,7 +56,7 @@ class Principal:
     total: float
 
     @classmethod
-    def of(cls, gaussian: Components) -> Principal:
+    def from_gaussian(cls, gaussian: Components) -> Principal:
         """Return all principal axes of a single Gaussian, the largest variance first."""
         values, vectors = np.linalg.eigh(gaussian.covariances[0])
         axes = signed(vectors[:, ::-1].T)
@@ -112,7 +112,7 @@ class Spectrum:
 
     Examples
     --------
-    >>> Spectrum.of(np.diag([9.0, 1.0, 0.9]), noise=0.5).estimates.round(2).tolist()
+    >>> Spectrum.from_matrix(np.diag([9.0, 1.0, 0.9]), noise=0.5).estimates.round(2).tolist()
     [8.94, 0.93, 1.03]
     """
 
@@ -121,7 +121,7 @@ class Spectrum:
     noise: float
 
     @classmethod
-    def of(cls, matrix: Array, noise: float) -> Spectrum:
+    def from_matrix(cls, matrix: Array, noise: float) -> Spectrum:
         """Return the spectrum of a symmetric matrix."""
         values, vectors = np.linalg.eigh(matrix)
         return cls(values[::-1].copy(), vectors[:, ::-1].copy(), noise)

@@ -19,7 +19,7 @@ from scipy.special import ndtr
 
 from discreet.door import Release
 from discreet.models.mixture.moment_model import noise_of
-from discreet.queries.counts.grids import EVEN, Cells, Marginals
+from discreet.queries.counts.grids import EVEN, ColumnCells, Marginals
 from discreet.queries.moments.clipped_moments import Components
 from discreet.queries.moments.mixed_moments import LEAST
 
@@ -38,14 +38,14 @@ def _distribution(components: Components, column: int, points: Array) -> Array:
     return np.asarray(np.clip(ndtr(z) @ components.weights, 0.0, 1.0))
 
 
-def corrected(components: Components, column: int, cells: Cells, result: Array, noise: float) -> Array:
+def corrected(components: Components, column: int, cells: ColumnCells, result: Array, noise: float) -> Array:
     """Return the probabilities of the cells: the mixture's, where the released ones do not tell otherwise.
 
     Parameters
     ----------
     components : Components
     column : int
-    cells : Cells
+    cells : ColumnCells
         Of that column, in the units of the components.
     found : array
         The released probabilities.
@@ -65,7 +65,7 @@ def corrected(components: Components, column: int, cells: Cells, result: Array, 
     return np.asarray(shares / shares.sum() if shares.sum() > 0.0 else own)
 
 
-def moved(components: Components, column: int, cells: Cells, shares: Array, x: Array) -> Array:
+def moved(components: Components, column: int, cells: ColumnCells, shares: Array, x: Array) -> Array:
     """Return G⁻¹(F(x)), inside of the bounds; ``shares`` are the probabilities of the cells."""
     u = _distribution(components, column, x)
     if cells.single:

@@ -43,7 +43,7 @@ from discreet.queries.moments.mixed_moments import one_hot
 from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box, Space
 
-__all__ = ["Cells", "Grid", "Marginals", "ProjectedGrid"]
+__all__ = ["ColumnCells", "Grid", "Marginals", "ProjectedGrid"]
 
 MOST_CELLS = 2**22
 
@@ -162,12 +162,12 @@ EVEN, MOST = 64, 128
 
 
 @dataclass(frozen=True)
-class Cells:
+class ColumnCells:
     """The cells of one column.
 
     Examples
     --------
-    >>> Cells(0.5, 3.0, whole=True).edges.tolist(), Cells(0.0, 1.0).count
+    >>> ColumnCells(0.5, 3.0, whole=True).edges.tolist(), ColumnCells(0.0, 1.0).count
     ([1.5, 2.5], 66)
     """
 
@@ -237,11 +237,11 @@ class Marginals(Query):
         return tables | {f"cells{j}": Part((cells.count,), weight) for j, cells in enumerate(self.cells)}
 
     @property
-    def cells(self) -> tuple[Cells, ...]:
+    def cells(self) -> tuple[ColumnCells, ...]:
         """Those of each column of numbers."""
         if self.space is None:
             return ()
-        return tuple(map(Cells, self.space.low, self.space.high, self.whole))  # type: ignore[arg-type]
+        return tuple(map(ColumnCells, self.space.low, self.space.high, self.whole))  # type: ignore[arg-type]
 
     @property
     def dimension(self) -> int:

@@ -36,7 +36,7 @@ from discreet.queries.mechanism import Plan
 from discreet.queries.question import Part
 from discreet.records import Box
 
-__all__ = ["PLACES", "Chosen", "OnInterval", "Placed", "Selected", "middles", "rate", "within"]
+__all__ = ["PLACES", "Chosen", "OnInterval", "Placed", "SelectedCandidate", "middles", "rate", "within"]
 
 
 def rate(loss: Loss, spread: float, largest: float) -> float:
@@ -49,7 +49,7 @@ def rate(loss: Loss, spread: float, largest: float) -> float:
     return eta
 
 
-class Selected(WholeRows):
+class SelectedCandidate(WholeRows):
     """A candidate chosen by scores of a user's own."""
 
     name = "exponential mechanism"

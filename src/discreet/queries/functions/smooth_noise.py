@@ -115,7 +115,7 @@ class SmoothOwn(Smooth):
     def at(self, values: Array, beta: float) -> tuple[float, float]:
         """Return f, and s or the width."""
         width = width_of(self.box)
-        bound = Own.of(lambda rows: self.s(rows, beta), (0.0, width), None, width)
+        bound = Own.with_output(lambda rows: self.s(rows, beta), (0.0, width), None, width)
         return float(self.own(values.copy())[0]), float(bound(values)[0])
 
 

@@ -275,7 +275,7 @@ class WholeRows(RowQuery):
     name = "function of rows"
 
     @classmethod
-    def of(cls, rows: Any, way: OwnMechanism) -> WholeRows:
+    def for_rows(cls, rows: Any, way: OwnMechanism) -> WholeRows:
         """Return the question for rows of these ``columns`` and ``categories``."""
         return cls(way, len(rows.columns), len(rows.categories))
 
@@ -326,7 +326,7 @@ class Own:
     default: Array
 
     @classmethod
-    def of(cls, f: Callable[[Array], Any], output: Any, size: int | None = None, default: Any = None) -> Own:
+    def with_output(cls, f: Callable[[Array], Any], output: Any, size: int | None = None, default: Any = None) -> Own:
         """Return the function with its results in ``output`` = (low, high); of one number where ``size`` is None.
 
         Where nothing is declared as a default it is the middle of the box.
@@ -359,7 +359,7 @@ class Own:
     @classmethod
     def one(cls, f: Callable[[Array], Any], output: Any, default: Any) -> Own:
         """Return a function of one number; an error where ``output`` is for several."""
-        own = cls.of(f, output, None, default)
+        own = cls.with_output(f, output, None, default)
         if own.shape:
             raise ArgumentError(
                 "output",

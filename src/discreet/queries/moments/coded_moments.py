@@ -114,7 +114,7 @@ class CodedMoments(FeatureQuestion, Query):
 
     def _seen(self, block: Block) -> tuple[Any, Any, tuple[Any, Any, Any]]:
         """Return u, the codes of the labels, and how a matrix is packed."""
-        u = self.features.of(block)
+        u = self.features.map_rows(block)
         xp = array_namespace(u)
         labels = block.codes[:, self.column]
         codes = one_hot(labels, self.classes)

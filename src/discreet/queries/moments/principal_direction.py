@@ -39,7 +39,7 @@ from discreet.queries.question import Part, Query, Question, packed_scale
 from discreet.records import Ball, Block, Box
 from discreet.records.declared.spaces import UNIT_ROUNDOFF
 
-__all__ = ["COUNTED", "LARGEST", "SWEEPS", "Energies", "Frame", "OneDirection", "Scatter"]
+__all__ = ["COUNTED", "LARGEST", "SWEEPS", "DirectionScatter", "Energies", "Frame", "OneDirection"]
 
 Array = NDArray[np.float64]
 
@@ -60,8 +60,8 @@ class OneDirection(Mechanism):
 
     def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``BoundedRangeLoss``."""
-        if not isinstance(question, Scatter) or not isinstance(loss, BoundedRangeLoss):
-            raise ArgumentError(("query", "loss"), (question.name, loss), "a Scatter and a BoundedRangeLoss")
+        if not isinstance(question, DirectionScatter) or not isinstance(loss, BoundedRangeLoss):
+            raise ArgumentError(("query", "loss"), (question.name, loss), "a DirectionScatter and a BoundedRangeLoss")
         query = question
         squared = query.bound.l2
         spread = setting.max_rows * squared * (2.0 if setting.neighbors is Neighbors.REPLACE_ONE else 1.0)
@@ -78,7 +78,7 @@ class OneDirection(Mechanism):
             target=lambda values: eta * query.parts["scatter"].shown(values),
         )
 
-    def _parts(self, query: Scatter) -> Mapping[str, Part]:
+    def _parts(self, query: DirectionScatter) -> Mapping[str, Part]:
         return {"direction": Part((query.basis.shape[1],))}
 
     @property
@@ -95,11 +95,11 @@ class Frame(OneDirection):
 
     def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``BoundedRangeLoss``."""
-        if isinstance(question, Scatter) and self.count > question.basis.shape[1]:
+        if isinstance(question, DirectionScatter) and self.count > question.basis.shape[1]:
             raise ArgumentError("count", self.count, f"at most {question.basis.shape[1]} directions")
         return super().plan(question, loss, setting)
 
-    def _parts(self, query: Scatter) -> Mapping[str, Part]:
+    def _parts(self, query: DirectionScatter) -> Mapping[str, Part]:
         return {"frame": Part((query.basis.shape[1], self.count))}
 
     @property
@@ -108,7 +108,7 @@ class Frame(OneDirection):
 
 
 @dataclass(frozen=True, eq=False)
-class Scatter(Query):
+class DirectionScatter(Query):
     """Σ wwᵀ, w = Bᵀy with y in the unit ball and a public orthonormal basis B: ‖wwᵀ‖ ≤ s², and √2·s² apart.
 
     A and A' of norm s² with ⟨A, A'⟩ = (wᵀw')² ≥ 0 are at most √2·s² apart. s is the largest singular value of B as it

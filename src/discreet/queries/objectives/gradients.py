@@ -232,7 +232,7 @@ class MarginGradient(FeatureQuestion, Query):
 
     def _pushed(self, block: Block) -> tuple[Any, Any]:
         """Return u, and what it is multiplied with for each row of θ: shapes (n, D) and (n, q)."""
-        u = self.features.of(block)
+        u = self.features.map_rows(block)
         xp = array_namespace(u)
         scores = xp.matmul(u, xp.asarray(self.theta, dtype=u.dtype, device=device(u)).T)
         labels = block.codes[:, self.column]

@@ -139,7 +139,7 @@ class Features:
     def _share(self) -> float:
         return math.sqrt(1.0 - self.constant * self.constant)
 
-    def of(self, block: Block) -> Any:
+    def map_rows(self, block: Block) -> Any:
         """Return the features of a block's rows, shape (n, D). Array-API generic."""
         y = self.space.to_unit(block.x)
         xp = array_namespace(y)

@@ -91,7 +91,7 @@ class MarginProblem:
 
     def _seen(self, block: Block) -> tuple[Any, Any]:
         """Return the features of a block's rows, and their labels, −1 or 1."""
-        u = self.features.of(block)
+        u = self.features.map_rows(block)
         xp = array_namespace(u)
         return u, 2.0 * xp.astype(block.codes[:, self.column] == self.positive, u.dtype) - 1.0
 

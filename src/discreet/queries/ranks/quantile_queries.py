@@ -41,12 +41,12 @@ row that goes and one that comes have as ranges adds up. A unit of m rows: m tim
 are halves where rows are tied, every row gets 20 random bits below its step. Given those bits the law is as above.
 Over them it is a mixture, of which pure privacy remains: ε, as a ``PureLoss``, and the range does not.
 
-**Limits.** Put c made-up rows at the first candidate and draw as before (``Target.below``): they are public and do not
-move between neighbours; with them both sides of d are at work also for q = 0 and q = 1. What is drawn is then at or
+**Limits.** Put c made-up rows at the first candidate and draw as before (``RankTarget.below``): they are public and do
+not move between neighbours; with them both sides of d are at work also for q = 0 and q = 1. What is drawn is then at or
 below the true quantile but for a chance of K·e^(−η·c), K the number of candidates: the first candidate or one of the
 values has d = 0, and every y above the quantile, for which at least q·W rows and all made-up ones lie below y, has
 d(y) ≥ c. So c = ln(K/α)/η gives a lower limit that holds with probability 1 − α, whatever the rows are and however few.
-Rows made up at the last candidate, and a target that counts them in, give an upper limit (``Target.above``).
+Rows made up at the last candidate, and a target that counts them in, give an upper limit (``RankTarget.above``).
 
 **Few candidates** (``Quantiles.flips``). Where a column has few steps, permute-and-flip (McKenna and Sheldon 2020) is
 never worse and up to twice as good: go through the candidates in a random order and take each with probability
@@ -84,11 +84,11 @@ __all__ = [
     "TIE_BITS",
     "WEIGHT_STEPS",
     "DrawnQuantiles",
+    "GridSteps",
     "Quantiles",
+    "RankTarget",
     "Ranks",
     "Scale",
-    "Steps",
-    "Target",
     "quantile_levels",
 ]
 
@@ -148,14 +148,15 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Steps:
+class GridSteps:
     """Steps of any width: public values in increasing order, to which rows go down, or up.
 
     A quantile of rows that went down is at or below that of the rows themselves, and so is a lower limit of it.
 
     >>> import numpy as np
-    >>> down = Steps((0.0, 1.0, 10.0), up=False)
-    >>> down.number(np.array([-1.0, 0.5, 1.0, 99.0])).tolist(), Steps((0.0, 1.0, 10.0), up=True).number(np.array([0.5]))
+    >>> down = GridSteps((0.0, 1.0, 10.0), up=False)
+    >>> up = GridSteps((0.0, 1.0, 10.0), up=True)
+    >>> down.number(np.array([-1.0, 0.5, 1.0, 99.0])).tolist(), up.number(np.array([0.5]))
     ([0.0, 0.0, 1.0, 2.0], array([1.]))
     """
 
@@ -187,7 +188,7 @@ REACH = 100.0  # e^(−100) of 2⁶⁰ candidates is nothing, but is drawn when 
 
 
 @dataclass(frozen=True)
-class Target:
+class RankTarget:
     """A quantile of some of the rows: of a group, and between two candidates, both included.
 
     Parameters
@@ -238,11 +239,11 @@ class Ranks:
         The rows, sorted.
     weights : array of int or None
         In units of 2⁻²⁰; 1 each where there are none.
-    target : Target
+    target : RankTarget
     eta : float
     """
 
-    def __init__(self, numbers: Whole, weights: Whole | None, target: Target, eta: float) -> None:
+    def __init__(self, numbers: Whole, weights: Whole | None, target: RankTarget, eta: float) -> None:
         self._numbers, self._target, self._eta = numbers, target, eta
         self._sums = None if weights is None else np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(weights)])
         self._aim = target.q * float(self._rank(len(numbers))) + target.above
@@ -271,7 +272,7 @@ class Ranks:
     def runs(self, reach: float = math.inf) -> Runs:
         """Return the runs, with bundles of what lies farther from the aim than some reach.
 
-        >>> runs = Ranks(np.array([3, 3, 8]), None, Target(0.5, 0, 0, 9), 1.0).runs()
+        >>> runs = Ranks(np.array([3, 3, 8]), None, RankTarget(0.5, 0, 0, 9), 1.0).runs()
         >>> runs.starts.tolist(), runs.counts.tolist(), runs.weights.tolist()
         ([0, 3, 4, 8, 9], [3, 1, 4, 1, 1], [-1.5, -0.0, -0.5, -0.5, -1.5])
         """
@@ -363,8 +364,8 @@ class Quantiles(RowQuery):
         The curator's.
     column : int
         Which of the numeric columns.
-    scale : Scale or Steps
-    targets : tuple of Target
+    scale : Scale or GridSteps
+    targets : tuple of RankTarget
         One for each part; the parts must not overlap.
     by : int or None
         The column of categories that groups are of.
@@ -380,8 +381,8 @@ class Quantiles(RowQuery):
 
     space: Box | Ball
     column: int
-    scale: Scale | Steps
-    targets: tuple[Target, ...]
+    scale: Scale | GridSteps
+    targets: tuple[RankTarget, ...]
     by: int | None = None
     weights: tuple[int, float] | None = None
     break_ties: bool = False
@@ -391,7 +392,7 @@ class Quantiles(RowQuery):
     name = "quantiles"
 
     def __post_init__(self) -> None:
-        groups: dict[int, list[Target]] = {}
+        groups: dict[int, list[RankTarget]] = {}
         for target in self.targets:
             groups.setdefault(target.group, []).append(target)
             if not (0.0 <= target.q <= 1.0 and 0 <= target.first <= target.last <= self.last):

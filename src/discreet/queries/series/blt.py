@@ -32,7 +32,7 @@ from discreet.arguments import integer
 from discreet.queries.series.factorization import BETWEEN, BETWEEN_NORM, MOST_BLOCKS, Convolved, square_root_terms
 from discreet.queries.series.operators import MOST_STEPS, Toeplitz
 
-__all__ = ["Buffered", "Run", "Totals", "default_buffers", "fitted", "streaming"]
+__all__ = ["Buffered", "BufferedTotals", "Run", "default_buffers", "fitted", "streaming"]
 
 Array = NDArray[np.float64]
 
@@ -210,7 +210,7 @@ class Run:
         return (self.scale * self.factor.decoder_norm(self.done)) ** 2 if self.done else 0.0
 
 
-class Totals:
+class BufferedTotals:
     """The second layer of ``factorization.Blocks`` at work: the totals of finished blocks, of which there are few."""
 
     def __init__(self) -> None:

@@ -40,7 +40,7 @@ def is_postgresql(data: object) -> bool:
 
 def database_address(url: str) -> Address:
     """Return where a database is, the password apart; errors show nothing of the URL."""
-    address = Address.of(url)
+    address = Address.parse(url)
     try:
         usable = urlsplit(address.url).port != 0
     except ValueError:

@@ -105,7 +105,7 @@ METHODS: dict[str, Callable[[Array, int, float, int], Found]] = {
 
 
 def _factors(second: Array) -> Array:
-    return Factors.of(np.zeros(len(second)), second, FACTORS, STEPS).loadings
+    return Factors.from_covariance(np.zeros(len(second)), second, FACTORS, STEPS).loadings
 
 
 def _positive(matrix: Array) -> Array:

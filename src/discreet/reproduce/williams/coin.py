@@ -51,9 +51,9 @@ def likelihoods(rows: int, epsilon: float, index: int) -> dict[str, Array]:
         log_upper_bound,
         standard_normals,
     )
-    from discreet.inference.factored.factored_tilt import Observed, log_sum, log_upper_bound_at
+    from discreet.inference.factored.factored_tilt import ObservedDraws, log_sum, log_upper_bound_at
 
-    observed = [Observed(SCORES, epsilon, (index,))]
+    observed = [ObservedDraws(SCORES, epsilon, (index,))]
 
     def upper(rate: float) -> Array:
         logits = rows * rate * (COIN @ SCORES)

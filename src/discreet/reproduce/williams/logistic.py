@@ -114,7 +114,7 @@ def _model_of(name: str) -> tuple[Callable[[], None], Features]:
         level = numpyro.sample("level", dist.Normal(0.0, SLOPE))
         weights = slopes / deviations
         x = numpyro.sample("row", dist.MultivariateNormal(mean, scale_tril=root))
-        seen = features.of(Block(x[None, :], jnp.zeros((1, 1), dtype=int)))[0, :-1]
+        seen = features.map_rows(Block(x[None, :], jnp.zeros((1, 1), dtype=int)))[0, :-1]
         score = level + weights @ (seen - u.mean(axis=0))
         numpyro.sample("label", dist.Categorical(logits=jnp.stack([0.0, score])))
         numpyro.deterministic("weights", weights)
@@ -124,7 +124,7 @@ def _model_of(name: str) -> tuple[Callable[[], None], Features]:
 
 
 def _seen(features: Features, rows: Array) -> Array:
-    return np.asarray(features.of(Block(rows, np.zeros((len(rows), 1), dtype=int))))
+    return np.asarray(features.map_rows(Block(rows, np.zeros((len(rows), 1), dtype=int))))
 
 
 def loss_a_step(epsilon: float, steps: int = STEPS) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import discreet as dp
-from discreet.datasets.truth import Mixture
+from discreet.datasets.truth import TrueMixture
 from discreet.reproduce.experiment import Experiment, Measured, Part, Verdict
 from discreet.reproduce.xi.curves import SIZES, draw, gathered, table
 from discreet.reproduce.xi.rules import box_of, drawn_from, errors_of, law_of
@@ -20,7 +20,7 @@ MAJORITY = 0.2462  # the error of whoever always says the larger class
 CLOSE, PLAIN = 0.02, 0.01
 
 
-def patients() -> Mixture:
+def patients() -> TrueMixture:
     """Return the law of the two classes of the table, 22 columns."""
     found = dp.datasets.fetch_parkinsons()
     assert isinstance(found, dp.datasets.Dataset)

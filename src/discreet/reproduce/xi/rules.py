@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import discreet as dp
-from discreet.datasets.truth import Mixture
+from discreet.datasets.truth import TrueMixture
 from discreet.door import Curator
 from discreet.guarantees import Guarantee, LaplaceLoss, Loss
 from discreet.models.classes.class_estimates import ClassGaussians
@@ -58,29 +58,29 @@ class PrintedClassifier(dp.GaussianClassifier):
         return _PrintedClasses(count)
 
 
-def law_of(X: NDArray[np.float64], y: NDArray[np.int64]) -> Mixture:
+def law_of(X: NDArray[np.float64], y: NDArray[np.int64]) -> TrueMixture:
     """Return shares, means and covariances of two classes, which are the rule without privacy."""
     groups = [X[y == k] for k in (0, 1)]
-    return Mixture(
+    return TrueMixture(
         np.array([len(rows) for rows in groups]) / len(y),
         np.array([rows.mean(axis=0) for rows in groups]),
         np.array([np.cov(rows.T, bias=True) for rows in groups]),
     )
 
 
-def drawn_from(law: Mixture, n: int, seed: int) -> Rows:
+def drawn_from(law: TrueMixture, n: int, seed: int) -> Rows:
     """Return rows of a law, and the class of each."""
     X, y = Components(*law).sample(n, np.random.default_rng(seed))
     return X, y
 
 
-def box_of(law: Mixture) -> dp.Box:
+def box_of(law: TrueMixture) -> dp.Box:
     """Return bounds of four standard deviations around the means of both classes."""
     reach = DEVIATIONS * np.sqrt(law.covariances.diagonal(axis1=1, axis2=2))
     return dp.Box((law.means - reach).min(axis=0), (law.means + reach).max(axis=0))
 
 
-def plug_in_error(law: Mixture, test: Rows) -> float:
+def plug_in_error(law: TrueMixture, test: Rows) -> float:
     """Return how often Bayes' rule errs that takes a law for the true one."""
     X, y = test
     return float(np.mean(Components(*law).log_joint(X).argmax(axis=1) != y))

@@ -208,7 +208,7 @@ class DensityRequest(ColumnRequest[Density]):
         curve, points = made.curve(low, high)
         own = scale.to_own(points)
         apart = (high - low) * (own if scale.kind == "log" else 1.0)  # dx = x·d(log x)
-        return Density.of(
+        return Density.from_releases(
             curve.density(points) * (high - low) / apart,
             self.curator,
             self.guarantee,
@@ -299,4 +299,4 @@ def density(
     if bandwidth is not None and method != "functional":
         raise ArgumentError("bandwidth", bandwidth, "None, unless method='functional'")
     asked: dict[str, Any] = {"method": method, "bandwidth": bandwidth, "bins": bins, "denoise": denoise, "guess": rows}
-    return DensityRequest.of(data, column, epsilon, delta, declared, bits, **asked)
+    return DensityRequest.from_columns(data, column, epsilon, delta, declared, bits, **asked)

@@ -173,7 +173,7 @@ class MEstimateRequest(ColumnRequest[MEstimate]):
             facts |= {"_widths": np.array([ends[1] - ends[0] for ends in edges])}
             facts |= {"_counts": self.counts, "_within": box, "_solve": solve}
             value = float(shown_theta[0]) if len(theta) == 1 else shown_theta
-            return MEstimate.of(value, self.curator, self.guarantee, [release], **facts)
+            return MEstimate.from_releases(value, self.curator, self.guarantee, [release], **facts)
 
         return self.asks([query], answer)
 
@@ -266,7 +266,7 @@ def m_estimate(
         raise ArgumentError("k", k, f"{wanted} for loss={shown(loss)}")
     bend = 0.0 if k is None else positive("k", k)
     asked: dict[str, Any] = {"loss": loss, "bend": bend, "bins": bins, "counts": counts, "within": within}
-    return MEstimateRequest.of(data, column, epsilon, delta, declared, bits, **asked, guess=rows)
+    return MEstimateRequest.from_columns(data, column, epsilon, delta, declared, bits, **asked, guess=rows)
 
 
 @statistic(scale=1.0)
