@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from discreet.reproduce import ENTRIES, experiment, page, run
-from discreet.reproduce.experiment import Experiment, Outcome, Table, Verdict
-from discreet.reproduce.page import as_markdown
-from discreet.reproduce.running import kept_parts
+from papers.entries import ENTRIES, experiment
+from papers.experiment import Experiment, Outcome, Table, Verdict
+from papers.reproduced_page import as_markdown, page
+from papers.running import kept_parts, run
 
 measured = []
 
@@ -110,7 +110,7 @@ def test_the_page_of_the_documentation_is_that_of_its_files():
     docs = Path(__file__).parent.parent / "docs"
     text = (docs / "reproduced.md").read_text(encoding="utf-8")
     assert text == page(docs / "reproduced", ENTRIES)
-    assert all(f"`discreet reproduce {name}" in text for name in ENTRIES)
+    assert all(f"`python -m papers {name}" in text for name in ENTRIES)
 
 
 def test_tables_in_markdown():

@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.reproduce import experiment
-from discreet.reproduce.dpem import faces, figure_1, figure_4, likelihoods
-from discreet.reproduce.dpem.published_kmeans import PublishedKMeans, as_published
+from papers.dpem import faces, figure_1_one_person, likelihoods
+from papers.dpem.published_kmeans import PublishedKMeans, as_published
+from papers.entries import experiment
 from reproduced import drawn, needs_published_rows, numbers_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 
 
 def test_one_person_is_given_away_by_exact_means_only():
-    entry = figure_1.EXPERIMENT
-    rows, other = figure_1.people(1), figure_1.neighbour(figure_1.people(1))
+    entry = figure_1_one_person.EXPERIMENT
+    rows, other = figure_1_one_person.people(1), figure_1_one_person.neighbour(figure_1_one_person.people(1))
     assert len(rows) == 104
     assert (rows != other).any(axis=1).sum() == 1  # one row is replaced
-    assert len(figure_1.people(50)) == 5_200
+    assert len(figure_1_one_person.people(50)) == 5_200
     parts = [{"method": method, "times": 1, "start": 0, "stop": 1} for method in ("exact", "paper", "ours")]
     measured = [(part, json.loads(json.dumps(entry.measure(**part)))) for part in parts]
     larger = [({**part, "times": 50}, result) for part, result in measured]  # as if: what follows is looked at
@@ -43,8 +43,8 @@ def test_one_person_is_given_away_by_exact_means_only():
 
 def test_guesses_from_samples_that_are_apart_are_right():
     near, far = np.arange(10.0), np.arange(20.0, 30.0)
-    assert figure_1._guessed(near, far) == 1.0
-    assert figure_1._guessed(near, near) == 0.5
+    assert figure_1_one_person._guessed(near, far) == 1.0
+    assert figure_1_one_person._guessed(near, near) == 0.5
 
 
 def test_whole_orders_ask_for_more_noise_only_at_a_small_epsilon():
@@ -107,7 +107,7 @@ def test_the_papers_code_starts_empty_clusters_at_rows():
 
 @needs_published_rows
 def test_centres_of_s1():
-    entry = figure_4.EXPERIMENT
+    entry = experiment("dp-em/figure-4")
     result = json.loads(json.dumps(entry.measure(name="s1", fold=0)))
     numbers = entry.numbers([({"name": name, "fold": 0}, copy.deepcopy(result)) for name in ("gowalla", "s1")])
     values = numbers["s1"]["nicv"]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.reproduce import experiment
-from discreet.reproduce.xi import rules, table_1
+from papers.entries import experiment
+from papers.xi import rules, table_1
 from reproduced import drawn, needs_published_rows, numbers_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")

@@ -31,9 +31,11 @@ from discreet.door import Curator
 from discreet.estimators.base import behind_a_door
 from discreet.guarantees import Guarantee, Loss, Neighbors
 
-__all__ = ["attack"]
+__all__ = ["attack", "runs_within"]
 
 LEAST, FEW, TRIES = 20, 10, 3
+FEWEST, MOST = 150, 20_000  # runs a side, where a time is given
+OVERHEAD = 2.8  # of scouting and rehearsing
 
 
 def attack(
@@ -120,6 +122,16 @@ def attack(
         scores=(first, second),
         seconds=time.perf_counter() - started,
     )
+
+
+def runs_within(ask: Callable[[Any], Any], pair: Pair, seconds: float) -> int:
+    """Return how many runs a side an attack can make in about so many seconds of a processor, within reason."""
+    ask(pair.one)
+    started = time.process_time()
+    for data in (pair.one, pair.other) * 3:
+        ask(data)
+    each = max(time.process_time() - started, 1e-4) / 6.0
+    return int(min(max(seconds / (2.0 * OVERHEAD * each), FEWEST), MOST))
 
 
 def _quietly(ask: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -16,7 +16,6 @@ from discreet.cli.infer import infer
 from discreet.cli.plan import plan
 from discreet.cli.query import query
 from discreet.cli.report import report
-from discreet.cli.reproduce import reproduce
 from discreet.cli.sample import sample
 
 __all__ = ["application"]
@@ -67,7 +66,6 @@ def application(*, fancy: bool) -> typer.Typer:
     app.command("explain")(explain)
     app.command("compose")(compose)
     app.command("audit")(audit)
-    app.command("reproduce")(reproduce)
     app.add_typer(budget.commands(), name="budget")
     return app
 
