@@ -18,7 +18,7 @@ __all__ = ["attacks_in_words", "audit"]
 HEAD = ("attacked", "claimed", "ε at least", "noticed from", "runs", "holds")
 
 
-@command("discreet audit model.json", "discreet audit model.json --seconds 60")
+@command("discreet audit model.json --seconds 60")
 def audit(
     models: Annotated[
         list[Path],
@@ -52,7 +52,7 @@ def _attacked(path: Path, seconds: float) -> dict[str, Any]:
     model = load_model(path)
     ask, pairs, _ = asked_of(model, None, None)
     note(f"{path}: {type(model).__name__} with the same parameters, on made-up rows")
-    found = attack(model, runs=runs_within(ask, pairs[-1], seconds)).to_dict()
+    found = attack(model, runs=runs_within(ask, pairs, seconds)).to_dict()
     return found | {"name": f"{path.name}: {found['name']}"}
 
 
