@@ -93,7 +93,8 @@ def ours(rows: Array, times: int, epsilon: float, seed: int) -> Found:
 def none(rows: Array, times: int, epsilon: float, seed: int) -> Found:
     """Return the factors of the paper's model without privacy."""
     exact = rows.T @ rows / len(rows) / (GREYS**2 * rows.shape[1])
-    return Found(_factors(exact), _factors(exact), _largest(exact), None)
+    factors = _factors(exact)
+    return Found(factors, factors, _largest(exact), None)
 
 
 METHODS: dict[str, Callable[[Array, int, float, int], Found]] = {
