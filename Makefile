@@ -20,7 +20,7 @@ ifneq ($(DISCREET_DATA),)
 export DISCREET_DATA := $(abspath $(DISCREET_DATA))
 endif
 
-.PHONY: demo test lint types check audit bench docs trusted lock clean help
+.PHONY: demo test lint types check papers audit bench docs trusted lock clean help
 
 help:  ## what can be made
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "%-8s %s\n", $$1, $$2}' Makefile
@@ -35,19 +35,22 @@ lint: $(READY)  ## style and formatting
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 
-types: $(READY)  ## strict types over src/
+types: $(READY)  ## strict types over src/ and papers/
 	@$(BIN)/mypy
 
 check: test lint types  ## what CI runs
+
+papers: $(READY)  ## every table and figure of the papers, some hours; ARGS=--quick takes less than 15 minutes
+	@$(BIN)/python -m papers --all --page build/reproduced.md $(ARGS)
 
 # Where attacks write what they found. `make audit AUDIT=docs/audited` makes the page of the documentation anew.
 AUDIT ?= build/audited
 
 audit: $(AUDIT_READY)  ## every attack at full length, with a page of what was found
 	@rm -rf $(AUDIT)
-	@$(BIN)/discreet audit --all --seconds 20 --out $(AUDIT)
+	@$(BIN)/python -m papers audit --all --seconds 20 --out $(AUDIT)
 	@DISCREET_AUDIT=$(abspath $(AUDIT)) $(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/test_audit_*.py
-	@$(BIN)/discreet audit --out $(AUDIT) --page $(AUDIT).md
+	@$(BIN)/python -m papers audit --out $(AUDIT) --page $(AUDIT).md
 
 bench: $(BENCH_READY)  ## every benchmark; each prints ratios measured in one run
 	@set -e; for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script; done

@@ -2,7 +2,7 @@
 
 Pima and Adult, the numeric columns within their declared bounds: δ = 1e-6, replace-one, a fifth of the rows to test.
 Prints tables (Markdown); seeds are fixed, so that the numbers can be had again. The paper's own experiments are in
-``discreet reproduce``: ``xi/table-1``, ``xi/figure-1`` to ``xi/figure-5`` and ``xi/parkinsons``.
+``python -m papers``: ``xi/table-1``, ``xi/figure-1`` to ``xi/figure-5`` and ``xi/parkinsons``.
 
     python benchmarks/bench_classifier.py [--quick]
 """

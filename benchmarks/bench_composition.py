@@ -1,6 +1,6 @@
 """How long calibration takes by each composition, for the scenarios of the DP-EM paper.
 
-How much noise each of them asks for is in ``discreet reproduce dp-em/figure-2`` and ``dp-em/figure-3``.
+How much noise each of them asks for is in ``python -m papers dp-em/figure-2`` and ``dp-em/figure-3``.
 """
 
 from __future__ import annotations

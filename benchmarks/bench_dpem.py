@@ -2,7 +2,7 @@
 
 Mean test log-likelihood against ε, as a table (Markdown) and a figure. Rows are scaled as the papers do: by the
 declared radius, so that the unit ball is the scale of the scores. δ = 1e-4, replace-one, folds of a tenth. The paper's
-figures, by every composition, are in ``discreet reproduce dp-em/figure-2`` and ``dp-em/figure-3``.
+figures, by every composition, are in ``python -m papers dp-em/figure-2`` and ``dp-em/figure-3``.
 
     python benchmarks/bench_dpem.py --data lifesci adult --folds 10 --out build/benchmarks
 """

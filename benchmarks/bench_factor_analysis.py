@@ -1,7 +1,7 @@
 """Private factor analysis: how much of the loadings' space comes back.
 
 Synthetic rows with known loadings: the mean squared cosine between the space of the loadings that were found and the
-true one, and the mean log-likelihood of fresh rows. δ = 1e-5, replace-one. Faces are in ``discreet reproduce
+true one, and the mean log-likelihood of fresh rows. δ = 1e-5, replace-one. Faces are in ``python -m papers
 dp-em/figure-5``.
 
     python benchmarks/bench_factor_analysis.py --out build/benchmarks

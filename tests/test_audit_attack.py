@@ -21,13 +21,13 @@ from discreet.audit.claim import Claim
 from discreet.audit.limits import epsilon_above, mu_above, one_run_chance, one_run_epsilon, upper
 from discreet.audit.output import MISSING, claimed_by, seen
 from discreet.audit.scores import Sums
-from discreet.audit.subjects import subjects
-from discreet.audit.suite import CONFIDENCE, attack_subject, confidence_of_each
 from discreet.audit.targets import asked_of
 from discreet.noise import GaussianNoise, LaplaceNoise
 from discreet.planning.tradeoff import CurveTradeoff
 from discreet.queries.bound import Bound
 from effort import LONG, measured, size
+from papers.audit.subjects import subjects
+from papers.audit.suite import CONFIDENCE, attack_subject, confidence_of_each
 
 mpl.use("Agg")
 

@@ -115,11 +115,11 @@ LINES = [
     "budget history people.ledger --name people",
     "budget limit people.ledger 1:1e-6 --name people",
     "budget verify people.ledger",
-    "reproduce --list",
+    "audit nobody.json --seconds 0.01",
     "infer people.csv --draws 4 --chains 1 --warmup 2",
 ]
-# What takes long by itself, and has tests of its own: a picture, a chain, an experiment.
-SLOW = ("report", "--posterior", "--all", "infer gaussians.json")
+# What takes long by itself, and has tests of its own: a picture, a chain, an attack.
+SLOW = ("report", "--posterior", "--all", "infer gaussians.json", "audit gaussians.json")
 
 
 @st.composite
@@ -248,8 +248,6 @@ def test_whatever_is_written_a_command_ends_with_a_plain_message_and_spends_noth
 
 def _large(words: list[str]) -> bool:
     """Return whether a line asks for much honest work."""
-    if words[:1] == ["reproduce"] and "--list" not in words:
-        return True
     numbers = [word for word in words if word.isdecimal()]
     return "sample" in words and any(len(number) > 5 for number in numbers)
 

@@ -455,7 +455,7 @@ class TestSources:
 class TestAccuracy:
     @pytest.mark.parametrize(("n", "most"), [(4_000, 0.03), (32_000, 0.012)])
     def test_the_mixture_of_the_paper(self, n, most):
-        """Of ``discreet reproduce xi/figure-1``, where the published method has errors above 0.1."""
+        """Of ``python -m papers xi/figure-1``, where the published method has errors above 0.1."""
         errors = []
         for seed in range(5):
             train, test = (dp.datasets.make_xi_pair(size, random_state=s) for size, s in ((n, seed), (20_000, 99)))

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 from scipy.stats import multivariate_normal
-from tests.conftest import FALSE_ALARM
 
 import discreet as dp
 from discreet import statistics
@@ -24,6 +23,7 @@ from discreet.inference.rows.row_model import double_precision, row_model
 from discreet.inference.rows.uniform_priors import SquaredLengths, UniformCorrelations, UniformWeights
 from discreet.inference.rows.whitened_normal import WhitenedChoice, WhitenedMixture, WhitenedNormal
 from discreet.noise import NotPrivateWarning
+from tests.conftest import FALSE_ALARM
 
 ROWS = 4000
 RNG = np.random.default_rng(5)

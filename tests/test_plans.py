@@ -15,12 +15,12 @@ import typer
 
 import discreet as dp
 from discreet import mechanisms, signals, statistics
-from discreet.audit.subjects.statistics import ASKED, OTHERS
 from discreet.cli.query_command import NAMES
 from discreet.database import Drafting, questions
 from discreet.database.questions import QUESTIONS, Questions
 from discreet.records import Condition, Records, open_records
 from discreet.statistics.request import STATISTICS
+from papers.audit.subjects.every_statistic import ASKED, OTHERS
 
 cli_query = import_module("discreet.cli.query_command")  # the module, not the command
 RELATIONS = ("replace-one", "add-remove")

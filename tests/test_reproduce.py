@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from discreet.reproduce import ENTRIES, experiment, page, run
-from discreet.reproduce.experiment import Experiment, Outcome, Table, Verdict
-from discreet.reproduce.page import as_markdown
-from discreet.reproduce.running import kept_parts
+from papers.entries import ENTRIES, experiment
+from papers.experiment import Experiment, Outcome, Table, Verdict
+from papers.reproduced_page import as_markdown, page
+from papers.running import kept_parts, run
 
 measured = []
 
@@ -110,7 +110,7 @@ def test_the_page_of_the_documentation_is_that_of_its_files():
     docs = Path(__file__).parent.parent / "docs"
     text = (docs / "reproduced.md").read_text(encoding="utf-8")
     assert text == page(docs / "reproduced", ENTRIES)
-    assert all(f"`discreet reproduce {name}" in text for name in ENTRIES)
+    assert all(f"`python -m papers {name}" in text for name in ENTRIES)
 
 
 def test_tables_in_markdown():
@@ -122,11 +122,11 @@ def test_tables_in_markdown():
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_every_entry_is_one(name):
-    found = experiment(name)
-    assert found.name == name
-    quick, full = ([json.dumps(part, sort_keys=True) for part in found.parts(which)] for which in (True, False))
+    result = experiment(name)
+    assert result.name == name
+    quick, full = ([json.dumps(part, sort_keys=True) for part in result.parts(which)] for which in (True, False))
     assert 0 < len(set(quick)) == len(quick) <= len(set(full)) == len(full)
-    assert [json.loads(part) for part in full] == list(found.parts(False))
+    assert [json.loads(part) for part in full] == list(result.parts(False))
 
 
 def test_unknown_names():

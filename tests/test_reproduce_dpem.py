@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.reproduce import experiment
-from discreet.reproduce.dpem import faces, figure_1, figure_4, likelihoods
-from discreet.reproduce.dpem.published_kmeans import PublishedKMeans, as_published
+from papers.dpem import faces, figure_1_one_person, likelihoods
+from papers.dpem.published_kmeans import PublishedKMeans, as_published
+from papers.entries import experiment
 from reproduced import drawn, needs_published_rows, numbers_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 
 
 def test_one_person_is_given_away_by_exact_means_only():
-    entry = figure_1.EXPERIMENT
-    rows, other = figure_1.people(1), figure_1.neighbour(figure_1.people(1))
+    entry = figure_1_one_person.EXPERIMENT
+    rows, other = figure_1_one_person.people(1), figure_1_one_person.neighbour(figure_1_one_person.people(1))
     assert len(rows) == 104
     assert (rows != other).any(axis=1).sum() == 1  # one row is replaced
-    assert len(figure_1.people(50)) == 5_200
+    assert len(figure_1_one_person.people(50)) == 5_200
     parts = [{"method": method, "times": 1, "start": 0, "stop": 1} for method in ("exact", "paper", "ours")]
     measured = [(part, json.loads(json.dumps(entry.measure(**part)))) for part in parts]
     larger = [({**part, "times": 50}, result) for part, result in measured]  # as if: what follows is looked at
@@ -43,13 +43,13 @@ def test_one_person_is_given_away_by_exact_means_only():
 
 def test_guesses_from_samples_that_are_apart_are_right():
     near, far = np.arange(10.0), np.arange(20.0, 30.0)
-    assert figure_1._guessed(near, far) == 1.0
-    assert figure_1._guessed(near, near) == 0.5
+    assert figure_1_one_person._guessed(near, far) == 1.0
+    assert figure_1_one_person._guessed(near, near) == 0.5
 
 
 def test_whole_orders_ask_for_more_noise_only_at_a_small_epsilon():
-    promise, losses = dp.Guarantee(0.1, 1e-4), [dp.GaussianLoss(1.0)] * 70
-    exact, zcdp = (1.0 / dp.calibrate(promise, losses, method).losses[0].gaussian for method in ("exact", "zcdp"))
+    guarantee, losses = dp.Guarantee(0.1, 1e-4), [dp.GaussianLoss(1.0)] * 70
+    exact, zcdp = (1.0 / dp.calibrate(guarantee, losses, method).losses[0].gaussian for method in ("exact", "zcdp"))
     assert likelihoods.whole_orders(0.1, 70) == pytest.approx(3.26 * exact, rel=0.01)
     assert likelihoods.whole_orders(0.1, 70) > 1.8 * zcdp
     assert likelihoods.whole_orders(1.0, 70) == pytest.approx(36.87, rel=1e-3)
@@ -107,7 +107,7 @@ def test_the_papers_code_starts_empty_clusters_at_rows():
 
 @needs_published_rows
 def test_centres_of_s1():
-    entry = figure_4.EXPERIMENT
+    entry = experiment("dp-em/figure-4")
     result = json.loads(json.dumps(entry.measure(name="s1", fold=0)))
     numbers = entry.numbers([({"name": name, "fold": 0}, copy.deepcopy(result)) for name in ("gowalla", "s1")])
     values = numbers["s1"]["nicv"]
@@ -134,8 +134,8 @@ def test_faces_are_noise_at_400_pictures():
     assert ours["overlap"] < 0.1
     assert 700 < numbers["visible"] < 2_000  # a quarter of the pixels: half of the noise
     assert drawn(entry, numbers)
-    found = entry.verdict(numbers)
-    assert found.holds is False
-    assert f"{numbers['visible']:,}" in found.honest
+    result = entry.verdict(numbers)
+    assert result.holds is False
+    assert f"{numbers['visible']:,}" in result.honest
     honest["overlap"] = 0.8
     assert entry.verdict(numbers).holds is True

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from discreet.reproduce.survey.figure_2 import EXPERIMENT, KINDS, PRINTED, density, expected
+from papers.survey.figure_2_mean_and_median import EXPERIMENT, KINDS, PRINTED, density, expected
 
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 

@@ -7,8 +7,8 @@ import copy
 import numpy as np
 import pytest
 
-from discreet.reproduce import experiment
-from discreet.reproduce.williams import figure_2a, figure_2b, figure_3a, figure_3b, figure_4, logistic, table_2
+from papers.entries import experiment
+from papers.williams import figure_2a, figure_2b, figure_3a, figure_3b, figure_4_direction, logistic
 from reproduced import drawn, numbers_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
@@ -26,9 +26,9 @@ def test_bounds_are_near_zero_for_small_epsilon_only_with_epsilon_in_q():
     errors = numbers["errors"]["100"]
     assert errors["upper, q with ε"][0] < 1e-3 < 0.5 < errors["upper, printed q"][0]
     assert all(errors["upper, best q"][i] <= errors["upper, q with ε"][i] + 1e-12 for i in (0, 1))
-    found = entry.verdict(numbers)
-    assert found.holds is True
-    assert f"{errors['upper, printed q'][0]:.2g}" in found.honest
+    result = entry.verdict(numbers)
+    assert result.holds is True
+    assert f"{errors['upper, printed q'][0]:.2g}" in result.honest
     assert drawn(entry, numbers)
     errors["lower"][0] = 0.3
     assert entry.verdict(numbers).holds is False
@@ -41,13 +41,13 @@ def test_the_likelihood_lies_between_its_bounds():
     assert numbers["off"]["normal"] < numbers["off"]["lower"]
     assert drawn(entry, numbers)
     numbers["between"]["lower"] = False
-    found = entry.verdict(numbers)
-    assert found.holds is False
-    assert "do not enclose" in found.honest
+    result = entry.verdict(numbers)
+    assert result.holds is False
+    assert "do not enclose" in result.honest
 
 
 def test_posteriors_of_a_direction_concentrate():
-    entry = figure_4.EXPERIMENT
+    entry = figure_4_direction.EXPERIMENT
     numbers = numbers_of(entry, [{"epsilon": e, "runs": 6, "angles": 16, "lengths": 2} for e in (0.003, 0.1)])
     vague, sharp = (numbers["found"][str(epsilon)] for epsilon in (0.003, 0.1))
     assert vague["shown"]["lower"]["concentration"] < sharp["shown"]["lower"]["concentration"]
@@ -56,15 +56,15 @@ def test_posteriors_of_a_direction_concentrate():
     assert entry.verdict(numbers).holds is True
     vague["off"] = 0.05
     assert entry.verdict(numbers).holds is False
-    assert figure_4.off_axis(0.1, np.pi + 0.1) == pytest.approx(0.0, abs=1e-12)
+    assert figure_4_direction.off_axis(0.1, np.pi + 0.1) == pytest.approx(0.0, abs=1e-12)
 
 
 def test_an_error_table_from_real_runs():
-    entry = table_2.EXPERIMENT
+    entry = experiment("williams/table-2")
     numbers = numbers_of(entry, [{"name": "synth", "epsilon": 0.1, "start": 0, "stop": 2}])
     cells = numbers["sets"]["synth"]["cells"]
     assert 10.0 < cells["benchmark"][0] < 22.0
-    assert all(5.0 < mean < 75.0 and deviation >= 0.0 for mean, deviation in cells.values())
+    assert all(5.0 < mean < 75.0 and std >= 0.0 for mean, std in cells.values())
     assert numbers["sets"]["synth"]["paper"]["inference"] == [29.14, 5.54]
     assert drawn(entry, numbers)
     assert entry.verdict(numbers).holds is None  # of two runs

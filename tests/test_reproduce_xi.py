@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.reproduce import experiment
-from discreet.reproduce.xi import rules, table_1
+from papers.entries import experiment
+from papers.xi import rules, table_1
 from reproduced import drawn, needs_published_rows, numbers_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
@@ -33,14 +33,14 @@ def test_the_rule_without_privacy_errs_as_the_table_says():
     assert entry.verdict(numbers).holds is True
     assert drawn(entry, numbers)
     numbers["columns"]["20"]["plain"][3] += 0.05
-    found = entry.verdict(numbers)
-    assert found.holds is False
-    assert "0.050" in found.honest
+    result = entry.verdict(numbers)
+    assert result.holds is False
+    assert "0.050" in result.honest
 
 
 def test_a_box_is_taken_from_the_law():
-    law = dp.datasets.make_xi_correlated(1, 3, 4.0).truth
-    box = rules.box_of(law)
+    noise = dp.datasets.make_xi_correlated(1, 3, 4.0).truth
+    box = rules.box_of(noise)
     np.testing.assert_allclose(box.low, -7.0)  # 1 − 4·√4
     np.testing.assert_allclose(box.high, 9.0)
 
@@ -74,9 +74,9 @@ def test_figure_1_contradicts_the_paper_where_an_error_is_small():
         line["printed"]["mean"] = [0.4, 0.35]
     assert entry.verdict(high).holds is True
     high["curves"]["ε = 0.05"]["printed"]["mean"][1] = 0.16
-    found = entry.verdict(high)
-    assert found.holds is False
-    assert "0.160" in found.honest
+    result = entry.verdict(high)
+    assert result.holds is False
+    assert "0.160" in result.honest
 
 
 def test_figures_2_to_5_ask_whether_few_rows_are_a_coin():

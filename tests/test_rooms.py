@@ -17,7 +17,7 @@ SOURCE = Path(discreet.__file__).parent
 ROOMS = [
     "arguments", "plain", "guarantees", "noise", "ledger", "sql", "records", "scales", "queries", "door", "planning",
     "mechanisms", "em", "model_check", "models", "statistics", "database", "signals", "plots", "estimators",
-    "inference", "report", "datasets", "reproduce", "audit", "cli", "__main__",
+    "inference", "report", "datasets", "audit", "cli", "__main__",
 ]  # fmt: skip
 
 HEAVY = {
@@ -31,17 +31,19 @@ def room_of(path: Path) -> str:
     return path.relative_to(SOURCE).with_suffix("").parts[0]
 
 
-def imported_rooms(path: Path) -> set[str]:
-    rooms = set()
+def imported_names(path: Path) -> set[str]:
+    result = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names = []
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            result |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: imports are absolute, so that this test can read them"
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        rooms |= {name.split(".")[1] for name in names if name.startswith("discreet.")}
-    return rooms
+            result |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return result
+
+
+def imported_rooms(path: Path) -> set[str]:
+    return {name.split(".")[1] for name in imported_names(path) if name.startswith("discreet.")}
 
 
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
@@ -55,6 +57,17 @@ def test_every_room_is_on_the_map():
 def test_a_room_imports_only_rooms_above_it(path):
     allowed = ROOMS[: ROOMS.index(room_of(path)) + 1]
     assert imported_rooms(path) <= set(allowed)
+
+
+@pytest.mark.parametrize("path", [SOURCE / "__init__.py", *MODULES], ids=lambda path: str(path.relative_to(SOURCE)))
+def test_the_library_does_not_import_what_stands_beside_it(path):
+    assert not {name.split(".")[0] for name in imported_names(path)} & {
+        "papers",
+        "benchmarks",
+        "examples",
+        "tools",
+        "tests",
+    }
 
 
 def test_the_map_catches_an_import_from_below(tmp_path):

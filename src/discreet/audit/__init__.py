@@ -7,8 +7,8 @@ which errors would have been noticed. Rows are made up, and nothing is spent. It
 
 Where to look: ``limits`` has the statistics with their proofs, ``claim`` what is promised and refuted, ``pairs``
 the data sets, ``output`` what an attacker sees, ``scores`` how he guesses, ``attacking`` the order of things,
-``result`` what comes out, ``canaries`` the audit in one run; ``subjects`` lists everything that is attacked, ``suite``
-attacks all of it, ``page`` makes the page of the documentation.
+``result`` what comes out, ``canaries`` the audit in one run. Everything that this library releases is attacked by
+``papers/audit``, in a checkout.
 """
 
 from discreet.audit.attacking import attack

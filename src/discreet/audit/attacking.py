@@ -14,6 +14,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,11 @@ from discreet.door import Curator
 from discreet.estimators.base import as_curator
 from discreet.guarantees import Guarantee, Loss, Neighbors
 
-__all__ = ["attack"]
+__all__ = ["attack", "runs_within"]
 
 LEAST, FEW, TRIES = 20, 10, 3
+FEWEST, MOST = 150, 20_000  # runs a side, where a time is given
+OVERHEAD = 2.8  # of scouting and rehearsing
 
 
 def attack(
@@ -120,6 +123,18 @@ def attack(
         scores=(first, second),
         seconds=time.perf_counter() - started,
     )
+
+
+def runs_within(ask: Callable[[Any], Any], pairs: tuple[Pair, ...], seconds: float) -> int:
+    """Return how many runs a side an attack can make in about so many seconds of a processor, within reason."""
+    ask = _quietly(ask)
+    pair = _admitted(ask, pairs)[0][-1]
+    started = time.process_time()
+    for data in (pair.one, pair.other) * 3:
+        with suppress(Exception):  # an error is an output like any other
+            ask(data)
+    each = max(time.process_time() - started, 1e-4) / 6.0
+    return int(min(max(seconds / (2.0 * OVERHEAD * each), FEWEST), MOST))
 
 
 def _quietly(ask: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -16,7 +16,6 @@ from discreet.cli.infer_command import infer
 from discreet.cli.plan_command import plan
 from discreet.cli.query_command import query
 from discreet.cli.report_command import report
-from discreet.cli.reproduce import reproduce
 from discreet.cli.sample_command import sample
 
 __all__ = ["application"]
@@ -67,7 +66,6 @@ def application(*, fancy: bool) -> typer.Typer:
     app.command("explain")(explain)
     app.command("compose")(compose)
     app.command("audit")(audit)
-    app.command("reproduce")(reproduce)
     app.add_typer(budget_command.commands(), name="budget")
     return app
 
