@@ -34,7 +34,7 @@ def stream_of(words):
 
 
 def pieces(bits):
-    """Yield words that are drawn when they are asked for, as few need many; there is an end, so that a loop would show."""
+    """Yield words that are drawn when they are asked for, as few need many. They end, so that a loop would show."""
     for _ in range(64):
         yield from bits.words(64)
 
