@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import warnings
 
 import matplotlib as mpl
@@ -16,6 +15,7 @@ from cli_folder import discreet
 from discreet import mechanisms, signals
 from discreet import statistics as st
 from discreet.door.words import rows_in_words
+from still_chains import still_chains
 
 mpl.use("Agg")
 
@@ -198,14 +198,7 @@ def test_a_model_of_ones_own_and_a_private_score_say_it(curator):
 
 
 def test_a_posterior_says_it(curator, monkeypatch):
-    """Chains that stay where they start: it is about words, and those of a real one take long to compile."""
-    from discreet.inference.sampling import Chains
-
-    def still(model, target, *, chains, draws, **_):
-        w = target.data["w0"] + 1e-3 * np.random.default_rng(0).normal(size=(chains, draws, len(target.data["w0"])))
-        return Chains(w, np.zeros((chains, draws), dtype=bool))
-
-    monkeypatch.setattr(sys.modules[dp.infer.__module__], "sample", still)
+    still_chains(monkeypatch)
     mean = st.mean(curator, "age", epsilon=1.0, delta=1e-6)
     model = dp.GaussianMixture(1, epsilon=1.0, delta=1e-6).fit(curator.only(["age"]))
     with warnings.catch_warnings():
