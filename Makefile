@@ -11,8 +11,9 @@ AUDIT_READY := $(VENV)/.audit-ready
 LOCK := requirements/test.txt
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-# Two workers on two cores: with more than one thread each they would only wait for one another.
-ONE_THREAD := OMP_NUM_THREADS=1 XLA_FLAGS='--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1'
+# Two workers on two cores: with more than one thread each they would only wait for one another. What Python compiles is
+# kept, wherever it is told not to: tests start many processes.
+ONE_THREAD := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 XLA_FLAGS='--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1'
 
 # Real data for the benchmarks and for the tests that need it. Where it is not there, they skip and say so.
 DISCREET_DATA ?= $(wildcard ../shared/data)
@@ -46,10 +47,13 @@ papers: $(READY)  ## every table and figure of the papers, some hours; ARGS=--qu
 # Where attacks write what they found. `make audit AUDIT=docs/audited` makes the page of the documentation anew.
 AUDIT ?= build/audited
 
+# The tests that have two sizes (tests/effort.py), wherever they are.
+TWO_SIZES = $(shell grep -rl --include='test_*.py' 'from effort import' tests)
+
 audit: $(AUDIT_READY)  ## every attack at full length, with a page of what was found
 	@rm -rf $(AUDIT)
 	@$(BIN)/python -m papers audit --all --seconds 20 --out $(AUDIT)
-	@DISCREET_AUDIT=$(abspath $(AUDIT)) $(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/test_audit_*.py
+	@DISCREET_AUDIT=$(abspath $(AUDIT)) $(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist worksteal $(TWO_SIZES)
 	@$(BIN)/python -m papers audit --out $(AUDIT) --page $(AUDIT).md
 
 bench: $(BENCH_READY)  ## every benchmark; each prints ratios measured in one run

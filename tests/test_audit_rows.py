@@ -229,19 +229,19 @@ def postgresql_view(rng: np.random.Generator, rows: list[Row], kind: str, place:
 
 
 SOURCES: dict[str, tuple[Callable[..., Any], int, int]] = {  # with the number of pairs, in short and at length
-    "array of objects": (objects, 30, 1500),
-    "pandas": (lambda rng, rows, kind, place: pandas_frame(rng, rows, kind), 30, 1500),
-    "polars": (lambda rng, rows, kind, place: pl.from_arrow(arrow(rows, kind)), 30, 1500),
-    "arrow": (lambda rng, rows, kind, place: arrow(rows, kind), 30, 1500),
-    "CSV file": (csv_file, 20, 1000),
-    "Parquet folder": (parquet_folder, 20, 1000),
-    "Parquet by DuckDB": (lambda *given: Table(parquet_folder(*given)), 8, 400),
-    "Arrow file": (arrow_file, 8, 400),
-    "Dask data frame": (dask_frame, 6, 300),
-    "DuckDB table": (duckdb_table, 5, 400),
-    "DuckDB view": (duckdb_view, 5, 400),
-    "PostgreSQL table": (postgresql_table, 5, 400),
-    "PostgreSQL view": (postgresql_view, 5, 400),
+    "array of objects": (objects, 12, 1500),
+    "pandas": (lambda rng, rows, kind, place: pandas_frame(rng, rows, kind), 12, 1500),
+    "polars": (lambda rng, rows, kind, place: pl.from_arrow(arrow(rows, kind)), 12, 1500),
+    "arrow": (lambda rng, rows, kind, place: arrow(rows, kind), 12, 1500),
+    "CSV file": (csv_file, 8, 1000),
+    "Parquet folder": (parquet_folder, 8, 1000),
+    "Parquet by DuckDB": (lambda *given: Table(parquet_folder(*given)), 4, 400),
+    "Arrow file": (arrow_file, 4, 400),
+    "Dask data frame": (dask_frame, 3, 300),
+    "DuckDB table": (duckdb_table, 3, 400),
+    "DuckDB view": (duckdb_view, 3, 400),
+    "PostgreSQL table": (postgresql_table, 3, 400),
+    "PostgreSQL view": (postgresql_view, 3, 400),
 }
 
 

@@ -19,6 +19,7 @@ from discreet.queries.moments.clipped_moments import ClippedMoments, MomentSums
 from discreet.queries.search import worst_neighbours
 from discreet.records import Block
 from instances import QUERIES
+from pairwise import pairwise
 
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 
@@ -92,18 +93,15 @@ ROWS = {
 PROMISES = [(0.001, "replace-one"), (0.1, "add-remove"), (3.0, "add-remove"), (100.0, "replace-one")]
 
 
-@pytest.mark.parametrize("options", METHODS, ids=NAMES)
-@pytest.mark.parametrize("kind", ROWS)
-@pytest.mark.parametrize(("d", "count"), [(1, 1), (1, 20), (2, 3), (3, 20), (4, 2), (10, 5), (70, 8)])
-def test_no_rows_and_no_promise_break_it(options, kind, d, count):
+SHAPES = [(1, 1), (1, 20), (2, 3), (3, 20), (4, 2), (10, 5), (70, 8)]  # columns and clusters
+
+
+@pytest.mark.parametrize(("shape", "kind", "name"), pairwise(SHAPES, list(ROWS), NAMES))
+def test_no_rows_and_no_promise_break_it(shape, kind, name):
+    (d, count), options = shape, METHODS[NAMES.index(name)]
     rng = np.random.default_rng(d)
     rows = ROWS[kind](rng, 60, d)
-    for epsilon, neighbors in (
-        (0.001, "replace-one"),
-        (0.1, "add-remove"),
-        (3.0, "add-remove"),
-        (100.0, "replace-one"),
-    ):
+    for epsilon, neighbors in PROMISES:
         bounds = Ball(radius=5.0) if epsilon > 1.0 else Box(np.arange(d) * -0.5 - 1.0, np.full(d, 3.0))
         model = KMeans(count, epsilon=epsilon, bounds=bounds, neighbors=neighbors, random_state=1, **options).fit(rows)
         assert model.cluster_centers_.shape == (count, d)

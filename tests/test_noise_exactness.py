@@ -22,7 +22,7 @@ class Undecided(Exception):  # noqa: N818 - a signal between the stream and the 
 
 
 def stream_of(words):
-    source = iter([int(word) for word in words])
+    source = map(int, words)
 
     def word():
         try:
@@ -31,6 +31,12 @@ def stream_of(words):
             raise Undecided("short") from None
 
     return word
+
+
+def pieces(bits):
+    """Yield words that are drawn when they are asked for, as few need many. They end, so that a loop would show."""
+    for _ in range(64):
+        yield from bits.words(64)
 
 
 def no_more():
@@ -108,7 +114,7 @@ def test_what_first_words_do_not_decide_is_settled_as_by_the_slow_form(name, alp
         lazy = LazyWords(seeded(seed), words)
         value, used = noise.settle(lazy, 0, *parameters)
         if used <= len(words):  # else the two streams were drawn from in turn
-            first, more = stream_of(words), stream_of(seeded(seed).words(64 * 64))
+            first, more = stream_of(words), stream_of(pieces(seeded(seed)))
             assert value == slow(first, more)
             assert [first() for _ in words[used:]] == words[used:].tolist()
     if name.startswith(("normal", "laplace")):

@@ -15,6 +15,7 @@ from cli_folder import discreet
 from discreet import mechanisms, signals
 from discreet import statistics as st
 from discreet.door.release import rows_in_words
+from still_chains import still_chains
 
 mpl.use("Agg")
 
@@ -196,7 +197,8 @@ def test_a_model_of_ones_own_and_a_private_score_say_it(curator):
     assert score.which_rows == f"{LIMIT}, without gaps in day"
 
 
-def test_a_posterior_says_it(curator):
+def test_a_posterior_says_it(curator, monkeypatch):
+    still_chains(monkeypatch)
     mean = st.mean(curator, "age", epsilon=1.0, delta=1e-6)
     model = dp.GaussianMixture(1, epsilon=1.0, delta=1e-6).fit(curator.only(["age"]))
     with warnings.catch_warnings():

@@ -32,6 +32,7 @@ from discreet.records import Ball, Box, Category, Contributions, Date, Number, S
 from discreet.records.sources.databases import SqlSource, Table
 from discreet.sql import text as sql_text
 from discreet.sql.traced import NotTraceable
+from effort import LONG
 from ideal_rows import ideal_rows
 from instances import QUERIES
 
@@ -229,7 +230,9 @@ def test_the_limit_holds_in_a_database_as_by_the_reference(kind, names, written,
     mixed = rows.take(rng.permutation(300))
     other = request.getfixturevalue("database").table(mixed, "mixed") if kind == "postgresql" else written(kind, mixed)
     listed = [None if one in (None, "") else str(one) for one in who]
-    for most, order in itertools.product((1, 3, 20, 300), (None, "a")):
+    for place, (most, order) in enumerate(itertools.product((1, 3, 20, 300), (None, "a"))):
+        if not LONG and (place // 2 + place + (names == "text")) % 2:  # every two of names, most and order still meet
+            continue
         chosen = np.array(ideal_rows(listed, [*zip(a, b, strict=True)], most, None if order is None else 0))
         chosen &= np.isfinite(a)
         expected = [float(column[chosen].sum()) for column in (a, b)]

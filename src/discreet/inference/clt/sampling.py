@@ -87,7 +87,8 @@ def _runner(
             state = step(state, model_args=(data,))
             return state, (state.z, state.diverging)
 
-        state, _ = jax.lax.scan(lambda state, i: (advance(state, i)[0], None), state, jnp.arange(warmup))
-        return jax.lax.scan(advance, state, jnp.arange(draws))[1]
+        # One loop over both, which is compiled once; what the warm-up drew is dropped.
+        drawn = jax.lax.scan(advance, state, jnp.arange(warmup + draws))[1]
+        return jax.tree.map(lambda each: each[warmup:], drawn)
 
     return jax.vmap(chain, in_axes=(None, 0, 0))
