@@ -9,7 +9,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from discreet import datasets, guarantees, noise
+from discreet import datasets, door, guarantees, ledger, noise, queries, records
 from discreet.arguments import ArgumentError
 from discreet.door import Curator, PublicSize, Release
 from discreet.guarantees import (
@@ -27,13 +27,25 @@ from discreet.guarantees import (
     compose,
 )
 from discreet.ledger import BudgetExceeded, Ledger
+from discreet.queries import Bound, Part
 from discreet.queries.counts.histogram import Histogram
 from discreet.queries.counts.mode import Mode
 from discreet.queries.moments.moments import Moments, Sum
 from discreet.records import Ball, Box, Category, Date, Number, Schema, Table
 
 if TYPE_CHECKING:
-    from discreet import audit, database, inference, mechanisms, planning, signals, statistics
+    from discreet import (
+        audit,
+        database,
+        estimators,
+        inference,
+        mechanisms,
+        pictures,
+        planning,
+        report,
+        signals,
+        statistics,
+    )
     from discreet.database.front import StatisticalDatabase
     from discreet.em import Model
     from discreet.estimators.factor_analysis import FactorAnalysis
@@ -57,6 +69,7 @@ __all__ = [
     "ApproximateLoss",
     "ArgumentError",
     "Ball",
+    "Bound",
     "BoundedRangeLoss",
     "Box",
     "BudgetExceeded",
@@ -82,6 +95,7 @@ __all__ = [
     "Moments",
     "Neighbors",
     "Number",
+    "Part",
     "PublicSize",
     "PureLoss",
     "Release",
@@ -98,17 +112,24 @@ __all__ = [
     "compose",
     "database",
     "datasets",
+    "door",
+    "estimators",
     "explain",
     "fit_model",
     "guarantees",
     "infer",
     "inference",
+    "ledger",
     "load_model",
     "mechanisms",
     "noise",
+    "pictures",
     "plan",
     "planning",
     "private_score",
+    "queries",
+    "records",
+    "report",
     "signals",
     "statistics",
 ]
@@ -135,10 +156,23 @@ _LATER = {
     "plan": "discreet.planning",
     "private_score": "discreet.estimators.scoring",
 }
-_ROOMS_LATER = ("audit", "database", "inference", "mechanisms", "planning", "signals", "statistics")
+_ROOMS_LATER = (
+    "audit",
+    "database",
+    "estimators",
+    "inference",
+    "mechanisms",
+    "pictures",
+    "planning",
+    "report",
+    "signals",
+    "statistics",
+)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return _version()
     if name in _ROOMS_LATER:
         return import_module(f"discreet.{name}")
     if name not in _LATER:
@@ -147,4 +181,14 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_LATER, *_ROOMS_LATER])
+    return sorted([*__all__, "__version__"])
+
+
+def _version() -> str:
+    """Return the version that is installed, as pip knows it."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("discreet")
+    except PackageNotFoundError:  # the sources lie on the path, and nothing was installed
+        return "0+unknown"
