@@ -32,7 +32,7 @@ from discreet.door import Curator
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.door.words import promise_in_words
 from discreet.em import Step
-from discreet.estimators.frames import select_columns, with_days
+from discreet.estimators.frames import frame_library, select_columns, with_days
 from discreet.estimators.own_rows import scales_of, values_of_rows
 from discreet.estimators.persistence import Persistent
 from discreet.estimators.shown import Shown
@@ -40,7 +40,7 @@ from discreet.guarantees import Guarantee, Neighbors
 from discreet.models.method import Found, Method
 from discreet.noise import Bits, NotPrivateWarning, SeededBits
 from discreet.records import Ball, Box, Records, check_finite, open_records, space_of
-from discreet.records.opening import is_array, is_file, is_numpy, is_stored
+from discreet.records.opening import is_array, is_numpy, is_stored
 
 __all__ = ["PrivateEstimator", "RowTransformer"]
 
@@ -51,16 +51,23 @@ def behind_a_door(X: Any) -> Any:
     return held if isinstance(held, Curator) else X
 
 
+def check_held(X: Any, method: str) -> None:
+    """Raise, before anything is spent, where a method would show rows that whoever calls it does not hold."""
+    if isinstance(behind_a_door(X), Curator | Records) or is_stored(X):
+        raise ArgumentError(
+            "X",
+            UNSHOWN,
+            f"rows that you hold, as an array or a data frame, got {type(X).__name__}",
+            write=f"fit(X), and then {method}(rows) for rows that you may see",
+        )
+
+
 class RowTransformer(TransformerMixin):  # type: ignore[misc]
     """A transformer that refuses, before anything is spent, to fit and transform what it may not show."""
 
     def fit_transform(self, X: Any, y: Any = None, **parameters: Any) -> Any:
         """Fit to rows and transform them; for rows that whoever calls this may see. What comes out is private."""
-        if isinstance(behind_a_door(X), Curator | Records) or is_file(X):
-            raise ValueError(
-                f"X of type {type(X).__name__}: expected rows, as an array or a data frame; write fit(X), and then "
-                "transform(rows) for rows that you may see"
-            )
+        check_held(X, "transform")
         return super().fit_transform(X, y, **parameters)
 
 
@@ -107,6 +114,7 @@ class PrivateEstimator(Shown, Persistent, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = curator.space.dimension
         if not all(re.fullmatch(r"x\d+", name) for name in curator.columns):
             self.feature_names_in_ = np.array(curator.columns, dtype=object)
+        self._library = curator.library or frame_library(X)  # of which synthetic rows are a data frame
         return curator
 
     def _agrees(self, space: Box | Ball) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -10,7 +10,29 @@ import narwhals as nw
 from discreet.arguments import listed
 from discreet.records.table_source import as_frame, numeric
 
-__all__ = ["select_columns", "with_days"]
+__all__ = ["frame_library", "select_columns", "to_frame", "with_days"]
+
+
+def frame_library(data: Any) -> str | None:
+    """Return the library of a data frame whose columns have names; None of anything else.
+
+    >>> import pandas as pd
+    >>> frame_library(pd.DataFrame({"age": [30.0]})), frame_library([[30.0]])
+    ('pandas', None)
+    """
+    frame = as_frame(data)
+    named = frame is not None and all(isinstance(name, str) for name in frame.columns)
+    return frame.implementation.name.lower() if frame is not None and named else None
+
+
+def to_frame(columns: Mapping[str, Any], library: str) -> Any:
+    """Return columns as a data frame of a library.
+
+    >>> to_frame({"age": [30.0, 41.0]}, "polars").columns
+    ['age']
+    """
+    backend: Any = library
+    return nw.from_dict(dict(columns), backend=backend).to_native()
 
 
 def select_columns(data: Any, names: Sequence[str]) -> Any:
