@@ -40,7 +40,7 @@ from discreet.guarantees import Guarantee, Neighbors
 from discreet.models.method import Found, Method
 from discreet.noise import Bits, NotPrivateWarning, SeededBits
 from discreet.records import Ball, Box, Records, check_finite, open_records, space_of
-from discreet.records.opening import is_array, is_numpy, is_stored
+from discreet.records.opening import is_array, is_file, is_numpy, is_stored
 
 __all__ = ["PrivateEstimator", "RowTransformer"]
 
@@ -51,9 +51,9 @@ def behind_a_door(X: Any) -> Any:
     return held if isinstance(held, Curator) else X
 
 
-def check_held(X: Any, method: str) -> None:
+def check_held(X: Any, method: str, stored: Callable[[Any], bool] = is_file) -> None:
     """Raise, before anything is spent, where a method would show rows that whoever calls it does not hold."""
-    if isinstance(behind_a_door(X), Curator | Records) or is_stored(X):
+    if isinstance(behind_a_door(X), Curator | Records) or stored(X):
         raise ArgumentError(
             "X",
             UNSHOWN,

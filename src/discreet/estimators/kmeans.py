@@ -20,6 +20,7 @@ from discreet.models.lloyd import DPLloyd, lloyd_steps, lloyd_weights
 from discreet.models.method import Method
 from discreet.queries.moments.components import Components
 from discreet.records import Bounds
+from discreet.records.opening import is_stored
 
 __all__ = ["KMeans"]
 
@@ -172,7 +173,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
         >>> len(labels), bool(labels[0] != labels[-1])
         (10000, True)
         """
-        check_held(X, "predict")
+        check_held(X, "predict", is_stored)
         return self.fit(X).predict(X)
 
     def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
