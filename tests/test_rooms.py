@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 import subprocess
 import sys
@@ -106,3 +107,17 @@ def test_what_a_model_of_ones_own_needs_is_in_the_top_package():
     deep = re.compile(r"from discreet\.queries.* import .*\b(Bound|Part)\b")
     shown = [*(ROOT / "examples").glob("*.py"), ROOT / "docs" / "own-model.md"]
     assert not [path.name for path in shown if deep.search(path.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize("wrong", [None, 3, [math.nan], [math.inf], ["a"]])
+def test_a_ball_whose_middle_is_no_point_bounds_nothing(wrong):
+    with pytest.raises(ValueError, match="center"):
+        discreet.Bound(l2=2.0, center=wrong, radius=1.0)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, (0,), (1.5,), "ab"])
+def test_a_part_without_a_shape_is_refused_in_words(wrong):
+    with pytest.raises(discreet.ArgumentError, match="shape"):
+        discreet.Part(wrong)
+    with pytest.raises(discreet.ArgumentError, match="attained"):
+        discreet.Bound(1.0, attained=wrong)
