@@ -29,7 +29,7 @@ help:  ## what can be made
 demo: $(READY)  ## fit the bundled table privately and print the result with its guarantee
 	@$(BIN)/python examples/demo.py
 
-test: $(READY)  ## all tests, doctests and the README's example
+test: $(READY)  ## all tests, doctests and the README's examples
 	@$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 lint: $(READY)  ## style and formatting

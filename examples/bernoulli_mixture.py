@@ -17,7 +17,6 @@ from array_api_compat import array_namespace, device
 
 import discreet as dp
 from discreet.models.mixture.moment_model import noise_of, positive_counts
-from discreet.queries import Bound, Part
 
 A = B = math.sqrt(0.5)
 LEAST = 0.01  # no answer is believed to be surer than this
@@ -37,10 +36,10 @@ class BernoulliMixture(dp.Model[Classes]):
         return Classes(np.full(self.count, 1.0 / self.count), rng.uniform(0.25, 0.75, (self.count, dimension)))
 
     def parts(self, params):
-        return {"counts": Part((self.count,), A), "first": Part(params.yes.shape, B)}
+        return {"counts": dp.Part((self.count,), A), "first": dp.Part(params.yes.shape, B)}
 
     def bound(self, params):
-        return Bound(l2=1.0, replace_l2=math.sqrt(2.0))
+        return dp.Bound(l2=1.0, replace_l2=math.sqrt(2.0))
 
     def roundoff(self, params, dimension):
         largest = np.max(np.abs(self.space.center) + self.space.scale)

@@ -13,7 +13,6 @@ from array_api_compat import array_namespace, device
 
 import discreet as dp
 from discreet.models.mixture.moment_model import noise_of, positive_counts
-from discreet.queries import Bound, Part
 
 WEIGHTS = {"start": 0.03, "moves": 0.3, "counts": 0.1, "first": 0.2, "second": 0.37}  # squared, by what errors cost
 R, NARROWEST, RAREST = 3.0, 0.03, 1e-3  # clipping, in widths of the state before; and the least that is believed
@@ -34,10 +33,10 @@ class HiddenMarkov(dp.Model[tuple]):
         return shares(even), shares(1.0 + 3.0 * np.diag(even)), np.linspace(-0.6, 0.6, self.states), 0.4 * even
 
     def parts(self, params):
-        return {name: Part((self.states,) * (1 + (name == "moves")), w**0.5) for name, w in WEIGHTS.items()}
+        return {name: dp.Part((self.states,) * (1 + (name == "moves")), w**0.5) for name, w in WEIGHTS.items()}
 
     def bound(self, params):
-        return Bound(l2=1.0, replace_l2=2.0**0.5)
+        return dp.Bound(l2=1.0, replace_l2=2.0**0.5)
 
     def roundoff(self, params, dimension):
         return 15_000.0 * dimension * 2.0**-53

@@ -19,7 +19,6 @@ from array_api_compat import array_namespace, device
 
 import discreet as dp
 from discreet.models.mixture.moment_model import inside_ball, noise_of
-from discreet.queries import Bound, Part
 from discreet.records import Block
 
 A = B = math.sqrt(0.5)
@@ -35,13 +34,13 @@ class Mean(dp.Model[np.ndarray]):
         """Start at the centre. With several components start at random, since equal ones stay equal."""
         return np.zeros(dimension)
 
-    def parts(self, params: np.ndarray) -> Mapping[str, Part]:
+    def parts(self, params: np.ndarray) -> Mapping[str, dp.Part]:
         """Name each statistic, with its shape and the weight that ``contributions`` gives it."""
-        return {"counts": Part((1,), A), "first": Part(params.shape, B)}
+        return {"counts": dp.Part((1,), A), "first": dp.Part(params.shape, B)}
 
-    def bound(self, params: np.ndarray) -> Bound:
+    def bound(self, params: np.ndarray) -> dp.Bound:
         """See the top of the file; a bound without its proof is a guess."""
-        return Bound(l2=1.0, replace_l2=math.sqrt(2.0))
+        return dp.Bound(l2=1.0, replace_l2=math.sqrt(2.0))
 
     def contributions(self, params: np.ndarray, block: Block) -> Any:
         """Put the parts side by side. Rows may come in any array library, so take functions from ``xp``."""

@@ -17,7 +17,6 @@ from array_api_compat import array_namespace, device
 
 import discreet as dp
 from discreet.models.mixture.moment_model import noise_of, positive_counts
-from discreet.queries import Bound, Part
 
 A = B = math.sqrt(0.5)
 LEAST = 0.01  # of a rate
@@ -37,10 +36,10 @@ class PoissonMixture(dp.Model[Groups]):
         return Groups(np.full(self.count, 1.0 / self.count), np.asarray(self.space.high) ** powers)
 
     def parts(self, params):
-        return {"counts": Part((self.count,), A), "first": Part(params.rates.shape, B)}
+        return {"counts": dp.Part((self.count,), A), "first": dp.Part(params.rates.shape, B)}
 
     def bound(self, params):
-        return Bound(l2=1.0, replace_l2=math.sqrt(2.0))
+        return dp.Bound(l2=1.0, replace_l2=math.sqrt(2.0))
 
     def roundoff(self, params, dimension):
         largest = np.max(np.abs(self.space.center) + self.space.scale) * (1.0 + np.abs(np.log(params.rates)).max())

@@ -225,6 +225,12 @@ SENSIBLE: dict[str, Callable[[World, str], Any]] = {
 # Where a name means something else.
 ALSO: dict[str, dict[str, Callable[[World, str], Any]]] = {
     **{room: {"classes": lambda world, profile: None} for room in ("statistics", "mechanisms", "signals")},  # declared
+    "Bound": {
+        "l2": lambda world, profile: 1.0,
+        "center": lambda world, profile: None,
+        "radius": lambda world, profile: None,
+    },
+    "Part": {"shape": lambda world, profile: (2,), "weight": lambda world, profile: 0.5},
     "Ball": {"center": lambda world, profile: None, "radius": lambda world, profile: 10.0},
     "count": {"by": lambda world, profile: "ward" if profile == CURATOR else None},
     "Date": {"low": lambda world, profile: "2020-01-01", "high": lambda world, profile: "2025-12-31"},

@@ -128,3 +128,30 @@ def test_a_page_that_is_wrong_is_named_with_its_line(examples, page, says):
 def test_blocks_of_one_page_share_names_and_another_page_starts_afresh(examples):
     assert examples.run_page(session(">>> x = 1") + session(">>> x", "1"), "page.md").faults == []
     assert "NameError" in examples.run_page(session(">>> x", "1"), "page.md").faults[0]
+
+
+def test_the_first_page_is_short_and_has_one_picture():
+    page = ROOT / "README.md"
+    assert len(page.read_bytes()) <= 8_000
+    assert len(re.findall(r"!\[", page.read_text(encoding="utf-8"))) == 1
+
+
+def test_figures_of_the_first_page_stand_on_the_page_of_benchmarks():
+    table = re.findall(r"^\| .*ε = .*$|^\| the same.*$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    known = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    assert len(table) == 6
+    for line in table:
+        ours, published, exact = (cell.split()[0] for cell in line.strip("|").split("|")[1:])
+        for figure in (ours, published, exact):
+            assert figure == "1" or re.search(rf"(?<![\d.]){re.escape(figure)}(?!\d)", known), line
+
+
+def test_the_picture_of_the_first_page_is_drawn_from_the_page_of_benchmarks():
+    spec = importlib.util.spec_from_file_location("front_picture", ROOT / "tools" / "front_picture.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    epsilons, result, exact = module.scores((DOCS / "benchmarks.md").read_text(encoding="utf-8"))
+    assert epsilons == [0.01, 0.03, 0.1, 0.3, 1.0, 4.0]
+    assert result[module.OURS][4] == 10.24
+    assert result[module.PUBLISHED][4] == 8.61
+    assert exact == 10.31

@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import discreet as dp
 from discreet.em import Model
+from discreet.estimators.plots import portrait
 from discreet.noise import NotPrivateWarning
 from discreet.queries.moments.clipped_moments import SHAPES
 from discreet.records import as_records
@@ -402,6 +403,37 @@ class TestUse:
         np.testing.assert_allclose(sample[labels == 0].mean(axis=0), model.means_[0], atol=0.05)
         np.testing.assert_allclose(np.cov(sample[labels == 1].T), model.covariances_[1], atol=0.08)
         assert not np.array_equal(model.sample(5)[0], model.sample(5)[0])
+
+    @pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+    @pytest.mark.parametrize("behind", [False, True], ids=["frame", "curator"])
+    def test_samples_of_a_frame_are_a_frame(self, library, behind):
+        frame = library.DataFrame({"a": ROWS[:, 0], "b": ROWS[:, 1]})
+        bounds = {"b": (-9.0, 10.0), "a": (-9.0, 9.0)}
+        schema = dp.Schema({name: dp.Number(*ends) for name, ends in bounds.items()})
+        model = dp.GaussianMixture(2, bounds=None if behind else bounds)
+        model.fit(dp.Curator(frame, schema=schema) if behind else frame)
+        rows, labels = model.sample(300, random_state=1)
+        assert isinstance(rows, library.DataFrame)
+        assert list(rows.columns) == ["b", "a"] == list(model.feature_names_in_)
+        assert rows.shape == (300, 2)
+        assert labels.shape == (300,)
+        assert np.isfinite(model.score(rows))
+        again = dp.GaussianMixture.from_json(model.to_json()).sample(300, random_state=1)[0]
+        assert isinstance(again, np.ndarray)  # a file does not say of which library the rows were
+        np.testing.assert_array_equal(again, rows.to_numpy())
+        picture = portrait(model, "sample")
+        assert np.isfinite(picture.rows).all()
+
+    def test_samples_of_arrays_and_files_are_arrays(self, tmp_path):
+        frame = pd.DataFrame(ROWS, columns=["a", "b"])
+        frame.to_parquet(tmp_path / "rows.parquet")
+        bounds = {"a": (-9.0, 9.0), "b": (-9.0, 10.0)}
+        model = dp.GaussianMixture(2, bounds=bounds).fit(frame)
+        assert isinstance(model.sample(3)[0], pd.DataFrame)
+        assert isinstance(model.fit(tmp_path / "rows.parquet").sample(3)[0], np.ndarray)
+        for rows in (ROWS, pd.DataFrame(ROWS)):  # columns without names
+            model = dp.GaussianMixture(2, bounds=dp.Box(-9.0, [9.0, 10.0])).fit(rows)
+            assert isinstance(model.sample(3)[0], np.ndarray)
 
     @pytest.mark.parametrize("covariance_type", SHAPES)
     def test_it_goes_through_json(self, covariance_type):

@@ -7,16 +7,19 @@ gives the chance that a correct generator would fail under another seed; it is b
 from math import comb
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import integrate, special
 from sklearn.linear_model import LogisticRegression
 
+from discreet.arguments import ArgumentError
 from discreet.datasets import (
     Dataset,
     make_cm1,
     make_cm2,
     make_stroke,
     make_synth,
+    make_visits,
     make_xi_correlated,
     make_xi_pair,
 )
@@ -360,3 +363,51 @@ def test_stroke_comes_in_other_sizes():
     assert small.X.shape == (300, 3)
     assert small.truth.covariances.shape == (2, 3, 3)
     assert set(small.y.tolist()) == {0, 1}
+
+
+# --- visits -------------------------------------------------------------------------------------------------
+
+
+def test_visits_are_those_of_the_seed_and_of_several_to_a_patient():
+    visits = make_visits(random_state=0)
+    pd.testing.assert_frame_equal(visits, make_visits(random_state=0))
+    assert not visits.equals(make_visits(random_state=1))
+    assert list(visits.columns) == ["patient", "admitted", "ward", "age", "systolic", "stay"]
+    sizes = visits["patient"].value_counts()
+    assert 7_900 < len(sizes) <= 8_000  # names are missing in 0.5 % of the rows
+    assert (sizes == 1).mean() > 0.4
+    assert sizes.max() > 20
+    ages = visits[visits["age"] < 999].groupby("patient")["age"].nunique()
+    assert (ages == 1).all()
+
+
+def test_visits_have_the_faults_that_are_told_and_no_others():
+    visits = make_visits(20_000, random_state=0)
+    known = visits["ward"].isin(["medicine", "surgery", "emergency"])
+    dated = visits["admitted"].str.fullmatch(r"202[234]-\d\d-\d\d")
+    shares = {
+        0.005: visits["patient"].isna(),
+        0.010: visits["admitted"].str.fullmatch(r"\d\d/\d\d/202[234]"),
+        0.011: visits["admitted"] == "1900-01-01",
+        0.030: ~known & visits["ward"].notna() & (visits["ward"] != "?"),
+        0.020: visits["ward"] == "?",
+        0.021: visits["ward"].isna(),
+        0.022: visits["age"] == 999,
+        0.080: visits["systolic"].isna(),
+        0.012: visits["systolic"] < 40,
+        0.013: visits["stay"].isna(),
+    }
+    for share, fault in shares.items():  # more than five standard deviations of 40,000 rows
+        assert float(fault.mean()) == pytest.approx(share, abs=0.006)
+    assert visits["age"][visits["age"] != 999].between(18, 100).all()
+    assert float((~dated).mean()) == pytest.approx(0.02, abs=0.005)
+    assert visits["ward"].nunique() == 7
+    assert 0.002 < (visits["stay"] < 0).mean() < 0.009
+    logs = np.log(visits["stay"].where(visits["stay"] > 0)).groupby(visits["ward"]).mean()
+    assert logs["emergency"] < logs["medicine"] < logs["surgery"]
+
+
+@pytest.mark.parametrize("wrong", [0, 100_001, 2.5, "many", True])
+def test_visits_of_a_wrong_number_of_patients_are_refused(wrong):
+    with pytest.raises(ArgumentError, match="n_patients"):
+        make_visits(wrong)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dask.array
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import is_clusterer
 from sklearn.cluster import KMeans as Exact
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from discreet import Ball, Box, BudgetExceeded, Curator, Guarantee, LaplaceLoss, compose
+from discreet import ArgumentError, Ball, Box, BudgetExceeded, Curator, Guarantee, LaplaceLoss, Table, compose
 from discreet.estimators.kmeans import KMeans
 from discreet.models.clusters.histogram_clusters import cells_along, denoised
 from discreet.models.clusters.lloyd import packed_start
@@ -17,7 +20,7 @@ from discreet.noise import NotPrivateWarning
 from discreet.queries.counts.grids import ProjectedGrid
 from discreet.queries.moments.clipped_moments import ClippedMoments, MomentSums
 from discreet.queries.search import worst_neighbours
-from discreet.records import Block
+from discreet.records import Block, as_records
 from instances import QUERIES
 from pairwise import pairwise
 
@@ -122,10 +125,41 @@ def test_nothing_of_single_rows_is_kept():
     rows, _ = separated(3, 2, 300)
     model = KMeans(3, bounds=Box(-1.0, 1.0), random_state=0).fit(rows)
     assert is_clusterer(model)
-    for name in ("labels_", "inertia_", "n_iter_", "fit_predict"):
+    for name in ("labels_", "inertia_", "n_iter_"):
         assert not hasattr(model, name)
     kept = [value for value in vars(model).values() if isinstance(value, np.ndarray)]
     assert all(len(value) == 3 for value in kept)
+
+
+@pytest.mark.parametrize("frame", [np.asarray, pd.DataFrame, pl.DataFrame], ids=["array", "pandas", "polars"])
+def test_labels_of_rows_that_the_caller_holds(frame):
+    rows, _ = separated(3, 2, 300)
+    held = rows if frame is np.asarray else frame({"a": rows[:, 0], "b": rows[:, 1]})
+    model = KMeans(3, bounds=Box(-1.0, 1.0), random_state=0)
+    labels = model.fit_predict(held)
+    np.testing.assert_array_equal(labels, model.predict(held))
+    assert not hasattr(model, "labels_")
+
+
+def test_labels_of_rows_behind_a_door_are_refused_before_anything_is_spent(tmp_path):
+    rows, _ = separated(3, 2, 300)
+    path = tmp_path / "rows.parquet"
+    pd.DataFrame(rows, columns=["a", "b"]).to_parquet(path)
+    curator = Curator(rows, space=Box(-1.0, 1.0), name="a", ledger=tmp_path / "l.db", budget=Guarantee(1.0, 1e-6))
+    behind = [
+        curator,
+        as_records(rows, space=Box(-1.0, 1.0)),
+        path,
+        str(path),
+        Table(path),
+        dask.array.from_array(rows),
+    ]
+    before = curator.ledger.history("a")
+    for given in behind:
+        with pytest.raises(ArgumentError, match=r"X: expected rows that you hold.*got .*write fit\(X\)") as error:
+            KMeans(3, bounds=Box(-1.0, 1.0)).fit_predict(given)
+        assert error.value.argument == "X"
+    assert curator.ledger.history("a") == before
 
 
 @pytest.mark.parametrize("options", METHODS, ids=NAMES)

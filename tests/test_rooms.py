@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import ast
+import math
+import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import discreet
+from discreet import queries
 
+ROOT = Path(__file__).parents[1]
 SOURCE = Path(discreet.__file__).parent
 
 # From top to bottom, as in CONTRIBUTING.md. Each may import itself and those before it.
@@ -91,3 +97,40 @@ def test_importing_pulls_in_nothing_heavy(module):
 @pytest.mark.parametrize("name", discreet.__all__)
 def test_every_public_name_has_a_docstring(name):
     assert getattr(discreet, name).__doc__
+
+
+def test_the_version_is_the_installed_one():
+    assert discreet.__version__ == version("discreet")
+    assert re.match(r"\d+\.\d+", discreet.__version__)
+
+
+def test_dir_holds_what_is_public_and_nothing_else():
+    assert dir(discreet) == sorted([*discreet.__all__, "__version__"])
+    rooms = {path.stem for path in (ROOT / "docs" / "reference").glob("*.md")} - {"index"}
+    modules = {name for name in discreet.__all__ if isinstance(getattr(discreet, name), ModuleType)}
+    assert modules == rooms
+    code = "import discreet; before = dir(discreet); discreet.GaussianMixture; print(before == dir(discreet))"
+    result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert result.stdout.strip() == "True"
+
+
+def test_what_a_model_of_ones_own_needs_is_in_the_top_package():
+    assert discreet.Bound is queries.Bound
+    assert discreet.Part is queries.Part
+    deep = re.compile(r"from discreet\.queries.* import .*\b(Bound|Part)\b")
+    shown = [*(ROOT / "examples").glob("*.py"), ROOT / "docs" / "own-model.md"]
+    assert not [path.name for path in shown if deep.search(path.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize("wrong", [None, 3, [math.nan], [math.inf], ["a"]])
+def test_a_ball_whose_middle_is_no_point_bounds_nothing(wrong):
+    with pytest.raises(ValueError, match="center"):
+        discreet.Bound(l2=2.0, center=wrong, radius=1.0)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, (0,), (1.5,), "ab"])
+def test_a_part_without_a_shape_is_refused_in_words(wrong):
+    with pytest.raises(discreet.ArgumentError, match="shape"):
+        discreet.Part(wrong)
+    with pytest.raises(discreet.ArgumentError, match="attained"):
+        discreet.Bound(1.0, attained=wrong)

@@ -9,7 +9,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from discreet import datasets, guarantees, noise
+from discreet import datasets, door, guarantees, ledger, noise, queries, records
 from discreet.arguments import ArgumentError
 from discreet.door import Curator, PublicSize, Release
 from discreet.guarantees import (
@@ -27,12 +27,24 @@ from discreet.guarantees import (
     compose,
 )
 from discreet.ledger import BudgetExceeded, Ledger
+from discreet.queries import Bound, Part
 from discreet.queries.counts.count_queries import Histogram, Mode
 from discreet.queries.moments.moments import Moments, Sum
 from discreet.records import Ball, Box, Category, Date, Number, Schema, Table
 
 if TYPE_CHECKING:
-    from discreet import audit, database, inference, mechanisms, planning, signals, statistics
+    from discreet import (
+        audit,
+        database,
+        estimators,
+        inference,
+        mechanisms,
+        planning,
+        plots,
+        report,
+        signals,
+        statistics,
+    )
     from discreet.database.statistical_database import StatisticalDatabase
     from discreet.em import Model
     from discreet.estimators.factor_analysis import FactorAnalysis
@@ -56,6 +68,7 @@ __all__ = [
     "ApproximateLoss",
     "ArgumentError",
     "Ball",
+    "Bound",
     "BoundedRangeLoss",
     "Box",
     "BudgetExceeded",
@@ -81,6 +94,7 @@ __all__ = [
     "Moments",
     "Neighbors",
     "Number",
+    "Part",
     "PublicSize",
     "PureLoss",
     "Release",
@@ -97,17 +111,24 @@ __all__ = [
     "compose",
     "database",
     "datasets",
+    "door",
+    "estimators",
     "explain",
     "fit_model",
     "guarantees",
     "infer",
     "inference",
+    "ledger",
     "load_model",
     "mechanisms",
     "noise",
     "plan",
     "planning",
+    "plots",
     "private_score",
+    "queries",
+    "records",
+    "report",
     "signals",
     "statistics",
 ]
@@ -134,10 +155,23 @@ _LATER = {
     "plan": "discreet.planning",
     "private_score": "discreet.estimators.scoring",
 }
-_ROOMS_LATER = ("audit", "database", "inference", "mechanisms", "planning", "signals", "statistics")
+_ROOMS_LATER = (
+    "audit",
+    "database",
+    "estimators",
+    "inference",
+    "mechanisms",
+    "plots",
+    "planning",
+    "report",
+    "signals",
+    "statistics",
+)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return _version()
     if name in _ROOMS_LATER:
         return import_module(f"discreet.{name}")
     if name not in _LATER:
@@ -146,4 +180,14 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_LATER, *_ROOMS_LATER])
+    return sorted([*__all__, "__version__"])
+
+
+def _version() -> str:
+    """Return the version that is installed, as pip knows it."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("discreet")
+    except PackageNotFoundError:  # the sources lie on the path, and nothing was installed
+        return "0+unknown"

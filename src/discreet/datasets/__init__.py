@@ -1,8 +1,9 @@
-"""Tables to learn on: two bundled, six fetched, six generated.
+"""Tables to learn on: two bundled, six fetched, seven generated.
 
 What this room promises:
 
-- Every function returns the same value, a :class:`Dataset`: rows with labels, names, licence and citation.
+- Every function returns the same value, a :class:`Dataset`: rows with labels, names, licence and citation. Only
+  ``make_visits`` returns a data frame, since its cells are text, dates and gaps; its docstring has what is public.
 - ``Dataset.bounds`` is public knowledge (a code book, a unit, the law of a generator) and never comes from the
   rows, so that it may be declared to a private method as it is; where nothing is publicly known it is None.
 - ``Dataset.unit`` says whose row it is where one person has several, for privacy at the level of persons.
@@ -33,6 +34,7 @@ from discreet.datasets.hyperplane_sets import make_cm1, make_cm2, make_synth
 from discreet.datasets.stroke import make_stroke
 from discreet.datasets.truth import Plane, TrueMixture
 from discreet.datasets.uk_drivers import load_uk_drivers
+from discreet.datasets.visits import make_visits
 from discreet.datasets.xi_mixtures import make_xi_correlated, make_xi_pair
 
 __all__ = [
@@ -51,6 +53,7 @@ __all__ = [
     "make_cm2",
     "make_stroke",
     "make_synth",
+    "make_visits",
     "make_xi_correlated",
     "make_xi_pair",
 ]

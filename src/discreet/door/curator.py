@@ -107,6 +107,7 @@ class Curator:
     scales: tuple[str, ...]
     category_columns: tuple[str, ...]
     categories: tuple[tuple[Any, ...], ...]
+    library: str | None
     _records: Records
     _at_most: int
     _who: str | None
@@ -159,7 +160,7 @@ class Curator:
 
     def _hold(self, records: Records) -> None:
         """Take what was declared of the rows: a view has its own."""
-        held = ("space", "columns", "scales", "category_columns", "categories")
+        held = ("space", "columns", "scales", "category_columns", "categories", "library")
         vars(self).update({name: getattr(records, name) for name in held}, _records=records)
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -32,7 +32,7 @@ from discreet.door import Curator
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.door.release import promise_in_words
 from discreet.em import Step
-from discreet.estimators.fitted_columns import scales_of, select_columns, values_of_rows, with_days
+from discreet.estimators.fitted_columns import frame_library, scales_of, select_columns, values_of_rows, with_days
 from discreet.estimators.persistence import Persistent
 from discreet.estimators.shown import DisplayMixin
 from discreet.guarantees import Guarantee, Neighbors
@@ -50,16 +50,23 @@ def as_curator(X: Any) -> Any:
     return held if isinstance(held, Curator) else X
 
 
+def check_held(X: Any, method: str, stored: Callable[[Any], bool] = is_file) -> None:
+    """Raise, before anything is spent, where a method would show rows that whoever calls it does not hold."""
+    if isinstance(as_curator(X), Curator | Records) or stored(X):
+        raise ArgumentError(
+            "X",
+            UNSHOWN,
+            f"rows that you hold, as an array or a data frame, got {type(X).__name__}",
+            write=f"fit(X), and then {method}(rows) for rows that you may see",
+        )
+
+
 class RowTransformer(TransformerMixin):  # type: ignore[misc]
     """A transformer that refuses, before anything is spent, to fit and transform what it may not show."""
 
     def fit_transform(self, X: Any, y: Any = None, **parameters: Any) -> Any:
         """Fit to rows and transform them; for rows that whoever calls this may see. What comes out is private."""
-        if isinstance(as_curator(X), Curator | Records) or is_file(X):
-            raise ValueError(
-                f"X of type {type(X).__name__}: expected rows, as an array or a data frame; write fit(X), and then "
-                "transform(rows) for rows that you may see"
-            )
+        check_held(X, "transform")
         return super().fit_transform(X, y, **parameters)
 
 
@@ -106,6 +113,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
         self.n_features_in_ = curator.space.dimension
         if not all(re.fullmatch(r"x\d+", name) for name in curator.columns):
             self.feature_names_in_ = np.array(curator.columns, dtype=object)
+        self._library = curator.library or frame_library(X)  # of which synthetic rows are a data frame
         return curator
 
     def _agrees(self, space: Box | Ball) -> bool:

@@ -29,9 +29,11 @@ __all__ = [
     "dated_columns",
     "declared_bounds",
     "drawn_columns",
+    "frame_library",
     "rows_of_values",
     "scales_of",
     "select_columns",
+    "to_frame",
     "value_labels",
     "values_of_rows",
     "with_days",
@@ -127,6 +129,28 @@ def drawn_columns(drawn: Mapping[str, Any], scales: Sequence[ColumnScale]) -> Ar
     """Return numeric columns that were drawn, by name and in their own units, as rows of values."""
     result = [as_days(drawn[one.name]) if one.kind == "date" else np.asarray(drawn[one.name], float) for one in scales]
     return values_of_rows(np.stack(result, axis=1), scales)
+
+
+def frame_library(data: Any) -> str | None:
+    """Return the library of a data frame whose columns have names; None of anything else.
+
+    >>> import pandas as pd
+    >>> frame_library(pd.DataFrame({"age": [30.0]})), frame_library([[30.0]])
+    ('pandas', None)
+    """
+    frame = as_frame(data)
+    named = frame is not None and all(isinstance(name, str) for name in frame.columns)
+    return frame.implementation.name.lower() if frame is not None and named else None
+
+
+def to_frame(columns: Mapping[str, Any], library: str) -> Any:
+    """Return columns as a data frame of a library.
+
+    >>> to_frame({"age": [30.0, 41.0]}, "polars").columns
+    ['age']
+    """
+    backend: Any = library
+    return nw.from_dict(dict(columns), backend=backend).to_native()
 
 
 def select_columns(data: Any, names: Sequence[str]) -> Any:

@@ -15,7 +15,7 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.estimators.base import PrivateEstimator
-from discreet.estimators.fitted_columns import rows_of_values, scales_of
+from discreet.estimators.fitted_columns import columns_of, rows_of_values, scales_of, to_frame
 from discreet.guarantees import Neighbors
 from discreet.guarantees.composition import METHODS as COMPOSITIONS
 from discreet.models.method import Method
@@ -25,6 +25,7 @@ from discreet.models.mixture.paper import Paper
 from discreet.models.mixture.selection import SCORING, SelectedModel
 from discreet.queries.moments.clipped_moments import SHAPES, Components
 from discreet.records import Bounds
+from discreet.scales import as_dates
 
 __all__ = ["GaussianMixture"]
 
@@ -264,21 +265,45 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         """Return the most likely component for each row."""
         return np.asarray(self.predict_proba(X).argmax(axis=1))
 
-    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> tuple[Array, NDArray[np.int64]]:
+    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> tuple[Any, NDArray[np.int64]]:
         """Return synthetic rows from the mixture, and the component of each. It costs nothing.
-
-        Rows are in the data's own units; dates are whole days since 1970-01-01, ``days.astype("M8[D]")``.
 
         Parameters
         ----------
         n_samples : int
         random_state : int, optional
             Rows are public, so a seed is fine here.
+
+        Returns
+        -------
+        rows : data frame or array of shape (n_samples, n_features)
+            In the data's own units. Where a data frame was fitted, also one behind a curator, a data frame of the same
+            library with the same columns. Otherwise an array, in which dates are whole days since 1970-01-01
+            (``days.astype("M8[D]")``): of arrays, files and databases, and of a model that was read from a file.
+            ``feature_names_in_`` then has the names.
+        components : array of shape (n_samples,)
+            The component that each row comes from.
+
+        Examples
+        --------
+        >>> import discreet as dp
+        >>> import pandas as pd
+        >>> people = pd.DataFrame({"age": [31.0, 45.0, 52.0] * 1000, "stay": [2.0, 3.0, 9.0] * 1000})
+        >>> mixture = dp.GaussianMixture(1, bounds={"age": (0, 110), "stay": (0, 60)}).fit(people)
+        >>> rows, component = mixture.sample(5)
+        >>> rows.columns.to_list(), rows.shape
+        (['age', 'stay'], (5, 2))
         """
         seed = check_random_state(random_state).randint(2**31)
         size = integer("n_samples", n_samples, least=1)
         values, numbers = self._components.sample(size, np.random.default_rng(seed))
-        return rows_of_values(values, scales_of(self)), numbers
+        scales, library = scales_of(self), getattr(self, "_library", None)
+        rows = rows_of_values(values, scales)
+        if library is None:
+            return rows, numbers
+        columns = zip(columns_of(self), rows.T, scales, strict=True)
+        dated = {name: as_dates(column) if scale.kind == "date" else column for name, column, scale in columns}
+        return to_frame(dated, library), numbers
 
 
 def shaped_covariances(covariances: Array, covariance_type: str) -> Array:

@@ -13,13 +13,14 @@ from sklearn.metrics.pairwise import euclidean_distances
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
-from discreet.estimators.base import PrivateEstimator, RowTransformer
+from discreet.estimators.base import PrivateEstimator, RowTransformer, check_held
 from discreet.guarantees import Neighbors
 from discreet.models.clusters.lloyd import DPLloyd, lloyd_steps, lloyd_weights
 from discreet.models.clusters.private_kmeans import adaptive_kmeans
 from discreet.models.method import Method
 from discreet.queries.moments.clipped_moments import Components
 from discreet.records import Bounds
+from discreet.records.opening import is_stored
 
 __all__ = ["KMeans"]
 
@@ -34,8 +35,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
     """k-means under differential privacy.
 
     The promise (``epsilon``, ``delta``) is for the whole fit. What can be read off the fitted object follows from its
-    releases and costs nothing more. There is no ``labels_`` and no ``inertia_``: both tell of single rows. For the
-    same reason there is no ``fit_predict``; whoever may see the rows calls ``predict``.
+    releases and costs nothing more. There is no ``labels_`` and no ``inertia_``: both tell of single rows. Whoever
+    may see the rows calls ``predict`` or ``fit_predict``; what these return is not private.
 
     Distances are Euclidean in the data's own units, as scikit-learn's. Where columns have different units, scale them
     first, by public numbers.
@@ -120,7 +121,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
         self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
-        """Return the tags of a clusterer; ``ClusterMixin`` would add ``fit_predict``."""
+        """Return the tags of a clusterer; the ``fit_predict`` of ``ClusterMixin`` would keep labels."""
         tags = super().__sklearn_tags__()
         tags.estimator_type = "clusterer"
         return tags
@@ -143,6 +144,37 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
         self
         """
         return self._asks(X, y).run()
+
+    def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
+        """Find the centres, and return the number of the nearest one for each row that they were fitted to.
+
+        **The labels are not private.** A label is computed from its row alone and without noise, so it tells of that
+        row, and no guarantee covers it: keep the labels as you keep the rows. The centres are private as after ``fit``.
+
+        Parameters
+        ----------
+        X : array or data frame
+            Rows that whoever calls this holds. A ``Curator``, a database, ``Records``, a path, a ``Table`` or a Dask
+            collection is refused before anything is spent: fit to it, and ``predict`` rows that you may see.
+        y : ignored
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            As scikit-learn's. It is not kept: there is no ``labels_``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import discreet as dp
+        >>> rng = np.random.default_rng(0)
+        >>> rows = np.concatenate([rng.normal(-3.0, 1.0, (5000, 2)), rng.normal(3.0, 1.0, (5000, 2))])
+        >>> labels = dp.KMeans(2, epsilon=1.0, bounds=dp.Ball(radius=10.0)).fit_predict(rows)
+        >>> len(labels), bool(labels[0] != labels[-1])
+        (10000, True)
+        """
+        check_held(X, "predict", is_stored)
+        return self.fit(X).predict(X)
 
     def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)

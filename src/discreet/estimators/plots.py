@@ -219,7 +219,8 @@ def _sample(model: Any, columns: Sequence[str | int] | None) -> Plot:
     shown, bounds, scales = (names[j[0]], names[j[1]]), declared_bounds(model)[j], scales_of(model)
     if isinstance(drawn, dict):  # a table's, moved into bounds and cells: the Gaussians' density is not theirs
         return SyntheticRows(drawn_columns(drawn, scales)[:, j], shown, bounds)
-    rows = values_of_rows(drawn[0] if isinstance(drawn, tuple) else drawn, scales)
+    given = drawn[0] if isinstance(drawn, tuple) else drawn
+    rows = values_of_rows(given, scales) if isinstance(given, np.ndarray) else model._rows(given)
     parts = (result.weights, result.means[:, j], result.covariances[:, j][:, :, j])
     return SampleOverDensity(rows[:, j], *parts, shown, bounds)
 

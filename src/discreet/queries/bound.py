@@ -27,12 +27,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from array_api_compat import array_namespace, device, is_numpy_array
 from numpy import einsum, errstate
 
-from discreet.arguments import UNSHOWN, ArgumentError, integer, positive
+from discreet.arguments import UNSHOWN, ArgumentError, integer, iterable, positive
 from discreet.guarantees import Neighbors
 
 if TYPE_CHECKING:
@@ -89,13 +90,15 @@ class Bound:
         if (self.center is None) is not (self.radius is None):
             raise ArgumentError("center, radius", UNSHOWN, "both, or neither")
         if self.center is not None and self.radius is not None:
-            object.__setattr__(self, "center", tuple(map(float, self.center)))
+            object.__setattr__(self, "center", _finite(self.center))
             reach = math.sqrt(len(self.center)) * self.radius  # of the ball, in L1
             held = {"l2": math.hypot(*self.center) + self.radius, "l1": math.fsum(map(abs, self.center)) + reach}
             for name, most in held.items():
                 if self.norm(name) < most * (1.0 - 1e-12):  # shortening would move rows out of the ball again
                     raise ArgumentError(name, self.norm(name), f"at least that of the ball, {most!r}")
-        if not all(name in NORMS and 0.0 <= share <= 1.0 for name, share in self.attained.items()):
+        given: Any = self.attained
+        shares = given.items() if isinstance(given, Mapping) else [("", math.nan)]
+        if not all(name in NORMS and isinstance(share, Real) and 0.0 <= float(share) <= 1.0 for name, share in shares):
             raise ArgumentError("attained", self.attained, f"shares in [0, 1] of {NORMS}")
 
     def norm(self, norm: str) -> float:
@@ -209,3 +212,11 @@ class Setting:
     def largest(self, query: Query) -> float:
         """Return a bound on the size of every coordinate of the sum."""
         return self.rows * query.bound.l2 * (1.0 + 1e-6)
+
+
+def _finite(center: Any) -> tuple[float, ...]:
+    """Return the middle of a ball as numbers; one that is no number would hold nothing."""
+    numbers = list(center) if iterable(center) else [math.nan]
+    if not all(isinstance(one, Real) and math.isfinite(one) for one in numbers):
+        raise ArgumentError("center", UNSHOWN, "finite numbers, one for each number that a row contributes")
+    return tuple(map(float, numbers))

@@ -25,13 +25,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError, integer, positive
+from discreet.arguments import ArgumentError, integer, iterable, positive
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.queries.bound import UNIT_ROUNDOFF, Bound, Setting
 from discreet.records import Ball, Block, Box, Contributions, Records, Space
@@ -76,11 +77,16 @@ class Part:
     symmetric: bool = False
 
     def __post_init__(self) -> None:
-        shape = tuple(integer("shape", axis, least=1) for axis in self.shape)
+        given: Any = self.shape
+        if not iterable(given):
+            raise ArgumentError("shape", self.shape, "a tuple of whole numbers", write="shape=(3,), for example")
+        shape = tuple(integer("shape", axis, least=1) for axis in given)
         if not isinstance(self.symmetric, bool) or (self.symmetric and (len(shape) < 2 or shape[-1] != shape[-2])):
             raise ArgumentError(("shape", "symmetric"), (self.shape, self.symmetric), "square matrices, or False")
         object.__setattr__(self, "shape", shape)
-        object.__setattr__(self, "weight", 0.0 if self.weight == 0 else positive("weight", self.weight))
+        weight: Any = self.weight
+        nothing = isinstance(weight, Real) and weight == 0
+        object.__setattr__(self, "weight", 0.0 if nothing else positive("weight", weight))
 
     @property
     def size(self) -> int:

@@ -52,6 +52,8 @@ class Records:
         Whether every row surely contributes: every column fills, the unit is a row, and there is no condition.
     kind : str
         What the rows are read from, in words.
+    library : str or None
+        Of a data frame in memory its library: "pandas", "polars" or "pyarrow", say.
     float_error : float
         γ: ``reduce`` is within γ·N·B of the exact sum of N float contributions of norm B (see ``summation``).
 
@@ -76,7 +78,8 @@ class Records:
         self.categories = tuple(category.values for category in reading.categories.values())
         self.unit, self.max_rows, self.per_unit = reading.unit, reading.max_rows, source.per_unit
         self.condition, self.required, self.complete = reading.condition, reading.required, reading.complete
-        self.kind, self.float_error = source.kind, float_error(reading.block_rows)
+        self.kind, self.library = source.kind, source.library
+        self.float_error = float_error(reading.block_rows)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in vars(self) or hasattr(type(self), name):  # noise is drawn for what was declared
