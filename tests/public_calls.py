@@ -52,7 +52,7 @@ SECONDS = 30.0  # in which a call of this size must end
 
 # Values that the library returns: nobody makes them by hand, so they are attacked as it made them.
 RETURNED = {
-    "FactoredChoice",
+    "FactoredChoice", "PersonCounts", "SchemaCheck",
     "Calibration", "Choice", "Comparison", "Counts", "Covariance", "Density", "Explanation", "Filtered", "Influence",
     "MEstimate", "Mean", "Plan", "Posterior", "Priced", "Pricing", "Quantile", "Reply", "Series", "Signal", "Statistic",
     "Totals", "Verdict", "Watched", "Waves", "NoisyValue", "Aggregated", "Aggregate", "Drafting", "Answer",

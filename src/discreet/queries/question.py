@@ -25,7 +25,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -77,16 +76,13 @@ class Part:
     symmetric: bool = False
 
     def __post_init__(self) -> None:
-        given: Any = self.shape
-        if not iterable(given):
+        if not iterable(self.shape):
             raise ArgumentError("shape", self.shape, "a tuple of whole numbers", write="shape=(3,), for example")
-        shape = tuple(integer("shape", axis, least=1) for axis in given)
+        shape = tuple(integer("shape", axis, least=1) for axis in self.shape)
         if not isinstance(self.symmetric, bool) or (self.symmetric and (len(shape) < 2 or shape[-1] != shape[-2])):
             raise ArgumentError(("shape", "symmetric"), (self.shape, self.symmetric), "square matrices, or False")
         object.__setattr__(self, "shape", shape)
-        weight: Any = self.weight
-        nothing = isinstance(weight, Real) and weight == 0
-        object.__setattr__(self, "weight", 0.0 if nothing else positive("weight", weight))
+        object.__setattr__(self, "weight", 0.0 if self.weight == 0 else positive("weight", self.weight))
 
     @property
     def size(self) -> int:
