@@ -29,6 +29,8 @@ from discreet.cli.model_table import found_in  # noqa: E402
 from discreet.cli.refusals import message_for  # noqa: E402
 from discreet.estimators.loading import KINDS, load_model  # noqa: E402
 from discreet.scales import ColumnScale  # noqa: E402
+from effort import LONG  # noqa: E402
+from still_chains import still_chains  # noqa: E402
 
 LINES = re.compile(r"[\u2500-\u259f]|\x1b")
 DECLARED = "--schema people.toml"
@@ -77,6 +79,9 @@ def examples(command: str) -> list[str]:
 
 
 def test_every_example_in_the_help_runs_and_prints_one_json_document(folder, monkeypatch):
+    """Chains stand still, as what they draw is tested elsewhere; ``make audit`` runs them."""
+    if not LONG:
+        still_chains(monkeypatch)
     monkeypatch.setattr("discreet.audit.attacking.FEWEST", 20)
     monkeypatch.setattr("discreet.audit.targets.neighbours", lambda *given: dp.audit.neighbours(*given)[-2:])
     small = {"infer": ["--draws", "10", "--warmup", "10"], "audit": ["--seconds", "0.01"]}

@@ -273,15 +273,35 @@ def _trace_here(key: str) -> list[Called]:
         return Profiler().run(lambda: next(run, None))
 
 
+def _trace_each(keys: list[str]) -> None:
+    """Print the trace of each call on a line: made in a fork of this process, which has imported the library once."""
+    for key in keys:
+        child = os.fork()
+        if not child:
+            print(json.dumps([key, _trace_here(key)]), flush=True)
+            os._exit(0)
+        if os.waitpid(child, 0)[1]:
+            raise RuntimeError(f"{key} could not be traced")
+
+
 @cache
-def trace(key: str) -> Trace:
-    """Return what a call passes through, traced in a process of its own."""
+def _traces() -> dict[str, list[Called]]:
+    """Return what every call passes through, each traced in a process of its own."""
     fixed = {"NUMBA_DISABLE_JIT": "1", "PYTHONHASHSEED": "0", "PYTHONPATH": str(SOURCE.parent)}
-    script = [sys.executable, "-W", "ignore", __file__, key]
+    script = [sys.executable, "-W", "ignore", __file__, *PATHS, *FIGURES]
     done = subprocess.run(script, env=os.environ | fixed, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(f"{key}: {done.stderr}")
-    return Trace.of([(file, line, name) for file, line, name in json.loads(done.stdout)])
+        raise RuntimeError(done.stderr)
+    return {
+        key: [(file, line, name) for file, line, name in calls]
+        for key, calls in map(json.loads, done.stdout.splitlines())
+    }
+
+
+@cache
+def trace(key: str) -> Trace:
+    """Return what a call passes through."""
+    return Trace.of(_traces()[key])
 
 
 # What was called, in the code.
@@ -543,9 +563,9 @@ def written() -> str:
 
 
 def main() -> None:
-    """Write the page anew, or print the trace of one call."""
+    """Write the page anew, or print the traces of some calls."""
     if len(sys.argv) > 1:
-        print(json.dumps(_trace_here(sys.argv[1])))
+        _trace_each(sys.argv[1:])
         return
     words = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
     PAGE.write_text(f"{words}{MARK}{written()}", encoding="utf-8")
