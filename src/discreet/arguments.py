@@ -16,21 +16,6 @@ from contextlib import suppress
 from numbers import Real
 from typing import Any, TypeGuard
 
-__all__ = [
-    "UNSHOWN",
-    "ArgumentError",
-    "axes",
-    "choice",
-    "integer",
-    "iterable",
-    "listed",
-    "meant",
-    "nonnegative",
-    "positive",
-    "probability",
-    "shown",
-]
-
 MOST_LETTERS = 200  # of a value that an error shows
 UNSHOWN: Any = object()  # in place of a value that an error must not show, or that would tell nothing
 

@@ -13,8 +13,6 @@ from typing import Any, TypeVar
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, shown
 
-__all__ = ["from_plain", "read_json", "register_kind", "to_plain"]
-
 T = TypeVar("T")
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
-__all__ = ["added", "least", "least_on_half_line"]
-
 _TINY = 5e-324  # keeps the logarithm finite where a curve underflows to zero
 _RELATIVE = 1e-13
 

@@ -48,20 +48,6 @@ from discreet.guarantees.normal import GaussianLoss, normal_delta, normal_epsilo
 from discreet.guarantees.pld import LossDistribution
 from discreet.guarantees.renyi import best_order, divergence, renyi_delta, renyi_epsilon
 
-__all__ = [
-    "METHODS",
-    "Advanced",
-    "Calibration",
-    "Composition",
-    "Exact",
-    "IntegerMomentsAccountant",
-    "Linear",
-    "MomentsAccountant",
-    "Zcdp",
-    "calibrate",
-    "compose",
-]
-
 
 class Composition(ABC):
     """What a list of losses costs together, by one method.

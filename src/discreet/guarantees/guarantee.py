@@ -17,8 +17,6 @@ from typing import Any
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, positive, probability
 
-__all__ = ["Guarantee", "Neighbors", "check_promise", "common", "rounded_up", "twice_delta"]
-
 
 class Neighbors(Enum):
     """What may differ between two neighbouring data sets.

@@ -27,8 +27,6 @@ from discreet.guarantees.arithmetic import least_on_half_line
 from discreet.guarantees.guarantee import Neighbors
 from discreet.plain import from_plain, register_kind, to_plain
 
-__all__ = ["MOST", "Array", "EpsilonLoss", "Loss", "Losses", "as_counts", "changed"]
-
 Array = NDArray[np.float64]
 
 MOST = 2**53  # of one loss; up to here a count is exact as a float

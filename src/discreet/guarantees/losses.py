@@ -30,8 +30,6 @@ from discreet.guarantees.loss import Array, EpsilonLoss, Loss
 from discreet.guarantees.normal import reflected
 from discreet.guarantees.renyi import bounded_range_renyi, geometric_renyi, laplace_renyi, pure_renyi, renyi_delta
 
-__all__ = ["ApproximateLoss", "BoundedRangeLoss", "GeometricLoss", "LaplaceLoss", "PureLoss", "ZcdpLoss"]
-
 
 @dataclass(frozen=True)
 class LaplaceLoss(EpsilonLoss):

@@ -48,8 +48,6 @@ from discreet.guarantees.arithmetic import least, least_on_half_line
 from discreet.guarantees.guarantee import Neighbors
 from discreet.guarantees.loss import Array, Loss
 
-__all__ = ["ClassicalGaussianLoss", "GaussianLoss", "normal_delta", "normal_epsilon", "normal_mu", "reflected"]
-
 # The rule of eight points, to the last digit: numpy's weights are wrong by up to 72 units of u.
 _NODES = np.array([0.1834346424956498, 0.525532409916329, 0.7966664774136267, 0.9602898564975363])
 _WEIGHTS = np.array([0.362683783378362, 0.31370664587788727, 0.22238103445337448, 0.10122853629037626])

@@ -60,8 +60,6 @@ from discreet.guarantees.guarantee import Neighbors
 from discreet.guarantees.loss import Array, Loss
 from discreet.guarantees.normal import normal_delta, reflected
 
-__all__ = ["ObjectiveLoss"]
-
 GRID = 1000  # points at which a Gaussian's curve is compared with this one
 FAINT = 1e-290  # where a curve ends
 MOST_CORNERS = 200

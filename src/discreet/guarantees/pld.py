@@ -58,8 +58,6 @@ from discreet.guarantees.loss import Array, Loss
 from discreet.guarantees.normal import normal_delta, normal_epsilon
 from discreet.guarantees.renyi import best_order, divergence, renyi_epsilon
 
-__all__ = ["LossDistribution"]
-
 MOST_FOLDS = 100_000  # beyond, the time gets too large, and Rényi divergences have to do
 LEAST = 1e-100  # of the largest loss: of smaller ones the squares underflow, and with them the grid
 FINENESS = 1.0  # the tests double it and see that nothing changes

@@ -20,17 +20,6 @@ from discreet.guarantees.arithmetic import added
 if TYPE_CHECKING:
     from discreet.guarantees.loss import Loss
 
-__all__ = [
-    "best_order",
-    "bounded_range_renyi",
-    "divergence",
-    "geometric_renyi",
-    "laplace_renyi",
-    "pure_renyi",
-    "renyi_delta",
-    "renyi_epsilon",
-]
-
 _LARGE = 30.0  # from here on e^-x is lost beside e^x
 
 

@@ -38,24 +38,6 @@ from discreet.ledger.limits import Limit
 if TYPE_CHECKING:
     from discreet.ledger.limits import Preview
 
-__all__ = [
-    "COLUMNS",
-    "GENESIS",
-    "LIMITS",
-    "PUT_BACK",
-    "SPENDS",
-    "Book",
-    "BudgetExceeded",
-    "ChainError",
-    "Dialect",
-    "Entry",
-    "LedgerError",
-    "State",
-    "follow",
-    "somebody",
-    "text",
-]
-
 PUT_BACK = "put back a good copy and verify it"  # what to do about a record that was changed
 
 

@@ -7,8 +7,6 @@ import math
 from discreet.guarantees import Loss, compose
 from discreet.ledger.book import Entry
 
-__all__ = ["History", "cost_in_words"]
-
 USUAL_DELTA = 1e-6  # at which losses are read where no limit has a δ
 LONGEST = 48  # characters of a question
 

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from discreet.ledger.book import Book
     from discreet.ledger.storage import Storage
 
-__all__ = ["Ledger"]
-
 
 class Ledger:
     """A durable, append-only record of every spend, with a limit for each data set.

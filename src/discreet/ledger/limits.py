@@ -74,25 +74,6 @@ from discreet.guarantees.arithmetic import added, least_on_half_line
 from discreet.guarantees.loss import changed
 from discreet.guarantees.normal import normal_delta, normal_mu
 
-__all__ = [
-    "FILTERS",
-    "SLACK",
-    "Filter",
-    "GaussianFilter",
-    "Limit",
-    "Preview",
-    "PureFilter",
-    "Remaining",
-    "admits",
-    "admits_alone",
-    "mu_of_pure",
-    "pure_of_mu",
-    "remaining",
-    "under",
-    "weigh",
-    "within",
-]
-
 SLACK = 1e-12
 LEAST = 5e-324  # no loss is free: a price that underflows to 0 would be
 

@@ -48,8 +48,6 @@ from urllib.parse import unquote
 from discreet.arguments import ArgumentError
 from discreet.ledger.book import PUT_BACK, Book, Dialect, LedgerError
 
-__all__ = ["Address", "PostgresqlStorage", "SqliteStorage", "Storage"]
-
 _SQLITE = ("sqlite", "sqlite+pysqlite")
 
 _POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg")

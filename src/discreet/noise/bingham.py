@@ -22,8 +22,6 @@ from discreet.arguments import UNSHOWN, ArgumentError, integer
 from discreet.noise.bits import Bits
 from discreet.noise.distributions import Array, GaussianNoise, as_numbers, source
 
-__all__ = ["bingham", "gibbs_bingham"]
-
 _NORMAL = GaussianNoise(1.0, 52)  # as fine as floats near 1; its unit does not matter, only directions are taken
 _ROUNDING = 1e-10  # of the largest entry: so much asymmetry is taken for rounding
 

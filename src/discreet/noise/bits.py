@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 
 from discreet.arguments import integer
 
-__all__ = ["Bits", "NotPrivateWarning", "SecureBits", "SeededBits"]
-
 Words = NDArray[np.uint64]
 
 _MOST = 2**37  # words a call

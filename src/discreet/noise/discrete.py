@@ -17,8 +17,6 @@ from discreet.noise.bits import Bits
 from discreet.noise.distributions import Integers, Size, as_numbers, draw_integers, source
 from discreet.noise.reals import LazyUniform, exp_minus, one_by_one
 
-__all__ = ["bernoulli_exp", "categorical", "geometric", "uniform_integers"]
-
 
 def uniform_integers(high: int, size: Size, bits: Bits | None = None) -> Integers:
     """Return integers uniform over 0, …, high − 1.

@@ -37,26 +37,6 @@ from discreet.noise.bits import Bits, SecureBits
 from discreet.noise.reals import LazyWords
 from discreet.plain import from_plain, register_kind, to_plain
 
-__all__ = [
-    "Array",
-    "DiscreteGaussianNoise",
-    "Draw",
-    "GaussianNoise",
-    "GeometricNoise",
-    "Integers",
-    "LaplaceNoise",
-    "NoiseDistribution",
-    "RoundedNoise",
-    "Size",
-    "StepNoise",
-    "as_numbers",
-    "check_grid",
-    "draw_integers",
-    "fit_grid",
-    "source",
-    "upper",
-]
-
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Size = int | Iterable[int]

@@ -22,21 +22,6 @@ from discreet.noise.bits import Bits
 from discreet.noise.discrete import bernoulli_exp, categorical, uniform_integers
 from discreet.noise.distributions import Array, Draw, Size, source
 
-__all__ = [
-    "Choose",
-    "ChooseCell",
-    "ChooseDirection",
-    "ChooseFrame",
-    "ChooseInRuns",
-    "Distribution",
-    "NoDraw",
-    "PermuteAndFlip",
-    "RandomBits",
-    "RandomOrder",
-    "Runs",
-    "UniformIntegers",
-]
-
 
 class Distribution(Protocol):
     """What can be sampled. ``exact`` tells whether samples have the distribution exactly, or as nearly as floats do."""

@@ -41,8 +41,6 @@ from discreet.noise.distributions import (
     source,
 )
 
-__all__ = ["EuclideanNoise"]
-
 COARSE = 24  # binary digits of the scale that the grid has, unless the statistic is too large or ε too small for it
 
 
