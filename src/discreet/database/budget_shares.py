@@ -16,7 +16,7 @@ from discreet.guarantees import GaussianLoss, Guarantee
 from discreet.guarantees.arithmetic import least
 from discreet.guarantees.loss import Losses, as_counts
 from discreet.ledger import Ledger
-from discreet.ledger.limits import Filter, Limit, under
+from discreet.ledger.limits import Filter, Limit
 from discreet.statistics.request import Request
 
 __all__ = ["BudgetShares"]
@@ -57,7 +57,7 @@ class BudgetShares:
 
     def share(self, losses: Losses) -> float:
         """Return the share of the budget that losses take."""
-        return self._filter.total(under(self.limit, as_counts(losses))) / self._capacity
+        return self._filter.total(self.limit.convert(as_counts(losses))) / self._capacity
 
     def left(self, spent: Losses) -> float:
         """Return the share that is left when so much has been spent."""

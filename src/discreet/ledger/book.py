@@ -29,14 +29,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from discreet.arguments import ArgumentError, integer
 from discreet.guarantees import Loss, Neighbors
-from discreet.ledger.limits import Limit
-
-if TYPE_CHECKING:
-    from discreet.ledger.limits import Preview
+from discreet.ledger.limits import Account, Limit, Preview
 
 PUT_BACK = "put back a good copy and verify it"  # what to do about a record that was changed
 
@@ -100,7 +97,7 @@ def text(name: str, value: Any) -> str:
     raise ArgumentError(name, value, f"a text of 1 to {_MOST} printable characters, without a blank at either end")
 
 
-def somebody(who: Any) -> str | None:
+def check_who(who: Any) -> str | None:
     """Return the name of who is asking: as given, else the login name, else None where the system knows none."""
     if who is not None:
         return text("who", who)
@@ -168,8 +165,7 @@ def read_details(kind: str, details: str) -> Details:
             losses[Loss.from_dict(loss)] += integer("count", count, least=1)
         return Details(tuple(losses.items()))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        what = "a limit" if kind in LIMITS else "losses"
-        raise LedgerError(f"an entry of the ledger holds {what} that cannot be read: {error}; {PUT_BACK}") from error
+        raise LedgerError(f"an entry of the ledger, a {kind}, cannot be read: {error}; {PUT_BACK}") from error
 
 
 def write_details(details: Mapping[str, Any]) -> str:
@@ -256,7 +252,7 @@ class Entry(NamedTuple):
         return hashlib.sha256(columns.encode("ascii")).hexdigest()
 
 
-def follow(entries: Iterable[Entry], expected_head: str | None = None) -> str:
+def check_chain(entries: Iterable[Entry], expected_head: str | None = None) -> str:
     """Return the hash of the last entry, having checked every one, and that ``expected_head`` is among them."""
     number, head = 0, GENESIS
     result = expected_head in (None, GENESIS)
@@ -299,15 +295,6 @@ class Dialect(NamedTuple):
     integer: str
     there: str
     check: str | None = None
-
-
-class State(NamedTuple):
-    """What is recorded of a data set: its limit, whose privacy it is about, and every loss of its whole history."""
-
-    dataset: str
-    limit: Limit | None
-    unit: str | None
-    spent: Counter[Loss]
 
 
 @dataclass
@@ -353,7 +340,7 @@ class Book:
                 f"reads layout {LAYOUT}; use the version that wrote it"
             )
 
-    def look(self, seen: tuple[int, str]) -> tuple[int, str]:
+    def check_head(self, seen: tuple[int, str]) -> tuple[int, str]:
         """Return the number and the hash of the last entry; the one that was seen before must still be there.
 
         Entries are numbered without gaps, so a count tells at once of one that was taken out.
@@ -369,7 +356,7 @@ class Book:
         self.head = (number, digest)
         return self.head
 
-    def state(self, dataset: str) -> State:
+    def account(self, dataset: str) -> Account:
         """Return what is recorded of a data set. The limit in force is the last one; all that is no limit was spent."""
         limit, unit, spent = None, None, Counter[Loss]()
         for kind, details, whose, times in self._execute(_OF_DATASET, dataset).fetchall():
@@ -377,7 +364,7 @@ class Book:
             limit = result.limit or limit
             for loss, count in result.losses:
                 spent[loss] += count * times
-        return State(dataset, limit, unit, spent)
+        return Account(dataset, limit, spent, unit)
 
     def append(self, columns: tuple[str, str, str | None, str | None, str | None, str, str]) -> Entry:
         """Add an entry, given from its kind to its details, after the last one: numbered, dated and hashed."""

@@ -351,6 +351,10 @@ class Limit:
         chosen = FILTERS[self.filter](epsilon, delta - self.failures, self.failures)
         return (chosen,) if self.filter == "pure" else (chosen, PureFilter(epsilon, 0.0, 0.0))
 
+    def convert(self, losses: Mapping[Loss, int]) -> Counter[Loss]:
+        """Return the losses under the limit's relation; a loss that means nothing there raises."""
+        return changed(losses, lambda loss: loss.under(self.guarantee.neighbors))
+
     def at_most(self, other: Limit) -> bool:
         """Return whether both count in the same way, and all that this limit admits ``other`` admits as well."""
         mine, theirs = self.guarantee, other.guarantee
@@ -467,42 +471,58 @@ def _reasons(losses: tuple[tuple[Loss, int], ...], limit: Limit) -> list[str]:
     return reasons
 
 
-def under(limit: Limit, losses: Mapping[Loss, int]) -> Counter[Loss]:
-    """Return the losses under the limit's relation; a loss that means nothing there raises."""
-    return changed(losses, lambda loss: loss.under(limit.guarantee.neighbors))
+class Account(NamedTuple):
+    """What is recorded of a data set.
 
+    Attributes
+    ----------
+    dataset : str
+    limit : Limit or None
+        The one in force.
+    spent : mapping of Loss to int
+        Every loss of the whole history.
+    unit : str or None
+        Whose privacy the losses are about.
+    """
 
-def remaining(dataset: str, limit: Limit | None, spent: Mapping[Loss, int]) -> Remaining:
-    """Return what is left of ``limit`` after ``spent``."""
-    if limit is None:
-        return Remaining(dataset, None, math.inf, math.inf, math.inf, math.inf)
-    converted = under(limit, spent)
-    filters = limit.filters()
-    largest = Largest(*map(max, zip(*(one.left(converted) for one in filters), strict=True)))
-    chosen = filters[0]
-    failure = max(0.0, chosen.failures - chosen.failed(converted)) if chosen.holds(converted) else 0.0
-    return Remaining(dataset, limit, *largest, failure)
+    dataset: str
+    limit: Limit | None
+    spent: Mapping[Loss, int]
+    unit: str | None = None
 
+    def check_unit(self, unit: str | None) -> None:
+        """Raise where the data set is charged for another unit. Whoever writes holds the write lock."""
+        if None not in (self.unit, unit) and self.unit != unit:
+            why = "losses of rows and of persons do not add up, so use one unit, or another name"
+            raise ArgumentError("unit", unit, f"{self.unit!r}, for which {self.dataset!r} is charged; {why}")
 
-def admits(limit: Limit | None, spent: Mapping[Loss, int], asked: Mapping[Loss, int]) -> bool:
-    """Return whether one of the limit's filters holds for the whole history with ``asked``."""
-    if limit is None:
-        return True
-    history = under(limit, spent) + under(limit, asked)
-    return any(one.holds(history) for one in limit.filters())
+    def admits(self, asked: Mapping[Loss, int], reserve: bool = False) -> bool:
+        """Return whether one of the limit's filters holds for the whole history with ``asked``.
 
+        A reservation is also admitted where it is the first entry and its exact composition keeps the limit.
+        """
+        if self.limit is None:
+            return True
+        new = self.limit.convert(asked)
+        history = self.limit.convert(self.spent) + new
+        if any(one.holds(history) for one in self.limit.filters()):
+            return True
+        return reserve and not self.spent and compose(new).usage(self.limit.guarantee) <= 1.0 + SLACK
 
-def admits_alone(limit: Limit | None, spent: Mapping[Loss, int], asked: Mapping[Loss, int]) -> bool:
-    """Return whether ``asked`` is the first of its history and keeps the promise by exact composition."""
-    if limit is None or spent:
-        return limit is None
-    return compose(under(limit, asked)).usage(limit.guarantee) <= 1.0 + SLACK
+    def remaining(self) -> Remaining:
+        """Return what is left."""
+        if self.limit is None:
+            return Remaining(self.dataset, None, math.inf, math.inf, math.inf, math.inf)
+        spent, filters = self.limit.convert(self.spent), self.limit.filters()
+        largest = Largest(*map(max, zip(*(one.left(spent) for one in filters), strict=True)))
+        chosen = filters[0]
+        failure = max(0.0, chosen.failures - chosen.failed(spent)) if chosen.holds(spent) else 0.0
+        return Remaining(self.dataset, self.limit, *largest, failure)
 
-
-def weigh(dataset: str, limit: Limit | None, spent: Mapping[Loss, int], asked: Mapping[Loss, int]) -> Preview:
-    """Return whether ``asked`` is admitted after ``spent``, and what is left before and after."""
-    admitted = admits(limit, spent, asked)
-    reservable = admitted or admits_alone(limit, spent, asked)
-    before = remaining(dataset, limit, spent)
-    after = remaining(dataset, limit, Counter(spent) + Counter(asked)) if reservable else before
-    return Preview(dataset, tuple(asked.items()), admitted, reservable, before, after)
+    def preview(self, asked: Mapping[Loss, int]) -> Preview:
+        """Return whether ``asked`` is admitted, and what is left before and after."""
+        admitted = self.admits(asked)
+        reservable = admitted or self.admits(asked, reserve=True)
+        before = self.remaining()
+        after = self._replace(spent=Counter(self.spent) + Counter(asked)).remaining() if reservable else before
+        return Preview(self.dataset, tuple(asked.items()), admitted, reservable, before, after)
