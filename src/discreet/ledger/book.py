@@ -1,19 +1,18 @@
-"""What can go wrong with a ledger. Wrong arguments are ``ValueError``s, as everywhere.
+"""The record of a ledger: its entries, the hashes that chain them, its tables, and what can go wrong with them.
 
-The texts of an entry: names of data sets, queries and people.
+**Entries.** An ``Entry`` is a row of the table. Its hash is the SHA-256 of a canonical encoding of every column but the
+hash itself; the hash of the previous entry is one of them. So a changed, missing or moved entry shows at that entry,
+and the last hash stands for the whole record up to it.
 
-Two spellings that look alike would be two data sets, each with a budget of its own. So blanks at the ends, invisible
-characters and line breaks are refused, and accented letters are brought to one form (Unicode NFC).
+**Tables.** One table holds the entries, append-only; another says which layout it has. A ``Book`` lives as long as one
+transaction. It sees one state of the record. It appends after having looked at the last entry, so the caller holds the
+write lock by then.
 
-The tables, and what can be done with them inside one transaction.
+**Names** of data sets, queries and people. Two spellings that look alike would be two data sets, each with a budget of
+its own. So blanks at the ends, invisible characters and line breaks are refused, and accented letters are brought to
+one form (Unicode NFC).
 
-One table holds the entries, append-only; another says which layout it has. A ``Book`` lives as long as one
-transaction. It sees one state of the record, and it appends after having looked at the last entry, so the caller holds
-the write lock by then.
-
-An ``Entry`` is a row of the first table. Its hash is the SHA-256 of a canonical encoding of every column but the hash
-itself; the hash of the previous entry is one of them. So a changed, missing or moved entry shows at that entry, and the
-last hash stands for the whole record up to it.
+**Errors.** Wrong arguments are ``ValueError``s, as everywhere.
 """
 
 from __future__ import annotations
@@ -319,8 +318,8 @@ class Book:
         return self._execute(self._dialect.there, _LAYOUTS).fetchone() is not None
 
     def create(self) -> None:
-        """Make the tables."""
-        for statement in _TABLES:
+        """Make the tables, unless somebody made them while we waited for the lock."""
+        for statement in () if self.exists() else _TABLES:
             self._execute(statement.replace("BIGINT", self._dialect.integer))
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""The history of a ledger: its entries, and how they read."""
+"""The history of a ledger as a table: its entries in order, and what each of them cost."""
 
 from __future__ import annotations
 

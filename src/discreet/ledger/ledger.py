@@ -1,16 +1,17 @@
-"""``Ledger``: the handle on a record of everything that was spent.
+"""``Ledger``: spend, reserve, set limits, and read what was spent.
 
-What it promises: when ``spend`` or ``reserve`` returns, the entry is on the disk and the whole history with it keeps
-the data set's limit (``limit``). Noise is drawn after that. If the process dies in between, budget is lost and
+**What it guarantees.** When ``spend`` or ``reserve`` returns, the entry is on the disk, and the whole history with it
+keeps the data set's limit (``limits``). Noise is drawn after that. If the process dies in between, budget is lost and
 privacy is not.
 
-All handles on one address share one record. A copy is the same object; a pickle holds the address without its
-password, and opening it again is left to the first use, so that what was saved with a handle in it can be loaded
-anywhere. A handle that came out of a pickle never makes a ledger: a missing file is an error, not a fresh budget.
-No lock and no connection is kept between two calls, so a handle may be used from threads and after a fork.
+**A handle.** All handles on one address share one record. A copy is the same object; a pickle holds the address without
+its password, and opening it again is left to the first use, so that what was saved with a handle in it can be loaded
+anywhere. A handle that came out of a pickle never makes a ledger: a missing file is an error, not a fresh budget. No
+lock and no connection is kept between two calls, so a handle may be used from threads and after a fork.
 
-A ledger guards against mistakes, crashes and races, and shows later that somebody changed it. It cannot stop a
-person who may write the file: for that keep it where analysts may not, or in a database where they may only insert.
+**What it does not stop.** A ledger guards against mistakes, crashes and races, and shows later that somebody changed
+it. It cannot stop a person who may write the file: for that keep it where analysts may not, or in a database where they
+may only insert.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ class Ledger:
         if budget is not None and limit is None:
             with self._transaction(write=True) as book:
                 account = book.account(dataset)  # another process may have been faster
-                limit = account.limit or _record_limit(book, account, Limit.checked(budget), check_who(who), unit)
+                limit = account.limit or _write_limit(book, account, Limit.checked(budget), check_who(who), unit)
         if limit is not None and budget not in (None, limit.guarantee):
             raise ValueError(
                 f"budget={budget}: expected {limit.guarantee}, the limit that the ledger has for {dataset!r}; leave "
@@ -164,7 +165,7 @@ class Ledger:
     ) -> Limit:
         """Set the limit of a data set, or lower it.
 
-        Set it before anything is spent. What was spent before counts, but a promise that was chosen by looking at
+        Set it before anything is spent. What was spent before counts, but a guarantee that was chosen after looking at
         releases says little about them. Setting the limit that is in force already does nothing. A limit is raised with
         ``raise_limit`` only. Its filter and its relation stay what they are.
 
@@ -173,8 +174,8 @@ class Ledger:
         dataset : str
             The declared name of the data set.
         guarantee : Guarantee
-            What all releases together may cost. Its relation is the limit's: losses under add-remove are converted to
-            replace-one, the reverse is refused.
+            What all releases together may cost. Its relation is the limit's. Losses under add-remove are converted to
+            replace-one; the reverse is refused.
         filter : str
             How losses are added up. ``"gaussian"`` (default): Σμ², right for Gaussian mechanisms, good for pure ones,
             without a price for losses that are known by their zCDP alone. ``"zcdp"``: Σρ, a price for every loss and a
@@ -207,7 +208,7 @@ class Ledger:
                     f"guarantee: the limit of {dataset!r} is {current}, and {asked} is not lower in every respect; "
                     "expected a lower one with the same filter and relation, or raise_limit with a reason"
                 )
-            return _record_limit(book, account, asked, who, unit)
+            return _write_limit(book, account, asked, who, unit)
 
     def raise_limit(
         self,
@@ -255,7 +256,7 @@ class Ledger:
                     f"guarantee: the limit of {dataset!r} is {current} and something was spent under it; expected the "
                     f"same filter and relation, and neither share of δ nor ε lower than before, got {asked}"
                 )
-            return _record_limit(book, account, asked, who, None, reason)
+            return _write_limit(book, account, asked, who, None, reason)
 
     def limit(self, dataset: str) -> Limit | None:
         """Return the limit in force, or None."""
@@ -405,13 +406,11 @@ class Ledger:
         return f"{type(self).__name__}({self.url!r})"
 
 
-def _record_limit(
-    book: Book, account: Account, limit: Limit, who: str | None, unit: str | None, reason: str = ""
-) -> Limit:
+def _write_limit(book: Book, account: Account, limit: Limit, who: str | None, unit: str | None, why: str = "") -> Limit:
     """Set a limit, or raise it for a reason. The caller has compared it with the one in force."""
     account.check_unit(unit)
     limit.convert(account.spent)  # raises where the history means nothing under its relation
-    kind, why = ("raise", {"reason": reason}) if reason else ("limit", {})
-    details = write_details({"limit": limit.to_dict()} | why)
+    kind, reason = ("raise", {"reason": why}) if why else ("limit", {})
+    details = write_details({"limit": limit.to_dict()} | reason)
     book.append((kind, account.dataset, who, None, unit, limit.guarantee.neighbors.value, details))
     return limit

@@ -1,21 +1,23 @@
-"""Privacy filters: how far a history of adaptively chosen losses may grow.
+"""The limit of a data set: the privacy filters that keep it, what it admits, and what is left of it.
 
-**The setting.** An analyst picks each mechanism, and its loss, after seeing all earlier outputs. Composition theorems
+A spend is admitted while one of the limit's filters holds for the whole history with it.
+
+**Why filters.** An analyst picks each mechanism, and its loss, after seeing all earlier outputs. Composition theorems
 are about losses that were fixed beforehand; here the losses themselves are random. A filter looks at the losses so
 far and at the next one (never at the outputs) and admits it or not; it is valid at (ε, δ) if the whole transcript is
 (ε, δ)-private whatever the analyst does (Rogers, Roth, Ullman and Vadhan 2016).
 
-Fix two neighbouring data sets and let P and Q be the laws of the transcript on them, X = dP/dQ, γ = e^ε. The promise
-is that H = sup_A (P(A) − γQ(A)) ≤ δ, for every such pair in either order. All filters here compare a sum that only
-grows, so what they admit they would have admitted step by step, and a history that one has failed stays failed.
+Fix two neighbouring data sets and let P and Q be the distributions of the transcript on them, X = dP/dQ, γ = e^ε. The
+guarantee is that H = sup_A (P(A) − γQ(A)) ≤ δ, for every such pair in either order. All filters here compare a sum that
+only grows, so what they admit they would have admitted step by step, and a history that one has failed stays failed.
 
 A loss may be recorded long before its mechanism runs, and in between others may run. That changes nothing: in the
 order in which they run, the losses of those that have run sum to at most those that are recorded.
 
 **Mechanisms that fail.** An (ε_i, δ_i)-private mechanism is a function of one that tells everything with probability
 δ_i and is ε_i-randomised response otherwise (Kairouz, Oh and Viswanath 2015); a failure has the same probability on
-both data sets. Let P°, Q° be the laws when no mechanism fails and w = Π(1 − δ_i), a function of the transcript. Then
-P(A) ≤ E_P°[1_A w] + E_P°[1 − w] and Q(A) ≥ E_Q°[1_A w], so
+both data sets. Let P°, Q° be the distributions when no mechanism fails and w = Π(1 − δ_i), a function of the
+transcript. Then P(A) ≤ E_P°[1_A w] + E_P°[1 − w] and Q(A) ≥ E_Q°[1_A w], so
 
     H ≤ E_Q°[w(X° − γ)₊] + E_P°[1 − w] ≤ E_Q°[(X° − γ)₊] + E_P°[Σδ_i].
 
@@ -33,16 +35,12 @@ that is cut where that filter first fails, and that one is (ε, δ)-private. On 
 held to the end, so X ≤ e^Σε_i ≤ γ at each of them. The two parts add up to P(A) − γQ(A) ≤ δ + 0. A second filter that
 needs a δ of its own could not be had for nothing.
 
-**Rounding.** Sums are correctly rounded (``math.fsum``), and a bound counts as kept up to a relative ``SLACK`` of
-1e-12 in δ (or in ε for the pure filter), so a promise (ε, δ) is at worst (ε, δ(1 + 1e-12)) or (ε(1 + 1e-12), δ). It is
-there so that k equal shares of a budget are k shares: with ε ≤ 100 and δ ≥ 1e-300 the relative slope of δ in μ is
-below 1500, so the last digits of the shares (a few 1e-16) move δ by less than 1e-12.
+**Rounding.** Sums are correctly rounded (``math.fsum``), and a bound counts as kept up to a relative ``SLACK`` of 1e-12
+in δ (or in ε for the pure filter), so a guarantee (ε, δ) is at worst (ε, δ(1 + 1e-12)) or (ε(1 + 1e-12), δ). It is
+there so that k equal shares of a budget are k shares: with ε ≤ 100 and δ ≥ 1e-300 the relative slope of δ in μ is below
+1500, so the last digits of the shares (a few 1e-16) move δ by less than 1e-12.
 
-The limit of a data set: a promise and the filter that keeps it; what it admits, and what is left of it.
-
-A spend is admitted while one of the limit's filters holds for the whole history with it (``filters``).
-
-**A reservation that is alone.** Filters are a little dearer than exact composition wherever a mechanism is not
+**A reservation that is alone.** Filters cost a little more than exact composition wherever a mechanism is not
 Gaussian, so a schedule that was calibrated to (ε, δ) exactly might not fit into a limit of (ε, δ). Yet it may be
 admitted if it is the first entry of the history and its exact composition keeps the limit:
 
@@ -237,7 +235,7 @@ class GaussianFilter(Filter):
 
 
 class ZcdpFilter(Filter):
-    """Σρ ≤ ρ_max, where ρ_max-zCDP promises (ε, δ). Every loss has a price.
+    """Σρ ≤ ρ_max, where ρ_max-zCDP implies (ε, δ). Every loss has a price.
 
     **It is valid when the ρ_i are chosen adaptively** (Feldman and Zrnic 2021, for one Rényi order; zCDP has them all).
     Fix an order α > 1. Given the past, the next mechanism's likelihood ratio R has E_Q[R^α] ≤ e^(α(α−1)ρ_i), where ρ_i
@@ -279,7 +277,7 @@ class PureFilter(Filter):
     **It is valid when the ε_i are chosen adaptively**, path by path: the likelihood ratio of a transcript is the
     product of the mechanisms' ratios, each at most e^ε_i given the past, so X ≤ e^Σε_i ≤ γ everywhere and E_Q[(X − γ)₊]
     = 0. No δ is used. Where it is the chosen filter, δ is there for the mechanisms' own failures: Σδ_i ≤ δ. Where it
-    stands beside another, it has no share of δ and admits no failures (``filters`` says why it is free then). ∎
+    stands beside another, it has no share of δ and admits no failures (the module says why it is free then). ∎
     """
 
     name = "pure"
@@ -314,7 +312,7 @@ class Limit:
     Attributes
     ----------
     guarantee : Guarantee
-        The promise for the whole history, under one neighbour relation.
+        For the whole history, under one neighbour relation.
     filter : str
         ``"gaussian"``, ``"zcdp"`` or ``"pure"``.
     failures : float
@@ -345,7 +343,7 @@ class Limit:
     def filters(self) -> tuple[Filter, ...]:
         """Return the filters of which one must hold: the chosen one, which owns δ, and the pure one, which needs none.
 
-        Why the second is free is said in ``filters``.
+        Why the second is free: see the module.
         """
         epsilon, delta = self.guarantee.epsilon, self.guarantee.delta
         chosen = FILTERS[self.filter](epsilon, delta - self.failures, self.failures)

@@ -33,6 +33,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -40,6 +41,7 @@ from discreet.ledger.address import Address
 from discreet.ledger.book import PUT_BACK, Book, Dialect, LedgerError
 
 
+@dataclass(eq=False)
 class Storage(ABC):
     """A place that keeps a ledger.
 
@@ -54,10 +56,9 @@ class Storage(ABC):
     missing: ClassVar[str]  # what is said where there is no ledger
     turn: ClassVar[AbstractContextManager[Any]] = nullcontext()  # is held during a transaction
 
-    errors: type[Exception]  # the driver's
-
-    def __init__(self, address: Address, timeout: float) -> None:
-        self.address, self.timeout = address, timeout
+    address: Address
+    timeout: float
+    errors: type[Exception] = field(init=False)  # the driver's
 
     @abstractmethod
     def _connect(self, create: bool = False) -> Any:
@@ -77,9 +78,7 @@ class Storage(ABC):
 
     def _create_tables(self, connection: Any) -> None:
         self._begin(connection, write=True)
-        book = Book(connection, self.dialect)
-        if not book.exists():  # nobody made them while we waited for the lock
-            book.create()
+        Book(connection, self.dialect).create()
         connection.execute("COMMIT")
 
     @contextmanager
