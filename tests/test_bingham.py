@@ -15,7 +15,7 @@ from scipy.stats import beta, chi2, kstest, norm, vonmises
 
 from conftest import FALSE_ALARM
 from discreet.noise import bingham, gibbs_bingham
-from discreet.noise.bingham import _checked, _directions
+from discreet.noise.bingham import _check_matrix, _draw_directions
 from goodness import binomial_p, chi_square_p
 
 MANY = 100_000
@@ -33,7 +33,7 @@ SPECTRA = [
 
 def draws(matrix, bits, count=MANY):
     """Return what ``bingham`` would, many times over, with one eigendecomposition for all of them."""
-    return _directions(*_checked(matrix), count, bits)
+    return _draw_directions(*_check_matrix(matrix), count, bits)
 
 
 def rotation(q, seed=0):

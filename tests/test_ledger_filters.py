@@ -184,7 +184,7 @@ def test_a_count_that_is_no_count():
 
 
 def test_a_loss_that_means_nothing_under_the_limits_relation():
-    with pytest.raises(ValueError, match="promises nothing under 'replace-one'"):
+    with pytest.raises(ValueError, match="guarantees nothing under 'replace-one'"):
         dp.ApproximateLoss(5.0, 0.5, "add-remove").under("replace-one")
 
 

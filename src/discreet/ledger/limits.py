@@ -68,8 +68,8 @@ from scipy.special import erfinv, log_expit, log_ndtr, ndtri_exp
 
 from discreet.arguments import ArgumentError, choice, nonnegative
 from discreet.guarantees import GaussianLoss, Guarantee, Loss, ZcdpLoss, compose
-from discreet.guarantees.arithmetic import added, least_on_half_line
-from discreet.guarantees.loss import changed
+from discreet.guarantees.arithmetic import add_up, least_on_half_line
+from discreet.guarantees.loss import map_losses
 from discreet.guarantees.normal import normal_delta, normal_mu
 
 SLACK = 1e-12
@@ -125,11 +125,11 @@ class Filter(ABC):
 
     def total(self, spent: Mapping[Loss, int]) -> float:
         """Return the sum of the prices."""
-        return added(max(self.price(loss), LEAST) * count for loss, count in spent.items())
+        return add_up(max(self.price(loss), LEAST) * count for loss, count in spent.items())
 
     def failed(self, spent: Mapping[Loss, int]) -> float:
         """Return the sum of the failure probabilities."""
-        return added(loss.failure * count for loss, count in spent.items())
+        return add_up(loss.failure * count for loss, count in spent.items())
 
     def holds(self, spent: Mapping[Loss, int]) -> bool:
         """Return whether this whole history is within the bound."""
@@ -351,7 +351,7 @@ class Limit:
 
     def convert(self, losses: Mapping[Loss, int]) -> Counter[Loss]:
         """Return the losses under the limit's relation; a loss that means nothing there raises."""
-        return changed(losses, lambda loss: loss.under(self.guarantee.neighbors))
+        return map_losses(losses, lambda loss: loss.under(self.guarantee.neighbors))
 
     def at_most(self, other: Limit) -> bool:
         """Return whether both count in the same way, and all that this limit admits ``other`` admits as well."""

@@ -35,10 +35,10 @@ from discreet.noise.distributions import (
     LaplaceNoise,
     NoiseDistribution,
     Size,
+    as_bits,
     as_numbers,
     check_grid,
     fit_grid,
-    source,
 )
 
 COARSE = 24  # binary digits of the scale that the grid has, unless the statistic is too large or ε too small for it
@@ -112,7 +112,7 @@ class EuclideanNoise(NoiseDistribution):
 
     def sample(self, size: Size, bits: Bits | None = None) -> Integers:
         """Return draws, as whole numbers of grid steps; the last axis of the shape is a vector's."""
-        bits = source(bits)
+        bits = as_bits(bits)
         normal = GaussianNoise(1.0, 52).sample(size, bits)
         if normal.shape[-1:] != (self.dimension,):
             raise ArgumentError("size", size, f"vectors of length {self.dimension} along the last axis")
