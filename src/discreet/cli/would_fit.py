@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from discreet.guarantees import GaussianLoss, Loss, compose
 from discreet.ledger import BudgetExceeded
-from discreet.ledger.limits import Account, Preview, within
+from discreet.ledger.dataset_limits import Account, Preview, within
 
 __all__ = ["exceeded_in_words"]
 

@@ -5,14 +5,14 @@ keeps its limit whatever the analyst does, and that later changes to the record 
 or noise. It may import ``discreet.arguments``, ``discreet.plain``, ``discreet.guarantees`` and, from outside,
 scipy.special and (when the first ledger is opened) sqlite3 or psycopg.
 
-Where to look: the verbs are in ``ledger``; why a limit holds, what it admits and what is left of it in ``limits``; how
-the record hangs together in ``book``, and how it reads in ``history``; where it is in ``address``, and how it gets to
-the disk in ``storage``.
+Where to look: the verbs are in ``ledger``; why a limit holds, what it admits and what is left of it in
+``dataset_limits``; how the record hangs together in ``book``, and how it reads in ``history``; where it is in
+``address``, and how it gets to the disk in ``storage``.
 """
 
 from discreet.ledger.book import BudgetExceeded, ChainError, Entry, LedgerError
+from discreet.ledger.dataset_limits import Limit, Preview, Remaining
 from discreet.ledger.history import History
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.limits import Limit, Preview, Remaining
 
 __all__ = ["BudgetExceeded", "ChainError", "Entry", "History", "Ledger", "LedgerError", "Limit", "Preview", "Remaining"]

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 from discreet.arguments import ArgumentError, integer
 from discreet.guarantees import Loss, Neighbors
-from discreet.ledger.limits import Account, Limit, Preview
+from discreet.ledger.dataset_limits import Account, Limit, Preview
 
 PUT_BACK = "put back a good copy and verify it"  # what to do about a record that was changed
 

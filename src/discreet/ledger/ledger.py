@@ -1,8 +1,8 @@
 """``Ledger``: spend, reserve, set limits, and read what was spent.
 
 **What it guarantees.** When ``spend`` or ``reserve`` returns, the entry is on the disk, and the whole history with it
-keeps the data set's limit (``limits``). Noise is drawn after that. If the process dies in between, budget is lost and
-privacy is not.
+keeps the data set's limit (``dataset_limits``). Noise is drawn after that. If the process dies in between, budget is
+lost and privacy is not.
 
 **A handle.** All handles on one address share one record. A copy is the same object; a pickle holds the address without
 its password, and opening it again is left to the first use, so that what was saved with a handle in it can be loaded
@@ -40,8 +40,8 @@ from discreet.ledger.book import (
     text,
     write_details,
 )
+from discreet.ledger.dataset_limits import Account, Limit, Preview, Remaining
 from discreet.ledger.history import History
-from discreet.ledger.limits import Account, Limit, Preview, Remaining
 
 if TYPE_CHECKING:
     from discreet.ledger.storage import Storage
@@ -183,7 +183,7 @@ class Ledger:
         failures : float, optional
             The part of δ that is set aside for mechanisms that have a δ of their own. By default nothing (all of δ
             with the pure filter), and such mechanisms are refused. It has to be settled beforehand: see
-            ``discreet.ledger.limits``.
+            ``discreet.ledger.dataset_limits``.
         unit : str, optional
             Whose privacy it is about: ``"row"``, or ``"each patient"``, say. By default the unit of what
             was spent, or is spent first.
