@@ -67,9 +67,9 @@ def from_plain(kinds: Mapping[str, type[T]], values: Mapping[str, Any]) -> T:
 
 
 def register_kind(kinds: dict[str, type[T]], kind: type[T]) -> None:
-    """Note a class under its name, by which files know it. A name that is taken is refused: files would mean another.
+    """Register a class under its name, which files use. A name that is taken is refused.
 
-    A class that is defined again, as in a notebook, takes its own place.
+    A class that is defined again, as in a notebook, replaces itself.
     """
     known = kinds.get(kind.__name__, kind)
     if (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):

@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -405,11 +404,11 @@ def calibrate(guarantee: Guarantee, losses: Losses, method: str = "exact", *, in
     counts, cls = as_counts(losses), _method(method, integer)
     check_guarantee(guarantee, common(loss.neighbors for loss in counts))
 
-    def at(noise: float) -> Counter[Loss]:
-        return map_losses(counts, lambda loss: loss.with_noise(noise))
+    def least_noise(kind: type[Composition], start: float, relative: float = 1e-13) -> float:
+        def usage(noise: float) -> float:
+            return kind(map_losses(counts, lambda loss: loss.with_noise(noise))).usage(guarantee)
 
-    def least_noise(cls: type[Composition], start: float, relative: float = 1e-13) -> float:
-        return least_on_half_line(lambda noise: cls(at(noise)).usage(guarantee), 1.0, start, relative)
+        return least_on_half_line(usage, 1.0, start, relative)
 
     first, start, relative = cls(counts), 1.0, 1e-13
     if not guarantee.delta:  # pure losses add up, and more noise divides each of them; others have no pure ε

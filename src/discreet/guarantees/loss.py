@@ -217,7 +217,7 @@ def as_counts(losses: Losses) -> Counter[Loss]:
 
 
 def map_losses(counts: Mapping[Loss, int], change: Callable[[Loss], Loss]) -> Counter[Loss]:
-    """Return the losses that ``change`` makes of each; two of them may have become equal."""
+    """Return the counts of ``change(loss)`` for each loss; two of them may have become equal."""
     made = Counter[Loss]()
     for loss, count in counts.items():
         made[change(loss)] += count

@@ -156,11 +156,11 @@ class Details(NamedTuple):
 def read_details(kind: str, details: str) -> Details:
     """Return what the column ``details`` of an entry of this kind holds."""
     try:
-        result = json.loads(details)
+        values = json.loads(details)
         if kind in LIMITS:
-            return Details((), Limit.from_dict(result["limit"]), result.get("reason"))
+            return Details((), Limit.from_dict(values["limit"]), values.get("reason"))
         losses = Counter[Loss]()
-        for count, loss in result["losses"]:
+        for count, loss in values["losses"]:
             losses[Loss.from_dict(loss)] += integer("count", count, least=1)
         return Details(tuple(losses.items()))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -245,7 +245,8 @@ class Entry(NamedTuple):
     def digest(self) -> str:
         """Return the hash that belongs to the other columns.
 
-        A column of another type than we write (SQLite lets it be) is encoded somehow, to a hash that no entry has.
+        A column of another type than we write (SQLite allows it) is encoded as its ``repr``, to a hash that no entry
+        has.
         """
         columns = json.dumps([_TAG, *self[:-1]], separators=(",", ":"), default=repr)
         return hashlib.sha256(columns.encode("ascii")).hexdigest()
@@ -254,7 +255,7 @@ class Entry(NamedTuple):
 def check_chain(entries: Iterable[Entry], expected_head: str | None = None) -> str:
     """Return the hash of the last entry, having checked every one, and that ``expected_head`` is among them."""
     number, head = 0, GENESIS
-    result = expected_head in (None, GENESIS)
+    is_there = expected_head in (None, GENESIS)
     for entry in entries:
         number += 1
         if entry.number != number:
@@ -266,8 +267,8 @@ def check_chain(entries: Iterable[Entry], expected_head: str | None = None) -> s
         if entry.hash != entry.digest():
             raise ChainError(f"entry {number} was changed after it was recorded; {PUT_BACK}")
         head = entry.hash
-        result = result or head == expected_head
-    if not result:
+        is_there = is_there or head == expected_head
+    if not is_there:
         raise ChainError(
             f"the expected head is not among the {number} entries: the record was cut, replaced or rolled back; "
             "put back the newest copy"
@@ -276,23 +277,23 @@ def check_chain(entries: Iterable[Entry], expected_head: str | None = None) -> s
 
 
 class Dialect(NamedTuple):
-    """How a database wants it said.
+    """How the SQL of a database differs.
 
     Attributes
     ----------
     mark : str
-        What stands for a value.
+        The placeholder of a value.
     integer : str
         The type of whole numbers of 64 bits.
-    there : str
-        A query that finds a row where a table of this name is there.
+    exists : str
+        A query that returns a row if there is a table of this name.
     check : str or None
-        A query that finds ``"ok"`` where the database is not damaged.
+        A query that returns ``"ok"`` if the database is not damaged.
     """
 
     mark: str
     integer: str
-    there: str
+    exists: str
     check: str | None = None
 
 
@@ -303,7 +304,7 @@ class Book:
     Attributes
     ----------
     head : (int, str)
-        The number and the hash of the last entry, once one has looked.
+        The number and the hash of the last entry, from ``check_head`` on.
     """
 
     _connection: Any
@@ -315,7 +316,7 @@ class Book:
 
     def exists(self) -> bool:
         """Return whether the database holds a ledger."""
-        return self._execute(self._dialect.there, _LAYOUTS).fetchone() is not None
+        return self._execute(self._dialect.exists, _LAYOUTS).fetchone() is not None
 
     def create(self) -> None:
         """Make the tables, unless somebody made them while we waited for the lock."""
@@ -359,9 +360,9 @@ class Book:
         """Return what is recorded of a data set. The limit in force is the last one; all that is no limit was spent."""
         limit, unit, spent = None, None, Counter[Loss]()
         for kind, details, whose, times in self._execute(_OF_DATASET, dataset).fetchall():
-            result, unit = read_details(kind, details), unit or whose
-            limit = result.limit or limit
-            for loss, count in result.losses:
+            read, unit = read_details(kind, details), unit or whose
+            limit = read.limit or limit
+            for loss, count in read.losses:
                 spent[loss] += count * times
         return Account(dataset, limit, spent, unit)
 
@@ -378,8 +379,8 @@ class Book:
     def entries(self, dataset: str | None = None) -> Iterator[Entry]:
         """Return the entries, all or those of one data set, in order.
 
-        A page at a time, each read to its end: whoever stops in the middle leaves no statement open, which would keep
-        the file locked for as long as somebody holds on to the error.
+        They are read a page at a time, each page to its end. So no statement stays open where the caller stops in the
+        middle; it would keep the file locked for as long as the error is referenced.
         """
         chosen, of = ("", ()) if dataset is None else ("AND dataset = ?", (dataset,))
         some = f"FROM {_ENTRIES} WHERE number > ? {chosen} ORDER BY number LIMIT {_PAGE}"

@@ -43,7 +43,7 @@ from discreet.ledger.book import PUT_BACK, Book, Dialect, LedgerError
 
 @dataclass(eq=False)
 class Storage(ABC):
-    """A place that keeps a ledger.
+    """Where a ledger is stored.
 
     Parameters
     ----------
@@ -83,10 +83,10 @@ class Storage(ABC):
 
     @contextmanager
     def transaction(self, write: bool = False, create: bool = False) -> Iterator[Book]:
-        """Give the record as it is at one moment, to read or to append to; make one first if ``create`` says so.
+        """Give the record as it is at one moment, to read or to append to; make a ledger first if ``create`` says so.
 
-        When a block that writes has been left without an error, it is on the disk. Every error says which ledger it is
-        about, and of the driver's errors what they mean.
+        When a block that writes has been left without an error, its entries are on the disk. Every error names the
+        ledger, and says of a driver's error what it means.
         """
         try:
             with self.turn, closing(self._connect(create)) as connection:
