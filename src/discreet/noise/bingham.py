@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer
-from discreet.noise.bits import Bits
-from discreet.noise.distributions import Array, GaussianNoise, as_bits, as_numbers
+from discreet.noise.bits import Bits, as_bits
+from discreet.noise.distributions import Array, GaussianNoise, as_numbers
 
 _NORMAL = GaussianNoise(1.0, 52)  # as fine as floats near 1; its unit does not matter, only directions are taken
 _ROUNDING = 1e-10  # of the largest entry: so much asymmetry is taken for rounding

@@ -29,7 +29,7 @@ from scipy.special import ndtri
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer, iterable, positive, probability
 from discreet.guarantees import GaussianLoss, GeometricLoss, LaplaceLoss, Loss, Neighbors, ZcdpLoss
-from discreet.noise.bits import Bits, SecureBits
+from discreet.noise.bits import Bits, as_bits
 from discreet.noise.reals import LazyWords
 from discreet.plain import from_plain, register_kind, to_plain
 
@@ -280,16 +280,7 @@ class StepNoise(NoiseDistribution):
         return self.scale / self.step
 
 
-def as_bits(bits: Bits | None) -> Bits:
-    """Return the bits to draw from: secure ones unless others are given."""
-    if bits is None:
-        return SecureBits()
-    if not isinstance(bits, Bits):
-        raise ArgumentError("bits", bits, "None for secure bits, or SeededBits for a test")
-    return bits
-
-
-def draw_integers(size: Size, bits: Bits | None, noise: str, *given: float) -> Integers:
+def draw_integers(size: Size, bits: Bits | None, name: str, *given: float) -> Integers:
     """Return an array of draws of a compiled sampler, with all bits of the uniforms for what it cannot decide.
 
     The words that a draw did not finish with stay in front of the fresh ones: a draw is never dropped because it needs
@@ -300,15 +291,15 @@ def draw_integers(size: Size, bits: Bits | None, noise: str, *given: float) -> I
     size : int or tuple of int
     bits : Bits or None
         ``None`` for secure ones.
-    noise : str
-        The name of a sampler in ``kernels``.
+    name : str
+        Of a sampler in ``kernels``.
     given : numbers
         What it is given; see there.
     """
     from discreet.noise import kernels
 
     bits = as_bits(bits)
-    sampler = getattr(kernels, noise)
+    sampler = getattr(kernels, name)
     shape = tuple(integer("size", side, least=0) for side in (size if iterable(size) else (size,)))
     out = np.empty(math.prod(shape), dtype=np.int64)  # one dimension: the compiled loop writes place by place
     words = np.empty(0, dtype=np.uint64)

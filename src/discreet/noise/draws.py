@@ -18,9 +18,9 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from discreet.noise.bingham import bingham, gibbs_bingham
-from discreet.noise.bits import Bits
+from discreet.noise.bits import Bits, as_bits
 from discreet.noise.discrete import bernoulli_exp, categorical, uniform_integers
-from discreet.noise.distributions import Array, Draw, Size, as_bits
+from discreet.noise.distributions import Array, Draw, Size
 
 
 class Distribution(Protocol):

@@ -27,7 +27,7 @@ from scipy.special import betaincc
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer, positive, probability
 from discreet.guarantees import PureLoss
-from discreet.noise.bits import Bits
+from discreet.noise.bits import Bits, as_bits
 from discreet.noise.distributions import (
     Array,
     GaussianNoise,
@@ -35,7 +35,6 @@ from discreet.noise.distributions import (
     LaplaceNoise,
     NoiseDistribution,
     Size,
-    as_bits,
     as_numbers,
     check_grid,
     fit_grid,
