@@ -1,4 +1,4 @@
-"""Tests of a sample against a law, with the probability of a false alarm."""
+"""Tests of a sample against a distribution, with the probability of a false alarm."""
 
 from __future__ import annotations
 

@@ -99,8 +99,8 @@ def _model(text: str) -> None:
 
 
 def _ledger(text: str) -> None:
+    from discreet.ledger.address import Address
     from discreet.ledger.book import text as name
-    from discreet.ledger.storage import Address
 
     url = Address.parse(text)
     if url.password:

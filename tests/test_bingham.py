@@ -1,4 +1,4 @@
-"""Bingham draws have their law: against densities and moments that are computed in another way.
+"""Bingham draws have their distribution: against densities and moments that are computed in another way.
 
 Each comparison fails a right sampler with probability 1e-9 (``FALSE_ALARM``); the seeds are fixed.
 """
@@ -15,7 +15,7 @@ from scipy.stats import beta, chi2, kstest, norm, vonmises
 
 from conftest import FALSE_ALARM
 from discreet.noise import bingham, gibbs_bingham
-from discreet.noise.bingham import _checked, _directions
+from discreet.noise.bingham import _check_matrix, _draw_directions
 from goodness import binomial_p, chi_square_p
 
 MANY = 100_000
@@ -33,7 +33,7 @@ SPECTRA = [
 
 def draws(matrix, bits, count=MANY):
     """Return what ``bingham`` would, many times over, with one eigendecomposition for all of them."""
-    return _directions(*_checked(matrix), count, bits)
+    return _draw_directions(*_check_matrix(matrix), count, bits)
 
 
 def rotation(q, seed=0):
@@ -127,7 +127,7 @@ def test_what_a_draw_depends_on_is_the_eigenvalues_up_to_a_shift(seeded):
         np.testing.assert_allclose(np.abs(turned), np.abs(plain), atol=1e-10)
 
 
-def test_rotating_the_matrix_rotates_the_law(seeded):
+def test_rotating_the_matrix_rotates_the_distribution(seeded):
     eigenvalues, turn = [0.0, 1.0, 3.0], rotation(3)
     first, _ = moments(eigenvalues)
     v = draws(turn @ np.diag(eigenvalues) @ turn.T, seeded(4))
@@ -266,14 +266,14 @@ def test_a_frame_is_orthonormal(seeded, q, k):
     np.testing.assert_allclose(frame.T @ frame, np.eye(k), atol=1e-13)
 
 
-def test_one_draw_at_a_time_has_the_law(seeded):
+def test_one_draw_at_a_time_has_the_distribution(seeded):
     bits = seeded(20)
     axis = rotation(3)[0]
     v = np.array([bingham(4.0 * np.outer(axis, axis), bits) for _ in range(3_500)])
     assert kstest(v @ axis, axial_cdf(4.0, 3)).pvalue > FALSE_ALARM
 
 
-def test_one_column_has_the_law_of_a_direction(seeded):
+def test_one_column_has_the_distribution_of_a_direction(seeded):
     bits = seeded(17)
     axis = rotation(3)[0]
     v = np.array([gibbs_bingham(4.0 * np.outer(axis, axis), 1, 1, bits)[:, 0] for _ in range(3_500)])
@@ -282,7 +282,7 @@ def test_one_column_has_the_law_of_a_direction(seeded):
 
 @pytest.mark.parametrize("eigenvalues", [[0.0, 1.0, 3.0], [8.0, 8.0, 0.0]], ids=str)
 def test_two_columns_of_three_leave_a_direction_of_the_opposite_matrix(seeded, eigenvalues):
-    """VVᵀ = I − uuᵀ, so tr(VᵀMV) = tr M − uᵀMu: u has the Bingham law of −M."""
+    """VVᵀ = I − uuᵀ, so tr(VᵀMV) = tr M − uᵀMu: u has the Bingham distribution of −M."""
     bits, turn = seeded(18), rotation(3)
     matrix = turn @ np.diag(eigenvalues) @ turn.T
     frames = np.array([gibbs_bingham(matrix, 2, 6, bits) for _ in range(500)])

@@ -20,7 +20,7 @@ from sklearn.model_selection import GridSearchCV
 import discreet as dp
 from discreet.guarantees.normal import normal_mu
 from discreet.ledger import BudgetExceeded, ChainError, Entry, Ledger, LedgerError, Limit
-from discreet.ledger.book import COLUMNS, follow
+from discreet.ledger.book import COLUMNS, check_chain
 
 PROMISE = dp.Guarantee(1.0, 1e-6)
 MU = normal_mu(1.0, 1e-6)
@@ -806,9 +806,9 @@ def test_a_record_that_grows_while_it_is_verified_is_intact(server, schema, monk
         first = next(rows)
         with ThreadPoolExecutor(1) as other:
             other.submit(ledger.spend, "census", dp.GaussianLoss(0.1), query="q").result()
-        return follow([first, *rows], expected_head)
+        return check_chain([first, *rows], expected_head)
 
-    monkeypatch.setattr("discreet.ledger.ledger.follow", slowly)
+    monkeypatch.setattr("discreet.ledger.ledger.check_chain", slowly)
     head = ledger.verify()
     assert next(iter(ledger.history())).hash == head
     with server.connect(schema) as connection:

@@ -20,7 +20,7 @@ from scipy.stats import norm
 
 import discreet as dp
 from discreet.ledger import BudgetExceeded, ChainError, Ledger, LedgerError
-from discreet.ledger.storage import Address
+from discreet.ledger.address import Address
 
 PROMISE = dp.Guarantee(1.0, 1e-6)
 LOSS = dp.GaussianLoss(1e-4)

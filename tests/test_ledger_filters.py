@@ -14,7 +14,7 @@ from scipy.stats import norm
 import discreet as dp
 from discreet.guarantees.normal import normal_delta, normal_mu
 from discreet.ledger import Limit
-from discreet.ledger.limits import SLACK, GaussianFilter, admits, admits_alone, mu_of_pure, pure_of_mu, remaining, weigh
+from discreet.ledger.dataset_limits import SLACK, Account, GaussianFilter, mu_of_pure, pure_of_mu
 
 NODES = np.linspace(-12.0, 12.0, 400_001)  # the trapezoid rule; what is integrated has kinks
 WEIGHTS = norm.pdf(NODES) * (NODES[1] - NODES[0])
@@ -22,6 +22,10 @@ WEIGHTS = norm.pdf(NODES) * (NODES[1] - NODES[0])
 
 def limit(epsilon=1.0, delta=1e-6, filter="gaussian", failures=None, neighbors="replace-one"):  # noqa: A002
     return Limit.checked(dp.Guarantee(epsilon, delta, neighbors), filter, failures)
+
+
+def admits(a_limit, spent, asked, reserve=False):
+    return Account("d", a_limit, spent).admits(asked, reserve)
 
 
 # Prices
@@ -102,11 +106,11 @@ def test_one_gaussian_of_the_known_size_fits_and_no_larger_one(epsilon, delta, s
 @pytest.mark.parametrize("name", ["gaussian", "zcdp"])
 def test_equal_shares_of_a_budget_fit_and_one_more_does_not(epsilon, delta, steps, name):
     fresh = limit(epsilon, delta, name)
-    whole = remaining("d", fresh, {})
+    whole = Account("d", fresh, {}).remaining()
     share = dp.GaussianLoss(whole.mu / math.sqrt(steps)) if name == "gaussian" else dp.ZcdpLoss(whole.rho / steps)
     assert admits(fresh, {share: steps - 1} if steps > 1 else {}, {share: 1})
     assert not admits(fresh, {share: steps}, {share.with_noise(1e4 / steps): 1})
-    assert remaining("d", fresh, {share: steps}).mu == 0.0
+    assert Account("d", fresh, {share: steps}).remaining().mu == 0.0
     share = dp.calibrate(dp.Guarantee(epsilon, delta), {dp.GaussianLoss(1.0): steps}).losses[0]
     assert admits(limit(epsilon, delta), {share: steps - 1} if steps > 1 else {}, {share: 1})
     assert not admits(limit(epsilon, delta), {share: steps}, {share.with_noise(1e3 / steps): 1})
@@ -131,7 +135,7 @@ def test_the_slack_is_rounding_and_no_more():
     assert SLACK <= 1e-12
     for name, loss in [("gaussian", dp.GaussianLoss), ("pure", dp.LaplaceLoss)]:
         fresh = limit(1.0, 1e-6, name)
-        most = remaining("d", fresh, {})
+        most = Account("d", fresh, {}).remaining()
         size = most.mu if name == "gaussian" else most.epsilon
         assert admits(fresh, {}, {loss(size): 1})
         assert not admits(fresh, {}, {loss(size * (1.0 + 1e-11)): 1})
@@ -141,7 +145,7 @@ def test_the_slack_is_rounding_and_no_more():
 @pytest.mark.parametrize("spent", [{}, {dp.LaplaceLoss(0.05): 3}, {dp.PureLoss(0.5): 1, dp.GeometricLoss(0.01, 4): 5}])
 def test_what_remains_can_be_spent_and_not_a_hair_more(name, spent):
     fresh = limit(filter=name)
-    left = remaining("d", fresh, spent)
+    left = Account("d", fresh, spent).remaining()
     for size, kind in [(left.mu, dp.GaussianLoss), (left.epsilon, dp.PureLoss), (left.rho, dp.ZcdpLoss)]:
         if size:
             assert admits(fresh, spent, {kind(size): 1})
@@ -153,7 +157,7 @@ def test_without_delta_only_pure_losses_are_admitted():
     assert admits(fresh, {}, {dp.LaplaceLoss(1.0): 1})
     assert not admits(fresh, {}, {dp.GaussianLoss(1e-12): 1})  # its δ at ε = 1 underflows to 0 and is not 0
     assert not admits(limit(1.0, 0.0, "zcdp"), {}, {dp.ZcdpLoss(1e-12): 1})
-    assert remaining("d", fresh, {}).mu == 0.0
+    assert Account("d", fresh, {}).remaining().mu == 0.0
 
 
 # Either filter
@@ -168,7 +172,7 @@ def test_no_loss_is_free_however_small():
 
 def test_a_long_schedule_is_told_by_what_it_costs():
     asked = {dp.GaussianLoss(0.5): 30, dp.GaussianLoss(0.4): 2}
-    told = str(weigh("census", limit(), {}, asked))
+    told = str(Account("census", limit(), {}).preview(asked))
     assert "a schedule of 32 releases (ε=" in told
     assert "GaussianLoss" not in told
 
@@ -180,7 +184,7 @@ def test_a_count_that_is_no_count():
 
 
 def test_a_loss_that_means_nothing_under_the_limits_relation():
-    with pytest.raises(ValueError, match="promises nothing under 'replace-one'"):
+    with pytest.raises(ValueError, match="guarantees nothing under 'replace-one'"):
         dp.ApproximateLoss(5.0, 0.5, "add-remove").under("replace-one")
 
 
@@ -208,8 +212,8 @@ def test_failures_have_their_own_share():
     assert admits(shared, {}, {loss: 10})
     assert not admits(shared, {loss: 10}, {loss: 1})
     assert admits(shared, {loss: 10}, {dp.GaussianLoss(0.1): 1})
-    assert remaining("d", shared, {loss: 4}).failure == pytest.approx(6e-8)
-    assert remaining("d", shared, {}).mu == pytest.approx(normal_mu(1.0, 9e-7), rel=1e-12)
+    assert Account("d", shared, {loss: 4}).remaining().failure == pytest.approx(6e-8)
+    assert Account("d", shared, {}).remaining().mu == pytest.approx(normal_mu(1.0, 9e-7), rel=1e-12)
     assert admits(limit(filter="pure"), {}, {dp.ApproximateLoss(0.1, 1e-7): 10})
     assert not admits(limit(filter="pure"), {}, {dp.ApproximateLoss(0.1, 1e-7): 11})
     assert not admits(limit(), {}, {dp.ApproximateLoss(0.5, 1e-9): 1})  # the pure filter beside has no share of δ
@@ -248,11 +252,11 @@ def test_whatever_was_calibrated_to_a_limit_fits_into_it_and_nothing_after_it(sc
     guarantee = dp.Guarantee(1.0, 1e-6)
     losses = calibrated(schedule)
     fresh = Limit.checked(guarantee, name)
-    assert admits(fresh, {}, losses) or admits_alone(fresh, {}, losses)
+    assert admits(fresh, {}, losses, reserve=True)
     assert not admits(fresh, losses, {dp.GaussianLoss(1e-3): 1})
-    assert not admits_alone(fresh, losses, losses)
+    assert not admits(fresh, losses, losses, reserve=True)
     louder = Counter(loss.with_noise(0.99) for loss in losses.elements())
-    assert not admits_alone(fresh, {}, louder)
+    assert not admits(fresh, {}, louder, reserve=True)
 
 
 def test_a_reservation_within_the_filter_leaves_the_rest():
@@ -264,16 +268,17 @@ def test_a_reservation_within_the_filter_leaves_the_rest():
 
 def test_a_preview_says_what_each_verb_would_do():
     zcdp = {dp.ZcdpLoss(0.01): 1}
-    told = weigh("d", limit(), {}, zcdp)
+    told = Account("d", limit(), {}).preview(zcdp)
     assert (told.admitted, told.reservable) == (False, True)
     assert told.left.mu == told.left.epsilon == 0.0
     assert told.remaining.epsilon == 1.0
     assert str(told.left) == "nothing"
-    refused = weigh("d", limit(), {dp.GaussianLoss(0.1): 1}, zcdp)
+    refused = Account("d", limit(), {dp.GaussianLoss(0.1): 1}).preview(zcdp)
     assert not refused.reservable
     assert refused.left == refused.remaining
     assert "no price for ZcdpLoss" in str(refused)
-    assert "failures=" in str(weigh("d", limit(), {dp.GaussianLoss(0.1): 1}, {dp.ApproximateLoss(0.1, 1e-9): 1}))
+    refused = Account("d", limit(), {dp.GaussianLoss(0.1): 1}).preview({dp.ApproximateLoss(0.1, 1e-9): 1})
+    assert "failures=" in str(refused)
 
 
 # The best adaptive analyst
@@ -292,7 +297,7 @@ def second_choice(fresh, first, menu_failure):
     gamma = math.exp(epsilon)
     spent = {dp.GaussianLoss(first): 1}
     x = np.exp(first * NODES - first**2 / 2.0)
-    left = remaining("d", fresh, spent)
+    left = Account("d", fresh, spent).remaining()
     go = call_price(left.mu**2, x, gamma)
     assert admits(fresh, spent, {dp.GaussianLoss(left.mu): 1})
     failure = menu_failure(left)

@@ -123,7 +123,7 @@ def test_what_first_words_do_not_decide_is_settled_as_by_the_slow_form(name, alp
 
 @pytest.mark.parametrize("width", [4, 6])
 def test_ties_are_settled_without_bias(width, seeded):
-    """With words of 4 bits most draws tie; the law must still be the normal one."""
+    """With words of 4 bits most draws tie; the distribution must still be the normal one."""
     words = seeded(23).words(2_000_000) >> np.uint64(64 - width)
     word, more = stream_of(words), stream_of(seeded(24).words(1_000_000) >> np.uint64(64 - width))
     sample = np.array([reference.normal(word, more, 2, width) for _ in range(50_000)])

@@ -16,21 +16,6 @@ from contextlib import suppress
 from numbers import Real
 from typing import Any, TypeGuard
 
-__all__ = [
-    "UNSHOWN",
-    "ArgumentError",
-    "axes",
-    "choice",
-    "integer",
-    "iterable",
-    "listed",
-    "meant",
-    "nonnegative",
-    "positive",
-    "probability",
-    "shown",
-]
-
 MOST_LETTERS = 200  # of a value that an error shows
 UNSHOWN: Any = object()  # in place of a value that an error must not show, or that would tell nothing
 
@@ -91,10 +76,10 @@ class _Text(str):
 
 
 def shown(value: Any) -> str:
-    """Return a value as an error shows it: short, and whatever ``repr`` makes of it.
+    """Return a value as an error shows it: its ``repr``, cut short.
 
-    Python writes out no number of thousands of digits and no list that is thousands of lists deep, and an object of the
-    caller's may refuse to be shown; then its type must do.
+    ``repr`` raises for numbers of thousands of digits, for lists that are thousands of lists deep, and perhaps for
+    objects of the caller; then the type is shown.
 
     >>> shown("age"), shown(10**5000), len(shown("x" * 10**6))
     ("'age'", '<int>', 201)
@@ -117,7 +102,7 @@ def listed(names: Iterable[Any]) -> str:
 
 
 def meant(name: Any, known: Iterable[str]) -> str:
-    """Return a question after the name that is most like one that is not known; nothing where none is.
+    """Return the question whether a similar known name was meant, for an error; an empty text if none is similar.
 
     >>> meant("systlic", ["age", "systolic"]), meant("x", ["age"])
     ("; did you mean 'systolic'?", '')
@@ -132,7 +117,7 @@ def meant(name: Any, known: Iterable[str]) -> str:
 
 
 def iterable(value: Any) -> TypeGuard[Iterable[Any]]:
-    """Return whether one can go through a value. An array of no dimension says so too, and is one number."""
+    """Return whether a value can be iterated over. An array of no dimension claims so too, and is one number."""
     return isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
 
 

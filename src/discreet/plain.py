@@ -1,6 +1,6 @@
-"""Immutable values as plain ones, for JSON: the name of the class, then its fields.
+"""Immutable values to and from JSON: the name of the class, then its fields.
 
-Losses, noise laws and declared spaces go into releases, ledgers and files in this way, and come back checked.
+Losses, noise and declared spaces go into releases, ledgers and files in this way, and come back checked.
 """
 
 from __future__ import annotations
@@ -9,17 +9,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import fields
 from enum import Enum
+from inspect import isabstract
 from typing import Any, TypeVar
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, shown
-
-__all__ = ["from_plain", "read_json", "register_kind", "to_plain"]
 
 T = TypeVar("T")
 
 
 def read_json(text: Any) -> Any:
-    """Return what a text of JSON says; nothing of a text that is none is shown, for it may be any file.
+    """Return what a text of JSON says. Where it is not JSON the error shows nothing of it, for it may be any file.
 
     >>> read_json("[" * 10**5)
     Traceback (most recent call last):
@@ -51,10 +50,14 @@ def _plain(value: Any) -> Any:
 
 
 def from_plain(kinds: Mapping[str, type[T]], values: Mapping[str, Any]) -> T:
-    """Return the value that ``to_plain`` described: of one of ``kinds``, with all of its fields and no others."""
+    """Return the value that ``to_plain`` described: of one of ``kinds``, with all of its fields and no others.
+
+    Classes that are only there to be derived from are no kind.
+    """
     if not isinstance(values, Mapping):
         raise ArgumentError("values", values, f"what to_dict wrote, one of {', '.join(kinds)}")
-    kind: Any = kinds[choice("kind", values.get("kind"), kinds)]
+    known = {name: kind for name, kind in kinds.items() if not isabstract(kind)}
+    kind: Any = known[choice("kind", values.get("kind"), known)]
     given = {name: value for name, value in values.items() if name != "kind"}
     names = {field.name for field in fields(kind)}
     if given.keys() != names:
@@ -64,9 +67,9 @@ def from_plain(kinds: Mapping[str, type[T]], values: Mapping[str, Any]) -> T:
 
 
 def register_kind(kinds: dict[str, type[T]], kind: type[T]) -> None:
-    """Note a class under its name, by which files know it. A name that is taken is refused: files would mean another.
+    """Register a class under its name, which files use. A name that is taken is refused.
 
-    A class that is defined again, as in a notebook, takes its own place.
+    A class that is defined again, as in a notebook, replaces itself.
     """
     known = kinds.get(kind.__name__, kind)
     if (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 
 from discreet.guarantees import Guarantee
 from discreet.ledger import Ledger, LedgerError
+from discreet.ledger.address import Address
 from discreet.ledger.book import SPENDS
-from discreet.ledger.storage import Address
 
 __all__ = ["check_limit", "existing", "on_trial"]
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from discreet.guarantees import GaussianLoss, Loss, compose
 from discreet.ledger import BudgetExceeded
-from discreet.ledger.limits import Preview, admits_alone, remaining, under, within
+from discreet.ledger.dataset_limits import Account, Preview, within
 
 __all__ = ["exceeded_in_words"]
 
@@ -40,7 +40,7 @@ def _fitting(preview: Preview, *, by_share: bool) -> str | None:
     """Return the largest ε that would be admitted, of two digits; None where none is."""
     limit = preview.remaining.limit
     assert limit is not None  # without one nothing is refused
-    asked = under(limit, dict(preview.losses))
+    asked = limit.convert(dict(preview.losses))
     delta = limit.guarantee.delta
     low, high = 0.0, math.log(RANGE)  # of the logarithm of how many times the noise
     if any(loss.failure for loss in asked) or not _admitted(preview, _noisier(asked, math.exp(high)), by_share):
@@ -75,8 +75,8 @@ def _admitted(preview: Preview, losses: Counter[Loss], by_share: bool) -> bool:
         return False
     if within(sum(count * loss.pure for loss, count in losses.items()), left.epsilon):
         return True
-    fresh = left == remaining(preview.dataset, limit, {})
-    return fresh and not by_share and admits_alone(limit, {}, losses)
+    fresh = Account(preview.dataset, limit, {})
+    return left == fresh.remaining() and not by_share and fresh.admits(losses, reserve=True)
 
 
 def _rounded_down(value: float) -> str | None:

@@ -1,8 +1,8 @@
 """A budget as its owner thinks of it: so much of the whole.
 
-The limit's filter (``discreet.ledger.limits``) adds up a price for each loss and compares the sum with a capacity. The
-share of a loss is its price over the capacity: shares add up, and what sums to 1 is admitted, whatever the questions
-were and in whatever order.
+The limit's filter (``discreet.ledger.dataset_limits``) adds up a price for each loss and compares the sum with a
+capacity. The share of a loss is its price over the capacity: shares add up, and what sums to 1 is admitted, whatever
+the questions were and in whatever order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from discreet.guarantees import GaussianLoss, Guarantee
 from discreet.guarantees.arithmetic import least
 from discreet.guarantees.loss import Losses, as_counts
 from discreet.ledger import Ledger
-from discreet.ledger.limits import Filter, Limit, under
+from discreet.ledger.dataset_limits import Filter, Limit
 from discreet.statistics.request import Request
 
 __all__ = ["BudgetShares"]
@@ -57,7 +57,7 @@ class BudgetShares:
 
     def share(self, losses: Losses) -> float:
         """Return the share of the budget that losses take."""
-        return self._filter.total(under(self.limit, as_counts(losses))) / self._capacity
+        return self._filter.total(self.limit.convert(as_counts(losses))) / self._capacity
 
     def left(self, spent: Losses) -> float:
         """Return the share that is left when so much has been spent."""

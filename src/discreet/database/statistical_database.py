@@ -19,7 +19,7 @@ from discreet.door.release import rows_in_words
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.ledger import Ledger
 from discreet.ledger.book import BudgetExceeded
-from discreet.ledger.limits import Preview
+from discreet.ledger.dataset_limits import Preview
 from discreet.records import Bounds, Schema, Table, dataset_name, open_records
 from discreet.statistics.request import Request
 

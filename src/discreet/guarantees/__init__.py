@@ -1,11 +1,12 @@
 """Guarantees: neighbour relations, privacy losses, composition and calibration.
 
-This room promises that every ε and δ it gives is a true bound under the relation that it names, given losses that
-are true. It knows nothing of data, queries or noise. It may import ``discreet.arguments`` and, from outside, numpy
-and scipy.
+Every ε and δ that this room gives is a true bound under the relation that it names, given losses that are true. It
+knows nothing of data, queries or noise. It may import ``discreet.arguments``, ``discreet.plain`` and, from outside,
+numpy and scipy.
 
-Where to look: the values are in ``normal``, ``additive``, ``stated`` and ``objective``, what they have in common in
-``loss``; the methods in ``composition`` and ``classical``; the verbs in ``calibration``.
+Where to look: (ε, δ) and the relation are in ``guarantee``; what every loss has in ``loss``, and the losses themselves
+in ``normal`` (Gaussian), ``losses`` and ``objective``; ``compose`` and ``calibrate`` in ``composition``, on
+``pld`` (convolution), ``renyi`` and ``arithmetic``.
 """
 
 from discreet.guarantees.composition import Calibration, Composition, calibrate, compose
@@ -16,20 +17,7 @@ from discreet.guarantees.normal import ClassicalGaussianLoss, GaussianLoss
 from discreet.guarantees.objective import ObjectiveLoss
 
 __all__ = [
-    "ApproximateLoss",
-    "BoundedRangeLoss",
-    "Calibration",
-    "ClassicalGaussianLoss",
-    "Composition",
-    "GaussianLoss",
-    "GeometricLoss",
-    "Guarantee",
-    "LaplaceLoss",
-    "Loss",
-    "Neighbors",
-    "ObjectiveLoss",
-    "PureLoss",
-    "ZcdpLoss",
-    "calibrate",
-    "compose",
-]
+    "ApproximateLoss", "BoundedRangeLoss", "Calibration", "ClassicalGaussianLoss", "Composition", "GaussianLoss",
+    "GeometricLoss", "Guarantee", "LaplaceLoss", "Loss", "Neighbors", "ObjectiveLoss", "PureLoss", "ZcdpLoss",
+    "calibrate", "compose",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Sums of costs, and the least noise, or the least ε, that is enough: root finding that ends on the safe side.
+"""Arithmetic on the safe side: sums of costs, and root finding for the least noise or the least ε that is enough.
 
 Sums are right to 2⁻⁵³ of themselves, and ∞ where they are beyond all numbers. They are not rounded up, so that ten
 shares of 0.1 are 1: what is lost is far below the slack of a ledger's limit.
@@ -9,16 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
-__all__ = ["added", "least", "least_on_half_line"]
-
 _TINY = 5e-324  # keeps the logarithm finite where a curve underflows to zero
 _RELATIVE = 1e-13
 
 
-def added(values: Iterable[float]) -> float:
+def add_up(values: Iterable[float]) -> float:
     """Return the sum of numbers that are at least 0, rounded once.
 
-    >>> added([0.1] * 10), added([1e308, 1e308])
+    >>> add_up([0.1] * 10), add_up([1e308, 1e308])
     (1.0, inf)
     """
     try:

@@ -1,10 +1,10 @@
-"""Composition: what several mechanisms on the same data cost together, and the tightest answer that is known.
+"""Composition and calibration: what several mechanisms cost together, and how much noise keeps a guarantee.
 
-A ``Composition`` is a function of a fixed list of losses, whose mechanisms may be chosen adaptively as long as the
-losses themselves are fixed beforehand. (A ledger, whose losses are chosen as it goes, needs a filter.) One class a
-method: the papers' in ``classical``, the tight one here.
+``compose`` gives the cost by a named method, ``calibrate`` the noise. A ``Composition`` is a function of a fixed list
+of losses, whose mechanisms may be chosen adaptively as long as the losses themselves are fixed beforehand. (A ledger,
+whose losses are chosen as it goes, needs a filter.) One class a method.
 
-``Exact`` has six routes, each of them valid by itself; the answer is the best of those that apply.
+**The tightest.** ``Exact`` has six routes, each of them valid by itself; the answer is the best of those that apply.
 
 - ``gaussian``: all mechanisms are Gaussian. Their composition is one Gaussian with μ² = Σμ_i², so nothing is lost but
   the last digits, which are rounded up, and the answer takes microseconds.
@@ -20,20 +20,16 @@ method: the papers' in ``classical``, the tight one here.
 A mechanism that may fail with probability δ_i is the mixture of a failure and of one that does not, so failures
 compose to 1 − Π(1 − δ_i) beside everything else.
 
-The compositions of the DP-EM paper: linear, advanced, zCDP and the moments accountant.
-
-They are kept to compare with and to reproduce the papers. All are valid; ``exact`` is at least as good as each, but for
-corners in which it has to fall back on Rényi divergences (a δ below 1e-11, a loss known by its zCDP alone), where
-linear composition of very few mechanisms can be better.
-
-``compose``: the cost of several mechanisms together, by a named method; ``calibrate``: how much noise they need.
+**Those of the DP-EM paper**: linear, advanced, zCDP and the moments accountant. They are kept to compare with and to
+reproduce the papers. All are valid; ``exact`` is at least as good as each, but for corners in which it has to fall back
+on Rényi divergences (a δ below 1e-11, a loss known by its zCDP alone), where linear composition of very few mechanisms
+can be better.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -41,26 +37,12 @@ from types import MappingProxyType
 from typing import ClassVar, Self
 
 from discreet.arguments import ArgumentError, choice, nonnegative, probability
-from discreet.guarantees.arithmetic import added, least, least_on_half_line
-from discreet.guarantees.guarantee import Guarantee, Neighbors, check_promise, common
-from discreet.guarantees.loss import Loss, Losses, as_counts, changed
-from discreet.guarantees.normal import GaussianLoss, normal_delta, normal_epsilon, together
+from discreet.guarantees.arithmetic import add_up, least, least_on_half_line
+from discreet.guarantees.guarantee import Guarantee, Neighbors, check_guarantee, common
+from discreet.guarantees.loss import Loss, Losses, as_counts, map_losses
+from discreet.guarantees.normal import GaussianLoss, compose_mus, normal_delta, normal_epsilon
 from discreet.guarantees.pld import LossDistribution
 from discreet.guarantees.renyi import best_order, divergence, renyi_delta, renyi_epsilon
-
-__all__ = [
-    "METHODS",
-    "Advanced",
-    "Calibration",
-    "Composition",
-    "Exact",
-    "IntegerMomentsAccountant",
-    "Linear",
-    "MomentsAccountant",
-    "Zcdp",
-    "calibrate",
-    "compose",
-]
 
 
 class Composition(ABC):
@@ -81,35 +63,30 @@ class Composition(ABC):
         self.neighbors = common(loss.neighbors for loss in self.counts)
 
     def epsilon(self, delta: float) -> float:
-        """Return the least ε that this method promises at ``delta``; ∞ where it promises none."""
+        """Return the least ε that this method guarantees at ``delta``; ∞ where there is none."""
         return self._epsilon(probability("delta", delta))
 
     def delta(self, epsilon: float) -> float:
-        """Return the least δ that this method promises at ``epsilon`` ≥ 0; 1 where it promises none."""
+        """Return the least δ that this method guarantees at ``epsilon`` ≥ 0; 1 where there is none."""
         return min(1.0, self._delta(nonnegative("epsilon", epsilon)))
 
     def guarantee(self, delta: float) -> Guarantee:
-        """Return the whole promise at ``delta``."""
+        """Return the whole guarantee at ``delta``."""
         epsilon = self.epsilon(delta)
         if math.isinf(epsilon):
-            raise ArgumentError("delta", delta, f"a larger one; {self.method} composition promises nothing at it")
+            raise ArgumentError("delta", delta, f"a larger one; {self.method} composition guarantees nothing at it")
         return Guarantee(max(epsilon, 1e-12), delta, self.neighbors)  # its ε is above 0
 
     def under(self, neighbors: Neighbors | str) -> Self:
         """Return what the same mechanisms cost under another relation; only add-remove to replace-one exists."""
-        return type(self)(changed(self.counts, lambda loss: loss.under(neighbors)))
-
-    @property
-    def quick(self) -> bool:
-        """Whether an answer takes microseconds, so that a search may ask for the last digit."""
-        return True
+        return type(self)(map_losses(self.counts, lambda loss: loss.under(neighbors)))
 
     def usage(self, guarantee: Guarantee) -> float:
         """Return a number that is at most 1 exactly where ``guarantee`` is kept, and falls as noise grows.
 
         It is δ over the δ allowed, or ε over the ε allowed, whichever the method has in closed form.
         """
-        check_promise(guarantee, self.neighbors)
+        check_guarantee(guarantee, self.neighbors)
         if guarantee.delta > 0.0:
             return self.delta(guarantee.epsilon) / guarantee.delta
         return self.epsilon(0.0) / guarantee.epsilon
@@ -132,7 +109,9 @@ class Exact(Composition):
 
     def __init__(self, losses: Losses) -> None:
         super().__init__(losses)
-        self.mu = together((loss.gaussian, count) for loss, count in self.counts.items() if loss.gaussian is not None)
+        self.mu = compose_mus(
+            (loss.gaussian, count) for loss, count in self.counts.items() if loss.gaussian is not None
+        )
         self._others = [(loss, count) for loss, count in self.counts.items() if loss.gaussian is None]
         alone = [count for _, count in self._others] == [1]
         self._one = self._others[0][0].beside(self.mu) if alone else None  # one loss for all, where there is one
@@ -140,8 +119,8 @@ class Exact(Composition):
         self._failure = -math.expm1(log_success)
 
     @property
-    def quick(self) -> bool:
-        """Only the closed forms are."""
+    def closed_form(self) -> bool:
+        """Whether an answer takes microseconds, so that a search may ask for the last digit."""
         return not self._others or self._one is not None
 
     def _epsilon(self, delta: float) -> float:
@@ -184,11 +163,11 @@ class Exact(Composition):
         def dominating(loss: Loss) -> Loss:
             return loss if loss.dominating is None else GaussianLoss(loss.dominating, loss.neighbors)
 
-        return Exact(changed(self.counts, dominating))
+        return Exact(map_losses(self.counts, dominating))
 
     @cached_property
     def _pure(self) -> float:
-        return math.inf if self.mu else added(loss.pure * count for loss, count in self._others)
+        return math.inf if self.mu else add_up(loss.pure * count for loss, count in self._others)
 
     def _divergence(self, order: float) -> float:
         return divergence(self.mu, self._others, order)
@@ -212,7 +191,7 @@ class _Stepwise(Composition):
         self._free = [(loss, count) for loss, count in self.counts.items() if not loss.stated]
 
     def _epsilon(self, delta: float) -> float:
-        spent = added(step_delta * count for _, step_delta, count in self._fixed)
+        spent = add_up(step_delta * count for _, step_delta, count in self._fixed)
         left = delta - spent
         if left < -4e-16 * spent or (self._free and left <= 0.0):
             return math.inf
@@ -229,7 +208,7 @@ class _Stepwise(Composition):
 
     def usage(self, guarantee: Guarantee) -> float:
         """Return ε over the ε allowed, the direction in which these methods have a closed form."""
-        check_promise(guarantee, self.neighbors)
+        check_guarantee(guarantee, self.neighbors)
         return self.epsilon(guarantee.delta) / guarantee.epsilon
 
     def _delta(self, epsilon: float) -> float:
@@ -246,7 +225,7 @@ class Linear(_Stepwise):
     own_share = 0.0
 
     def _total(self, steps: list[tuple[float, int]], own: float) -> float:
-        return added(epsilon * count for epsilon, count in steps)
+        return add_up(epsilon * count for epsilon, count in steps)
 
 
 class Advanced(_Stepwise):
@@ -262,8 +241,8 @@ class Advanced(_Stepwise):
     def _total(self, steps: list[tuple[float, int]], own: float) -> float:
         if own <= 0.0 or any(epsilon > 700.0 for epsilon, _ in steps):
             return math.inf
-        mean = added(count * epsilon * math.expm1(epsilon) for epsilon, count in steps)
-        square = added(count * epsilon * epsilon for epsilon, count in steps)
+        mean = add_up(count * epsilon * math.expm1(epsilon) for epsilon, count in steps)
+        square = add_up(count * epsilon * epsilon for epsilon, count in steps)
         return mean + math.sqrt(2.0 * math.log(1.0 / own) * square)
 
 
@@ -272,7 +251,7 @@ class _Concentrated(Composition):
 
     def __init__(self, losses: Losses) -> None:
         super().__init__(losses)
-        self._failure = added(loss.failure * count for loss, count in self.counts.items())
+        self._failure = add_up(loss.failure * count for loss, count in self.counts.items())
 
     def _epsilon(self, delta: float) -> float:
         return self._tail_epsilon(delta - self._failure) if delta > self._failure else math.inf
@@ -294,7 +273,7 @@ class Zcdp(_Concentrated):
 
     def __init__(self, losses: Losses) -> None:
         super().__init__(losses)
-        self.rho = added(loss.zcdp * count for loss, count in self.counts.items())
+        self.rho = add_up(loss.zcdp * count for loss, count in self.counts.items())
 
     def _tail_epsilon(self, delta: float) -> float:
         return self.rho + 2.0 * math.sqrt(self.rho * math.log(1.0 / delta))
@@ -316,7 +295,7 @@ class MomentsAccountant(_Concentrated):
 
     def _moment(self, order: float) -> float:
         """Return Σα_i(λ) at λ = order − 1."""
-        return (order - 1.0) * added(count * loss.renyi(order) for loss, count in self.counts.items())
+        return (order - 1.0) * add_up(count * loss.renyi(order) for loss, count in self.counts.items())
 
     def _tail_epsilon(self, delta: float) -> float:
         bits = math.log(1.0 / delta)
@@ -423,29 +402,21 @@ def calibrate(guarantee: Guarantee, losses: Losses, method: str = "exact", *, in
     3.7306
     """
     counts, cls = as_counts(losses), _method(method, integer)
-    check_promise(guarantee, common(loss.neighbors for loss in counts))
+    check_guarantee(guarantee, common(loss.neighbors for loss in counts))
 
-    def at(noise: float) -> Counter[Loss]:
-        return changed(counts, lambda loss: loss.with_noise(noise))
-
-    start, relative = 1.0, 1e-13
-    if cls is Exact and guarantee.delta and all(loss.gaussian is not None for loss in counts):
-
-        def usage(noise: float) -> float:  # that of Exact, which is one Gaussian here
-            mu = together((loss.gaussian or 0.0, count) for loss, count in at(noise).items())
-            return min(1.0, float(normal_delta(mu, guarantee.epsilon))) / guarantee.delta
-    else:
-
+    def least_noise(kind: type[Composition], start: float, relative: float = 1e-13) -> float:
         def usage(noise: float) -> float:
-            return cls(at(noise)).usage(guarantee)
+            return kind(map_losses(counts, lambda loss: loss.with_noise(noise))).usage(guarantee)
 
-        first = cls(counts)
-        if not guarantee.delta:  # pure losses add up, and more noise divides each of them; others have no pure ε
-            start = max(first.usage(guarantee), 1e-300)
-        elif not first.quick:  # never above the moments accountant, which is quick to ask
-            moments = least_on_half_line(lambda noise: MomentsAccountant(at(noise)).usage(guarantee), 1.0, 1.0)
-            start, relative = (moments if math.isfinite(moments) else 1.0), 1e-9
-    noise = least_on_half_line(usage, 1.0, start, relative) if math.isfinite(start) else math.inf
+        return least_on_half_line(usage, 1.0, start, relative)
+
+    first, start, relative = cls(counts), 1.0, 1e-13
+    if not guarantee.delta:  # pure losses add up, and more noise divides each of them; others have no pure ε
+        start = max(first.usage(guarantee), 1e-300)
+    elif isinstance(first, Exact) and not first.closed_form:  # never above the moments accountant, which is quick
+        moments = least_noise(MomentsAccountant, 1.0)
+        start, relative = (moments if math.isfinite(moments) else 1.0), 1e-9
+    noise = least_noise(cls, start, relative) if math.isfinite(start) else math.inf
     if math.isinf(noise):
         raise ValueError(
             f"guarantee={guarantee}: no noise is enough with method={method!r}; expected a larger delta, "

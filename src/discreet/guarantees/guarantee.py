@@ -1,9 +1,8 @@
-"""The promise in two numbers: (ε, δ), under a neighbour relation.
+"""What is guaranteed: (ε, δ), and the neighbour relation that it is about.
 
-The neighbour relation: which two data sets must be hard to tell apart.
-
-A number of privacy means nothing without it, so every loss, guarantee and release carries one. Each loss says
-for itself what it is worth under the other relation; which direction exists is decided here.
+The relation says which two data sets must be hard to tell apart. A number of privacy means nothing without it, so every
+loss, guarantee and release carries one. Each loss says for itself what it is worth under the other relation; which
+direction exists is decided here.
 """
 
 from __future__ import annotations
@@ -16,8 +15,6 @@ from enum import Enum
 from typing import Any
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, positive, probability
-
-__all__ = ["Guarantee", "Neighbors", "check_promise", "common", "rounded_up", "twice_delta"]
 
 
 class Neighbors(Enum):
@@ -89,7 +86,7 @@ class Guarantee:
     epsilon : float
         Above 0 and finite.
     delta : float
-        In [0, 1). Far below one over the number of records, or it promises little.
+        In [0, 1). Far below one over the number of records, or it protects few.
     neighbors : Neighbors or str
         ``"replace-one"`` (default) or ``"add-remove"``.
 
@@ -112,7 +109,7 @@ class Guarantee:
         object.__setattr__(self, "neighbors", Neighbors.parse(self.neighbors))
 
     def under(self, neighbors: Neighbors | str) -> Guarantee:
-        """Return what this promises under another relation; only add-remove to replace-one exists.
+        """Return what this guarantees under another relation; only add-remove to replace-one exists.
 
         Two steps of (ε, δ) are one of (2ε, (1 + e^ε)δ): P(A) ≤ e^ε P'(A) + δ ≤ e^ε(e^ε P''(A) + δ) + δ.
         """
@@ -122,12 +119,12 @@ class Guarantee:
         if delta >= 1.0:
             raise ValueError(
                 f"delta={self.delta!r}: under {str(Neighbors.parse(neighbors))!r} it grows to (1 + e^ε)δ ≥ 1, which "
-                "promises nothing; expected a smaller δ"
+                "guarantees nothing; expected a smaller δ"
             )
         return Guarantee(2.0 * self.epsilon, delta, Neighbors.parse(neighbors))
 
     def in_words(self, unit: str = "record") -> str:
-        """Return the promise as a sentence for somebody who is not a privacy researcher.
+        """Return the guarantee as a sentence for somebody who is not a privacy researcher.
 
         Parameters
         ----------
@@ -149,7 +146,7 @@ patient were added or left out, plus 1e-06.
         return f"(ε={rounded_up(self.epsilon)}, δ={rounded_up(self.delta)}) {self.neighbors}"
 
 
-def check_promise(guarantee: Any, neighbors: Neighbors) -> None:
+def check_guarantee(guarantee: Any, neighbors: Neighbors) -> None:
     """Raise unless it is a guarantee under the relation of the losses that are to keep it."""
     if not isinstance(guarantee, Guarantee):
         raise ArgumentError("guarantee", guarantee, "a Guarantee, for example Guarantee(1.0, 1e-6)")
@@ -161,7 +158,7 @@ def check_promise(guarantee: Any, neighbors: Neighbors) -> None:
 
 
 def twice_delta(epsilon: float, delta: float) -> float:
-    """Return (1 + e^ε)δ, the δ two steps of a relation away; at most 1, where it promises nothing."""
+    """Return (1 + e^ε)δ, the δ two steps of a relation away; at most 1, where it guarantees nothing."""
     if delta == 0.0:
         return 0.0
     log = math.log(delta) + max(epsilon, 0.0) + math.log1p(math.exp(-abs(epsilon)))
@@ -169,7 +166,7 @@ def twice_delta(epsilon: float, delta: float) -> float:
 
 
 def rounded_up(value: float, digits: int = 6) -> str:
-    """Return a number of so many digits that is not below ``value``: a promise must not read better than it is.
+    """Return a number of so many digits that is not below ``value``: a guarantee must not read better than it is.
 
     >>> rounded_up(1.0), rounded_up(1.0000001), rounded_up(2.7182818, 3), rounded_up(1e-6), rounded_up(math.inf)
     ('1', '1.00001', '2.72', '1e-06', 'inf')

@@ -1,9 +1,9 @@
-"""What every privacy loss knows of itself: a small immutable value with all its behaviour on it.
+"""What every privacy loss has: a small immutable value with its curve, its divergences and what follows from them.
 
 A mechanism states its loss once, as one of these values. Everything that is later done with it (composing,
 calibrating, filtering in a ledger) asks the value, so a new kind of loss is one new class and no other change.
 
-What a loss promises: its mechanism is dominated by a pair of distributions whose hockey-stick curve is at most
+**What a loss guarantees.** Its mechanism is dominated by a pair of distributions whose hockey-stick curve is at most
 ``delta_at(ε)`` for every real ε, in both directions (the curve is symmetric: δ(−ε) = 1 − e^(−ε)(1 − δ(ε))). Dominating
 pairs compose, adaptively too (Zhu, Dong and Wang 2022, Theorem 10), which is what makes ``compose`` sound.
 """
@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import fields, replace
-from inspect import isabstract
 from typing import Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
@@ -27,11 +26,19 @@ from discreet.guarantees.arithmetic import least_on_half_line
 from discreet.guarantees.guarantee import Neighbors
 from discreet.plain import from_plain, register_kind, to_plain
 
-__all__ = ["MOST", "Array", "EpsilonLoss", "Loss", "Losses", "as_counts", "changed"]
-
 Array = NDArray[np.float64]
 
 MOST = 2**53  # of one loss; up to here a count is exact as a float
+
+
+def reflect(epsilon: Array, above: Array) -> Array:
+    """Extend a curve that is given at |ε| to every ε, by the symmetry δ(−ε) = 1 − e^(−ε)(1 − δ(ε)).
+
+    Every curve of this library has it, since a neighbour relation has no direction. Below 0 it is rounded up.
+    """
+    size = np.abs(epsilon)
+    curve = np.where(epsilon < 0.0, (-np.expm1(-size) + np.exp(-size) * above) * (1.0 + 2.0**-49), above)
+    return np.asarray(np.clip(curve, 0.0, 1.0))
 
 
 class Loss(ABC):
@@ -64,8 +71,13 @@ class Loss(ABC):
             object.__setattr__(self, field.name, value)
 
     @abstractmethod
+    def _curve(self, epsilon: Array) -> Array:
+        """Return the curve at ε ≥ 0, elementwise."""
+
     def delta_at(self, epsilon: float | Array) -> Array:
-        """Return the least δ for which (ε, δ) is promised, for any real ε, elementwise."""
+        """Return the least δ for which the mechanism is (ε, δ)-private, for any real ε, elementwise."""
+        e = np.asarray(epsilon, dtype=np.float64)
+        return reflect(e, self._curve(np.abs(e)))
 
     @abstractmethod
     def renyi(self, order: float) -> float:
@@ -92,7 +104,7 @@ class Loss(ABC):
 
     @property
     def failure(self) -> float:
-        """The probability with which the mechanism may promise nothing, for every ε alike."""
+        """The probability with which the mechanism may protect nobody, for every ε alike."""
         return 0.0
 
     @property
@@ -151,7 +163,7 @@ class Loss(ABC):
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Loss:
         """Return the loss that ``to_dict`` described."""
-        return from_plain({name: kind for name, kind in Loss._kinds.items() if not isabstract(kind)}, values)
+        return from_plain(Loss._kinds, values)
 
     def under(self, neighbors: Neighbors | str) -> Self:
         """Return this loss under another relation; only add-remove to replace-one exists.
@@ -160,15 +172,13 @@ class Loss(ABC):
         >>> GaussianLoss(0.5, "add-remove").under("replace-one")
         GaussianLoss(mu=1.0, neighbors=<Neighbors.REPLACE_ONE: 'replace-one'>)
         """
-        relation = Neighbors.parse(neighbors)
-        if relation is self.neighbors:
+        if self.neighbors.distance(neighbors) == 1:
             return self
-        self.neighbors.distance(relation)  # two steps, or an error
         try:
-            return cast(Self, replace(cast(Any, self._twice()), neighbors=relation))
+            return cast(Self, replace(cast(Any, self._twice()), neighbors=neighbors))
         except ValueError:
             raise ValueError(
-                f"{self!r} promises nothing under {relation.value!r}: its ε doubles and its δ becomes (1 + e^ε)δ; "
+                f"{self!r} guarantees nothing under {str(neighbors)!r}: its ε doubles and its δ becomes (1 + e^ε)δ; "
                 "expected a smaller loss"
             ) from None
 
@@ -206,8 +216,8 @@ def as_counts(losses: Losses) -> Counter[Loss]:
     return counts
 
 
-def changed(counts: Mapping[Loss, int], change: Callable[[Loss], Loss]) -> Counter[Loss]:
-    """Return the losses that ``change`` makes of each; two of them may have become equal."""
+def map_losses(counts: Mapping[Loss, int], change: Callable[[Loss], Loss]) -> Counter[Loss]:
+    """Return the counts of ``change(loss)`` for each loss; two of them may have become equal."""
     made = Counter[Loss]()
     for loss, count in counts.items():
         made[change(loss)] += count

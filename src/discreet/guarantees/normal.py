@@ -1,6 +1,6 @@
-"""The Gaussian mechanism: its privacy curve, in a form that keeps its digits at every scale, and its losses.
+"""The losses of the Gaussian mechanism, and its privacy curve in a form that keeps its digits at every scale.
 
-With μ = Δ/σ, adding N(0, σ²I) to a statistic of L2 sensitivity Δ is (ε, δ)-private exactly when
+**The curve.** With μ = Δ/σ, adding N(0, σ²I) to a statistic of L2 sensitivity Δ is (ε, δ)-private exactly when
 δ ≥ δ_μ(ε) = Φ(−ε/μ + μ/2) − e^ε Φ(−ε/μ − μ/2) (Balle and Wang 2018; Dong, Roth and Su 2022).
 
 Both terms can agree in all but their last digits. With a = ε/μ − μ/2, b = a + μ and Mills' ratio
@@ -29,7 +29,7 @@ a quarter of one, and one will do.
 
 The noise is rotation invariant, so the L2 length of a shift is all that matters: μ holds for vectors. Two steps of a
 relation are one at twice the shift (``Loss.under``; ``discreet.guarantees.losses`` says why), and Gaussian mechanisms
-compose to one (``together``).
+compose to one (``compose_mus``).
 """
 
 from __future__ import annotations
@@ -46,9 +46,7 @@ from scipy.special import erfcx, ndtr
 from discreet.arguments import probability
 from discreet.guarantees.arithmetic import least, least_on_half_line
 from discreet.guarantees.guarantee import Neighbors
-from discreet.guarantees.loss import Array, Loss
-
-__all__ = ["ClassicalGaussianLoss", "GaussianLoss", "normal_delta", "normal_epsilon", "normal_mu", "reflected"]
+from discreet.guarantees.loss import Array, Loss, reflect
 
 # The rule of eight points, to the last digit: numpy's weights are wrong by up to 72 units of u.
 _NODES = np.array([0.1834346424956498, 0.525532409916329, 0.7966664774136267, 0.9602898564975363])
@@ -56,17 +54,7 @@ _WEIGHTS = np.array([0.362683783378362, 0.31370664587788727, 0.22238103445337448
 _NODES, _WEIGHTS = np.concatenate([-_NODES, _NODES]), np.concatenate([_WEIGHTS, _WEIGHTS])
 _U = 2.0**-53
 _SMALL = 0.5  # up to here the difference of Mills' ratios is integrated
-_LARGE = 1e150  # from here on squares overflow; it promises nothing at all, and 1 is always a bound
-
-
-def reflected(epsilon: Array, above: Array) -> Array:
-    """Extend a curve that is given at |ε| to every ε, by the symmetry δ(−ε) = 1 − e^(−ε)(1 − δ(ε)).
-
-    Every curve of this library has it, since a neighbour relation has no direction. Below 0 it is rounded up.
-    """
-    size = np.abs(epsilon)
-    curve = np.where(epsilon < 0.0, (-np.expm1(-size) + np.exp(-size) * above) * (1.0 + 16.0 * _U), above)
-    return np.asarray(np.clip(curve, 0.0, 1.0))
+_LARGE = 1e150  # from here on squares overflow; nothing is left of privacy, and 1 is always a bound
 
 
 def _mills(x: Array) -> Any:
@@ -93,7 +81,7 @@ def normal_delta(mu: float, epsilon: float | Array) -> Array:
             above = np.where(a < 0.0, ndtr(-a) - density * far, density * (_mills(a) - far))
     beyond = np.maximum(a, 0.0)
     lost = _U * (512.0 + 64.0 * beyond * beyond + 4.0 * (1.0 + beyond) * mu)
-    return reflected(e, above * (1.0 + lost) + np.where(beyond < 39.0, 2e-323, 5e-324))  # it is never 0
+    return reflect(e, above * (1.0 + lost) + np.where(beyond < 39.0, 2e-323, 5e-324))  # it is never 0
 
 
 def normal_epsilon(mu: float, delta: float) -> float:
@@ -119,7 +107,7 @@ def normal_mu(epsilon: float, delta: float) -> float:
     return 1.0 / least_on_half_line(lambda sigma: float(normal_delta(1.0 / sigma, epsilon)), delta, start)
 
 
-def together(mus: Iterable[tuple[float, int]]) -> float:
+def compose_mus(mus: Iterable[tuple[float, int]]) -> float:
     """Return √Σμ² over so many of each, rounded up: a share of 4.5·2⁻⁵³ is lost at most, 8·2⁻⁵³ is added."""
     several = list(mus)
     if len(several) == 1 and several[0][1] == 1:
@@ -136,7 +124,7 @@ class _Gaussian(Loss):
     def gaussian(self) -> float:
         """μ."""
 
-    def delta_at(self, epsilon: float | Array) -> Array:
+    def _curve(self, epsilon: Array) -> Array:
         """Return δ_μ(ε), rounded up (``discreet.guarantees.normal``)."""
         return normal_delta(self.gaussian, epsilon)
 
@@ -187,7 +175,7 @@ class ClassicalGaussianLoss(_Gaussian):
 
     The linear and the advanced composition price it at its (ε, δ), and only where that rule is proved, ε < 1
     (from ε = 1 up the price is infinite); the other methods see the Gaussian that it is. Kept to compare with the
-    papers and to reproduce them: ``GaussianLoss`` needs less noise for the same promise.
+    papers and to reproduce them: ``GaussianLoss`` needs less noise for the same guarantee.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The loss of a minimum that was found with noise in the objective.
+"""The loss of objective perturbation: a minimum that was found with Gaussian noise in the objective.
 
 **The mechanism.** A unit has up to m rows, each of them with a convex loss ℓ of one scalar margin m_i = y_i⟨θ, u_i⟩,
 ‖u_i‖ ≤ 1, slope in [−1, 0], curvature in [0, c]. Draw b ~ N(0, σ²I) and let θ* be the minimum of
@@ -8,7 +8,7 @@ the analysis is that of Redberg, Koskela and Wang 2023, made tighter by the sign
 **Its log-ratio.** θ* is a minimum exactly if b = −Σ∇ℓ(m_i) − λθ* =: b_D(θ*), a one-to-one map with the symmetric
 derivative −H_D(θ), H_D = Σℓ''(m_i)u_iu_iᵀ + λI. So θ* has the density f(b_D(θ))·det H_D(θ), f that of N(0, σ²I). (Where
 ℓ'' jumps, as for a rounded hinge, the map is one-to-one and Lipschitz both ways, and this holds almost everywhere.)
-Let D and D' differ in some rows, and P, Q be the laws of θ* on them.
+Let D and D' differ in some rows, and P, Q be the distributions of θ* on them.
 
 - *Determinants.* A row more multiplies det H by 1 + ℓ''uᵀH⁻¹u, in [1, 1 + c/λ]. Rows that P has and Q lacks make at
   most m of these factors, and those that Q has and P lacks only lower the ratio: ln det H_D/det H_D' ≤ m·ln(1 + c/λ).
@@ -29,10 +29,10 @@ goes there is one corner; the published bound has twice that.
 **Several minima at once.** K problems over the same rows, each with its own noise: the pushes of problem k act on b_k
 alone, so a corner with j_k ones in problem k has ‖w‖² ≤ Σj_k², and t is K times as large.
 
-**A minimum that was only approached.** A solver stops at θ̂ with ‖θ̂ − θ*‖ ≤ r, which was fixed beforehand, and Gaussian
-noise of deviation 2r/μ' is added. What is released is a function of θ* and of θ̂ − θ* plus noise. Given θ*, both data
-sets know b, so the second is a Gaussian mechanism of sensitivity 2r. It adds its own normal log-ratio to that of every
-corner: μ² = j²s² + μ'². Other Gaussian mechanisms beside it do the same (``beside``).
+**A minimum that was only approached.** A solver stops at θ̂ with ‖θ̂ − θ*‖ ≤ r, which was fixed beforehand, and
+Gaussian noise of standard deviation 2r/μ' is added. What is released is a function of θ* and of θ̂ − θ* plus noise.
+Given θ*, both data sets know b, so the second is a Gaussian mechanism of sensitivity 2r. It adds its own normal
+log-ratio to that of every corner: μ² = j²s² + μ'². Other Gaussian mechanisms beside it do the same (``beside``).
 
 **Two steps of the relation.** The rows that come and those that go push, so G doubles; t is that of the rows that P
 has, and stays. Other Gaussian mechanisms are shifted by both, so their μ doubles. That of the solver's noise would not,
@@ -58,9 +58,7 @@ from discreet.arguments import integer
 from discreet.guarantees.arithmetic import least_on_half_line
 from discreet.guarantees.guarantee import Neighbors
 from discreet.guarantees.loss import Array, Loss
-from discreet.guarantees.normal import normal_delta, reflected
-
-__all__ = ["ObjectiveLoss"]
+from discreet.guarantees.normal import normal_delta
 
 GRID = 1000  # points at which a Gaussian's curve is compared with this one
 FAINT = 1e-290  # where a curve ends
@@ -121,14 +119,12 @@ class ObjectiveLoss(Loss):
             total = total + np.exp(np.minimum(np.log(np.maximum(curve, 5e-324)) + log_count, 700.0))
         return np.minimum(total, 1.0)
 
-    def delta_at(self, epsilon: float | Array) -> Array:
-        """Return the bound of the module on both directions."""
-        e = np.asarray(epsilon, dtype=np.float64)
-        beyond = np.abs(e) - self.determinant
+    def _curve(self, epsilon: Array) -> Array:
+        """Return the bound of the module, which holds in both directions."""
+        beyond = epsilon - self.determinant
         beyond = beyond - 2.0**-52 * np.abs(beyond)  # rounded down
-        above = self._above(np.maximum(beyond, 0.0))
-        above = _below(beyond, above)
-        return reflected(e, np.minimum(above, normal_delta(self.dominating, np.abs(e))))
+        above = _below(beyond, self._above(np.maximum(beyond, 0.0)))
+        return np.minimum(above, normal_delta(self.dominating, epsilon))
 
     def renyi(self, order: float) -> float:
         """Return t and the moment of the largest corner, at most the sum over all of them."""

@@ -53,12 +53,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from discreet.guarantees.arithmetic import added, least
+from discreet.guarantees.arithmetic import add_up, least
 from discreet.guarantees.loss import Array, Loss
 from discreet.guarantees.normal import normal_delta, normal_epsilon
 from discreet.guarantees.renyi import best_order, divergence, renyi_epsilon
-
-__all__ = ["LossDistribution"]
 
 MOST_FOLDS = 100_000  # beyond, the time gets too large, and Rényi divergences have to do
 LEAST = 1e-100  # of the largest loss: of smaller ones the squares underflow, and with them the grid
@@ -103,11 +101,11 @@ class LossDistribution:
         curves = [(loss.delta_at, loss.pure, count) for loss, count in others]
         if mu > 0.0:
             curves.append((lambda e: normal_delta(mu, e), normal_epsilon(mu, _TAIL), 1))
-        spread = math.sqrt(mu * mu + added(count * min(loss.pure, 2.0) * loss.pure for loss, count in others))
+        spread = math.sqrt(mu * mu + add_up(count * min(loss.pure, 2.0) * loss.pure for loss, count in others))
         self._reach = max(reach for _, reach, _ in curves)
         folds = sum(count for *_, count in curves)
         finest = spread * min(1.0 / 1000.0, 1.0 / (50.0 * math.sqrt(folds))) / FINENESS
-        widest = added(count * reach for _, reach, count in curves)
+        widest = add_up(count * reach for _, reach, count in curves)
         digits, exponent = math.frexp(max(finest, self._reach / _MOST, widest / 2**28))
         self.width = math.ldexp(math.ceil(math.ldexp(digits, 24)), exponent - 24)
         self._parts = [self._on_grid(*curve) for curve in curves]

@@ -1,18 +1,18 @@
 """The ledger: a durable record of every spend, and limits that hold for adaptive analysts.
 
-This room promises that an entry is on the disk before ``spend`` returns, that the whole history of a data set then
+This room guarantees that an entry is on the disk before ``spend`` returns, that the whole history of a data set then
 keeps its limit whatever the analyst does, and that later changes to the record show. It knows nothing of data, queries
 or noise. It may import ``discreet.arguments``, ``discreet.plain``, ``discreet.guarantees`` and, from outside,
 scipy.special and (when the first ledger is opened) sqlite3 or psycopg.
 
-Where to look: the verbs are in ``ledger``; why a limit holds in ``filters`` (the proofs) and ``limit`` (what is
-admitted); how the record hangs together in ``book``, and how it reads in ``history``; how it gets to the disk in
-``storage``, ``sqlite`` and ``postgresql``.
+Where to look: the verbs are in ``ledger``; why a limit holds, what it admits and what is left of it in
+``dataset_limits``; how the record hangs together in ``book``, and how it reads in ``history``; where it is in
+``address``, and how it gets to the disk in ``storage``.
 """
 
 from discreet.ledger.book import BudgetExceeded, ChainError, Entry, LedgerError
+from discreet.ledger.dataset_limits import Limit, Preview, Remaining
 from discreet.ledger.history import History
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.limits import Limit, Preview, Remaining
 
 __all__ = ["BudgetExceeded", "ChainError", "Entry", "History", "Ledger", "LedgerError", "Limit", "Preview", "Remaining"]

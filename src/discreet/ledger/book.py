@@ -1,19 +1,18 @@
-"""What can go wrong with a ledger. Wrong arguments are ``ValueError``s, as everywhere.
+"""The record of a ledger: its entries, the hashes that chain them, its tables, and what can go wrong with them.
 
-The texts of an entry: names of data sets, queries and people.
+**Entries.** An ``Entry`` is a row of the table. Its hash is the SHA-256 of a canonical encoding of every column but the
+hash itself; the hash of the previous entry is one of them. So a changed, missing or moved entry shows at that entry,
+and the last hash stands for the whole record up to it.
 
-Two spellings that look alike would be two data sets, each with a budget of its own. So blanks at the ends, invisible
-characters and line breaks are refused, and accented letters are brought to one form (Unicode NFC).
+**Tables.** One table holds the entries, append-only; another says which layout it has. A ``Book`` lives as long as one
+transaction. It sees one state of the record. It appends after having looked at the last entry, so the caller holds the
+write lock by then.
 
-The tables, and what can be done with them inside one transaction.
+**Names** of data sets, queries and people. Two spellings that look alike would be two data sets, each with a budget of
+its own. So blanks at the ends, invisible characters and line breaks are refused, and accented letters are brought to
+one form (Unicode NFC).
 
-One table holds the entries, append-only; another says which layout it has. A ``Book`` lives as long as one
-transaction. It sees one state of the record, and it appends after having looked at the last entry, so the caller holds
-the write lock by then.
-
-An ``Entry`` is a row of the first table. Its hash is the SHA-256 of a canonical encoding of every column but the hash
-itself; the hash of the previous entry is one of them. So a changed, missing or moved entry shows at that entry, and the
-last hash stands for the whole record up to it.
+**Errors.** Wrong arguments are ``ValueError``s, as everywhere.
 """
 
 from __future__ import annotations
@@ -29,32 +28,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from discreet.arguments import ArgumentError, integer
 from discreet.guarantees import Loss, Neighbors
-from discreet.ledger.limits import Limit
-
-if TYPE_CHECKING:
-    from discreet.ledger.limits import Preview
-
-__all__ = [
-    "COLUMNS",
-    "GENESIS",
-    "LIMITS",
-    "PUT_BACK",
-    "SPENDS",
-    "Book",
-    "BudgetExceeded",
-    "ChainError",
-    "Dialect",
-    "Entry",
-    "LedgerError",
-    "State",
-    "follow",
-    "somebody",
-    "text",
-]
+from discreet.ledger.dataset_limits import Account, Limit, Preview
 
 PUT_BACK = "put back a good copy and verify it"  # what to do about a record that was changed
 
@@ -118,7 +96,7 @@ def text(name: str, value: Any) -> str:
     raise ArgumentError(name, value, f"a text of 1 to {_MOST} printable characters, without a blank at either end")
 
 
-def somebody(who: Any) -> str | None:
+def check_who(who: Any) -> str | None:
     """Return the name of who is asking: as given, else the login name, else None where the system knows none."""
     if who is not None:
         return text("who", who)
@@ -178,16 +156,15 @@ class Details(NamedTuple):
 def read_details(kind: str, details: str) -> Details:
     """Return what the column ``details`` of an entry of this kind holds."""
     try:
-        result = json.loads(details)
+        values = json.loads(details)
         if kind in LIMITS:
-            return Details((), Limit.from_dict(result["limit"]), result.get("reason"))
+            return Details((), Limit.from_dict(values["limit"]), values.get("reason"))
         losses = Counter[Loss]()
-        for count, loss in result["losses"]:
+        for count, loss in values["losses"]:
             losses[Loss.from_dict(loss)] += integer("count", count, least=1)
         return Details(tuple(losses.items()))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        what = "a limit" if kind in LIMITS else "losses"
-        raise LedgerError(f"an entry of the ledger holds {what} that cannot be read: {error}; {PUT_BACK}") from error
+        raise LedgerError(f"an entry of the ledger, a {kind}, cannot be read: {error}; {PUT_BACK}") from error
 
 
 def write_details(details: Mapping[str, Any]) -> str:
@@ -268,16 +245,17 @@ class Entry(NamedTuple):
     def digest(self) -> str:
         """Return the hash that belongs to the other columns.
 
-        A column of another type than we write (SQLite lets it be) is encoded somehow, to a hash that no entry has.
+        A column of another type than we write (SQLite allows it) is encoded as its ``repr``, to a hash that no entry
+        has.
         """
         columns = json.dumps([_TAG, *self[:-1]], separators=(",", ":"), default=repr)
         return hashlib.sha256(columns.encode("ascii")).hexdigest()
 
 
-def follow(entries: Iterable[Entry], expected_head: str | None = None) -> str:
+def check_chain(entries: Iterable[Entry], expected_head: str | None = None) -> str:
     """Return the hash of the last entry, having checked every one, and that ``expected_head`` is among them."""
     number, head = 0, GENESIS
-    result = expected_head in (None, GENESIS)
+    is_there = expected_head in (None, GENESIS)
     for entry in entries:
         number += 1
         if entry.number != number:
@@ -289,8 +267,8 @@ def follow(entries: Iterable[Entry], expected_head: str | None = None) -> str:
         if entry.hash != entry.digest():
             raise ChainError(f"entry {number} was changed after it was recorded; {PUT_BACK}")
         head = entry.hash
-        result = result or head == expected_head
-    if not result:
+        is_there = is_there or head == expected_head
+    if not is_there:
         raise ChainError(
             f"the expected head is not among the {number} entries: the record was cut, replaced or rolled back; "
             "put back the newest copy"
@@ -299,33 +277,24 @@ def follow(entries: Iterable[Entry], expected_head: str | None = None) -> str:
 
 
 class Dialect(NamedTuple):
-    """How a database wants it said.
+    """How the SQL of a database differs.
 
     Attributes
     ----------
     mark : str
-        What stands for a value.
+        The placeholder of a value.
     integer : str
         The type of whole numbers of 64 bits.
-    there : str
-        A query that finds a row where a table of this name is there.
+    exists : str
+        A query that returns a row if there is a table of this name.
     check : str or None
-        A query that finds ``"ok"`` where the database is not damaged.
+        A query that returns ``"ok"`` if the database is not damaged.
     """
 
     mark: str
     integer: str
-    there: str
+    exists: str
     check: str | None = None
-
-
-class State(NamedTuple):
-    """What is recorded of a data set: its limit, whose privacy it is about, and every loss of its whole history."""
-
-    dataset: str
-    limit: Limit | None
-    unit: str | None
-    spent: Counter[Loss]
 
 
 @dataclass
@@ -335,7 +304,7 @@ class Book:
     Attributes
     ----------
     head : (int, str)
-        The number and the hash of the last entry, once one has looked.
+        The number and the hash of the last entry, from ``check_head`` on.
     """
 
     _connection: Any
@@ -347,11 +316,11 @@ class Book:
 
     def exists(self) -> bool:
         """Return whether the database holds a ledger."""
-        return self._execute(self._dialect.there, _LAYOUTS).fetchone() is not None
+        return self._execute(self._dialect.exists, _LAYOUTS).fetchone() is not None
 
     def create(self) -> None:
-        """Make the tables."""
-        for statement in _TABLES:
+        """Make the tables, unless somebody made them while we waited for the lock."""
+        for statement in () if self.exists() else _TABLES:
             self._execute(statement.replace("BIGINT", self._dialect.integer))
 
     def check(self) -> None:
@@ -371,7 +340,7 @@ class Book:
                 f"reads layout {LAYOUT}; use the version that wrote it"
             )
 
-    def look(self, seen: tuple[int, str]) -> tuple[int, str]:
+    def check_head(self, seen: tuple[int, str]) -> tuple[int, str]:
         """Return the number and the hash of the last entry; the one that was seen before must still be there.
 
         Entries are numbered without gaps, so a count tells at once of one that was taken out.
@@ -387,15 +356,15 @@ class Book:
         self.head = (number, digest)
         return self.head
 
-    def state(self, dataset: str) -> State:
+    def account(self, dataset: str) -> Account:
         """Return what is recorded of a data set. The limit in force is the last one; all that is no limit was spent."""
         limit, unit, spent = None, None, Counter[Loss]()
         for kind, details, whose, times in self._execute(_OF_DATASET, dataset).fetchall():
-            result, unit = read_details(kind, details), unit or whose
-            limit = result.limit or limit
-            for loss, count in result.losses:
+            read, unit = read_details(kind, details), unit or whose
+            limit = read.limit or limit
+            for loss, count in read.losses:
                 spent[loss] += count * times
-        return State(dataset, limit, unit, spent)
+        return Account(dataset, limit, spent, unit)
 
     def append(self, columns: tuple[str, str, str | None, str | None, str | None, str, str]) -> Entry:
         """Add an entry, given from its kind to its details, after the last one: numbered, dated and hashed."""
@@ -410,8 +379,8 @@ class Book:
     def entries(self, dataset: str | None = None) -> Iterator[Entry]:
         """Return the entries, all or those of one data set, in order.
 
-        A page at a time, each read to its end: whoever stops in the middle leaves no statement open, which would keep
-        the file locked for as long as somebody holds on to the error.
+        They are read a page at a time, each page to its end. So no statement stays open where the caller stops in the
+        middle; it would keep the file locked for as long as the error is referenced.
         """
         chosen, of = ("", ()) if dataset is None else ("AND dataset = ?", (dataset,))
         some = f"FROM {_ENTRIES} WHERE number > ? {chosen} ORDER BY number LIMIT {_PAGE}"

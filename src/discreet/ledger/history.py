@@ -1,4 +1,4 @@
-"""The history of a ledger: its entries, and how they read."""
+"""The history of a ledger as a table: its entries in order, and what each of them cost."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import math
 
 from discreet.guarantees import Loss, compose
 from discreet.ledger.book import Entry
-
-__all__ = ["History", "cost_in_words"]
 
 USUAL_DELTA = 1e-6  # at which losses are read where no limit has a δ
 LONGEST = 48  # characters of a question

@@ -1,16 +1,17 @@
-"""``Ledger``: the handle on a record of everything that was spent.
+"""``Ledger``: spend, reserve, set limits, and read what was spent.
 
-What it promises: when ``spend`` or ``reserve`` returns, the entry is on the disk and the whole history with it keeps
-the data set's limit (``limit``). Noise is drawn after that. If the process dies in between, budget is lost and
-privacy is not.
+**What it guarantees.** When ``spend`` or ``reserve`` returns, the entry is on the disk, and the whole history with it
+keeps the data set's limit (``dataset_limits``). Noise is drawn after that. If the process dies in between, budget is
+lost and privacy is not.
 
-All handles on one address share one record. A copy is the same object; a pickle holds the address without its
-password, and opening it again is left to the first use, so that what was saved with a handle in it can be loaded
-anywhere. A handle that came out of a pickle never makes a ledger: a missing file is an error, not a fresh budget.
-No lock and no connection is kept between two calls, so a handle may be used from threads and after a fork.
+**A handle.** All handles on one address share one record. A copy is the same object; a pickle holds the address without
+its password, and opening it again is left to the first use, so that what was saved with a handle in it can be loaded
+anywhere. A handle that came out of a pickle never makes a ledger: a missing file is an error, not a fresh budget. No
+lock and no connection is kept between two calls, so a handle may be used from threads and after a fork.
 
-A ledger guards against mistakes, crashes and races, and shows later that somebody changed it. It cannot stop a
-person who may write the file: for that keep it where analysts may not, or in a database where they may only insert.
+**What it does not stop.** A ledger guards against mistakes, crashes and races, and shows later that somebody changed
+it. It cannot stop a person who may write the file: for that keep it where analysts may not, or in a database where they
+may only insert.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -26,26 +28,23 @@ from discreet.arguments import ArgumentError, positive
 from discreet.guarantees import Guarantee, Loss
 from discreet.guarantees.guarantee import common
 from discreet.guarantees.loss import Losses, as_counts
+from discreet.ledger.address import Address
 from discreet.ledger.book import (
     GENESIS,
+    Book,
     BudgetExceeded,
     Entry,
-    State,
-    follow,
+    check_chain,
+    check_who,
     read_details,
-    somebody,
     text,
     write_details,
 )
+from discreet.ledger.dataset_limits import Account, Limit, Preview, Remaining
 from discreet.ledger.history import History
-from discreet.ledger.limits import Limit, Preview, Remaining, admits, admits_alone, remaining, under, weigh
-from discreet.ledger.storage import Address
 
 if TYPE_CHECKING:
-    from discreet.ledger.book import Book
     from discreet.ledger.storage import Storage
-
-__all__ = ["Ledger"]
 
 
 class Ledger:
@@ -88,7 +87,7 @@ class Ledger:
         self._address = Address.parse(url)
         self._timeout = positive("timeout", timeout)
         self._seen = (0, GENESIS)  # the last entry that this handle has seen: it must never go away again
-        self._opened: Storage | None = self._open(create=bool(create))
+        self._storage = self._open(create=bool(create))
 
     @property
     def url(self) -> str:
@@ -96,30 +95,23 @@ class Ledger:
         return self._address.url
 
     def _open(self, create: bool) -> Storage:
-        """Return the place that the address means. The driver is imported here, when the first ledger is opened."""
-        storage: Storage
-        if self._address.path is not None:
-            from discreet.ledger.storage import SqliteStorage
+        from discreet.ledger.storage import PostgresqlStorage, SqliteStorage  # a driver comes with the first ledger
 
-            storage = SqliteStorage(self._address, self._timeout)
-        else:
-            from discreet.ledger.storage import PostgresqlStorage
-
-            storage = PostgresqlStorage(self._address, self._timeout)
+        kind = PostgresqlStorage if self._address.path is None else SqliteStorage
+        storage = kind(self._address, self._timeout)
         with storage.transaction(create=create) as book:
             book.check_layout(storage.missing)
         return storage
 
-    @property
+    @cached_property
     def _storage(self) -> Storage:
-        if self._opened is None:
-            self._opened = self._open(create=False)
-        return self._opened
+        """Where the record is; a handle that came out of a pickle opens it when it is first used."""
+        return self._open(create=False)
 
     @property
     def head(self) -> str:
         """The hash of the last entry. Written down elsewhere, it is what ``verify`` can be held against."""
-        with self._book() as book:
+        with self._transaction() as book:
             return book.head[1]
 
     def open_dataset(self, dataset: str, *, unit: str, budget: Guarantee | None = None, who: str | None = None) -> None:
@@ -140,8 +132,8 @@ class Ledger:
             Who sets the limit; by default the login name.
         """
         dataset, unit = text("dataset", dataset), text("unit", unit)
-        with self._book() as book:
-            state, known = book.state(dataset), book.datasets()
+        with self._transaction() as book:
+            account, known = book.account(dataset), book.datasets()
         alike = [] if dataset in known else get_close_matches(dataset, known, cutoff=0.8)
         if alike:
             warnings.warn(
@@ -149,12 +141,12 @@ class Ledger:
                 f"{alike[0]!r}?",
                 stacklevel=4,
             )
-        _check_unit(state, unit)
-        limit = state.limit
+        account.check_unit(unit)
+        limit = account.limit
         if budget is not None and limit is None:
-            with self._book(write=True) as book:
-                state = book.state(dataset)  # another process may have been faster
-                limit = state.limit or _record_limit(book, state, Limit.checked(budget), somebody(who), unit)
+            with self._transaction(write=True) as book:
+                account = book.account(dataset)  # another process may have been faster
+                limit = account.limit or _write_limit(book, account, Limit.checked(budget), check_who(who), unit)
         if limit is not None and budget not in (None, limit.guarantee):
             raise ValueError(
                 f"budget={budget}: expected {limit.guarantee}, the limit that the ledger has for {dataset!r}; leave "
@@ -173,7 +165,7 @@ class Ledger:
     ) -> Limit:
         """Set the limit of a data set, or lower it.
 
-        Set it before anything is spent. What was spent before counts, but a promise that was chosen by looking at
+        Set it before anything is spent. What was spent before counts, but a guarantee that was chosen after looking at
         releases says little about them. Setting the limit that is in force already does nothing. A limit is raised with
         ``raise_limit`` only. Its filter and its relation stay what they are.
 
@@ -182,8 +174,8 @@ class Ledger:
         dataset : str
             The declared name of the data set.
         guarantee : Guarantee
-            What all releases together may cost. Its relation is the limit's: losses under add-remove are converted to
-            replace-one, the reverse is refused.
+            What all releases together may cost. Its relation is the limit's. Losses under add-remove are converted to
+            replace-one; the reverse is refused.
         filter : str
             How losses are added up. ``"gaussian"`` (default): Σμ², right for Gaussian mechanisms, good for pure ones,
             without a price for losses that are known by their zCDP alone. ``"zcdp"``: Σρ, a price for every loss and a
@@ -191,7 +183,7 @@ class Ledger:
         failures : float, optional
             The part of δ that is set aside for mechanisms that have a δ of their own. By default nothing (all of δ
             with the pure filter), and such mechanisms are refused. It has to be settled beforehand: see
-            ``discreet.ledger.limits``.
+            ``discreet.ledger.dataset_limits``.
         unit : str, optional
             Whose privacy it is about: ``"row"``, or ``"each patient"``, say. By default the unit of what
             was spent, or is spent first.
@@ -203,20 +195,20 @@ class Ledger:
         Limit
             The limit in force.
         """
-        dataset, who = text("dataset", dataset), somebody(who)
+        dataset, who = text("dataset", dataset), check_who(who)
         asked = Limit.checked(guarantee, filter, failures)
         unit = None if unit is None else text("unit", unit)
-        with self._book(write=True) as book:
-            state = book.state(dataset)
-            current = state.limit
-            if asked == current and unit in (None, state.unit):
+        with self._transaction(write=True) as book:
+            account = book.account(dataset)
+            current = account.limit
+            if asked == current and unit in (None, account.unit):
                 return asked
             if current is not None and not asked.at_most(current):
                 raise ValueError(
                     f"guarantee: the limit of {dataset!r} is {current}, and {asked} is not lower in every respect; "
                     "expected a lower one with the same filter and relation, or raise_limit with a reason"
                 )
-            return _record_limit(book, state, asked, who, unit)
+            return _write_limit(book, account, asked, who, unit)
 
     def raise_limit(
         self,
@@ -249,30 +241,30 @@ class Ledger:
         Limit
             The limit in force.
         """
-        dataset, reason, who = text("dataset", dataset), text("reason", reason), somebody(who)
-        with self._book(write=True) as book:
-            state = book.state(dataset)
-            current = state.limit
+        dataset, reason, who = text("dataset", dataset), text("reason", reason), check_who(who)
+        with self._transaction(write=True) as book:
+            account = book.account(dataset)
+            current = account.limit
             if current is None:
                 raise ArgumentError("dataset", dataset, "one with a limit; set_limit sets the first")
             keep = filter is None and failures is None and current.filter != "pure"
             asked = Limit.checked(guarantee, filter or current.filter, current.failures if keep else failures)
             if asked.at_most(current):
                 raise ValueError(f"guarantee: the limit of {dataset!r} is {current}; expected a higher one than that")
-            if state.spent and not current.at_most(asked):
+            if account.spent and not current.at_most(asked):
                 raise ValueError(
                     f"guarantee: the limit of {dataset!r} is {current} and something was spent under it; expected the "
                     f"same filter and relation, and neither share of δ nor ε lower than before, got {asked}"
                 )
-            return _record_limit(book, state, asked, who, None, reason)
+            return _write_limit(book, account, asked, who, None, reason)
 
     def limit(self, dataset: str) -> Limit | None:
         """Return the limit in force, or None."""
-        return self._state(dataset).limit
+        return self._account(dataset).limit
 
     def unit(self, dataset: str) -> str | None:
         """Return whose privacy the data set's losses are about, or None while nothing has settled it."""
-        return self._state(dataset).unit
+        return self._account(dataset).unit
 
     def spend(self, dataset: str, losses: Losses, *, query: str, unit: str = "row", who: str | None = None) -> Entry:
         """Record a spend, if the limit admits it. Draw noise only after this has returned.
@@ -315,50 +307,47 @@ class Ledger:
         return self._record("reserve", dataset, losses, query, unit, who)
 
     def _record(self, kind: str, dataset: str, losses: Losses, query: str, unit: str, who: str | None) -> Entry:
-        dataset, query, unit, who = text("dataset", dataset), text("query", query), text("unit", unit), somebody(who)
+        dataset, query, unit, who = text("dataset", dataset), text("query", query), text("unit", unit), check_who(who)
         asked = as_counts(losses)
         relation = common(loss.neighbors for loss in asked)
         details = write_details({"losses": [[count, loss.to_dict()] for loss, count in asked.items()]})
         if dict(read_details(kind, details).losses) != asked:
             raise ArgumentError("losses", losses, "losses that are the same after to_dict and from_dict")
-        with self._book(write=True) as book:
-            state = book.state(dataset)
-            limit, spent = state.limit, state.spent
-            _check_unit(state, unit)
-            if not (admits(limit, spent, asked) or (kind == "reserve" and admits_alone(limit, spent, asked))):
-                raise BudgetExceeded(weigh(dataset, limit, spent, asked))
+        with self._transaction(write=True) as book:
+            account = book.account(dataset)
+            account.check_unit(unit)
+            if not account.admits(asked, reserve=kind == "reserve"):
+                raise BudgetExceeded(account.preview(asked))
             return book.append((kind, dataset, who, query, unit, relation.value, details))
 
     def preview(self, dataset: str, losses: Losses) -> Preview:
         """Return whether ``losses`` would be admitted and what would be left. Nothing is recorded."""
         asked = as_counts(losses)
         common(loss.neighbors for loss in asked)
-        state = self._state(dataset)
-        return weigh(state.dataset, state.limit, state.spent, asked)
+        return self._account(dataset).preview(asked)
 
     def remaining(self, dataset: str) -> Remaining:
         """Return the largest single losses that would be admitted next."""
-        state = self._state(dataset)
-        return remaining(state.dataset, state.limit, state.spent)
+        return self._account(dataset).remaining()
 
     def spent(self, dataset: str) -> Mapping[Loss, int]:
         """Return all losses that are recorded for a data set, and how many of each."""
-        return self._state(dataset).spent
+        return self._account(dataset).spent
 
-    def _state(self, dataset: str) -> State:
+    def _account(self, dataset: str) -> Account:
         dataset = text("dataset", dataset)
-        with self._book() as book:
-            return book.state(dataset)
+        with self._transaction() as book:
+            return book.account(dataset)
 
     def history(self, dataset: str | None = None) -> History:
         """Return the entries, all or those of one data set, in order. Those about limits are among them."""
         name = None if dataset is None else text("dataset", dataset)
-        with self._book() as book:
+        with self._transaction() as book:
             return History(entry.readable() for entry in book.entries(name))
 
     def datasets(self) -> tuple[str, ...]:
         """Return the names of all data sets in the record, sorted."""
-        with self._book() as book:
+        with self._transaction() as book:
             return book.datasets()
 
     def verify(self, expected_head: str | None = None) -> str:
@@ -378,15 +367,15 @@ class Ledger:
         with self._storage.transaction() as book:
             seen = self._seen  # before the first row: what other threads record from then on is not in this reading
             book.check()
-            head = follow(book.entries(), expected_head)
-            self._seen = max(self._seen, book.look(seen))
+            head = check_chain(book.entries(), expected_head)
+            self._seen = max(self._seen, book.check_head(seen))
             return head
 
     @contextmanager
-    def _book(self, write: bool = False) -> Iterator[Book]:
+    def _transaction(self, write: bool = False) -> Iterator[Book]:
         """Give the record, to read or to append to; what was appended is on the disk when the block has been left."""
         with self._storage.transaction(write) as book:
-            self._seen = max(self._seen, book.look(self._seen))
+            self._seen = max(self._seen, book.check_head(self._seen))
             yield book
         if write:
             self._remember(book.head)
@@ -405,7 +394,7 @@ class Ledger:
         return {"_address": self._address, "_timeout": self._timeout}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _seen=(0, GENESIS), _opened=None)
+        self.__dict__.update(state, _seen=(0, GENESIS))
 
     def __eq__(self, other: object) -> bool:
         return self._address == other._address if isinstance(other, Ledger) else NotImplemented
@@ -417,18 +406,11 @@ class Ledger:
         return f"{type(self).__name__}({self.url!r})"
 
 
-def _check_unit(state: State, unit: str | None) -> None:
-    """Raise where the data set is charged for another unit. Whoever writes holds the write lock."""
-    if None not in (state.unit, unit) and state.unit != unit:
-        why = "losses of rows and of persons do not add up, so use one unit, or another name"
-        raise ArgumentError("unit", unit, f"{state.unit!r}, for which {state.dataset!r} is charged; {why}")
-
-
-def _record_limit(book: Book, state: State, limit: Limit, who: str | None, unit: str | None, reason: str = "") -> Limit:
+def _write_limit(book: Book, account: Account, limit: Limit, who: str | None, unit: str | None, why: str = "") -> Limit:
     """Set a limit, or raise it for a reason. The caller has compared it with the one in force."""
-    _check_unit(state, unit)
-    under(limit, state.spent)  # raises where the history means nothing under its relation
-    kind, why = ("raise", {"reason": reason}) if reason else ("limit", {})
-    details = write_details({"limit": limit.to_dict()} | why)
-    book.append((kind, state.dataset, who, None, unit, limit.guarantee.neighbors.value, details))
+    account.check_unit(unit)
+    limit.convert(account.spent)  # raises where the history means nothing under its relation
+    kind, reason = ("raise", {"reason": why}) if why else ("limit", {})
+    details = write_details({"limit": limit.to_dict()} | reason)
+    book.append((kind, account.dataset, who, None, unit, limit.guarantee.neighbors.value, details))
     return limit

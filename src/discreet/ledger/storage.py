@@ -1,15 +1,9 @@
-"""Transactions on a database, with its errors told in our words.
+"""How the record of a ledger is stored: transactions on a SQLite file or a PostgreSQL database.
 
 No connection outlives a transaction: there is none that a fork, a thread or a pickle could share, and none that goes
-stale.
+stale. Every error of a driver is told with what it means and what to do about it.
 
-Where a ledger is: a file, or a PostgreSQL database.
-
-The password of a database is kept apart from the address that is shown and pickled. A pickle ends up in files, caches
-and worker processes, so it leaves the password out; libpq finds it again in ``PGPASSWORD`` or ``~/.pgpass``, which is
-the place for it.
-
-A ledger in one SQLite file.
+**One SQLite file.**
 
 - A transaction that writes takes the write lock at its very beginning (BEGIN IMMEDIATE): nobody else's entry can come
   between looking at the history and adding to it.
@@ -22,12 +16,11 @@ A ledger in one SQLite file.
 - SQLite must not be carried across a fork in the middle of a transaction, so a fork waits until this process has
   none. Threads take turns, as they would at the file's own lock.
 
-A ledger in two tables of a PostgreSQL database.
-
-Writers take turns at an advisory lock, which they hold to the end of their transaction. (It needs no more rights than
-to select and to insert, so the tables can be made append-only for the role that spends.) The lock is taken before
-anything is read and every statement then sees what was committed before it, so nobody's entry can come between
-looking at the history and adding to it. ``synchronous_commit`` is switched on where the server has it off.
+**Two tables of a PostgreSQL database.** Writers take turns at an advisory lock, which they hold to the end of their
+transaction. (It needs no more rights than to select and to insert, so the tables can be made append-only for the role
+that spends.) The lock is taken before anything is read and every statement then sees what was committed before it, so
+nobody's entry can come between looking at the history and adding to it. ``synchronous_commit`` is switched on where the
+server has it off.
 """
 
 from __future__ import annotations
@@ -39,89 +32,18 @@ import sqlite3
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
-from urllib.parse import unquote
 
-from discreet.arguments import ArgumentError
+from discreet.ledger.address import Address
 from discreet.ledger.book import PUT_BACK, Book, Dialect, LedgerError
 
-__all__ = ["Address", "PostgresqlStorage", "SqliteStorage", "Storage"]
 
-_SQLITE = ("sqlite", "sqlite+pysqlite")
-
-_POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg")
-
-_ACCEPTED = (
-    "a path, 'sqlite:///path' or 'postgresql+psycopg://user@host/database' (the password in PGPASSWORD or ~/.pgpass)"
-)
-
-
-@dataclass(frozen=True)
-class Address:
-    """A place for a ledger.
-
-    Attributes
-    ----------
-    url : str
-        Without a password, absolute, and so the same from every folder and process.
-    path : Path or None
-        The file, or None for a database.
-    password : str or None
-        Never shown, compared or pickled.
-    """
-
-    url: str
-    path: Path | None = None
-    password: str | None = field(default=None, repr=False, compare=False)
-
-    @classmethod
-    def parse(cls, url: Any) -> Address:
-        """Return the address that a path or a URL means.
-
-        >>> Address.parse("postgresql+psycopg://ann:secret@localhost/budgets").url
-        'postgresql+psycopg://ann@localhost/budgets'
-        """
-        given = os.fspath(url) if isinstance(url, os.PathLike) else url
-        if not isinstance(given, str) or not given or "\0" in given:
-            shown = "…" if isinstance(given, str) and given else given  # it may hold a password
-            raise ArgumentError("url", shown, _ACCEPTED)
-        driver, mark, rest = given.partition("://")
-        if mark and driver not in _SQLITE:
-            return cls._of_database(driver, rest)
-        if mark and not rest.startswith("/"):
-            raise ArgumentError("url", given, _ACCEPTED)
-        name = rest[1:] if mark else given
-        if name in ("", ":memory:"):
-            raise ArgumentError("url", name, "a file; a record in memory is forgotten when the process ends")
-        try:
-            path = Path(os.path.abspath(Path(name).expanduser()))
-        except RuntimeError:  # ~somebody
-            raise ArgumentError("url", name, "a path without ~, since nobody of this name has a home") from None
-        return cls(f"sqlite:///{path}", path)
-
-    @classmethod
-    def _of_database(cls, driver: str, rest: str) -> Address:
-        shown = f"{driver}://…"  # the rest may hold a password, so no error shows it
-        if driver not in _POSTGRESQL:
-            raise ArgumentError("url", shown, _ACCEPTED)
-        place, mark, options = rest.partition("?")
-        names = {option.partition("=")[0] for option in options.split("&")}
-        if names & {"password", "sslpassword"}:
-            raise ArgumentError("url", shown, "the password in PGPASSWORD or ~/.pgpass, not among the options")
-        login, at, server = place.rpartition("@")
-        user, colon, password = login.partition(":")
-        url = f"postgresql+psycopg://{user}{at}{server}{mark}{options}"
-        return cls(url, password=unquote(password) if colon else None)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Address, (self.url, self.path)
-
-
+@dataclass(eq=False)
 class Storage(ABC):
-    """A place that keeps a ledger.
+    """Where a ledger is stored.
 
     Parameters
     ----------
@@ -134,10 +56,9 @@ class Storage(ABC):
     missing: ClassVar[str]  # what is said where there is no ledger
     turn: ClassVar[AbstractContextManager[Any]] = nullcontext()  # is held during a transaction
 
-    errors: type[Exception]  # the driver's
-
-    def __init__(self, address: Address, timeout: float) -> None:
-        self.address, self.timeout = address, timeout
+    address: Address
+    timeout: float
+    errors: type[Exception] = field(init=False)  # the driver's
 
     @abstractmethod
     def _connect(self, create: bool = False) -> Any:
@@ -155,12 +76,17 @@ class Storage(ABC):
     def _locked(self) -> str:
         return f"another process has had it locked for {self.timeout:g} seconds; try again, or give a longer timeout"
 
+    def _create_tables(self, connection: Any) -> None:
+        self._begin(connection, write=True)
+        Book(connection, self.dialect).create()
+        connection.execute("COMMIT")
+
     @contextmanager
     def transaction(self, write: bool = False, create: bool = False) -> Iterator[Book]:
-        """Give the record as it is at one moment, to read or to append to; make one first if ``create`` says so.
+        """Give the record as it is at one moment, to read or to append to; make a ledger first if ``create`` says so.
 
-        When a block that writes has been left without an error, it is on the disk. Every error says which ledger it is
-        about, and of the driver's errors what they mean.
+        When a block that writes has been left without an error, its entries are on the disk. Every error names the
+        ledger, and says of a driver's error what it means.
         """
         try:
             with self.turn, closing(self._connect(create)) as connection:
@@ -221,17 +147,14 @@ class SqliteStorage(Storage):
         draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         try:
             with closing(self._open(draft, "rwc")) as connection:
-                self._begin(connection, write=True)
-                Book(connection, self.dialect).create()
-                connection.execute("COMMIT")
+                self._create_tables(connection)
             # What an earlier ledger of this name left undone would be undone in ours
             journal = path.with_name(path.name + "-journal")
             if journal.exists() and not path.exists():
                 raise LedgerError(f"the file has gone but its journal {journal.name} is there; put the file back")
             try:
-                os.link(draft, path)
-            except FileExistsError:
-                pass  # another process was faster
+                with suppress(FileExistsError):  # another process was faster
+                    os.link(draft, path)
             except OSError as error:
                 raise LedgerError(f"the file could not be put in its place ({error}); choose a local disk") from error
         finally:
@@ -296,11 +219,7 @@ class PostgresqlStorage(Storage):
             there = Book(connection, self.dialect).exists()
         if not there:  # a new connection: the old one may remember that there was no table
             with closing(self._connect()) as connection:
-                self._begin(connection, write=True)
-                book = Book(connection, self.dialect)
-                if not book.exists():  # nobody made it while we waited for the lock
-                    book.create()
-                connection.execute("COMMIT")
+                self._create_tables(connection)
 
     def _cause(self, error: Any) -> str:
         state = str(getattr(error, "sqlstate", None))

@@ -1,9 +1,9 @@
 """Noise: exact integer samplers on a cryptographic generator.
 
-This room promises that a draw has exactly the law that it names, given uniform bits: integer arithmetic and
-comparisons only, with the argument beside the code. What is not exact says so (``exact = False``). It knows nothing of
-data or queries. It may import ``discreet.arguments``, ``discreet.guarantees`` (a law says what it costs) and, from
-outside, numpy, scipy.special, cryptography and (when the first draw is made) numba.
+This room guarantees that a draw has exactly the distribution that it names, given uniform bits: integer arithmetic and
+comparisons only, with the proof beside the code. What is not exact says so (``exact = False``). It knows nothing of
+data or queries. It may import ``discreet.arguments``, ``discreet.plain``, ``discreet.guarantees`` (noise says what it
+costs) and, from outside, numpy, scipy.special, cryptography and (when the first draw is made) numba.
 
 Where to look: noise on a grid, and what the grid costs, in ``distributions``; spherical noise in ``euclidean``;
 other exact draws in ``discrete``; the compiled loops, and why they are exact, in ``kernels``; random directions, with
@@ -24,21 +24,7 @@ from discreet.noise.distributions import (
 from discreet.noise.euclidean import EuclideanNoise
 
 __all__ = [
-    "Bits",
-    "DiscreteGaussianNoise",
-    "EuclideanNoise",
-    "GaussianNoise",
-    "GeometricNoise",
-    "LaplaceNoise",
-    "NoiseDistribution",
-    "NotPrivateWarning",
-    "RoundedNoise",
-    "SecureBits",
-    "SeededBits",
-    "bernoulli_exp",
-    "bingham",
-    "categorical",
-    "geometric",
-    "gibbs_bingham",
-    "uniform_integers",
-]
+    "Bits", "DiscreteGaussianNoise", "EuclideanNoise", "GaussianNoise", "GeometricNoise", "LaplaceNoise",
+    "NoiseDistribution", "NotPrivateWarning", "RoundedNoise", "SecureBits", "SeededBits", "bernoulli_exp",
+    "bingham", "categorical", "geometric", "gibbs_bingham", "uniform_integers",
+]  # fmt: skip

@@ -1,11 +1,12 @@
-"""Random directions and frames with density ∝ exp(vᵀMv), idealised: the Bingham laws.
+"""Random directions and frames with density ∝ exp(vᵀMv), in floats: the Bingham distributions.
 
 They are what the exponential mechanism draws when the score of a direction is a quadratic form, as in principal
-component analysis. ``bingham`` has the law in ideal arithmetic; ``gibbs_bingham`` is a chain that comes near it.
+component analysis. ``bingham`` is exact in ideal arithmetic; ``gibbs_bingham`` is a chain that comes near it.
 
-What floats do to it. The normals, the eigenvectors and the decision to keep a proposal are rounded, so a draw has the
-law only as nearly as floats do, and its low bits may tell more than the density does (Mironov 2012). The exponent
-vᵀMv is right to about q·2⁻⁵²·‖M‖: with an eigenvalue of 10¹² and q = 10 the density may be off by a share of 0.002.
+What floats do to it. The normals, the eigenvectors and the decision to keep a proposal are rounded, so a draw has its
+distribution only as nearly as floats do, and its low bits may tell more than the density does (Mironov 2012). The
+exponent vᵀMv is right to about q·2⁻⁵²·‖M‖: with an eigenvalue of 10¹² and q = 10 the density may be off by a share of
+0.002.
 
 What is not hidden. The number of proposals, and so the time that a draw takes, depends on the matrix. An error
 tells that the matrix was not valid. Whoever lets rows into the matrix has to make it finite and symmetric first.
@@ -19,10 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer
-from discreet.noise.bits import Bits
-from discreet.noise.distributions import Array, GaussianNoise, as_numbers, source
-
-__all__ = ["bingham", "gibbs_bingham"]
+from discreet.noise.bits import Bits, as_bits
+from discreet.noise.distributions import Array, GaussianNoise, as_numbers
 
 _NORMAL = GaussianNoise(1.0, 52)  # as fine as floats near 1; its unit does not matter, only directions are taken
 _ROUNDING = 1e-10  # of the largest entry: so much asymmetry is taken for rounding
@@ -44,7 +43,7 @@ def bingham(matrix: ArrayLike, bits: Bits | None = None) -> Array:
     Why that is a probability: ln r ≤ r − 1 for every r > 0, the logarithm being concave with slope 1 at 1. So the
     exponent is never above 0, whichever b > 0 was taken.
 
-    Why the law is right: the density of what is kept is the product of the two. 1 + 2u/b is r·q/b, so that
+    Why the distribution is right: the density of what is kept is the product of the two. 1 + 2u/b is r·q/b, so that
     r^(−q/2)·e^(−qr/2)·r^(q/2) = e^(−qr/2) ∝ e^(−u) remains. No constant has to be known, and an error in b would
     cost time, not truth.
 
@@ -74,8 +73,8 @@ def bingham(matrix: ArrayLike, bits: Bits | None = None) -> Array:
     >>> round(abs(float(v[0])), 6)
     1.0
     """
-    scaled, exponent = _checked(matrix)
-    direction: Array = _directions(scaled, exponent, 1, source(bits))[0]
+    scaled, exponent = _check_matrix(matrix)
+    direction: Array = _draw_directions(scaled, exponent, 1, as_bits(bits))[0]
     return direction
 
 
@@ -113,10 +112,10 @@ def gibbs_bingham(matrix: ArrayLike, k: int, sweeps: int, bits: Bits | None = No
     >>> bool(np.allclose(frame.T @ frame, np.eye(2)))
     True
     """
-    scaled, exponent = _checked(matrix)
+    scaled, exponent = _check_matrix(matrix)
     q = len(scaled)
     k, sweeps = integer("k", k, least=1, most=q), integer("sweeps", sweeps, least=1)
-    bits = source(bits)
+    bits = as_bits(bits)
     frame, triangle = np.linalg.qr(_NORMAL.sample((q, k), bits).astype(np.float64))
     # The factor with a positive diagonal is unique, so it turns with the normals; LAPACK's signs would not.
     frame = np.where(np.diag(triangle) < 0.0, -frame, frame)
@@ -125,11 +124,11 @@ def gibbs_bingham(matrix: ArrayLike, k: int, sweeps: int, bits: Bits | None = No
             others = np.delete(frame, column, axis=1)
             free = np.linalg.qr(others, mode="complete").Q[:, k - 1 :]
             inside = free.T @ scaled @ free
-            frame[:, column] = free @ _directions((inside + inside.T) / 2.0, exponent, 1, bits)[0]
+            frame[:, column] = free @ _draw_directions((inside + inside.T) / 2.0, exponent, 1, bits)[0]
     return frame
 
 
-def _checked(matrix: ArrayLike) -> tuple[Array, int]:
+def _check_matrix(matrix: ArrayLike) -> tuple[Array, int]:
     """Return S and e with matrix = 2^e·S, the entries of S at most 1 in size: nothing that is done to S overflows."""
     values = as_numbers(matrix, "matrix")
     if values.ndim != 2 or values.shape[0] != values.shape[1] or values.size == 0:
@@ -143,7 +142,7 @@ def _checked(matrix: ArrayLike) -> tuple[Array, int]:
     return (scaled + scaled.T) / 2.0, exponent
 
 
-def _directions(scaled: Array, exponent: int, count: int, bits: Bits) -> Array:
+def _draw_directions(scaled: Array, exponent: int, count: int, bits: Bits) -> Array:
     """Return ``count`` draws with density ∝ exp(vᵀ(2^e·S)v), a row each."""
     q = len(scaled)
     if q == 1:

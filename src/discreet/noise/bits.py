@@ -21,9 +21,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CTR
 from numpy.typing import NDArray
 
-from discreet.arguments import integer
-
-__all__ = ["Bits", "NotPrivateWarning", "SecureBits", "SeededBits"]
+from discreet.arguments import ArgumentError, integer
 
 Words = NDArray[np.uint64]
 
@@ -121,3 +119,12 @@ class SeededBits(Bits):
         block, skip = divmod(self._place, 2)
         self._place += integer("count", count, least=0, most=_MOST)
         return _expand(self._key, block, skip + count)[skip:]
+
+
+def as_bits(bits: Bits | None) -> Bits:
+    """Return the bits to draw from: secure ones unless others are given."""
+    if bits is None:
+        return SecureBits()
+    if not isinstance(bits, Bits):
+        raise ArgumentError("bits", bits, "None for secure bits, or SeededBits for a test")
+    return bits

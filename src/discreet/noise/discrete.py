@@ -1,4 +1,4 @@
-"""Exact draws from discrete laws: whole numbers, coins of probability e^(−x), and categories weighted by e^score.
+"""Exact discrete draws: whole numbers, coins of probability e^(−x), and categories weighted by e^score.
 
 All are integer arithmetic or comparisons with reals bounded as narrowly as it takes (``reals``); a float is used only
 to propose, never to decide. Where their arguments come from rows, the caller has to make them valid first: an error
@@ -13,11 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer, nonnegative, positive
-from discreet.noise.bits import Bits
-from discreet.noise.distributions import Integers, Size, as_numbers, draw_integers, source
+from discreet.noise.bits import Bits, as_bits
+from discreet.noise.distributions import Integers, Size, as_numbers, draw_integers
 from discreet.noise.reals import LazyUniform, exp_minus, one_by_one
-
-__all__ = ["bernoulli_exp", "categorical", "geometric", "uniform_integers"]
 
 
 def uniform_integers(high: int, size: Size, bits: Bits | None = None) -> Integers:
@@ -44,7 +42,7 @@ def bernoulli_exp(x: float | Fraction, bits: Bits | None = None) -> bool:
         raise ArgumentError("x", x, "a finite number, at least 0")
     if exponent == 0:
         return True
-    stream = one_by_one(source(bits))
+    stream = one_by_one(as_bits(bits))
     return LazyUniform(stream(), stream).below(exp_minus(exponent))
 
 
@@ -70,13 +68,13 @@ def categorical(scores: ArrayLike, bits: Bits | None = None, counts: ArrayLike |
     score of −∞ or a count of 0 has probability zero; NaN and +∞ have no meaning and are refused, as are no scores at
     all, so what may come from rows must be made finite before.
 
-    How: let B be the largest score and M ≥ 0 the largest (score_i − B) + ln count_i, in floats. Each weight
-    w_i = 2^s·count_i·e^(score_i − B − M) is bounded above by an integer W_i = ⌊w_i(1 + 2⁻⁴⁰)⌋ + 1, computed in floats.
-    Their error is far below that margin: for w_i ≥ 1 scores differ by at most 43 + 43 + 43, and a logarithm is at most
-    43, so rounding them moves w_i by a share of 2⁻⁴⁴. An index is proposed with probability W_i/ΣW in
-    integer arithmetic and kept with probability w_i/W_i, by comparing a uniform real with that number bit by bit. The
-    first that is kept has the right law, exactly. Nearly every proposal is kept: the excess of ΣW over Σw is below
-    n + 2⁻⁴⁰Σw, and s makes n small beside 2^s, which Σw is not below by more than rounding.
+    How: let B be the largest score and M ≥ 0 the largest (score_i − B) + ln count_i, in floats. Each weight w_i =
+    2^s·count_i·e^(score_i − B − M) is bounded above by an integer W_i = ⌊w_i(1 + 2⁻⁴⁰)⌋ + 1, computed in floats. Their
+    error is far below that margin: for w_i ≥ 1 scores differ by at most 43 + 43 + 43, and a logarithm is at most 43, so
+    rounding them moves w_i by a share of 2⁻⁴⁴. An index is proposed with probability W_i/ΣW in integer arithmetic and
+    kept with probability w_i/W_i, by comparing a uniform real with that number bit by bit. The first that is kept has
+    the right distribution, exactly. Nearly every proposal is kept: the excess of ΣW over Σw is below n + 2⁻⁴⁰Σw, and s
+    makes n small beside 2^s, which Σw is not below by more than rounding.
 
     Parameters
     ----------
@@ -108,7 +106,7 @@ def categorical(scores: ArrayLike, bits: Bits | None = None, counts: ArrayLike |
         ceiling = np.floor(np.exp(weighed - best) * (2.0**s * (1.0 + 2.0**-40))).astype(np.int64) + 1
     ceiling[np.isneginf(values) | (many == 0)] = 0
     cumulative = np.cumsum(ceiling)
-    stream = one_by_one(source(bits))
+    stream = one_by_one(as_bits(bits))
     while True:
         place = uniform_integers(int(cumulative[-1]), 1, bits)[0]
         index = int(np.searchsorted(cumulative, place, side="right"))

@@ -1,20 +1,17 @@
-"""Noise laws: immutable values that say what the noise is, draw it, and put it on a statistic.
+"""Noise on a grid, Gaussian and Laplace: values that say what the noise is, draw it, and add it to a statistic.
 
-A law is one of the kinds of draw (``Draw``) that the door makes; the others are in ``draws``.
-
-A law is what a release carries with it, so that whoever reads the release knows the distribution of its error.
-Each is an integer number of steps of a grid, drawn without a float by all but ``EuclideanNoise``. On the grid
+A release carries its ``NoiseDistribution``, so that whoever reads the release knows the distribution of its error.
+Noise is an integer number of steps of a grid, drawn without a float by all but ``EuclideanNoise``. On the grid
 
     released value = grid · (round(value/grid) + integer noise).
 
-What the grid costs. Rounding moves each coordinate by at most half a step, the division value/grid by at most half a
-step more as long as it stays within 2⁵² steps. So the statistics of two neighbours come at most 2·grid a coordinate
-further apart: 2·grid·√D in L2 and 2·grid·D in L1 over D coordinates, to be added to the sensitivity. At a grid of
-σ/2⁴⁰ that is 6e-9 of σ for ten million coordinates.
+There are two families: a continuous distribution that is rounded (``GaussianNoise``, ``LaplaceNoise``), and one on
+whole numbers (``DiscreteGaussianNoise``, and ``GeometricNoise`` for counts). Other kinds of ``Draw`` are in ``draws``.
 
-Gaussian noise on a grid: the rounded Gaussian, and the discrete Gaussian as an option.
-
-Laplace noise on a grid: the rounded Laplace for real numbers, the two-sided geometric for counts.
+**What the grid costs.** Rounding moves each coordinate by at most half a step, the division value/grid by at most half
+a step more as long as it stays within 2⁵² steps. So the statistics of two neighbours come at most 2·grid a coordinate
+further apart: 2·grid·√D in L2 and 2·grid·D in L1 over D coordinates, to be added to the sensitivity. At a grid of σ/2⁴⁰
+that is 6e-9 of σ for ten million coordinates.
 """
 
 from __future__ import annotations
@@ -24,7 +21,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from inspect import isabstract
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -33,29 +29,9 @@ from scipy.special import ndtri
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer, iterable, positive, probability
 from discreet.guarantees import GaussianLoss, GeometricLoss, LaplaceLoss, Loss, Neighbors, ZcdpLoss
-from discreet.noise.bits import Bits, SecureBits
+from discreet.noise.bits import Bits, as_bits
 from discreet.noise.reals import LazyWords
 from discreet.plain import from_plain, register_kind, to_plain
-
-__all__ = [
-    "Array",
-    "DiscreteGaussianNoise",
-    "Draw",
-    "GaussianNoise",
-    "GeometricNoise",
-    "Integers",
-    "LaplaceNoise",
-    "NoiseDistribution",
-    "RoundedNoise",
-    "Size",
-    "StepNoise",
-    "as_numbers",
-    "check_grid",
-    "draw_integers",
-    "fit_grid",
-    "source",
-    "upper",
-]
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -68,19 +44,19 @@ FINEST = 40  # binary digits of a standard deviation that the grid has, unless t
 
 
 class Draw(ABC):
-    """A kind of draw. ``exact`` tells whether draws have their law exactly, or only as nearly as floats do."""
+    """A kind of draw. ``exact`` tells whether draws have their distribution exactly, or only as nearly as floats do."""
 
     exact: ClassVar[bool] = True
 
     @abstractmethod
     def draw(self, target: Any, bits: Bits | None) -> Any:
-        """Return what is drawn around, or by, what was computed from rows: an array."""
+        """Return an array, drawn around (or by) ``target``, which was computed from rows."""
 
 
 class NoiseDistribution(Draw):
     """The distribution of noise on a grid. Its subclasses are frozen dataclasses.
 
-    With d = ‖z‖/scale in the law's norm, the density is ∝ e^(−d²/2) where the law is normal, else ∝ e^(−d).
+    With d = ‖z‖/scale in its own norm, the density is ∝ e^(−d²/2) where the noise is normal, else ∝ e^(−d).
 
     Attributes
     ----------
@@ -152,7 +128,7 @@ class NoiseDistribution(Draw):
 
     @property
     def independent(self) -> bool:
-        """Whether coordinates are: both e^(−‖z‖₂²/2) and e^(−‖z‖₁) are products."""
+        """Whether coordinates are independent: both e^(−‖z‖₂²/2) and e^(−‖z‖₁) are products."""
         return self.normal or self.norm == "l1"
 
     def distance(self, shift: Any) -> Any:
@@ -203,12 +179,12 @@ class NoiseDistribution(Draw):
         return high
 
     def simulate(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        """Return draws to try things out with: floats of the continuous law, its coordinates taken as independent."""
+        """Return draws to try things out with: floats of the continuous distribution, coordinates independent."""
         draws = rng.standard_normal(shape) if self.normal else rng.laplace(size=shape)
         return np.asarray(self.scale * draws)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the law as plain values, for JSON; ``from_dict`` reads it back.
+        """Return the distribution as plain values, for JSON; ``from_dict`` reads it back.
 
         >>> from discreet.noise import GaussianNoise
         >>> GaussianNoise(2.0).to_dict()
@@ -218,15 +194,13 @@ class NoiseDistribution(Draw):
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> NoiseDistribution:
-        """Return the law that ``to_dict`` described."""
-        return from_plain(
-            {name: kind for name, kind in NoiseDistribution._kinds.items() if not isabstract(kind)}, values
-        )
+        """Return the distribution that ``to_dict`` described."""
+        return from_plain(NoiseDistribution._kinds, values)
 
 
 @dataclass(frozen=True)
 class RoundedNoise(NoiseDistribution):
-    """Noise of a continuous law, rounded to a grid of the scale over a power of two.
+    """Noise of a continuous distribution, rounded to a grid of the scale over a power of two.
 
     Rounding the output is post-processing, so what is known of the continuous mechanism holds exactly.
 
@@ -252,7 +226,7 @@ class RoundedNoise(NoiseDistribution):
 
     @abstractmethod
     def _tail(self, sizes: Sequence[float], beyond: float) -> float:
-        """Return P(|Σ c_i·z_i| > beyond) of the continuous law, the sizes |c_i| > 0 rising and beyond > 0."""
+        """Return P(|Σ c_i·z_i| > beyond) of the continuous noise, the sizes |c_i| > 0 rising and beyond > 0."""
 
     def tail(self, coefficients: Sequence[float], size: float) -> float:
         """Return P(|Σ c_i·z_i| > size) for independent draws z_i, or a little more: the grid adds half a step each.
@@ -269,15 +243,15 @@ class RoundedNoise(NoiseDistribution):
 
 @dataclass(frozen=True)
 class StepNoise(NoiseDistribution):
-    """Noise of a law on whole numbers of steps.
+    """Noise of a distribution on whole numbers of steps.
 
     Parameters
     ----------
     scale : float
         In the statistic's units.
     step : float
-        The grid; 1 for counts. scale/step must be a float, exactly, between 2⁻⁸ and 2⁴⁸, so that the law is the one
-        that it says.
+        The grid; 1 for counts. scale/step must be a float, exactly, between 2⁻⁸ and 2⁴⁸, so that draws have
+        the distribution that is named.
     """
 
     scale: float
@@ -306,16 +280,7 @@ class StepNoise(NoiseDistribution):
         return self.scale / self.step
 
 
-def source(bits: Bits | None) -> Bits:
-    """Return the bits to draw from: secure ones unless others are given."""
-    if bits is None:
-        return SecureBits()
-    if not isinstance(bits, Bits):
-        raise ArgumentError("bits", bits, "None for secure bits, or SeededBits for a test")
-    return bits
-
-
-def draw_integers(size: Size, bits: Bits | None, noise: str, *given: float) -> Integers:
+def draw_integers(size: Size, bits: Bits | None, name: str, *given: float) -> Integers:
     """Return an array of draws of a compiled sampler, with all bits of the uniforms for what it cannot decide.
 
     The words that a draw did not finish with stay in front of the fresh ones: a draw is never dropped because it needs
@@ -326,15 +291,15 @@ def draw_integers(size: Size, bits: Bits | None, noise: str, *given: float) -> I
     size : int or tuple of int
     bits : Bits or None
         ``None`` for secure ones.
-    law : str
-        The name of a sampler in ``kernels``.
+    name : str
+        Of a sampler in ``kernels``.
     given : numbers
         What it is given; see there.
     """
     from discreet.noise import kernels
 
-    bits = source(bits)
-    sampler = getattr(kernels, noise)
+    bits = as_bits(bits)
+    sampler = getattr(kernels, name)
     shape = tuple(integer("size", side, least=0) for side in (size if iterable(size) else (size,)))
     out = np.empty(math.prod(shape), dtype=np.int64)  # one dimension: the compiled loop writes place by place
     words = np.empty(0, dtype=np.uint64)
@@ -433,10 +398,10 @@ class GaussianNoise(RoundedNoise):
 
     @classmethod
     def for_query(cls, *, mu: float, sensitivity: float, largest: float, size: int = 1) -> Self:
-        """Return the law with which a query costs at most ``GaussianLoss(mu)``, the grid's share charged.
+        """Return the noise with which a query costs at most ``GaussianLoss(mu)``, the grid's share charged.
 
         The neighbours' statistics are at most Δ + 2·grid·√D apart once they are on the grid, and grid = σ/2^m, so
-        σ = Δ/(μ − 2√D/2^m) makes that μσ; it is rounded up (``fit_grid``). The law does not remember ``largest`` and
+        σ = Δ/(μ − 2√D/2^m) makes that μσ; it is rounded up (``fit_grid``). The value does not hold ``largest`` and
         ``size``.
 
         Parameters
@@ -477,7 +442,7 @@ class GaussianNoise(RoundedNoise):
         return -self.scale * float(ndtri((1.0 - probability("level", level)) / 2.0)) + self.grid / 2.0
 
     def _tail(self, sizes: Sequence[float], beyond: float) -> float:
-        """Return that of a normal variable of variance σ²Σc_i²."""
+        """Return the tail of a normal variable of variance σ²Σc_i²."""
         return math.erfc(beyond / (self.scale * math.hypot(*sizes) * math.sqrt(2.0)))
 
 
@@ -555,10 +520,10 @@ class LaplaceNoise(RoundedNoise):
 
     @classmethod
     def for_query(cls, *, epsilon: float, sensitivity: float, largest: float, size: int = 1) -> Self:
-        """Return the law with which a query costs at most ``LaplaceLoss(epsilon)``, the grid's share charged.
+        """Return the noise with which a query costs at most ``LaplaceLoss(epsilon)``, the grid's share charged.
 
         As for ``GaussianNoise``, in L1: the statistics are at most Δ + 2·grid·D apart, so b = Δ/(ε − 2D/2^m), rounded
-        up. The law does not remember ``largest`` and ``size``.
+        up. The value does not hold ``largest`` and ``size``.
 
         Examples
         --------

@@ -1,8 +1,8 @@
-"""The kinds of draw that the door makes beside noise on numbers: a choice by weights, a direction, or nothing more.
+"""What the door draws beside noise on a grid: a choice by weights, a direction, or nothing more.
 
 A mechanism says which one, noise (``distributions``) or one of these, with public numbers; the door hands it what was
 computed from rows, and random bits. Nothing else in the library brings rows and random bits together, but the auxiliary
-draws of a ``Plan``, which know no row.
+draws of a ``Plan``, which see no row.
 
 A ``Distribution`` is anything that can be sampled: noise on a grid, whole numbers, random words.
 """
@@ -18,24 +18,9 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from discreet.noise.bingham import bingham, gibbs_bingham
-from discreet.noise.bits import Bits
+from discreet.noise.bits import Bits, as_bits
 from discreet.noise.discrete import bernoulli_exp, categorical, uniform_integers
-from discreet.noise.distributions import Array, Draw, Size, source
-
-__all__ = [
-    "Choose",
-    "ChooseCell",
-    "ChooseDirection",
-    "ChooseFrame",
-    "ChooseInRuns",
-    "Distribution",
-    "NoDraw",
-    "PermuteAndFlip",
-    "RandomBits",
-    "RandomOrder",
-    "Runs",
-    "UniformIntegers",
-]
+from discreet.noise.distributions import Array, Draw, Size
 
 
 class Distribution(Protocol):
@@ -70,7 +55,7 @@ class RandomBits:
 
     def sample(self, size: int, bits: Bits | None = None) -> Any:
         """Return whole numbers."""
-        words = source(bits).words(size)
+        words = as_bits(bits).words(size)
         return (words >> np.uint64(64 - self.count)).astype(np.int64)
 
 
@@ -81,7 +66,7 @@ class RandomOrder:
 
     def sample(self, size: int, bits: Bits | None = None) -> Any:
         """Return the places of the rows."""
-        bits = source(bits)
+        bits = as_bits(bits)
         while True:
             words = bits.words(size)
             order = np.argsort(words, kind="stable")
@@ -147,7 +132,7 @@ class ChooseInRuns(_ChooseNumbers):
     """For each set of runs a candidate, with probability proportional to e^weight.
 
     A number of a bundle is proposed with the largest weight in it and kept with probability e^(its own − the largest),
-    which makes up for that: the law is exact.
+    which makes up for that: the distribution is exact.
     """
 
     def _one(self, runs: Runs, bits: Bits | None) -> int:

@@ -27,7 +27,7 @@ from scipy.special import betaincc
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer, positive, probability
 from discreet.guarantees import PureLoss
-from discreet.noise.bits import Bits
+from discreet.noise.bits import Bits, as_bits
 from discreet.noise.distributions import (
     Array,
     GaussianNoise,
@@ -38,10 +38,7 @@ from discreet.noise.distributions import (
     as_numbers,
     check_grid,
     fit_grid,
-    source,
 )
-
-__all__ = ["EuclideanNoise"]
 
 COARSE = 24  # binary digits of the scale that the grid has, unless the statistic is too large or ε too small for it
 
@@ -114,7 +111,7 @@ class EuclideanNoise(NoiseDistribution):
 
     def sample(self, size: Size, bits: Bits | None = None) -> Integers:
         """Return draws, as whole numbers of grid steps; the last axis of the shape is a vector's."""
-        bits = source(bits)
+        bits = as_bits(bits)
         normal = GaussianNoise(1.0, 52).sample(size, bits)
         if normal.shape[-1:] != (self.dimension,):
             raise ArgumentError("size", size, f"vectors of length {self.dimension} along the last axis")

@@ -1,4 +1,6 @@
-"""Compiled loops that turn random words into exact integer noise. ``distributions.draw_integers`` calls them.
+"""Compiled samplers: loops that turn random words into exact integer noise, and the proofs that they are exact.
+
+``distributions.draw_integers`` calls them.
 
 Every sampler is a function ``draw(words, i, …) -> (value, next i)`` of a stream of uniform 64-bit words from place i
 on, and uses integers only (the one float, in the discrete Gaussian, is a filter; see there). A place below 0 says that
@@ -67,7 +69,7 @@ def _word(words, i):
 
 
 @inlined
-def _under(words, i, bound):
+def _compare(words, i, bound):
     """Return a fresh uniform, whether it is below ``bound``, and the next place."""
     word, i = _word(words, i)
     if word == bound and i >= 0:  # never of two ``LazyUniform``s
@@ -79,10 +81,10 @@ def _under(words, i, bound):
 def _odd_run(words, i, last):
     """Return whether the run ``last`` > u₁ > u₂ > … has an odd number of u's."""
     odd = False
-    word, below, i = _under(words, i, last)
+    word, below, i = _compare(words, i, last)
     while below:
         odd = not odd
-        word, below, i = _under(words, i, word)
+        word, below, i = _compare(words, i, word)
     return odd, i
 
 
@@ -112,23 +114,23 @@ def _first_below(words, i, n):
 
 
 @inlined
-def _thinned(words, i, k, x):
+def _flip_thinned_run(words, i, k, x):
     """Bernoulli(e^(−x(2k+x)/(2k+2))): the run x > u₁ > u₂ > …, each step thinned, has an even length."""
     even = True
-    word, below, i = _under(words, i, x)
+    word, below, i = _compare(words, i, x)
     while below:
         f, i = _first_below(words, i, 2 * k + 2)
         if f == 2 * k:
-            _, below, i = _under(words, i, x)
+            _, below, i = _compare(words, i, x)
         if f > 2 * k or not below:
             break
         even = not even
-        word, below, i = _under(words, i, word)
+        word, below, i = _compare(words, i, word)
     return even, i
 
 
 @inlined
-def _rounded(words, i, k, x, fineness):
+def _round_and_sign(words, i, k, x, fineness):
     """Return ±round(2^m (k + x)): m + 1 bits of the fraction, the last one carried up, and a sign."""
     sign, i = _word(words, i)
     if k >= 1 << (62 - fineness):
@@ -156,12 +158,12 @@ def _draw_normal(words, i, fineness):
             x, i = _word(words, i)
             # N4: keep it if k + 1 times Bernoulli(e^(−x(2k+x)/(2k+2))) succeeds.
             for _ in range(k + 1):
-                keep, i = _thinned(words, i, k, x)
+                keep, i = _flip_thinned_run(words, i, k, x)
                 if not keep:
                     break
             else:
                 # N5: a sign, and the rounding.
-                return _rounded(words, i, k, x, fineness)
+                return _round_and_sign(words, i, k, x, fineness)
     return 0, i
 
 
@@ -173,7 +175,7 @@ def _draw_laplace(words, i, fineness):
         k += 1
         x, i = _word(words, i)
         again, i = _odd_run(words, i, x)
-    return _rounded(words, i, k, x, fineness)
+    return _round_and_sign(words, i, k, x, fineness)
 
 
 @inlined

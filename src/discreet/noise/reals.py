@@ -19,8 +19,6 @@ import numpy as np
 
 from discreet.noise.bits import Bits, Words
 
-__all__ = ["LazyUniform", "LazyWords", "exp_minus", "one_by_one"]
-
 Bounds = Callable[[int], tuple[Fraction, Fraction]]
 WORD = 64
 

@@ -12,7 +12,6 @@ from discreet.arguments import ArgumentError, listed, meant
 from discreet.guarantees import Loss, compose
 from discreet.ledger import Ledger
 from discreet.ledger.book import SPENDS
-from discreet.ledger.limits import under
 from discreet.plots import SpendingPlot
 
 __all__ = ["spending"]
@@ -59,7 +58,7 @@ def spending(ledger: Ledger | str | PathLike[str], name: str | None, releases: A
     ends = zip([0, *(place + 1 for place in kept)], kept, strict=False)
     steps = [_counted([points[k][1] for k in range(start, end + 1)]) for start, end in ends]
     points = [points[place] for place in kept]
-    losses = [total if last is None else under(last, total) for _, _, total, _ in points]
+    losses = [total if last is None else last.convert(total) for _, _, total, _ in points]
     composed = [compose(one) for one in losses]
     if not np.isfinite(composed[-1].epsilon(delta)):  # what was spent before a limit without δ
         delta = DELTA

@@ -8,7 +8,7 @@ from typing import Any, Self
 from urllib.parse import quote, urlsplit
 
 from discreet.arguments import UNSHOWN, ArgumentError
-from discreet.ledger.storage import Address
+from discreet.ledger.address import Address
 from discreet.records.sources.frames import need, unique_names
 from discreet.records.sources.stored import Read, SqlEngine, quietly
 from discreet.sql.text import quoted, text_literal

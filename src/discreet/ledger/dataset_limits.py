@@ -1,21 +1,23 @@
-"""Privacy filters: how far a history of adaptively chosen losses may grow.
+"""The limit of a data set: the privacy filters that keep it, what it admits, and what is left of it.
 
-**The setting.** An analyst picks each mechanism, and its loss, after seeing all earlier outputs. Composition theorems
+A spend is admitted while one of the limit's filters holds for the whole history with it.
+
+**Why filters.** An analyst picks each mechanism, and its loss, after seeing all earlier outputs. Composition theorems
 are about losses that were fixed beforehand; here the losses themselves are random. A filter looks at the losses so
 far and at the next one (never at the outputs) and admits it or not; it is valid at (ε, δ) if the whole transcript is
 (ε, δ)-private whatever the analyst does (Rogers, Roth, Ullman and Vadhan 2016).
 
-Fix two neighbouring data sets and let P and Q be the laws of the transcript on them, X = dP/dQ, γ = e^ε. The promise
-is that H = sup_A (P(A) − γQ(A)) ≤ δ, for every such pair in either order. All filters here compare a sum that only
-grows, so what they admit they would have admitted step by step, and a history that one has failed stays failed.
+Fix two neighbouring data sets and let P and Q be the distributions of the transcript on them, X = dP/dQ, γ = e^ε. The
+guarantee is that H = sup_A (P(A) − γQ(A)) ≤ δ, for every such pair in either order. All filters here compare a sum that
+only grows, so what they admit they would have admitted step by step, and a history that one has failed stays failed.
 
 A loss may be recorded long before its mechanism runs, and in between others may run. That changes nothing: in the
 order in which they run, the losses of those that have run sum to at most those that are recorded.
 
 **Mechanisms that fail.** An (ε_i, δ_i)-private mechanism is a function of one that tells everything with probability
 δ_i and is ε_i-randomised response otherwise (Kairouz, Oh and Viswanath 2015); a failure has the same probability on
-both data sets. Let P°, Q° be the laws when no mechanism fails and w = Π(1 − δ_i), a function of the transcript. Then
-P(A) ≤ E_P°[1_A w] + E_P°[1 − w] and Q(A) ≥ E_Q°[1_A w], so
+both data sets. Let P°, Q° be the distributions when no mechanism fails and w = Π(1 − δ_i), a function of the
+transcript. Then P(A) ≤ E_P°[1_A w] + E_P°[1 − w] and Q(A) ≥ E_Q°[1_A w], so
 
     H ≤ E_Q°[w(X° − γ)₊] + E_P°[1 − w] ≤ E_Q°[(X° − γ)₊] + E_P°[Σδ_i].
 
@@ -33,16 +35,12 @@ that is cut where that filter first fails, and that one is (ε, δ)-private. On 
 held to the end, so X ≤ e^Σε_i ≤ γ at each of them. The two parts add up to P(A) − γQ(A) ≤ δ + 0. A second filter that
 needs a δ of its own could not be had for nothing.
 
-**Rounding.** Sums are correctly rounded (``math.fsum``), and a bound counts as kept up to a relative ``SLACK`` of
-1e-12 in δ (or in ε for the pure filter), so a promise (ε, δ) is at worst (ε, δ(1 + 1e-12)) or (ε(1 + 1e-12), δ). It is
-there so that k equal shares of a budget are k shares: with ε ≤ 100 and δ ≥ 1e-300 the relative slope of δ in μ is
-below 1500, so the last digits of the shares (a few 1e-16) move δ by less than 1e-12.
+**Rounding.** Sums are correctly rounded (``math.fsum``), and a bound counts as kept up to a relative ``SLACK`` of 1e-12
+in δ (or in ε for the pure filter), so a guarantee (ε, δ) is at worst (ε, δ(1 + 1e-12)) or (ε(1 + 1e-12), δ). It is
+there so that k equal shares of a budget are k shares: with ε ≤ 100 and δ ≥ 1e-300 the relative slope of δ in μ is below
+1500, so the last digits of the shares (a few 1e-16) move δ by less than 1e-12.
 
-The limit of a data set: a promise and the filter that keeps it; what it admits, and what is left of it.
-
-A spend is admitted while one of the limit's filters holds for the whole history with it (``filters``).
-
-**A reservation that is alone.** Filters are a little dearer than exact composition wherever a mechanism is not
+**A reservation that is alone.** Filters cost a little more than exact composition wherever a mechanism is not
 Gaussian, so a schedule that was calibrated to (ε, δ) exactly might not fit into a limit of (ε, δ). Yet it may be
 admitted if it is the first entry of the history and its exact composition keeps the limit:
 
@@ -70,28 +68,9 @@ from scipy.special import erfinv, log_expit, log_ndtr, ndtri_exp
 
 from discreet.arguments import ArgumentError, choice, nonnegative
 from discreet.guarantees import GaussianLoss, Guarantee, Loss, ZcdpLoss, compose
-from discreet.guarantees.arithmetic import added, least_on_half_line
-from discreet.guarantees.loss import changed
+from discreet.guarantees.arithmetic import add_up, least_on_half_line
+from discreet.guarantees.loss import map_losses
 from discreet.guarantees.normal import normal_delta, normal_mu
-
-__all__ = [
-    "FILTERS",
-    "SLACK",
-    "Filter",
-    "GaussianFilter",
-    "Limit",
-    "Preview",
-    "PureFilter",
-    "Remaining",
-    "admits",
-    "admits_alone",
-    "mu_of_pure",
-    "pure_of_mu",
-    "remaining",
-    "under",
-    "weigh",
-    "within",
-]
 
 SLACK = 1e-12
 LEAST = 5e-324  # no loss is free: a price that underflows to 0 would be
@@ -146,11 +125,11 @@ class Filter(ABC):
 
     def total(self, spent: Mapping[Loss, int]) -> float:
         """Return the sum of the prices."""
-        return added(max(self.price(loss), LEAST) * count for loss, count in spent.items())
+        return add_up(max(self.price(loss), LEAST) * count for loss, count in spent.items())
 
     def failed(self, spent: Mapping[Loss, int]) -> float:
         """Return the sum of the failure probabilities."""
-        return added(loss.failure * count for loss, count in spent.items())
+        return add_up(loss.failure * count for loss, count in spent.items())
 
     def holds(self, spent: Mapping[Loss, int]) -> bool:
         """Return whether this whole history is within the bound."""
@@ -256,7 +235,7 @@ class GaussianFilter(Filter):
 
 
 class ZcdpFilter(Filter):
-    """Σρ ≤ ρ_max, where ρ_max-zCDP promises (ε, δ). Every loss has a price.
+    """Σρ ≤ ρ_max, where ρ_max-zCDP implies (ε, δ). Every loss has a price.
 
     **It is valid when the ρ_i are chosen adaptively** (Feldman and Zrnic 2021, for one Rényi order; zCDP has them all).
     Fix an order α > 1. Given the past, the next mechanism's likelihood ratio R has E_Q[R^α] ≤ e^(α(α−1)ρ_i), where ρ_i
@@ -298,7 +277,7 @@ class PureFilter(Filter):
     **It is valid when the ε_i are chosen adaptively**, path by path: the likelihood ratio of a transcript is the
     product of the mechanisms' ratios, each at most e^ε_i given the past, so X ≤ e^Σε_i ≤ γ everywhere and E_Q[(X − γ)₊]
     = 0. No δ is used. Where it is the chosen filter, δ is there for the mechanisms' own failures: Σδ_i ≤ δ. Where it
-    stands beside another, it has no share of δ and admits no failures (``filters`` says why it is free then). ∎
+    stands beside another, it has no share of δ and admits no failures (the module says why it is free then). ∎
     """
 
     name = "pure"
@@ -333,7 +312,7 @@ class Limit:
     Attributes
     ----------
     guarantee : Guarantee
-        The promise for the whole history, under one neighbour relation.
+        For the whole history, under one neighbour relation.
     filter : str
         ``"gaussian"``, ``"zcdp"`` or ``"pure"``.
     failures : float
@@ -364,11 +343,15 @@ class Limit:
     def filters(self) -> tuple[Filter, ...]:
         """Return the filters of which one must hold: the chosen one, which owns δ, and the pure one, which needs none.
 
-        Why the second is free is said in ``filters``.
+        Why the second is free: see the module.
         """
         epsilon, delta = self.guarantee.epsilon, self.guarantee.delta
         chosen = FILTERS[self.filter](epsilon, delta - self.failures, self.failures)
         return (chosen,) if self.filter == "pure" else (chosen, PureFilter(epsilon, 0.0, 0.0))
+
+    def convert(self, losses: Mapping[Loss, int]) -> Counter[Loss]:
+        """Return the losses under the limit's relation; a loss that means nothing there raises."""
+        return map_losses(losses, lambda loss: loss.under(self.guarantee.neighbors))
 
     def at_most(self, other: Limit) -> bool:
         """Return whether both count in the same way, and all that this limit admits ``other`` admits as well."""
@@ -486,42 +469,58 @@ def _reasons(losses: tuple[tuple[Loss, int], ...], limit: Limit) -> list[str]:
     return reasons
 
 
-def under(limit: Limit, losses: Mapping[Loss, int]) -> Counter[Loss]:
-    """Return the losses under the limit's relation; a loss that means nothing there raises."""
-    return changed(losses, lambda loss: loss.under(limit.guarantee.neighbors))
+class Account(NamedTuple):
+    """What is recorded of a data set.
 
+    Attributes
+    ----------
+    dataset : str
+    limit : Limit or None
+        The one in force.
+    spent : mapping of Loss to int
+        Every loss of the whole history.
+    unit : str or None
+        Whose privacy the losses are about.
+    """
 
-def remaining(dataset: str, limit: Limit | None, spent: Mapping[Loss, int]) -> Remaining:
-    """Return what is left of ``limit`` after ``spent``."""
-    if limit is None:
-        return Remaining(dataset, None, math.inf, math.inf, math.inf, math.inf)
-    converted = under(limit, spent)
-    filters = limit.filters()
-    largest = Largest(*map(max, zip(*(one.left(converted) for one in filters), strict=True)))
-    chosen = filters[0]
-    failure = max(0.0, chosen.failures - chosen.failed(converted)) if chosen.holds(converted) else 0.0
-    return Remaining(dataset, limit, *largest, failure)
+    dataset: str
+    limit: Limit | None
+    spent: Mapping[Loss, int]
+    unit: str | None = None
 
+    def check_unit(self, unit: str | None) -> None:
+        """Raise where the data set is charged for another unit. Whoever writes holds the write lock."""
+        if None not in (self.unit, unit) and self.unit != unit:
+            why = "losses of rows and of persons do not add up, so use one unit, or another name"
+            raise ArgumentError("unit", unit, f"{self.unit!r}, for which {self.dataset!r} is charged; {why}")
 
-def admits(limit: Limit | None, spent: Mapping[Loss, int], asked: Mapping[Loss, int]) -> bool:
-    """Return whether one of the limit's filters holds for the whole history with ``asked``."""
-    if limit is None:
-        return True
-    history = under(limit, spent) + under(limit, asked)
-    return any(one.holds(history) for one in limit.filters())
+    def admits(self, asked: Mapping[Loss, int], reserve: bool = False) -> bool:
+        """Return whether one of the limit's filters holds for the whole history with ``asked``.
 
+        A reservation is also admitted where it is the first entry and its exact composition keeps the limit.
+        """
+        if self.limit is None:
+            return True
+        new = self.limit.convert(asked)
+        history = self.limit.convert(self.spent) + new
+        if any(one.holds(history) for one in self.limit.filters()):
+            return True
+        return reserve and not self.spent and compose(new).usage(self.limit.guarantee) <= 1.0 + SLACK
 
-def admits_alone(limit: Limit | None, spent: Mapping[Loss, int], asked: Mapping[Loss, int]) -> bool:
-    """Return whether ``asked`` is the first of its history and keeps the promise by exact composition."""
-    if limit is None or spent:
-        return limit is None
-    return compose(under(limit, asked)).usage(limit.guarantee) <= 1.0 + SLACK
+    def remaining(self) -> Remaining:
+        """Return what is left."""
+        if self.limit is None:
+            return Remaining(self.dataset, None, math.inf, math.inf, math.inf, math.inf)
+        spent, filters = self.limit.convert(self.spent), self.limit.filters()
+        largest = Largest(*map(max, zip(*(one.left(spent) for one in filters), strict=True)))
+        chosen = filters[0]
+        failure = max(0.0, chosen.failures - chosen.failed(spent)) if chosen.holds(spent) else 0.0
+        return Remaining(self.dataset, self.limit, *largest, failure)
 
-
-def weigh(dataset: str, limit: Limit | None, spent: Mapping[Loss, int], asked: Mapping[Loss, int]) -> Preview:
-    """Return whether ``asked`` is admitted after ``spent``, and what is left before and after."""
-    admitted = admits(limit, spent, asked)
-    reservable = admitted or admits_alone(limit, spent, asked)
-    before = remaining(dataset, limit, spent)
-    after = remaining(dataset, limit, Counter(spent) + Counter(asked)) if reservable else before
-    return Preview(dataset, tuple(asked.items()), admitted, reservable, before, after)
+    def preview(self, asked: Mapping[Loss, int]) -> Preview:
+        """Return whether ``asked`` is admitted, and what is left before and after."""
+        admitted = self.admits(asked)
+        reservable = admitted or self.admits(asked, reserve=True)
+        before = self.remaining()
+        after = self._replace(spent=Counter(self.spent) + Counter(asked)).remaining() if reservable else before
+        return Preview(self.dataset, tuple(asked.items()), admitted, reservable, before, after)

@@ -1,4 +1,4 @@
-"""What is counted of a stream of draws, block by block, and how likely it is under the law that they should have.
+"""What is counted of a stream of draws, block by block, and how likely it is under their distribution.
 
 Each count looks for one kind of defect and gives one p-value; none keeps the draws, so there may be 10⁸ of them.
 """
@@ -21,7 +21,7 @@ Array = np.ndarray
 
 @dataclass
 class Cells:
-    """How often each cell occurs, by chi-square: the shape of the law."""
+    """How often each cell occurs, by chi-square: the shape of the distribution."""
 
     cell: Callable[[Array], Array]
     noise: Array
@@ -108,7 +108,7 @@ class LowBits:
 
 @dataclass
 class Scale:
-    """The mean of the score for the scale, against its own: the sharpest test for a law a little too wide or narrow.
+    """The mean of the score for the scale, against its own: the sharpest test for noise a little too wide or narrow.
 
     A scale that is off by a share s moves it by s·√(n·information) standard deviations; the information is 2 for a
     Gaussian (the score is z²) and 1 for a Laplace (|z|).

@@ -1,7 +1,8 @@
-"""The exact laws at 10⁸ draws: shape, tails, symmetry, low bits, independence and scale, and small defects caught.
+"""Exact noise at 10⁸ draws: shape, tails, symmetry, low bits, independence and scale, and small defects caught.
 
-In ``make test`` there are fewer draws of the same: ``test_noise_laws.py`` has the usual scales. Every p-value here is
-held against ``FALSE_ALARM``, with fixed seeds but for one law, which takes the operating system's bits in the audit.
+In ``make test`` there are fewer draws of the same: ``test_noise_distributions.py`` has the usual scales. Every p-value
+here is held against ``FALSE_ALARM``, with fixed seeds but for one distribution, which takes the operating system's bits
+in the audit.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from discreet.noise import (
     geometric,
     uniform_integers,
 )
+from draw_tally import Cells, LowBits, Pairs, Scale, Signs, Tail, power
 from effort import LONG, measured, size
 from goodness import binomial_p, chi_square_p
-from law_tally import Cells, LowBits, Pairs, Scale, Signs, Tail, power
 
 MANY = size(100_000, 100_000_000)
 BLOCK = 2**20
@@ -39,7 +40,7 @@ CELLS = 1024
 
 @dataclass(frozen=True)
 class Drawn:
-    """A law: how it is drawn, and everything that is counted of its draws."""
+    """A distribution: how it is drawn, and everything that is counted of its draws."""
 
     draw: Callable
     counts: Callable[[], dict]
@@ -52,7 +53,7 @@ def laplace_below(x):
 
 
 def even_cells(below, unit, draws):
-    """Return the cells of equal probability in which draws lie, of a law that is fine beside its scale."""
+    """Return the cells of equal probability in which draws lie, of a distribution that is fine beside its scale."""
     return np.minimum((below(draws * unit) * CELLS).astype(np.int64), CELLS - 1)
 
 
@@ -77,7 +78,7 @@ def fine(noise, below, tail, score, information):
 
 
 def coarse(draw, low, weights, ends=()):
-    """Return a law on few whole numbers from ``low`` on; what lies beyond counts at the ends, which have those."""
+    """Return a distribution on few whole numbers from ``low`` on; what lies beyond counts at the ends."""
     noise = np.asarray(weights, dtype=np.float64)
     noise = noise / noise.sum()
     numbers = low + np.arange(len(noise))
@@ -143,7 +144,7 @@ def uniform(high):
 
 GAUSSIAN = fine(GaussianNoise(3.7), ndtr, lambda end: 2.0 * ndtr(-end), np.square, 2)
 LAPLACE = fine(LaplaceNoise(0.3), laplace_below, lambda end: math.exp(-end), np.abs, 1)
-LAWS = {
+DISTRIBUTIONS = {
     "Gaussian, 2⁻⁴⁰": GAUSSIAN,
     "Gaussian, the finest grid": fine(GaussianNoise(1e-9, 52), ndtr, lambda end: 2.0 * ndtr(-end), np.square, 2),
     "Gaussian on a coarse grid": rounded(GaussianNoise(5.0, 2), ndtr),
@@ -171,19 +172,19 @@ def tallied(drawn, many, bits, counts):
             count.add(block if change is None else change(block))
 
 
-@pytest.mark.parametrize("name", LAWS)
-def test_a_law_is_what_it_names(name, seeded):
-    drawn = LAWS[name]
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_a_distribution_is_what_it_names(name, seeded):
+    drawn = DISTRIBUTIONS[name]
     counts = drawn.counts()
     own = LONG and drawn is GAUSSIAN
     tallied(drawn, MANY, SecureBits() if own else seeded(1100), [(count, None) for count in counts.values()])
     result = {kind: count.p() for kind, count in counts.items()}
-    measured(f"laws-{list(LAWS).index(name):02}", noise=name, draws=MANY, p_values=result)
+    measured(f"laws-{list(DISTRIBUTIONS).index(name):02}", noise=name, draws=MANY, p_values=result)
     assert min(result.values()) > FALSE_ALARM, result
 
 
 def off(share, draws):
-    """Return draws of a law whose scale is off by a share."""
+    """Return draws of a distribution whose scale is off by a share."""
     return np.rint(draws * (1.0 + share)).astype(np.int64)
 
 
@@ -249,7 +250,7 @@ def test_small_defects_are_caught(drawn, information, many, end, seeded):
 
 @pytest.mark.parametrize("x", [1e-3, 0.7, 3.0])
 def test_coins_decided_bit_by_bit(x, seeded):
-    """They are tossed one at a time, so there are fewer; the compiled ones stand above, as geometric laws."""
+    """They are tossed one at a time, so there are fewer; the compiled ones stand above, as geometric distributions."""
     many, bits = size(1_000, 300_000), seeded(1102)
     heads = sum(bernoulli_exp(x, bits) for _ in range(many))
     measured(f"laws-coin-{x}", tosses=many, p=binomial_p(heads, many, math.exp(-x)))

@@ -1,4 +1,4 @@
-"""The noise has exactly the law that it names: chi-square, tails, atoms, moments, and the broken copies are caught."""
+"""Noise has exactly the distribution that it names: chi-square, tails, atoms, moments; broken copies are caught."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def _beta_coordinate(t, d):
     return 0.5 + np.sign(t) * betainc(0.5, (d - 1) / 2.0, np.square(t)) / 2.0
 
 
-LAWS = [
+DISTRIBUTIONS = [
     GaussianNoise(2.0),
     GaussianNoise(2.0, 2),
     GeometricNoise(3.0),
@@ -218,8 +218,8 @@ LAWS = [
 ]
 
 
-@pytest.mark.parametrize("distribution", LAWS, ids=repr)
-def test_a_law_knows_its_variance_and_its_intervals(seeded, distribution):
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=repr)
+def test_a_distribution_knows_its_variance_and_its_intervals(seeded, distribution):
     assert distribution.exact
     noise = distribution.sample(1_000_000, seeded(14)) * distribution.grid
     assert noise.var() == pytest.approx(distribution.variance, rel=0.02)
@@ -256,7 +256,7 @@ def test_intervals_hold_far_out_in_the_tail(level):
     assert float(((outside[1:] + outside[:-1]) / 2.0 * np.diff(radius)).sum()) <= (1.0 - level) * (1.0 + 1e-4)
 
 
-def test_a_law_says_what_it_costs():
+def test_a_distribution_says_what_it_costs():
     assert GaussianNoise(4.0).loss(2.0) == GaussianLoss(0.5)
     assert LaplaceNoise(4.0).loss(2.0, "add-remove") == LaplaceLoss(0.5, "add-remove")
     assert GeometricNoise(2.0).loss(2, "add-remove") == GeometricLoss(1.0, 2, "add-remove")
@@ -264,12 +264,12 @@ def test_a_law_says_what_it_costs():
     assert EuclideanNoise(4.0, 3).loss(2.0) == PureLoss(0.5)
 
 
-@pytest.mark.parametrize("noise", [*LAWS, EuclideanNoise(2.0, 3)], ids=repr)
-def test_a_law_goes_through_json(noise):
+@pytest.mark.parametrize("noise", [*DISTRIBUTIONS, EuclideanNoise(2.0, 3)], ids=repr)
+def test_a_distribution_goes_through_json(noise):
     assert NoiseDistribution.from_dict(json.loads(json.dumps(noise.to_dict()))) == noise
 
 
-def test_what_is_no_law_in_json():
+def test_what_is_no_distribution_in_json():
     with pytest.raises(ValueError, match="kind='RoundedNoise': expected one of"):
         NoiseDistribution.from_dict({"kind": "RoundedNoise"})
     with pytest.raises(ValueError, match="expected the fields"):
@@ -284,7 +284,7 @@ def test_the_intervals_of_euclidean_noise(seeded, dimension):
         assert (np.abs(noise) <= distribution.half_width(level)).mean() == pytest.approx(level, abs=0.01)
 
 
-@pytest.mark.parametrize("noise", [*LAWS, EuclideanNoise(2.0, 2)], ids=repr)
+@pytest.mark.parametrize("noise", [*DISTRIBUTIONS, EuclideanNoise(2.0, 2)], ids=repr)
 def test_what_is_released_lies_on_the_grid(seeded, noise):
     values = np.array([[0.3, -17.2], [5.0, 1000.0 / 7.0]])
     released = noise.add(values, seeded(15))
@@ -403,7 +403,7 @@ EVERY = [GaussianNoise(2.0), DiscreteGaussianNoise(2.0), LaplaceNoise(2.0), Geom
 
 @pytest.mark.parametrize("noise", EVERY, ids=lambda noise: type(noise).__name__)
 def test_two_statistics_are_told_apart_by_what_their_distance_costs(noise):
-    """The distance is the μ or the ε of the loss, and no log-likelihood ratio of a pure law exceeds it."""
+    """The distance is the μ or the ε of the loss, and no log-likelihood ratio of a pure distribution exceeds it."""
     shift = np.array([3.0, -4.0, 12.0])
     apart = float(noise.distance(shift))
     loss = noise.loss({"l1": 19.0, "l2": 13.0}[noise.norm])
@@ -418,7 +418,7 @@ def test_two_statistics_are_told_apart_by_what_their_distance_costs(noise):
 
 
 @pytest.mark.parametrize(("distribution", "ideal"), [(EVERY[0], norm(scale=2.0)), (EVERY[2], laplace(scale=2.0))])
-def test_the_log_density_is_that_of_the_continuous_law(distribution, ideal):
+def test_the_log_density_is_that_of_the_continuous_distribution(distribution, ideal):
     noise = np.random.default_rng(1).normal(0.0, 3.0, (50, 4))
     assert distribution.log_density(noise) - distribution.log_density(noise[0]) == pytest.approx(
         ideal.logpdf(noise).sum(axis=-1) - ideal.logpdf(noise[0]).sum()
@@ -439,12 +439,12 @@ def test_the_tail_of_a_sum_is_never_understated(noise, coefficients, seeded):
     assert noise.half_width_of_sum([0.0], 0.9) == 0.0
 
 
-def test_a_law_that_knows_no_sums_says_so():
-    with pytest.raises(ValueError, match=r"law=GeometricNoise\(.*expected Gaussian or Laplace noise"):
+def test_a_distribution_that_knows_no_sums_says_so():
+    with pytest.raises(ValueError, match=r"noise=GeometricNoise\(.*expected Gaussian or Laplace noise"):
         GeometricNoise(2.0).tail([1.0], 3.0)
 
 
-def test_a_loss_takes_a_scale_of_its_own_law_alone():
+def test_a_loss_takes_a_scale_of_its_own_distribution_alone():
     assert (
         GaussianNoise(1.0).least_scale(GaussianLoss(0.5), 3.0)
         == LaplaceNoise(1.0).least_scale(LaplaceLoss(0.5), 3.0)
