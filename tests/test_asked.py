@@ -60,8 +60,8 @@ def test_every_question_of_the_library_comes_back_the_same():
         np.testing.assert_array_equal(again.contributions(block), query.contributions(block))
         seen.add(type(query).__name__)
     assert {"Sum", "Moments", "Histogram", "ModelQuery", "MarginGradient", "ClassMoments"} <= seen
-    # A user's function cannot be written down, nor can a passage that Scatter holds; everything else is
-    assert silent <= {"FactoredSum", "Scatter"}, silent
+    # A user's function cannot be written down, nor can a mechanism that DirectionScatter holds; everything else is
+    assert silent <= {"FactoredSum", "DirectionScatter"}, silent
 
 
 def test_a_release_keeps_its_question_through_files():
