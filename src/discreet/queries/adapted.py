@@ -130,11 +130,6 @@ class OfColumns(_Adapted):
             raise ArgumentError("columns", self.columns, f"{self.query.dimension} of them, as the query has")
 
     @property
-    def dimension(self) -> int:
-        """The number of columns of a row."""
-        return self.space.dimension
-
-    @property
     def bound(self) -> Bound:
         """That of the other query."""
         return self.query.bound

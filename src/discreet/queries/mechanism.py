@@ -117,6 +117,15 @@ def additive_noise(
     return LaplaceNoise.for_query(epsilon=loss.epsilon, sensitivity=l1, largest=largest, size=size)
 
 
+def vector_noise(
+    loss: Loss, name: str, *, l2: float, l1: float, largest: float, size: int
+) -> GaussianNoise | LaplaceNoise | EuclideanNoise:
+    """Return the noise of ``additive_noise``, or for a ``PureLoss`` that of ``Euclidean``, which is idealised."""
+    if isinstance(loss, PureLoss):
+        return EuclideanNoise.for_query(epsilon=loss.epsilon, sensitivity=l2, largest=largest, size=size)
+    return additive_noise(loss, name, l2=l2, l1=l1, largest=largest, size=size)
+
+
 class Additive(Mechanism):
     """Gaussian or Laplace noise on a grid.
 

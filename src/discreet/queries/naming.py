@@ -40,7 +40,7 @@ PLACES = {
         "discreet.queries.counts.grids": "Grid Marginals ProjectedGrid",
         "discreet.queries.functions.admissible_noise": "CauchyNoise GaussianSlide LaplaceSlide StudentNoise",
         "discreet.queries.functions.median_sensitivity": "OneColumn SmoothMedian",
-        "discreet.queries.functions.noisy_rows": "NoisyRows",
+        "discreet.queries.functions.perturbations": "NoisyRows",
         "discreet.queries.models.log_likelihood": "LogLikelihood",
         "discreet.queries.models.model_query": "GuardedQuery ModelQuery",
         "discreet.queries.moments.class_moments": "ClassMoments ClassSums",

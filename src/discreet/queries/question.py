@@ -135,9 +135,12 @@ class Question(ABC):
         return None
 
     @property
-    @abstractmethod
     def dimension(self) -> int:
-        """How many numeric columns a block must have; 0 where none is looked at."""
+        """How many numeric columns a block must have, 0 where none is looked at; by default those of its ``space``."""
+        own: Space | None = getattr(self, "space", None)
+        if own is None:
+            raise TypeError(f"{type(self).__name__}: write dimension, how many numeric columns a row must have")
+        return own.dimension
 
     def check(self, space: Space | None, categories: Sequence[Sequence[Any]]) -> None:
         """Raise a ValueError where the question does not fit rows of these declarations; by public facts only.

@@ -42,6 +42,8 @@ __all__ = ["Bins", "CellCounts", "Count", "Histogram", "Margins", "Mode"]
 class CellCounts(Query):
     """How many rows are in each cell."""
 
+    roundoff = 0.0  # counts below 2⁵³ are exact
+
     @abstractmethod
     def numbers(self, block: Block) -> Any:
         """Return the number of each row's cell, from 0 to ``size`` − 1."""
@@ -50,11 +52,6 @@ class CellCounts(Query):
     def bound(self) -> Bound:
         """1 in both norms; √2 and 2 when a row is replaced."""
         return Bound(l2=1.0, l1=1.0, replace_l2=math.sqrt(2.0), replace_l1=2.0)
-
-    @property
-    def roundoff(self) -> float:
-        """Counts below 2⁵³ are exact."""
-        return 0.0
 
     def contributions(self, block: Block) -> Any:
         """Return one-hot rows."""
@@ -79,11 +76,8 @@ class Count(Query):
     """How many rows contribute."""
 
     name = "count"
-
-    @property
-    def dimension(self) -> int:
-        """No numeric column is looked at."""
-        return 0
+    dimension = 0
+    roundoff = 0.0  # counts below 2⁵³ are exact
 
     @property
     def parts(self) -> Mapping[str, Part]:
@@ -94,11 +88,6 @@ class Count(Query):
     def bound(self) -> Bound:
         """1; two rows that both contribute are not apart at all."""
         return Bound(l2=1.0, l1=1.0, replace_l2=1.0, replace_l1=1.0, attained={"replace_l2": 0.0, "replace_l1": 0.0})
-
-    @property
-    def roundoff(self) -> float:
-        """Counts below 2⁵³ are exact."""
-        return 0.0
 
     def contributions(self, block: Block) -> Any:
         """Return ones."""
@@ -122,6 +111,7 @@ class Histogram(CellCounts):
     column: int = 0
 
     name = "histogram"
+    dimension = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", integer("categories", self.categories, least=2))
@@ -140,11 +130,6 @@ class Histogram(CellCounts):
     def parts(self) -> Mapping[str, Part]:
         """One count a category."""
         return {"counts": Part((self.categories,))}
-
-    @property
-    def dimension(self) -> int:
-        """No numeric column is looked at."""
-        return 0
 
     def numbers(self, block: Block) -> Any:
         """Return the codes."""
@@ -217,11 +202,6 @@ class Bins(CellCounts):
             raise ArgumentError("inner", UNSHOWN, f"from 1 to {MOST - 1} finite edges, in increasing order")
 
     @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
     def parts(self) -> Mapping[str, Part]:
         """One count a bin."""
         return {"counts": Part((len(self.inner) + 1,))}
@@ -246,6 +226,8 @@ class Margins(Query):
     categories: tuple[int, ...]
 
     name = "margins"
+    dimension = 0
+    roundoff = 0.0  # counts below 2⁵³ are exact
 
     def __post_init__(self) -> None:
         sizes = tuple(integer("categories", size, least=2) for size in self.categories)
@@ -265,20 +247,10 @@ class Margins(Query):
         return {f"column{place}": Part((size,)) for place, size in enumerate(self.categories)}
 
     @property
-    def dimension(self) -> int:
-        """No numeric column is looked at."""
-        return 0
-
-    @property
     def bound(self) -> Bound:
         """√k and k for k columns; √(2k) and 2k when a row is replaced."""
         k = float(len(self.categories))
         return Bound(l2=_root(k), l1=k, replace_l2=_root(2.0 * k), replace_l1=2.0 * k)
-
-    @property
-    def roundoff(self) -> float:
-        """Counts below 2⁵³ are exact."""
-        return 0.0
 
     def contributions(self, block: Block) -> Any:
         """Return a one for each column."""

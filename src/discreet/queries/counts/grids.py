@@ -84,11 +84,6 @@ class Grid(CellCounts):
         object.__setattr__(self, "cells", whole)
 
     @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
     def parts(self) -> Mapping[str, Part]:
         """One count a cell, an axis a column."""
         return {"counts": Part(self.cells)}

@@ -34,7 +34,7 @@ from discreet.guarantees import BoundedRangeLoss, Guarantee, Loss
 from discreet.noise.draws import ChooseCell, UniformIntegers
 from discreet.queries.bound import Setting
 from discreet.queries.functions.score_queries import PLACES, rate, within
-from discreet.queries.functions.user_functions import Array, Own, OwnMechanism, WholeRows
+from discreet.queries.functions.user_functions import Array, Own, OwnMechanism
 from discreet.queries.mechanism import Plan, additive_noise
 from discreet.queries.question import Part, additive_loss
 
@@ -45,6 +45,7 @@ __all__ = ["MeanOfBlocks", "MedianOfBlocks", "OfBlocks"]
 class OfBlocks(OwnMechanism):
     """What both centres have in common."""
 
+    name = "sample and aggregate"
     own: Own
     blocks: int
     least: int
@@ -147,9 +148,3 @@ class MedianOfBlocks(OfBlocks):
             target=lambda rows, places: exponents(self.results(rows, places)),
             finish=lambda chosen: within(self.own.box, chosen, self.cells),
         )
-
-
-class Aggregation(WholeRows):
-    """A centre of a function's results on blocks."""
-
-    name = "sample and aggregate"

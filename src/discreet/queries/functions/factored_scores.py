@@ -74,6 +74,25 @@ class Scored(Protocol):
         """Return a score for each row and candidate, between ``low`` and ``high``; total."""
 
 
+class Factored(Mechanism):
+    """The draw of a candidate; see the module for the proof."""
+
+    kind = "selection"
+
+    def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
+        """Return the draw for a ``BoundedRangeLoss``."""
+        if not isinstance(question, FactoredSum):
+            raise ArgumentError("query", question.name, "the sum of a factored exponential mechanism")
+        eta = question.rate(loss, setting)
+        return Plan(
+            kind=self.kind,
+            loss=loss,
+            parts={"selected": Part((1,))},
+            draw=Choose(),
+            target=lambda values: eta * values,
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class FactoredSum(Selection):
     """The sums of all rows' scores, their middle taken off.
@@ -86,16 +105,12 @@ class FactoredSum(Selection):
     numbers: int
     categories: tuple[int, ...] = ()
     name = "factored exponential mechanism"
+    mechanism = Factored()
 
     @property
     def dimension(self) -> int:
         """The number of numeric columns."""
         return self.numbers
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """The draw."""
-        return Factored()
 
     @property
     def parts(self) -> Mapping[str, Part]:
@@ -152,22 +167,3 @@ class FactoredSum(Selection):
     def rate(self, loss: Loss, setting: Setting) -> float:
         """Return η for a ``BoundedRangeLoss``."""
         return rate(loss, self.spread(setting), self.largest_score(setting))
-
-
-class Factored(Mechanism):
-    """The draw of a candidate; see the module for the proof."""
-
-    kind = "selection"
-
-    def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
-        """Return the draw for a ``BoundedRangeLoss``."""
-        if not isinstance(question, FactoredSum):
-            raise ArgumentError("query", question.name, "the sum of a factored exponential mechanism")
-        eta = question.rate(loss, setting)
-        return Plan(
-            kind=self.kind,
-            loss=loss,
-            parts={"selected": Part((1,))},
-            draw=Choose(),
-            target=lambda values: eta * values,
-        )

@@ -51,12 +51,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer, positive
-from discreet.guarantees import Guarantee, Loss, Neighbors
+from discreet.guarantees import Loss, Neighbors
 from discreet.queries.bound import Setting
 from discreet.queries.functions.smooth_noise import Smooth
-from discreet.queries.functions.user_functions import Array, refuse_gaps
-from discreet.queries.mechanism import Mechanism, Plan
-from discreet.queries.question import RowQuery
+from discreet.queries.functions.user_functions import Array, MechanismRows, refuse_gaps
+from discreet.queries.mechanism import Plan
 from discreet.records import Block, Box
 
 __all__ = [
@@ -229,6 +228,8 @@ def iqr_distance(proposal: float, low: float, high: float, column: int = 0) -> O
 class SmoothMedian(Smooth):
     """The lower median of one column, under replace-one with n public (``median_sensitivity`` has the formula)."""
 
+    name = "smooth median"
+
     def at(self, values: Array, beta: float) -> tuple[float, float]:
         """Return the median and its smooth sensitivity."""
         ordered = np.sort(values[:, 0])
@@ -238,38 +239,17 @@ class SmoothMedian(Smooth):
 
     def planned(self, loss: Loss, setting: Setting) -> Plan:
         """Return the draw; under replace-one only."""
-        refuse_gaps(setting, OneColumn.name)
+        refuse_gaps(setting, self.name)
         return super().planned(loss, setting)
 
 
 @dataclass(frozen=True, eq=False)
-class OneColumn(RowQuery):
-    """One numeric column, inside of its bounds."""
+class OneColumn(MechanismRows):
+    """One numeric column, inside of its bounds, for a median with noise by its smooth sensitivity."""
 
-    way: Smooth
-    numbers: int
     place: int
-    name = "smooth median"
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """The mechanism."""
-        return self.way
-
-    @property
-    def dimension(self) -> int:
-        """The number of numeric columns."""
-        return self.numbers
-
-    @property
-    def width(self) -> int:
-        """One."""
-        return 1
+    width = 1
 
     def taken(self, block: Block) -> Any:
         """Return the column."""
         return block.x[:, self.place : self.place + 1]
-
-    def default_loss(self, guarantee: Guarantee) -> Loss:
-        """Return the mechanism's."""
-        return self.way.default_loss(guarantee)

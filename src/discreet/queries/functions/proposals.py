@@ -29,23 +29,18 @@ from discreet.guarantees import ApproximateLoss, Guarantee, Loss
 from discreet.noise import GeometricNoise, LaplaceNoise
 from discreet.noise.draws import NoDraw
 from discreet.queries.bound import Setting
-from discreet.queries.functions.user_functions import Array, Own, OwnMechanism, WholeRows
+from discreet.queries.functions.user_functions import Array, Own, OwnMechanism
 from discreet.queries.mechanism import Plan
 from discreet.queries.question import Part
 
-__all__ = ["Proposed", "ProposedTest"]
-
-
-class Proposed(WholeRows):
-    """A user's statistic, if it passes a test."""
-
-    name = "propose, test, release"
+__all__ = ["ProposedTest"]
 
 
 @dataclass(frozen=True, eq=False)
 class ProposedTest(OwnMechanism):
     """The test and the release; see the module for the proof."""
 
+    name = "propose, test, release"
     own: Own
     away: Own
     proposal: float

@@ -31,12 +31,12 @@ from discreet.arguments import ArgumentError
 from discreet.guarantees import BoundedRangeLoss, Guarantee, Loss
 from discreet.noise.draws import Choose, ChooseCell
 from discreet.queries.bound import Setting
-from discreet.queries.functions.user_functions import Array, Own, OwnMechanism, WholeRows
+from discreet.queries.functions.user_functions import Array, Own, OwnMechanism
 from discreet.queries.mechanism import Plan
 from discreet.queries.question import Part
 from discreet.records import Box
 
-__all__ = ["PLACES", "Chosen", "OnInterval", "Placed", "SelectedCandidate", "middles", "rate", "within"]
+__all__ = ["PLACES", "Chosen", "OnInterval", "middles", "rate", "within"]
 
 
 def rate(loss: Loss, spread: float, largest: float) -> float:
@@ -47,12 +47,6 @@ def rate(loss: Loss, spread: float, largest: float) -> float:
     if not (eta > 0.0 and math.isfinite(eta * largest)):
         raise ArgumentError("loss", loss, "an ε at which η·score neither overflows nor vanishes")
     return eta
-
-
-class SelectedCandidate(WholeRows):
-    """A candidate chosen by scores of a user's own."""
-
-    name = "exponential mechanism"
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +61,7 @@ class Chosen(OwnMechanism):
         By how much the moves of two scores can differ when one row changes.
     """
 
+    name = "exponential mechanism"
     own: Own
     spread: float
     kind = "selection"
@@ -114,16 +109,11 @@ def within(box: Box, chosen: Array, cells: int) -> Array:
     return np.asarray(box.clip(low * (1.0 - t) + high * t))
 
 
-class Placed(WholeRows):
-    """A number chosen by scores of a user's own."""
-
-    name = "exponential mechanism on an interval"
-
-
 @dataclass(frozen=True, eq=False)
 class OnInterval(Chosen):
     """A cell, and a point in it; see the module for the proof."""
 
+    name = "exponential mechanism on an interval"
     box: Box
     kind = "sampled"
 

@@ -29,12 +29,12 @@ from discreet.guarantees import ApproximateLoss, Guarantee, Loss, PureLoss
 from discreet.noise.draws import NoDraw
 from discreet.queries.bound import Setting
 from discreet.queries.functions.admissible_noise import AdmissibleNoise
-from discreet.queries.functions.user_functions import Array, Own, OwnMechanism, WholeRows
+from discreet.queries.functions.user_functions import Array, Own, OwnMechanism
 from discreet.queries.mechanism import Plan
 from discreet.queries.question import Part
 from discreet.records import Box
 
-__all__ = ["FLOOR", "Smooth", "SmoothOwn", "Smoothed", "width_of"]
+__all__ = ["FLOOR", "Smooth", "SmoothOwn", "width_of"]
 
 
 FLOOR = 2.0**-40  # the least scale of the noise, in units of the largest number there may be
@@ -49,6 +49,7 @@ def width_of(box: Box) -> float:
 class Smooth(OwnMechanism):
     """f + (S/α)·Z, moved into a box; see the module for the proof."""
 
+    name = "smooth sensitivity"
     noise: AdmissibleNoise
     share: float
     box: Box
@@ -117,9 +118,3 @@ class SmoothOwn(Smooth):
         width = width_of(self.box)
         bound = Own.with_output(lambda rows: self.s(rows, beta), (0.0, width), None, width)
         return float(self.own(values.copy())[0]), float(bound(values)[0])
-
-
-class Smoothed(WholeRows):
-    """A user's statistic with smooth noise."""
-
-    name = "smooth sensitivity"

@@ -38,7 +38,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -241,7 +241,9 @@ LARGEST, SMALLEST = 1e300, 1e-300  # what a Box takes
 
 
 class OwnMechanism(Mechanism):
-    """A mechanism that starts from rows, and knows what to spend a guarantee on."""
+    """A mechanism that starts from rows. Its ``name`` is that of the question, for the ledger and the release."""
+
+    name: ClassVar[str]
 
     @abstractmethod
     def default_loss(self, guarantee: Guarantee) -> Loss:
@@ -259,25 +261,23 @@ class OwnMechanism(Mechanism):
 
 
 @dataclass(frozen=True, eq=False)
-class WholeRows(RowQuery):
-    """The rows side by side: the numeric columns in their units, then the number of each category.
+class MechanismRows(RowQuery):
+    """Rows side by side for a mechanism of their own.
 
     Parameters
     ----------
     way : OwnMechanism
-    numbers, labels : int
-        How many columns of each kind.
+    numbers : int
+        How many numeric columns there are.
     """
 
     way: OwnMechanism
     numbers: int
-    labels: int
-    name = "function of rows"
 
-    @classmethod
-    def for_rows(cls, rows: Any, way: OwnMechanism) -> WholeRows:
-        """Return the question for rows of these ``columns`` and ``categories``."""
-        return cls(way, len(rows.columns), len(rows.categories))
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The mechanism's."""
+        return self.way.name
 
     @property
     def mechanism(self) -> Mechanism:
@@ -289,6 +289,29 @@ class WholeRows(RowQuery):
         """The number of numeric columns."""
         return self.numbers
 
+    def default_loss(self, guarantee: Guarantee) -> Loss:
+        """Return the mechanism's."""
+        return self.way.default_loss(guarantee)
+
+
+@dataclass(frozen=True, eq=False)
+class WholeRows(MechanismRows):
+    """All columns of the rows: the numeric ones in their units, then the number of each category.
+
+    Parameters
+    ----------
+    way : OwnMechanism
+    numbers, labels : int
+        How many columns of each kind.
+    """
+
+    labels: int
+
+    @classmethod
+    def for_rows(cls, rows: Any, way: OwnMechanism) -> WholeRows:
+        """Return the question for rows of these ``columns`` and ``categories``."""
+        return cls(way, len(rows.columns), len(rows.categories))
+
     @property
     def width(self) -> int:
         """All columns."""
@@ -298,10 +321,6 @@ class WholeRows(RowQuery):
         """Return all columns of each row."""
         xp = array_namespace(block.x)
         return xp.concat([block.x, xp.astype(block.codes, xp.float64)], axis=1) if self.labels else block.x
-
-    def default_loss(self, guarantee: Guarantee) -> Loss:
-        """Return the mechanism's."""
-        return self.way.default_loss(guarantee)
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,11 +73,6 @@ class LogLikelihood(Query):
         return (0.2, 0.8) if self.counted else (0.0, 1.0)
 
     @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
     def parts(self) -> Mapping[str, Part]:
         """The scores, in units of half their intervals, and the count."""
         a, b = (math.sqrt(weight) for weight in self._weights)

@@ -108,11 +108,6 @@ class ModelQuery(Query, Generic[Params]):
         return self.model.name
 
     @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
     def categories(self) -> int | tuple[int, ...]:
         """The model's, for the search."""
         return tuple(self.model.categories)

@@ -101,11 +101,6 @@ class ClassMoments(LabelledQuestion, Query):
             raise ArgumentError("weights", self.weights, "a², b², c² above 0 that sum to 1")
 
     @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
     def labels(self) -> int:
         """The classes."""
         return self.classes.count
@@ -240,11 +235,6 @@ class ClassSums(LabelledQuestion, Query):
     def __post_init__(self) -> None:
         integer("classes", self.classes, least=1)
         integer("column", self.column, least=0)
-
-    @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
 
     @property
     def labels(self) -> int:

@@ -584,11 +584,6 @@ class MomentSums(Query):
     name: str  # type: ignore[misc]
 
     @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
     def parts(self) -> Mapping[str, Part]:
         """Counts, first and second moments, as far as they have a weight."""
         return self.moments.parts

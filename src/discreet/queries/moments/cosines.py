@@ -109,11 +109,6 @@ class Cosines(Query):
             raise ArgumentError("weights", self.weights, f"1 to {MOST_COSINES} numbers above 0")
 
     @property
-    def dimension(self) -> int:
-        """The number of columns of the space."""
-        return self.space.dimension
-
-    @property
     def parts(self) -> Mapping[str, Part]:
         """The number of rows, where it has a weight, and the sums, their weights still on them."""
         sums = {"sums": Part((len(self.weights),))}

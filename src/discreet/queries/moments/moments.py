@@ -89,11 +89,6 @@ class Sum(Query):
         _check_space(self.space)
 
     @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
     def parts(self) -> Mapping[str, Part]:
         """The sum of y."""
         return {"sum": Part((self.dimension,))}
@@ -141,11 +136,6 @@ class Moments(Query):
         if not (b2 + c2 > 0.0 and abs(total - 1.0) < 1e-9):
             raise wrong
         object.__setattr__(self, "weights", (a2 / total, b2 / total, c2 / total))  # 1 to the last digits
-
-    @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
 
     @property
     def parts(self) -> Mapping[str, Part]:
@@ -238,6 +228,7 @@ class Squares(Query):
     weights: tuple[float, float, float] | None = None
 
     name = "squares"
+    dimension = 1
 
     def __post_init__(self) -> None:
         if self.space.dimension != 1:
@@ -252,11 +243,6 @@ class Squares(Query):
         a2, b2, c2 = usual if self.weights is None else self.weights
         total = (a2 if self.counted else 0.0) + b2 + c2
         return math.sqrt(a2 / total) if self.counted else 0.0, math.sqrt(b2 / total), math.sqrt(c2 / total)
-
-    @property
-    def dimension(self) -> int:
-        """One."""
-        return 1
 
     @property
     def parts(self) -> Mapping[str, Part]:
@@ -292,11 +278,6 @@ class Total(Query):
     space: Box
 
     name = "total"
-
-    @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
 
     @cached_property
     def _ends(self) -> tuple[Any, Any]:
@@ -339,11 +320,6 @@ class Products(Query):
     space: Box | Ball
     counted: bool
     name = "products"
-
-    @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
 
     @property
     def _weights(self) -> tuple[float, float]:

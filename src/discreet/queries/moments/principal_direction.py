@@ -126,11 +126,6 @@ class DirectionScatter(Query):
         return self.way
 
     @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
     def parts(self) -> Mapping[str, Part]:
         """The scatter matrix."""
         q = self.basis.shape[1]
@@ -184,11 +179,6 @@ class Energies(Query):
     def __post_init__(self) -> None:
         if np.abs(self.axes @ self.axes.T - np.eye(len(self.axes))).max() > 1e-12:
             raise ArgumentError("axes", UNSHOWN, "orthonormal rows")
-
-    @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
 
     @property
     def _weights(self) -> tuple[float, float]:

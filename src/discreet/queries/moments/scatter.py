@@ -134,6 +134,7 @@ class Scatter(Question):
     group: tuple[int, int] | None = None
 
     name = "scatter"
+    mechanism = ScatterNoise()
 
     def __post_init__(self) -> None:
         if not isinstance(self.space, Box):
@@ -160,16 +161,6 @@ class Scatter(Question):
                     "a column of categories and as many groups as it has; they have "
                     f"{[len(values) for values in categories]}",
                 )
-
-    @property
-    def mechanism(self) -> ScatterNoise:
-        """Additive noise with its own sensitivity."""
-        return ScatterNoise()
-
-    @property
-    def dimension(self) -> int:
-        """The number of numeric columns of a row."""
-        return self.space.dimension
 
     @property
     def groups(self) -> int:

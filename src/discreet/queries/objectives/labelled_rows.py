@@ -85,11 +85,6 @@ class FeatureQuestion(LabelledQuestion):
         """The curator's, or the ball in it."""
         return self.features.space
 
-    @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
 
 Array = NDArray[np.float64]
 

@@ -422,11 +422,6 @@ class Quantiles(RowQuery):
         return self.way
 
     @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
     def width(self) -> int:
         """The step, and where there are any the group and the weight."""
         return 1 + (self.by is not None) + (self.weights is not None)

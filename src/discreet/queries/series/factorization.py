@@ -159,6 +159,7 @@ class Blocks(Operator):
     count: int
 
     name = "square roots of doubling blocks"
+    nonnegative = True
 
     def __post_init__(self) -> None:
         integer("count", self.count, least=1, most=MOST_STEPS)
@@ -207,11 +208,6 @@ class Blocks(Operator):
         """Return the norm of O·1, as computed, and what that may err."""
         charged = self.error * self.count * (math.sqrt(self.size) if norm == "l1" else 1.0)
         return length(self.apply(np.ones(self.count)), norm) + charged
-
-    @property
-    def nonnegative(self) -> bool:
-        """True."""
-        return True
 
     @cached_property
     def error(self) -> float:
@@ -281,6 +277,7 @@ class Tree(Operator):
     count: int
 
     name = "binary tree"
+    nonnegative = True
 
     def __post_init__(self) -> None:
         integer("count", self.count, least=1, most=MOST_STEPS)
@@ -315,11 +312,6 @@ class Tree(Operator):
     def box_norm(self, norm: str) -> float:
         """Return the norm of the blocks' lengths."""
         return length(np.concatenate([np.full(self.count >> j, 2.0**j) for j in range(self.levels)]), norm)
-
-    @property
-    def nonnegative(self) -> bool:
-        """True."""
-        return True
 
     @property
     def error(self) -> float:

@@ -162,6 +162,8 @@ class Identity(Operator):
     count: int
 
     name = "every step"
+    nonnegative = True
+    error = 0.0  # nothing is computed
 
     def __post_init__(self) -> None:
         integer("count", self.count, least=1, most=MOST_STEPS)
@@ -187,16 +189,6 @@ class Identity(Operator):
         """Return ‖h‖, which x = h attains."""
         return length(halves, norm)
 
-    @property
-    def nonnegative(self) -> bool:
-        """True."""
-        return True
-
-    @property
-    def error(self) -> float:
-        """Nothing is computed."""
-        return 0.0
-
 
 @dataclass(frozen=True)
 class Picked(Operator):
@@ -210,6 +202,8 @@ class Picked(Operator):
     places: tuple[int, ...]
 
     name = "some steps"
+    nonnegative = True
+    error = 0.0  # nothing is computed
 
     def __post_init__(self) -> None:
         integer("count", self.count, least=1, most=MOST_STEPS)
@@ -238,16 +232,6 @@ class Picked(Operator):
     def box_norm(self, norm: str) -> float:
         """Return √size or size."""
         return float(self.size) if norm == "l1" else length(np.ones(self.size), "l2")
-
-    @property
-    def nonnegative(self) -> bool:
-        """True."""
-        return True
-
-    @property
-    def error(self) -> float:
-        """Nothing is computed."""
-        return 0.0
 
 
 UNIT_ROUNDOFF = 2.0**-53
@@ -360,6 +344,7 @@ class PrefixSums(Operator):
     count: int
 
     name = "running sums"
+    nonnegative = True
 
     def __post_init__(self) -> None:
         integer("count", self.count, least=1, most=MOST_STEPS)
@@ -380,11 +365,6 @@ class PrefixSums(Operator):
     def box_norm(self, norm: str) -> float:
         """Return ‖(1, 2, …, T)‖."""
         return length(np.arange(1.0, self.count + 1.0), norm)
-
-    @property
-    def nonnegative(self) -> bool:
-        """True."""
-        return True
 
     @property
     def error(self) -> float:

@@ -86,11 +86,6 @@ class OfSeries(Query):
         return f"series, {self.operator.name}"
 
     @property
-    def dimension(self) -> int:
-        """The number of numeric columns of a row."""
-        return self.space.dimension
-
-    @property
     def parts(self) -> Mapping[str, Part]:
         """O·S."""
         return {"series": Part((self.operator.size,))}

@@ -90,16 +90,8 @@ class StreamSums(Question):
     numbers: int
     at_most: int
     name = "stream of running sums"
-
-    @property
-    def dimension(self) -> int:
-        """None: a stream has no columns."""
-        return 0
-
-    @property
-    def mechanism(self) -> StreamNoise:
-        """Noise on each number."""
-        return StreamNoise()
+    dimension = 0
+    mechanism = StreamNoise()
 
     @property
     def most(self) -> float:
