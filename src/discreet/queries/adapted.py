@@ -1,6 +1,4 @@
-"""Columns: which of them is meant, where it can lie, and where in there a row is. All by public facts.
-
-A query over part of what a row has: some of its columns, with a weight, in a group.
+"""Queries over part of what a row has: some of its columns, with a weight, within an interval, or in a group.
 
 Each takes another query and changes what a row contributes. With c the contribution of the other query, B ≥ ‖c(x)‖ and
 D ≥ ‖c(x) − c(x')‖ in one of the norms:

@@ -1,22 +1,4 @@
-"""Counts of rows in cells, of which each row is in one.
-
-c(x) is 1 at the row's cell and 0 elsewhere: norm 1 in L1 and L2. A replaced row moves one count down and another up: 2
-in L1, √2 in L2. All are attained where there are two cells. Counts below 2⁵³ are exact. A query of this family says
-which cell a row is in, from the row's own bits alone: by comparisons and elementwise operations.
-
-The number of rows: 1 for each. A row that comes or goes moves it by 1; a replaced one may have been dropped.
-
-Counts of declared categories.
-
-The most frequent category, chosen by counts.
-
-Counts of the numbers of one column, between declared edges. Which bin a number is in, comparisons alone decide.
-
-Counts of the categories of several columns at once.
-
-c(x) has, for each of k columns, a 1 at the row's category and 0 elsewhere: k ones, so norm k in L1 and √k in L2. A
-replaced row moves, in each column, one count down and another up: 2k in L1, √(2k) in L2. All are attained.
-"""
+"""Counts of rows: all of them, those of each category, and those between declared edges."""
 
 from __future__ import annotations
 
@@ -40,7 +22,12 @@ __all__ = ["Bins", "CellCounts", "Count", "Histogram", "Margins", "Mode"]
 
 
 class CellCounts(Query):
-    """How many rows are in each cell."""
+    """How many rows are in each cell.
+
+    c(x) is 1 at the row's cell and 0 elsewhere: norm 1 in L1 and L2. A replaced row moves one count down and another
+    up: 2 in L1, √2 in L2. All are attained where there are two cells. Counts below 2⁵³ are exact. A query of this
+    family says which cell a row is in, from the row's own bits alone: by comparisons and elementwise operations.
+    """
 
     roundoff = 0.0  # counts below 2⁵³ are exact
 
@@ -73,7 +60,10 @@ class CellCounts(Query):
 
 @dataclass(frozen=True)
 class Count(Query):
-    """How many rows contribute."""
+    """How many rows contribute.
+
+    A row that comes or goes moves it by 1; a replaced one may have been dropped.
+    """
 
     name = "count"
     dimension = 0
@@ -177,6 +167,8 @@ MOST = 2**22
 class Bins(CellCounts):
     """How many rows have the number of a column between two edges; an edge belongs to the bin above it.
 
+    Which bin a number is in is decided by comparisons alone.
+
     Parameters
     ----------
     space : Box or Ball
@@ -216,6 +208,9 @@ class Bins(CellCounts):
 @dataclass(frozen=True)
 class Margins(Query):
     """How many rows have each category of each column.
+
+    c(x) has, for each of k columns, a 1 at the row's category and 0 elsewhere: k ones, so norm k in L1 and √k in L2. A
+    replaced row moves, in each column, one count down and another up: 2k in L1, √(2k) in L2. All are attained.
 
     Parameters
     ----------

@@ -14,11 +14,13 @@ Equal, that is, if f keeps nothing from one block to the next; that rests on tru
 - *Median.* The box is cut into cells. Of the k results let L lie in cells below a cell and U in cells below it or in it
   itself; its score is −max(0, k/2 − U, L − k/2), 0 for the cell of the median. A changed result moves L and U by at
   most 1, all in the same direction, so the score by at most 1 either way; min(m, k) of them in d coordinates, drawn
-  independently, have log-ratios whose ranges add up to η·2·min(m, k)·d. Points in the cells as in ``interval``.
+  independently, have log-ratios whose ranges add up to η·2·min(m, k)·d. Points in the cells as in
+  ``score_queries.OnInterval``.
 
-So, given the blocks, the two output laws are within the loss's curve of one another. Hockey-stick divergences, and the
-moments behind Rényi's, are jointly convex: averaging both laws over the same random blocks makes none of them larger.
-(That is what a ``Loss`` promises; the range itself may grow when the median's laws are averaged, its curves do not.)
+So, given the blocks, the two output distributions are within the loss's curve of one another. Hockey-stick divergences,
+and the moments behind Rényi's, are jointly convex: averaging both over the same random blocks makes none of them
+larger. (That is what a ``Loss`` says; the range itself may grow when the median's distributions are averaged, its
+curves do not.)
 """
 
 from __future__ import annotations

@@ -24,11 +24,11 @@ class Perturbed(OwnMechanism):
     """Noise on a function of rows, by a sensitivity that its user states (equations 5 to 7).
 
     *Proof.* Let f be the function with its default in place of failures, moved into a declared box: a move into a box
-    brings no two vectors farther apart, in L1 or L2. Say that f moves by at most Δ when one row changes; m rows of a unit
-    are m steps, so two neighbours are at most mΔ apart by the triangle inequality. Then
+    brings no two vectors farther apart, in L1 or L2. Say that f moves by at most Δ when one row changes; m rows of a
+    unit are m steps, so two neighbours are at most mΔ apart by the triangle inequality. Then
 
-    - Gaussian noise on a grid: μ, the rounding of both to the grid charged (``GaussianNoise.for_query``); as ‖v‖₂ ≤ ‖v‖₁, a
-      bound in L1 will do;
+    - Gaussian noise on a grid: μ, the rounding of both to the grid charged (``GaussianNoise.for_query``); as ‖v‖₂ ≤
+      ‖v‖₁, a bound in L1 will do;
     - Laplace noise on a grid for a bound in L1, or one number: ε in the same way;
     - density ∝ e^(−ε‖z‖₂/(mΔ)) (7): the log-ratio at any point is at most ε. In ideal arithmetic.
     """
@@ -68,15 +68,16 @@ class EachRow(Mechanism):
     """Independent noise on every row (equations 3 and 4).
 
     *Proof.* ``to_unit`` maps every row into the unit ball, in floats too, whatever rows stand beside it. Two neighbours
-    under replace-one have the same rows but for one, whose images are at most 2 apart. The noise of a row is independent of
-    the others', so the output laws differ in that row alone:
+    under replace-one have the same rows but for one, whose images are at most 2 apart. The noise of a row is
+    independent of the others', so the output distributions differ in that row alone:
 
     - density ∝ e^(−(ε/2)‖z‖): the log-ratio at any point is at most (ε/2)·2 = ε;
     - Gaussian noise on a grid: a shift of at most 2 in L2, and 2·grid·√d for the rounding of both: μ, by ``for_query``.
 
-    The rows come out in a random order, uniform over all orders. That is post-processing, and it makes the law a function
-    of the rows as a set: so the promise holds too where a changed value would have put a row in another place of the file,
-    as in one that is sorted. (Which noisy row is whose is then open; what is known of a person's place tells nothing.)
+    The rows come out in a random order, uniform over all orders. That is post-processing, and it makes the law a
+    function of the rows as a set: so the guarantee holds too where a changed value would have put a row in another
+    place of the file, as in one that is sorted. (Which noisy row is whose is then open; what is known of a person's
+    place tells nothing.)
 
     There is no version under add-remove: n noisy rows reveal n. So nothing here where rows may be dropped, or where a
     person has several.

@@ -1,9 +1,9 @@
 """Smooth sensitivity: noise that fits how far a statistic can move near these rows, and not near the worst ones.
 
 *Proof.* For any f with a β-smooth upper bound S on its local sensitivity, f + (S/α)·Z keeps (ε, δ) with the α and β of
-``admissible``. What is done to S here keeps it one: moving f into an interval of width W moves no two values apart;
-min(S, W) still bounds the local sensitivity and, like max(S, floor), is β-smooth where S is, since a constant is. The
-result is moved into the interval again, which is post-processing.
+``admissible_noise``. What is done to S here keeps it one: moving f into an interval of width W moves no two values
+apart; min(S, W) still bounds the local sensitivity and, like max(S, floor), is β-smooth where S is, since a constant
+is. The result is moved into the interval again, which is post-processing.
 
 *The floor.* With M the largest size of a number in the interval it is 2⁻⁴⁰·M·max(1, α), and is applied last, so that
 the scale of the noise, S/α, is never below 2⁻⁴⁰·M. Floats up to M are at most 2⁻⁵²·M apart: the scale is at least 2¹²

@@ -1,4 +1,4 @@
-"""The guard around code that a user brings to the private side: a function of rows, a score, a model.
+"""Code that a user brings to the private side: how it is called, and why nothing of a row gets out by it.
 
 ``attempt`` makes a call total. What comes back is a new array of NumPy's own class, float64, of the shape that was
 asked for, or None. Nothing else of the call comes out:
@@ -19,12 +19,6 @@ asked for, or None. Nothing else of the call comes out:
 
 On trust, since nobody can check it from outside: that the code does not write, print, log or send what it sees, keeps
 nothing of it, ends neither the process nor its memory, and that the time it takes tells nothing that matters.
-
-A function that a user brings, on the private side: how it is called, and why nothing of a row gets out by it.
-
-``Own`` makes a function total. Whatever it does with rows (an exception, a NaN, another shape, a warning), what comes
-back is a vector in a declared box, and no message tells of it: a declared default stands for every failure.
-``discreet.queries.functions.user_functions`` has how a call is made total, and what stays on trust.
 """
 
 from __future__ import annotations
@@ -326,6 +320,9 @@ class WholeRows(MechanismRows):
 @dataclass(frozen=True, eq=False)
 class Own:
     """A user's function, made total: from rows to a vector in a declared box.
+
+    Whatever the function does with rows (an exception, a NaN, another shape, a warning), what comes back is a vector in
+    the box, and no message tells of it: a declared default stands for every failure (``attempt``).
 
     Parameters
     ----------

@@ -31,13 +31,6 @@ classes are √2 times that apart; with tied at least √(2(a² + b²)).
 e = (d + 3)u·‖P_k‖_F(1 + ‖m_k‖) in norm. Moving into the ball is 1-Lipschitz; dividing by R makes e/R; the root, the
 division and the product add (d/2 + 7)u. Then c is off by 2.3 times that (b + 2c ≤ √5) and (d + 14)u for its own
 products and for weights that sum to 1 within 4u. The label is compared, which is exact.
-
-Sums of each class's rows, scaled to [0, 1] by their bounds: what the means of Xi, Kantarcioglu and Inan are made of.
-
-*Bound.* A row u in [0, 1]^d contributes u in the place of its class and 0 elsewhere: ‖u‖₁ ≤ d and ‖u‖₂ ≤ √d. Of a
-replaced row the two contributions have no negative number, and in one class they differ by at most 1 in each column: d
-in L1 and √d in L2. In two classes they are in different places: 2d in L1 and √(2d) in L2. All of it is attained at
-u = (1, …, 1), and at u' = 0 in the same class.
 """
 
 from __future__ import annotations
@@ -216,6 +209,11 @@ class ClassMoments(LabelledQuestion, Query):
 class ClassSums(LabelledQuestion, Query):
     """Σ u over the rows of each class.
 
+    *Bound.* A row u in [0, 1]^d contributes u in the place of its class and 0 elsewhere: ‖u‖₁ ≤ d and ‖u‖₂ ≤ √d. Of a
+    replaced row the two contributions have no negative number, and in one class they differ by at most 1 in each
+    column: d in L1 and √d in L2. In two classes they are in different places: 2d in L1 and √(2d) in L2. All of it is
+    attained at u = (1, …, 1), and at u' = 0 in the same class.
+
     Parameters
     ----------
     space : Box
@@ -248,7 +246,7 @@ class ClassSums(LabelledQuestion, Query):
 
     @property
     def bound(self) -> Bound:
-        """See the module."""
+        """See the class."""
         d, moved = float(self.dimension), 2.0 if self.classes > 1 else 1.0
         return Bound(l2=math.sqrt(d), l1=d, replace_l2=math.sqrt(moved * d), replace_l1=moved * d)
 

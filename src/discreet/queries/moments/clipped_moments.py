@@ -1,6 +1,4 @@
-"""The parameters of a Gaussian mixture: weights, means and covariances, as one value.
-
-What a row contributes to a mixture: its responsibilities times its clipped moments, with their norm and its proof.
+"""Clipped moments of a Gaussian mixture: what a row contributes, its norm and its float error, with their proofs.
 
 **The statistic.** Row y (in the unit ball) has responsibilities γ on the simplex and, for each component k, coordinates
 y_k with ‖y_k‖ ≤ 1: those of the unit ball, or the component's own, z = L_k⁻¹(y − m_k), moved radially into the ball
@@ -13,7 +11,7 @@ for all components ("tied"). The parameters (m_k, L_k and those of γ) come from
 γ may know more of a row than y: ``evidence`` is added to the logits, such as the log-likelihood of its categories
 (``mixed_moments``). Nothing below asks where γ comes from, as long as it is on the simplex.
 
-**The norm** (DESIGN: the lemma everything rests on). ‖S(y)‖ ≤ ‖y‖² ≤ 1, so ‖ψ_k‖ ≤ 1 and ‖c‖² = Σγ_k²‖ψ_k‖² ≤ Σγ_k ≤ 1,
+**The norm** (the lemma that all fits rest on). ‖S(y)‖ ≤ ‖y‖² ≤ 1, so ‖ψ_k‖ ≤ 1 and ‖c‖² = Σγ_k²‖ψ_k‖² ≤ Σγ_k ≤ 1,
 whatever K is. Tied: ‖Σγ_k y_k y_kᵀ‖ ≤ Σγ_k‖y_k‖² ≤ 1 and so ‖c‖² ≤ a² + b² + c². Both are attained where γ is at a
 corner and ‖y_k‖ = 1.
 
@@ -44,14 +42,6 @@ l_k = ln w_k + ln det P_k. Each term is a bound on what the computed value lacks
 
 Where rows are assigned to one component ("hard"), a rounding could move a row from one to another. There the distances
 are computed column by column with elementwise operations only, so a row's assignment is a function of its own bits.
-
-Sums of clipped moments at public components, as a query: for methods that are no loop of one model.
-
-A row is mapped into the unit ball of the space and contributes what ``clipped_moments`` says. Its bounds and its
-roundoff, with their proofs, are the query's: the map clips by itself, so they hold for any row.
-
-The weights (a², b², c²) say which moments there are. Those that are in use are named here, so that the search attacks
-what is measured.
 """
 
 from __future__ import annotations
@@ -91,7 +81,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """K Gaussians in d dimensions.
+    """The parameters of a mixture of K Gaussians in d dimensions.
 
     Attributes
     ----------
@@ -560,6 +550,7 @@ def _beside(like: Any, values: Array) -> Any:
 _NORMS = ("l2", "l1", "replace_l2", "replace_l1")
 
 
+# Weights that are in use, named so that the search for worst neighbours attacks what is measured.
 COUNTS, FIRST, SECOND = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 COUNTS_AND_SUMS = (0.5, 0.5, 0.0)  # a ≥ b: a replaced row costs √2
 ROUND = (0.25, 0.5, 0.25)  # 2ac ≥ b²: the same
@@ -568,7 +559,11 @@ FULL = (0.2, 0.3, 0.5)
 
 @dataclass(frozen=True, eq=False)
 class MomentSums(Query):
-    """Sums of clipped moments over the rows.
+    """Sums of clipped moments over the rows, at public components, as a query.
+
+    A row is mapped into the unit ball of the space and contributes what the module says. Bound and roundoff are those
+    of ``ClippedMoments``: the map clips by itself, so they hold for any row. The weights (a², b², c²) say which moments
+    there are.
 
     Parameters
     ----------
@@ -590,12 +585,12 @@ class MomentSums(Query):
 
     @property
     def bound(self) -> Bound:
-        """See ``clipped_moments``."""
+        """That of the moments."""
         return self.moments.bound
 
     @property
     def roundoff(self) -> float:
-        """See ``clipped_moments``."""
+        """That of the moments."""
         return self.moments.roundoff
 
     def contributions(self, block: Block) -> Any:

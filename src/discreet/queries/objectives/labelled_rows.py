@@ -1,18 +1,6 @@
-"""What questions about labelled rows have in common: a column of as many categories as there are classes.
+"""Labelled rows: what questions about them have in common, and the features that linear scores are made of.
 
-Features: rows as vectors of norm at most 1, with a constant for the intercept among their coordinates.
-
-A row y of the unit ball is seen as it is, or through a Gaussian that earlier releases found: z = P(y − m), moved into
-the ball of radius R and divided by R. With a constant κ
-
-    u = (√(1 − κ²)·z, κ),    ‖u‖² ≤ (1 − κ²) + κ² = 1,
-
-so the intercept κθ_D is a coefficient like any other: the ridge holds it, and noise covers it. Without one u = z.
-
-**Floats.** y is what ``to_unit`` makes of a row by itself, a float vector of norm at most 1, and is taken as it is. y −
-m and the product with P are off by at most e = (d + 3)u·‖P‖_F(1 + ‖m‖) in norm, with u = 2⁻⁵³. Moving into the ball is
-1-Lipschitz; dividing by R makes e/R; the root, the division and the last product add (d/2 + 8)u. The norm itself is at
-most 1 + (d/2 + 8)u; what is charged for float error covers it.
+A column of as many categories as there are classes holds the labels.
 """
 
 from __future__ import annotations
@@ -91,7 +79,19 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """How rows are seen.
+    """Rows as vectors u of norm at most 1, with a constant for the intercept among their coordinates.
+
+    A row y of the unit ball is seen as it is, or through a Gaussian that earlier releases found: z = P(y − m), moved
+    into the ball of radius R and divided by R. With a constant κ
+
+        u = (√(1 − κ²)·z, κ),    ‖u‖² ≤ (1 − κ²) + κ² = 1,
+
+    so the intercept κθ_D is a coefficient like any other: the ridge holds it, and noise covers it. Without one u = z.
+
+    **Floats.** y is what ``to_unit`` makes of a row by itself, a float vector of norm at most 1, and is taken as it is.
+    y − m and the product with P are off by at most e = (d + 3)u·‖P‖_F(1 + ‖m‖) in norm, with u = 2⁻⁵³. Moving into the
+    ball is 1-Lipschitz; dividing by R makes e/R; the root, the division and the last product add (d/2 + 8)u. The norm
+    itself is at most 1 + (d/2 + 8)u; what is charged for float error covers it.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class Features:
 
     @property
     def roundoff(self) -> float:
-        """A bound on the float error of u in norm; see the module."""
+        """A bound on the float error of u in norm; see the class."""
         d = self.space.dimension
         seen = 0.0
         if self.gaussian is not None:

@@ -14,8 +14,8 @@ If 1 > θ_1 > θ̂_1 > θ_2 > … > θ̂_k ≥ 0, all ω_j and all β_j are posi
 negative for the same reason, β_j = −ω̂_j/(1 − θ̂_j), and β_0 = 1/c(1) = Π (1 − θ_j)/(1 − θ̂_j). So no sum below cancels.
 And c_1 = Σ(θ_j − θ̂_j) < θ_1 < 1, from where on c falls: no c_n is above c_0 = 1, and none is negative.
 
-The poles are chosen to make ‖c[:T]‖·‖b[:T]‖ small, the largest deviation over T steps; both norms are geometric sums
-over pairs of poles. This uses T alone. The sensitivity is that of the c that was found, whatever it is.
+The poles are chosen to make ‖c[:T]‖·‖b[:T]‖ small, the largest standard deviation over T steps; both norms are
+geometric sums over pairs of poles. This uses T alone. The sensitivity is that of the c that was found, whatever it is.
 """
 
 from __future__ import annotations

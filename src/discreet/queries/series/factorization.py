@@ -1,20 +1,12 @@
 """Factorizations: how the noise of a series of linear answers is made small.
 
 What is wanted is A·S, for example all running sums. It is written as A = B·C. The mechanism releases C·S with noise,
-whose scale follows from the columns of C, and B is applied to what came out, which costs nothing (the matrix
-mechanism; Li et al. 2010). The noise of answer t is then that of row t of B: its deviation is the scale times ‖B_t‖₂.
+whose scale follows from the columns of C, and B is applied to what came out, which costs nothing (the matrix mechanism;
+Li et al. 2010). The noise of answer t is then that of row t of B: its standard deviation is the scale times ‖B_t‖₂.
 
 For running sums A is the lower triangle of ones, the Toeplitz matrix of 1/(1 − z). Its square root B = C, the Toeplitz
 matrix of (1 − z)^(−1/2) = Σ f_k z^k with f_0 = 1 and f_k = f_{k−1}·(1 − 1/(2k)), has ‖f[:T]‖² = ln(T)/π + O(1), so the
-largest deviation grows as ln(T)/π, where a tree has log₂ T (Fichtenberger, Henzinger and Upadhyay 2023).
-
-The binary tree: sums of dyadic blocks of steps (Dwork, Naor, Pitassi and Rothblum 2010; Chan, Shi and Song 2011).
-
-Level l has the sums of steps [i·2^l, (i + 1)·2^l), as many as lie within the series. A step is in at most one block of
-each level, and the first is in one of each of the ⌊log₂ T⌋ + 1 levels. So that is the largest column's L1 norm, and its
-root the L2 norm. A running sum is the sum of one block for every binary digit 1 of its length.
-
-It is here as a baseline, and for δ = 0: its L1 norm is small, so it takes Laplace noise well.
+largest standard deviation grows as ln(T)/π, where a tree has log₂ T (Fichtenberger, Henzinger and Upadhyay 2023).
 """
 
 from __future__ import annotations
@@ -269,6 +261,13 @@ class Doubling(Factorization):
 @dataclass(frozen=True)
 class Tree(Operator):
     """Sums of dyadic blocks, from single steps upwards.
+
+    They are those of Dwork, Naor, Pitassi and Rothblum (2010) and of Chan, Shi and Song (2011). Level l has the sums of
+    steps [i·2^l, (i + 1)·2^l), as many as lie within the series. A step is in at most one block of each level, and the
+    first is in one of each of the ⌊log₂ T⌋ + 1 levels. So that is the largest column's L1 norm, and its root the L2
+    norm. A running sum is the sum of one block for every binary digit 1 of its length.
+
+    It is here as a baseline, and for δ = 0: its L1 norm is small, so it takes Laplace noise well.
 
     >>> Tree(4).apply(np.array([1.0, 2.0, 3.0, 4.0])).tolist()
     [1.0, 2.0, 3.0, 4.0, 3.0, 7.0, 10.0]
