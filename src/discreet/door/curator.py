@@ -27,8 +27,6 @@ from discreet.queries.mechanism import Mechanism, Plan, mechanism_for
 from discreet.queries.question import Question
 from discreet.records import Ball, Bounds, Box, Condition, Records, Schema, Unit, as_records, open_records
 
-__all__ = ["Curator", "Declarations", "open_rows"]
-
 AT_MOST = 2**27
 MOST_WORDS = 900
 NAMELESS = re.compile(r"(unit|x\d+)_*")  # what records call a column of ids that came without a name

@@ -22,8 +22,6 @@ from discreet.guarantees import Guarantee, Loss
 from discreet.noise import Bits
 from discreet.queries.question import Question
 
-__all__ = ["Answer", "Inquiry", "Measure", "PlannedFunction", "planned"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer:

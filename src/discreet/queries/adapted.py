@@ -23,11 +23,9 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from discreet.arguments import ArgumentError, integer, positive
-from discreet.queries.bound import Bound
-from discreet.queries.question import UNIT_ROUNDOFF, Part, Query
+from discreet.queries.bound import UNIT_ROUNDOFF, Bound
+from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box
-
-__all__ = ["Grouped", "OfColumns", "Weighted", "Within", "column_share", "limits_of"]
 
 
 def limits_of(space: Box | Ball, column: int) -> tuple[float, float]:

@@ -38,8 +38,6 @@ from discreet.guarantees import Neighbors
 if TYPE_CHECKING:
     from discreet.queries.question import Query
 
-__all__ = ["NORMS", "UNIT_ROUNDOFF", "Bound", "Setting"]
-
 NORMS = ("l2", "l1", "replace_l2", "replace_l1")
 UNIT_ROUNDOFF = 2.0**-53
 

@@ -31,18 +31,6 @@ from discreet.noise.draws import Choose, Distribution
 from discreet.queries.bound import Setting
 from discreet.queries.question import Part, Query, Question, Selection
 
-__all__ = [
-    "Additive",
-    "Euclidean",
-    "Exponential",
-    "Mechanism",
-    "NoisyMax",
-    "Plan",
-    "additive_noise",
-    "as_is",
-    "mechanism_for",
-]
-
 
 def as_is(value: Any) -> Any:
     """Return what was given."""

@@ -22,8 +22,6 @@ import numpy as np
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.queries.question import Question
 
-__all__ = ["asked", "described", "written"]
-
 # Where each kind is now. A file has the name on the right, which stays when a class moves; "name=Class" where the class
 # is called otherwise.
 PLACES = {

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, integer, positive
@@ -38,8 +38,6 @@ from discreet.records import Ball, Block, Box, Contributions, Records, Space
 
 if TYPE_CHECKING:
     from discreet.queries.mechanism import Mechanism
-
-__all__ = ["UNIT_ROUNDOFF", "Part", "Query", "Question", "RowQuery", "Selection", "additive_loss", "packed_scale"]
 
 Array = NDArray[np.float64]
 
@@ -51,9 +49,31 @@ def additive_loss(guarantee: Guarantee) -> Loss:
     return LaplaceLoss(guarantee.epsilon, guarantee.neighbors)
 
 
-def packed_scale(i: Any, j: Any) -> Array:
-    """Return by what the entries (i, j) of a symmetric matrix are multiplied when its upper triangle is packed."""
-    return np.where(i == j, 1.0, math.sqrt(2.0))
+def upper_triangle(dimension: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+    """Return which entries (i, j) of a symmetric matrix are packed, in order, and by what each is multiplied."""
+    i, j = np.triu_indices(dimension)
+    return i, j, np.where(i == j, 1.0, math.sqrt(2.0))
+
+
+def upper_triangle_like(rows: Any, dimension: int) -> tuple[Any, Any, Any]:
+    """Return the same in the library and on the device of ``rows``."""
+    xp = array_namespace(rows)
+    return tuple(xp.asarray(part, device=device(rows)) for part in upper_triangle(dimension))
+
+
+def pack_squares(rows: Any) -> Any:
+    """Return yyᵀ of each row y, packed; array-API generic."""
+    xp = array_namespace(rows)
+    i, j, scale = upper_triangle_like(rows, rows.shape[1])
+    return xp.take(rows, i, axis=1) * xp.take(rows, j, axis=1) * scale
+
+
+def pack_gram(rows: Any) -> Any:
+    """Return Σ yyᵀ over the rows y, packed, by one matrix product; array-API generic."""
+    xp = array_namespace(rows)
+    d = rows.shape[1]
+    i, j, scale = upper_triangle_like(rows, d)
+    return xp.take(xp.reshape(xp.matmul(rows.T, rows), (-1,)), i * d + j, axis=0) * scale
 
 
 @dataclass(frozen=True)
@@ -99,9 +119,9 @@ class Part:
         plain = np.asarray(values, dtype=np.float64) / self.weight
         if not self.symmetric:
             return plain.reshape(self.shape)
-        i, j = np.triu_indices(self.shape[-1])
+        i, j, scale = upper_triangle(self.shape[-1])
         matrices = np.zeros(self.shape)
-        matrices[..., i, j] = matrices[..., j, i] = plain.reshape(*self.shape[:-2], -1) / packed_scale(i, j)
+        matrices[..., i, j] = matrices[..., j, i] = plain.reshape(*self.shape[:-2], -1) / scale
         return matrices
 
     def to_dict(self) -> dict[str, Any]:

@@ -18,8 +18,6 @@ from discreet.queries.bound import Bound, Setting
 from discreet.queries.question import Part, Query, Selection
 from discreet.records import Ball, Block, Box, Space
 
-__all__ = ["Bins", "CellCounts", "Count", "Histogram", "Margins", "Mode"]
-
 
 class CellCounts(Query):
     """How many rows are in each cell.

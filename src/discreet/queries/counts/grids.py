@@ -18,8 +18,6 @@ from discreet.queries.moments.mixed_moments import one_hot
 from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box, Space
 
-__all__ = ["ColumnCells", "Grid", "Marginals", "ProjectedGrid"]
-
 MOST_CELLS = 2**22
 
 

@@ -46,8 +46,6 @@ from discreet.guarantees import GaussianLoss, Guarantee, calibrate
 from discreet.noise import Bits, SecureBits
 from discreet.queries.functions.user_functions import Array
 
-__all__ = ["SAFE", "AdmissibleNoise", "CauchyNoise", "GaussianSlide", "Inverted", "LaplaceSlide", "StudentNoise"]
-
 SAFE = 1.0 - 1e-12  # what float roundings of the constants could take
 
 

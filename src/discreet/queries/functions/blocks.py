@@ -40,8 +40,6 @@ from discreet.queries.functions.user_functions import Array, Own, OwnMechanism
 from discreet.queries.mechanism import Plan, additive_noise
 from discreet.queries.question import Part, additive_loss
 
-__all__ = ["MeanOfBlocks", "MedianOfBlocks", "OfBlocks"]
-
 
 @dataclass(frozen=True, eq=False)
 class OfBlocks(OwnMechanism):

@@ -42,9 +42,6 @@ from discreet.queries.question import Part, Question, Selection
 from discreet.records import Block, Records
 from discreet.records.declared.spaces import to_host
 
-__all__ = ["AT_A_TIME", "COMPANY", "Factored", "FactoredSum"]
-
-
 COMPANY = 2.0**-40  # of the width: what a score may differ by when other rows stand beside its own
 
 

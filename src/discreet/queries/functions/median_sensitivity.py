@@ -53,16 +53,6 @@ from discreet.queries.functions.user_functions import Array, MechanismRows, refu
 from discreet.queries.mechanism import Plan
 from discreet.records import Block, Box
 
-__all__ = [
-    "OneColumn",
-    "OrderDistance",
-    "SmoothMedian",
-    "iqr_distance",
-    "median_distance",
-    "rank_of",
-    "smooth_sensitivity_of_median",
-]
-
 NEGLIGIBLE = 750.0  # e^-750 is zero in floats
 
 

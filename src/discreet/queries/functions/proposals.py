@@ -33,8 +33,6 @@ from discreet.queries.functions.user_functions import Array, Own, OwnMechanism
 from discreet.queries.mechanism import Plan
 from discreet.queries.question import Part
 
-__all__ = ["ProposedTest"]
-
 
 @dataclass(frozen=True, eq=False)
 class ProposedTest(OwnMechanism):

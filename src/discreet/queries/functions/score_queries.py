@@ -21,8 +21,6 @@ from discreet.queries.mechanism import Plan
 from discreet.queries.question import Part
 from discreet.records import Box
 
-__all__ = ["PLACES", "Chosen", "OnInterval", "middles", "rate", "within"]
-
 
 def rate(loss: Loss, spread: float, largest: float) -> float:
     """Return η, so that η·scores drawn as they are computed have the bounded range of the loss; see ``Chosen``."""

@@ -34,9 +34,6 @@ from discreet.queries.mechanism import Plan
 from discreet.queries.question import Part
 from discreet.records import Box
 
-__all__ = ["FLOOR", "Smooth", "SmoothOwn", "width_of"]
-
-
 FLOOR = 2.0**-40  # the least scale of the noise, in units of the largest number there may be
 
 

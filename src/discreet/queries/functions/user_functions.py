@@ -46,21 +46,6 @@ from discreet.queries.question import Question, RowQuery
 from discreet.records import Block, Box
 from discreet.records.declared.spaces import to_host
 
-__all__ = [
-    "LARGEST",
-    "SMALLEST",
-    "Array",
-    "NotNumbers",
-    "Own",
-    "OwnMechanism",
-    "WholeRows",
-    "attempt",
-    "attempt_rows",
-    "numbers",
-    "quiet",
-    "refuse_gaps",
-]
-
 Array = NDArray[np.float64]
 
 REAL = "biufO"  # kinds of NumPy's types; objects are numbers if float() takes each of them

@@ -25,8 +25,6 @@ from discreet.queries.moments.clipped_moments import Components
 from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box
 
-__all__ = ["DRAWS", "LogLikelihood", "score_interval"]
-
 Array = NDArray[np.float64]
 
 

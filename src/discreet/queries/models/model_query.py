@@ -34,8 +34,6 @@ from discreet.queries.functions.user_functions import NotNumbers, attempt_rows
 from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box, Space
 
-__all__ = ["Contributing", "GuardedQuery", "ModelQuery"]
-
 Params = TypeVar("Params")
 
 

@@ -45,15 +45,12 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, integer
-from discreet.queries.bound import Bound
+from discreet.queries.bound import UNIT_ROUNDOFF, Bound
 from discreet.queries.moments.clipped_moments import Components
 from discreet.queries.moments.mixed_moments import one_hot
 from discreet.queries.objectives.labelled_rows import LabelledQuestion
-from discreet.queries.question import Part, Query, packed_scale
+from discreet.queries.question import Part, Query, pack_gram, pack_squares
 from discreet.records import Ball, Block, Box
-from discreet.records.declared.spaces import UNIT_ROUNDOFF
-
-__all__ = ["SHAPES", "ClassMoments", "ClassSums"]
 
 Array = NDArray[np.float64]
 
@@ -157,11 +154,6 @@ class ClassMoments(LabelledQuestion, Query):
         squared = xp.sum(z * z, axis=1)
         return z / xp.sqrt(xp.clip(squared, self.radius**2, None))[:, None]
 
-    def _packing(self, y: Any) -> tuple[Any, Any, Any]:
-        xp = array_namespace(y)
-        i, j = np.triu_indices(self.dimension)
-        return tuple(xp.asarray(part, device=device(y)) for part in (i, j, packed_scale(i, j)))
-
     def contributions(self, block: Block) -> Any:
         """Return the clipped moments of each row in the place of its class."""
         y = self.space.to_unit(block.x)
@@ -171,11 +163,7 @@ class ClassMoments(LabelledQuestion, Query):
         for k in range(self.classes.count):
             here = xp.astype(block.codes[:, self.column] == k, xp.float64)[:, None]
             own = self._own(y, k)
-            if self.shape == "diag":
-                square = own * own
-            else:
-                i, j, scale = self._packing(y)
-                square = xp.take(own, i, axis=1) * xp.take(own, j, axis=1) * scale[None, :]
+            square = own * own if self.shape == "diag" else pack_squares(own)
             counts.append(a * here)
             first.append(b * here * own)
             second.append(c * here * square)
@@ -186,7 +174,7 @@ class ClassMoments(LabelledQuestion, Query):
     def sum(self, block: Block) -> Any:
         """Return the sums of each class's rows by matrix products."""
         y = self.space.to_unit(block.x)
-        xp, d = array_namespace(y), self.dimension
+        xp = array_namespace(y)
         a, b, c = (math.sqrt(weight) for weight in self.weights)
         counts, first, second = [], [], []
         for k in range(self.classes.count):
@@ -194,12 +182,7 @@ class ClassMoments(LabelledQuestion, Query):
             own = self._own(xp.take(y, here, axis=0), k)
             counts.append(a * xp.sum(xp.ones_like(own[:, :1]), axis=0))
             first.append(b * xp.sum(own, axis=0))
-            if self.shape == "diag":
-                second.append(c * xp.sum(own * own, axis=0))
-            else:
-                i, j, scale = self._packing(y)
-                gram = xp.reshape(xp.matmul(own.T, own), (-1,))
-                second.append(c * (xp.take(gram, i * d + j, axis=0) * scale))
+            second.append(c * (xp.sum(own * own, axis=0) if self.shape == "diag" else pack_gram(own)))
         if self.shape == "tied":
             second = [sum(second[1:], start=second[0])]
         return xp.concat([*counts, *first, *second], axis=0)

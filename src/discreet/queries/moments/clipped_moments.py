@@ -58,23 +58,9 @@ from array_api_compat import array_namespace, device, is_numpy_array
 from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError
-from discreet.queries.bound import Bound
-from discreet.queries.question import Part, Query, packed_scale
+from discreet.queries.bound import NORMS, UNIT_ROUNDOFF, Bound
+from discreet.queries.question import Part, Query, upper_triangle, upper_triangle_like
 from discreet.records import Ball, Block, Box
-from discreet.records.declared.spaces import UNIT_ROUNDOFF
-
-__all__ = [
-    "COUNTS",
-    "COUNTS_AND_SUMS",
-    "FIRST",
-    "FULL",
-    "ROUND",
-    "SECOND",
-    "SHAPES",
-    "ClippedMoments",
-    "Components",
-    "MomentSums",
-]
 
 Array = NDArray[np.float64]
 
@@ -233,7 +219,7 @@ class ClippedMoments:
         squared = 2.0 - 2.0 * least if alone else 2.0 + 2.0 * max(0.0, -least)
         l1 = None if c2 else math.sqrt(a2) + math.sqrt(b2 * d)
         # How much of it is attained depends on where the components are; a test has some that attain it.
-        return Bound(l2=1.0, l1=l1, replace_l2=math.sqrt(max(squared, 1.0)), attained=dict.fromkeys(_NORMS, 0.0))
+        return Bound(l2=1.0, l1=l1, replace_l2=math.sqrt(max(squared, 1.0)), attained=dict.fromkeys(NORMS, 0.0))
 
     @cached_property
     def roundoff(self) -> float:
@@ -302,7 +288,7 @@ class ClippedMoments:
             rows.append(b * shares * own)
         if c:
             if self.shape in ("full", "tied"):
-                i, j, scale = self._packing(y)
+                i, j, scale = upper_triangle_like(y, self.components.dimension)
                 square = xp.take(own, i, axis=1) * xp.take(own, j, axis=1) * scale[None, :, None]
             else:
                 square = own * own
@@ -371,8 +357,8 @@ class ClippedMoments:
             one = slice(self.only, self.only + 1)
             counts, first, second = counts[one], first[one], second[one]
         if self.shape in ("full", "tied"):
-            i, j = np.triu_indices(d)
-            packed = second[:, j, i] * packed_scale(i, j)
+            i, j, scale = upper_triangle(d)
+            packed = second[:, j, i] * scale
             second = packed.sum(axis=0) if self.shape == "tied" else packed
         else:
             second = np.diagonal(second, axis1=1, axis2=2)
@@ -462,13 +448,8 @@ class ClippedMoments:
         grams = xp.sum(xp.matmul(own, xp.permute_dims(own, (0, 1, 3, 2))), axis=0)
         if self.shape == "tied":
             grams = xp.sum(grams, axis=0, keepdims=True)
-        i, j, scale = self._packing(y)
+        i, j, scale = upper_triangle_like(y, d)
         return xp.take(xp.reshape(grams, (-1, d * d)), i * d + j, axis=1) * scale
-
-    def _packing(self, y: Any) -> tuple[Any, Any, Any]:
-        xp = array_namespace(y)
-        i, j = np.triu_indices(self.components.dimension)
-        return tuple(xp.asarray(part, device=device(y)) for part in (i, j, packed_scale(i, j)))
 
     def _triangular(self, rows: Array) -> Array:
         """Return z, of shape (K, d, n), without the products with the zeros above P's diagonal.
@@ -545,9 +526,6 @@ def _beside(like: Any, values: Array) -> Any:
     """Return public numbers in the library and on the device of ``like``."""
     xp = array_namespace(like)
     return xp.asarray(values, dtype=xp.float64, device=device(like))
-
-
-_NORMS = ("l2", "l1", "replace_l2", "replace_l1")
 
 
 # Weights that are in use, named so that the search for worst neighbours attacks what is measured.

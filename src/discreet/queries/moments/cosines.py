@@ -35,11 +35,9 @@ from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, integer, nonnegative
 from discreet.queries.adapted import column_share
-from discreet.queries.bound import Bound
-from discreet.queries.question import UNIT_ROUNDOFF, Part, Query
+from discreet.queries.bound import UNIT_ROUNDOFF, Bound
+from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box
-
-__all__ = ["MOST_COSINES", "Cosines", "cosines_at", "heat_weights", "power_weights"]
 
 Array = NDArray[np.float64]
 

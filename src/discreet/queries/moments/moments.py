@@ -17,11 +17,9 @@ from array_api_compat import array_namespace, device
 
 from discreet.arguments import ArgumentError, nonnegative, positive
 from discreet.queries.bound import Bound
-from discreet.queries.question import Part, Query, packed_scale
+from discreet.queries.question import Part, Query, pack_gram, pack_squares
 from discreet.records import Ball, Block, Box
 from discreet.records.declared.spaces import on_device
-
-__all__ = ["COUNTED", "Moments", "Products", "Squares", "Sum", "Total"]
 
 
 def _check_space(space: Any) -> None:
@@ -152,10 +150,6 @@ class Moments(Query):
             },
         )
 
-    def _packing(self) -> tuple[Any, Any, Any]:
-        i, j = np.triu_indices(self.dimension)
-        return i, j, packed_scale(i, j)
-
     def contributions(self, block: Block) -> Any:
         """Return (a, b·y, c·packed yyᵀ)."""
         a, b, c = (math.sqrt(weight) for weight in self.weights)
@@ -163,9 +157,7 @@ class Moments(Query):
         xp = array_namespace(y)
         parts = [xp.full((y.shape[0], 1), a, dtype=y.dtype, device=device(y))] if a else []
         parts += [b * y] if b else []
-        if c:
-            i, j, scale = (xp.asarray(part, device=device(y)) for part in self._packing())
-            parts.append(c * (xp.take(y, i, axis=1) * xp.take(y, j, axis=1) * xp.astype(scale, y.dtype)))
+        parts += [c * pack_squares(y)] if c else []
         return xp.concat(parts, axis=1)
 
     def sum(self, block: Block) -> Any:
@@ -175,10 +167,7 @@ class Moments(Query):
         xp = array_namespace(y)
         parts = [xp.full((1,), a * y.shape[0], dtype=y.dtype, device=device(y))] if a else []
         parts += [b * xp.sum(y, axis=0)] if b else []
-        if c:
-            i, j, scale = (xp.asarray(part, device=device(y)) for part in self._packing())
-            gram = xp.reshape(xp.matmul(y.T, y), (-1,))
-            parts.append(c * (xp.take(gram, i * self.dimension + j, axis=0) * xp.astype(scale, y.dtype)))
+        parts += [c * pack_gram(y)] if c else []
         return xp.concat(parts, axis=0)
 
 

@@ -50,16 +50,12 @@ from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, choice, integer
 from discreet.guarantees import Loss, Neighbors
-from discreet.queries.bound import Setting
+from discreet.queries.bound import UNIT_ROUNDOFF, Setting
 from discreet.queries.mechanism import Mechanism, Plan, additive_noise
 from discreet.queries.question import Part, Question
 from discreet.records import Block, Box, Records, Space
 
-__all__ = ["Scatter", "ScatterNoise"]
-
 Array = NDArray[np.float64]
-
-UNIT_ROUNDOFF = 2.0**-53
 
 
 class ScatterNoise(Mechanism):

@@ -17,13 +17,11 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, positive
+from discreet.queries.bound import UNIT_ROUNDOFF
 from discreet.queries.moments.clipped_moments import Components
 from discreet.queries.objectives.margin_losses import LinearScores
 from discreet.queries.question import Question
 from discreet.records import Ball, Block, Box, Space
-from discreet.records.declared.spaces import UNIT_ROUNDOFF
-
-__all__ = ["FeatureQuestion", "Features", "LabelledQuestion"]
 
 
 class LabelledQuestion(Question):

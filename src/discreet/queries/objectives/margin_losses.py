@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from discreet.arguments import positive
 
-__all__ = ["HuberHinge", "LinearScores", "Logistic", "MarginLoss"]
-
 Array = NDArray[np.float64]
 
 

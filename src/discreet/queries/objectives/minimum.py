@@ -44,8 +44,6 @@ from discreet.queries.objectives.solver import MarginProblem, Sums, longest, tol
 from discreet.queries.question import Part, Question
 from discreet.records import Records
 
-__all__ = ["GaussianObjective", "Minimum", "MinimumMechanism", "NoisyMinimum", "PureObjective", "pushes_of"]
-
 Array = NDArray[np.float64]
 
 FINENESS = 40  # of the grid of b

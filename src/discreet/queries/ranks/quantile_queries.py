@@ -73,19 +73,6 @@ from discreet.queries.mechanism import Mechanism, Plan
 from discreet.queries.question import Part, Question, RowQuery
 from discreet.records import Ball, Block, Box, Records
 
-__all__ = [
-    "MOST_FLIPS",
-    "TIE_BITS",
-    "WEIGHT_STEPS",
-    "DrawnQuantiles",
-    "GridSteps",
-    "Quantiles",
-    "RankTarget",
-    "Ranks",
-    "Scale",
-    "quantile_levels",
-]
-
 FINEST = 2**40  # steps of a column
 
 

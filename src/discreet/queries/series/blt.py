@@ -32,8 +32,6 @@ from discreet.arguments import integer
 from discreet.queries.series.factorization import BETWEEN, BETWEEN_NORM, MOST_BLOCKS, Convolved, square_root_terms
 from discreet.queries.series.operators import MOST_STEPS, Toeplitz
 
-__all__ = ["Buffered", "BufferedTotals", "Run", "default_buffers", "fitted", "streaming"]
-
 Array = NDArray[np.float64]
 
 

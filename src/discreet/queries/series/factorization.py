@@ -23,21 +23,6 @@ from numpy.typing import NDArray
 from discreet.arguments import integer
 from discreet.queries.series.operators import MOST_STEPS, UP, Operator, Toeplitz, convolution_error, convolve, length
 
-__all__ = [
-    "BETWEEN",
-    "BETWEEN_NORM",
-    "WITHIN",
-    "Blocks",
-    "Convolved",
-    "Doubling",
-    "Factorization",
-    "Tree",
-    "TreeSums",
-    "series_quotient",
-    "square_root",
-    "square_root_terms",
-]
-
 Array = NDArray[np.float64]
 
 

@@ -21,19 +21,7 @@ from numpy.typing import NDArray
 from scipy import fft
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer
-
-__all__ = [
-    "MOST_STEPS",
-    "Fourier",
-    "Identity",
-    "Operator",
-    "Picked",
-    "PrefixSums",
-    "Toeplitz",
-    "convolution_error",
-    "convolve",
-    "length",
-]
+from discreet.queries.bound import UNIT_ROUNDOFF
 
 Array = NDArray[np.float64]
 
@@ -202,7 +190,6 @@ class Picked(Operator):
         return float(self.size) if norm == "l1" else length(np.ones(self.size), "l2")
 
 
-UNIT_ROUNDOFF = 2.0**-53
 ROOT_5 = math.sqrt(5.0)
 SHORT = 64  # up to so many coefficients a direct convolution is as fast, and more accurate
 

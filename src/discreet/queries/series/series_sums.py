@@ -27,8 +27,6 @@ from discreet.records.declared.spaces import on_device
 if TYPE_CHECKING:
     from discreet.queries.bound import Setting
 
-__all__ = ["ColumnSums", "OfSeries", "StepSums", "WaveSums", "events_apart", "host", "some_operators"]
-
 Array = NDArray[np.float64]
 
 

@@ -42,8 +42,6 @@ from discreet.queries.mechanism import Mechanism, Plan
 from discreet.queries.question import Part, Question
 from discreet.queries.series.series_sums import events_apart
 
-__all__ = ["StreamNoise", "StreamSums"]
-
 ROUNDINGS = 30.0  # beside two a step; see the module
 
 
