@@ -24,7 +24,7 @@ import numpy as np
 from discreet.door.release import PublicSize, Release, measured
 from discreet.noise import Bits
 from discreet.queries.mechanism import Mechanism, Plan
-from discreet.queries.naming import described
+from discreet.queries.naming import describe
 from discreet.queries.question import Question
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def release(
     """
     plan, recorded = payment.pay(lambda loss: curator.plan(question, loss, mechanism, bits))
     collected = question.collect(curator._records if records is None else records, curator.setting)
-    asked = described(question)
+    asked = describe(question)
     if asked is None and curator.plan(question, plan.loss, mechanism, bits).noise != plan.noise:
         raise ValueError(
             f"query={question.name!r}: its bound changed while it was asked; nothing was released. Write a query whose "

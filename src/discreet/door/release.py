@@ -24,7 +24,7 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.noise import NoiseDistribution
 from discreet.plain import read_json
-from discreet.queries.naming import asked, written
+from discreet.queries.naming import as_plain, read_question
 from discreet.queries.question import Part, Question
 
 MOST_NAMED = 3  # columns whose gaps drop a row; of more only the number is told
@@ -157,7 +157,7 @@ class Release:
     @property
     def question(self) -> Question | None:
         """What was asked of the rows, and so what each of them contributed; None for what a user wrote."""
-        return None if self.asked is None else asked(self.asked)
+        return None if self.asked is None else read_question(self.asked)
 
     @property
     def which_rows(self) -> str | None:
@@ -218,7 +218,7 @@ class Release:
             "value": self.value.tolist(),
             "parts": {name: part.to_dict() for name, part in self.parts.items()},
             "declared": _copy(self.declared),
-            "asked": None if self.asked is None else written(self.asked),
+            "asked": None if self.asked is None else as_plain(self.asked),
             "mechanism": self.mechanism,
             "noise": None if self.noise is None else self.noise.to_dict(),
             "exact": self.exact,

@@ -160,7 +160,7 @@ class StreamMechanism(Prepaid):
 
     @property
     def seeded(self) -> bool:
-        """Whether the noise comes from a seed, so that nothing is promised."""
+        """Whether the noise comes from a seed, so that there is no guarantee."""
         return self._bits is not None and not self._bits.private
 
     @property

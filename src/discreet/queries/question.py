@@ -13,7 +13,8 @@ make instances (``tests/instances.py``). The worst-neighbour search then runs ov
 Where contributions are formed one by one, each is held to its bound (``Bound.hold``), whatever the query's proof is
 worth. What rests on the author of a query: that a row's contribution depends on no other row and on no state; that a
 faster ``sum`` or a ``collect`` of its own, where there is one, equals the sum of the contributions; a bound on
-differences that is below 2B; a ``roundoff`` or ``float_error`` below the usual; the ``spread`` of a selection's scores.
+differences that is below 2B; a ``roundoff`` or ``float_error`` below the default; the ``spread`` of a selection's
+scores.
 
 The sum has named ``Part``s: how numbers in a row become a count, a vector or a symmetric matrix. A query weights its
 parts before they are summed, so that one noise serves them all; a release shows each with its weight undone.
@@ -151,7 +152,7 @@ class Question(ABC):
 
     @property
     def mechanism(self) -> Mechanism | None:
-        """The mechanism that it is made for; None for the usual one (``mechanism_for``)."""
+        """The mechanism that it is made for; None for the default (``mechanism_for``)."""
         return None
 
     @property
@@ -256,10 +257,10 @@ class Query(Question):
         A database forms contributions by itself, where nothing holds them to their bound. So it gets those of this
         library's own queries, which the tests attack; for others rows are read.
         """
-        from discreet.queries.naming import described  # which knows every query
+        from discreet.queries.naming import describe  # which knows every query
 
         most = setting.largest(self)
-        each = None if described(self) is None else Contributions(self.contributions, self.bound.l2)
+        each = None if describe(self) is None else Contributions(self.contributions, self.bound.l2)
         return np.clip(np.nan_to_num(records.reduce(self.sum, self.size, each), nan=0.0), -most, most)
 
     @property

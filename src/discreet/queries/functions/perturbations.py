@@ -74,8 +74,8 @@ class EachRow(Mechanism):
     - density ∝ e^(−(ε/2)‖z‖): the log-ratio at any point is at most (ε/2)·2 = ε;
     - Gaussian noise on a grid: a shift of at most 2 in L2, and 2·grid·√d for the rounding of both: μ, by ``for_query``.
 
-    The rows come out in a random order, uniform over all orders. That is post-processing, and it makes the law a
-    function of the rows as a set: so the guarantee holds too where a changed value would have put a row in another
+    The rows come out in a random order, uniform over all orders. That is post-processing, and it makes the distribution
+    a function of the rows as a set: so the guarantee holds too where a changed value would have put a row in another
     place of the file, as in one that is sorted. (Which noisy row is whose is then open; what is known of a person's
     place tells nothing.)
 

@@ -36,8 +36,8 @@ def score_interval(components: Components) -> tuple[float, float]:
     log_peaks = components.log_constants - 0.5 * components.dimension * math.log(2.0 * math.pi)
     high = float(np.logaddexp.reduce(log_peaks))  # no density is above the sum of the components' peaks
     rows, _ = components.sample(DRAWS, np.random.default_rng(0))
-    usual = float(np.quantile(components.log_density(rows), 1e-4))
-    return usual - 0.5 * (high - usual), high
+    lowest = float(np.quantile(components.log_density(rows), 1e-4))
+    return lowest - 0.5 * (high - lowest), high
 
 
 @dataclass(frozen=True, eq=False)

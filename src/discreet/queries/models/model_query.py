@@ -83,9 +83,9 @@ class Contributing(ABC, Generic[Params]):
         return array_namespace(rows).sum(rows, axis=0)
 
     def roundoff(self, params: Params, dimension: int) -> float | None:
-        """Return a bound on the float error of one contribution relative to ``bound.l2``; None for the usual one.
+        """Return a bound on the float error of one contribution relative to ``bound.l2``; None for the default.
 
-        The usual one, (d + 16)·2⁻⁵³, is for few operations a number. Exponentials, matrix products and recursions need
+        The default, (d + 16)·2⁻⁵³, is for few operations a number. Exponentials, matrix products and recursions need
         more: what the float result may differ from the ideal one, in any order of the rows. Be generous: at 10⁻¹⁰ and
         a million rows it adds 0.02 % to the noise.
         """
@@ -122,7 +122,7 @@ class ModelQuery(Query, Generic[Params]):
 
     @property
     def roundoff(self) -> float:
-        """The model's, or the usual one."""
+        """The model's, or the default."""
         own = self.model.roundoff(self.params, self.dimension)
         return super().roundoff if own is None else own
 

@@ -195,8 +195,8 @@ class Squares(Query):
     counted : bool
         Whether the rows are counted as well.
     weights : (float, float, float), optional
-        a², b² and c², in any unit. The usual ones make the error of the variance small where the mean is up to a third
-        of the way from the middle to an end, and do not fail it elsewhere.
+        a², b² and c², in any unit. The default ones make the error of the variance small where the mean is up to a
+        third of the way from the middle to an end, and do not fail it elsewhere.
     """
 
     space: Box
@@ -215,8 +215,8 @@ class Squares(Query):
     @property
     def amplitudes(self) -> tuple[float, float, float]:
         """a, b and c."""
-        usual = (0.64, 1.0, 1.0) if self.counted else (0.0, 1.21, 1.0)
-        a2, b2, c2 = usual if self.weights is None else self.weights
+        default = (0.64, 1.0, 1.0) if self.counted else (0.0, 1.21, 1.0)
+        a2, b2, c2 = default if self.weights is None else self.weights
         total = (a2 if self.counted else 0.0) + b2 + c2
         return math.sqrt(a2 / total) if self.counted else 0.0, math.sqrt(b2 / total), math.sqrt(c2 / total)
 

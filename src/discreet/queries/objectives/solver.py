@@ -173,7 +173,7 @@ class MarginProblem:
 
 
 def tolerance(problem: MarginProblem, std: float) -> float:
-    """Return τ for noise of this deviation in each coordinate of the objective; from public numbers only."""
+    """Return τ for noise of this standard deviation in each coordinate of the objective; from public numbers only."""
     steepest = problem.loss.most_curvature * problem.rows + problem.ridge
     if not steepest < STEEPEST * problem.ridge:
         raise ValueError(

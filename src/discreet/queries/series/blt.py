@@ -111,7 +111,7 @@ class Buffered:
         return math.sqrt(1.0 + _square_norm(self.weights, np.array(self.gaps), self.count - 1)) * (1.0 + 2.0**-30)
 
     def decoder_norm(self, count: int) -> float:
-        """Return ‖b[:count]‖₂, the deviation of the running sum of so many steps for noise of deviation 1."""
+        """Return ‖b[:count]‖₂, the standard deviation of a running sum of so many steps for noise of scale 1."""
         level, sizes = self._levels
         zeros = np.concatenate([[0.0], np.array(self.zeros)])
         return math.sqrt(_square_norm(np.concatenate([[level], sizes]), zeros, count))
@@ -124,7 +124,7 @@ def default_buffers(count: int) -> int:
 
 @lru_cache(maxsize=128)
 def fitted(count: int, buffers: int | None = None) -> Buffered:
-    """Return the factor for T steps: poles that make the largest deviation small, from T alone.
+    """Return the factor for T steps: poles that make the largest standard deviation small, from T alone.
 
     The gaps start evenly spread on a log scale from 1 to 1/T, poles and zeros in turn; L-BFGS moves the logs of their
     ratios, so their order stays.

@@ -44,7 +44,7 @@ class Factorization(ABC):
     @property
     @abstractmethod
     def weights(self) -> Array:
-        """‖B_t‖₂ for each answer: its deviation for noise of deviation 1."""
+        """‖B_t‖₂ for each answer: its standard deviation for noise of standard deviation 1."""
 
     @property
     @abstractmethod
@@ -52,7 +52,7 @@ class Factorization(ABC):
         """max_s |B_ts| for each answer."""
 
     def errors(self, norm: str = "l2") -> Array:
-        """Return the deviation of each answer for events of size 1 that come or go, and noise of deviation Δ.
+        """Return the standard deviation of each answer for events of size 1 that come or go, and noise scaled to Δ.
 
         >>> square_root(1024).errors().max().round(2)
         np.float64(3.27)
@@ -64,7 +64,7 @@ class Factorization(ABC):
 class Convolved(Factorization):
     """Both factors are Toeplitz matrices: C of c and B of b, so A is that of their convolution.
 
-    The deviation of answer t is ‖b[:t + 1]‖₂, a running sum of squares.
+    The standard deviation of answer t is ‖b[:t + 1]‖₂, a running sum of squares.
     """
 
     operator: Toeplitz
