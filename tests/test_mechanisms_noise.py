@@ -38,7 +38,7 @@ class TestRows:
         noise = question.mechanism.noise(loss, space.dimension)
         rng = np.random.default_rng(0)
         corners = [np.full(space.dimension, v) for v in VALUES] + list(rng.normal(0, 50, (20, space.dimension)))
-        y = question.taken(Block(np.array(corners), None))
+        y = question.take(Block(np.array(corners), None))
         return max(cost(noise, a, b) for a in y for b in y)
 
     @pytest.mark.parametrize(

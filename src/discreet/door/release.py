@@ -189,7 +189,7 @@ class Release:
         choice("name", name, self.parts)
         names = list(self.parts)
         start = sum(self.parts[before].size for before in names[: names.index(name)])
-        return self.parts[name].shown(self.value[start : start + self.parts[name].size])
+        return self.parts[name].unpack(self.value[start : start + self.parts[name].size])
 
     def interval(self, level: float = 0.95, name: str | None = None) -> tuple[Array, Array]:
         """Return an interval for each number of a part; ``name`` may be left out where there is only one part.
@@ -206,7 +206,7 @@ class Release:
         if name is None and len(self.parts) == 1:
             name = next(iter(self.parts))
         part = self.parts[choice("name", name, self.parts)]
-        values, width = self[str(name)], part.shown(np.full(part.size, self.noise.half_width(level)))
+        values, width = self[str(name)], part.unpack(np.full(part.size, self.noise.half_width(level)))
         return values - width, values + width
 
     def to_dict(self) -> dict[str, Any]:

@@ -168,7 +168,7 @@ class _Scaled(_OnRows):
 
     def sum(self, block: Block) -> Any:
         """Return the sum of w·c, each c held to the bound of the other query, with its ball."""
-        rows = self.weight(block)[:, None] * self.query.held(block)
+        rows = self.weight(block)[:, None] * self.query.hold(block)
         return array_namespace(rows).sum(rows, axis=0)
 
 

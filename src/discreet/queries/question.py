@@ -111,10 +111,10 @@ class Part:
         *several, d, _ = self.shape
         return math.prod(several) * d * (d + 1) // 2
 
-    def shown(self, values: Array) -> Array:
+    def unpack(self, values: Array) -> Array:
         """Return the part with its weight undone, in its shape.
 
-        >>> Part((2, 2), weight=2.0, symmetric=True).shown(np.array([2.0, 2.0 * np.sqrt(2.0), 4.0])).tolist()
+        >>> Part((2, 2), weight=2.0, symmetric=True).unpack(np.array([2.0, 2.0 * np.sqrt(2.0), 4.0])).tolist()
         [[1.0, 1.0], [1.0, 2.0]]
         """
         plain = np.asarray(values, dtype=np.float64) / self.weight
@@ -200,7 +200,7 @@ class RowQuery(Question):
         """How many numbers it takes from each row."""
 
     @abstractmethod
-    def taken(self, block: Block) -> Any:
+    def take(self, block: Block) -> Any:
         """Return what is taken of each row, shape (n, width); of a row alone, whatever stands beside it."""
 
     @abstractmethod
@@ -209,7 +209,7 @@ class RowQuery(Question):
 
     def collect(self, records: Records, setting: Setting) -> Array:
         """Return what is taken of each row that contributes, shape (rows, width)."""
-        return records.gather(self.taken, self.width)
+        return records.gather(self.take, self.width)
 
 
 class Query(Question):
@@ -234,10 +234,10 @@ class Query(Question):
 
         Overridden where the sum can be had faster than its terms.
         """
-        rows = self.held(block)
+        rows = self.hold(block)
         return array_namespace(rows).sum(rows, axis=0)
 
-    def held(self, block: Block) -> Any:
+    def hold(self, block: Block) -> Any:
         """Return the block's contributions, one a row, as floats of 64 bits, each held to its bound."""
         rows = self.contributions(block)
         xp = array_namespace(rows)

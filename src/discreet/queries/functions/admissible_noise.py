@@ -327,7 +327,7 @@ class GaussianSlide(Inverted):
         mu = calibrate(Guarantee(slide, first), GaussianLoss(1.0)).losses[0].gaussian
         assert mu is not None
         may = (1.0 - 1e-9) * delta / 2.0
-        beta = _largest_stretch(lambda b: _stretched(stretch, b) / may, stretch)
+        beta = _largest_stretch(lambda b: _stretch_delta(stretch, b) / may, stretch)
         return _rates(self, epsilon, delta, mu, beta)
 
     def log_density(self, z: Array) -> Array:
@@ -339,7 +339,7 @@ class GaussianSlide(Inverted):
         return np.asarray(-ndtri((1.0 - u) / 2.0))
 
 
-def _stretched(epsilon: float, b: float) -> float:
+def _stretch_delta(epsilon: float, b: float) -> float:
     """Return δ₂ of a normal distribution, from above: what a stretch by e^b costs beyond ε; see ``GaussianSlide``."""
     if b == 0.0:
         return 0.0

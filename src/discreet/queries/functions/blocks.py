@@ -96,7 +96,7 @@ class MeanOfBlocks(OfBlocks):
         center, width = self._scale()
         return center + width * values
 
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
+    def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
         """Return the noise on the mean."""
         d = self.own.box.dimension
         moved = self.changed(setting) / self.blocks * (1.0 + 2.0**-50) + 2.0**-51
@@ -137,7 +137,7 @@ class MedianOfBlocks(OfBlocks):
         eta = rate(loss, 2.0 * self.changed(setting) * d, d * self.blocks / 2.0)
         return lambda results: eta * self.scores(results)
 
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
+    def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``BoundedRangeLoss``."""
         exponents = self.exponents(loss, setting)
         return Plan(

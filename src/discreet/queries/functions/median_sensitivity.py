@@ -226,10 +226,10 @@ class SmoothMedian(Smooth):
         bound = smooth_sensitivity_of_median(ordered, low, high, beta)
         return float(ordered[rank_of(0.5, ordered.size) - 1]), bound
 
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
+    def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
         """Return the draw; under replace-one only."""
         refuse_gaps(setting, self.name)
-        return super().planned(loss, setting)
+        return super().plan_rows(loss, setting)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,6 +239,6 @@ class OneColumn(MechanismRows):
     place: int
     width = 1
 
-    def taken(self, block: Block) -> Any:
+    def take(self, block: Block) -> Any:
         """Return the column."""
         return block.x[:, self.place : self.place + 1]

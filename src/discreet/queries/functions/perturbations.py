@@ -50,7 +50,7 @@ class Perturbed(OwnMechanism):
         l1 = moved if self.norm == "l1" or size == 1 else math.inf
         return vector_noise(loss, self.name, l2=moved, l1=l1, largest=self.own.largest, size=size)
 
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
+    def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
         """Return the noise on what f makes of the rows."""
         noise = self.noise(loss, setting)
         return Plan(
@@ -131,7 +131,7 @@ class NoisyRows(RowQuery):
         """All of them."""
         return self.space.dimension
 
-    def taken(self, block: Block) -> Any:
+    def take(self, block: Block) -> Any:
         """Return the row's image in the unit ball."""
         return self.space.to_unit(block.x)
 

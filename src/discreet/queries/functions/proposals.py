@@ -61,7 +61,7 @@ class ProposedTest(OwnMechanism):
         noise = LaplaceNoise.for_query(epsilon=rest, sensitivity=self.proposal, largest=self.own.largest)
         return GeometricNoise(scale), max(1, math.ceil(least + 1e-9 * abs(least) + 1e-9)), noise
 
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
+    def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
         """Return the test and the draw, for an ``ApproximateLoss``."""
         if setting.max_rows != 1:
             raise ValueError(f"max_rows={setting.max_rows}: expected 1")

@@ -71,7 +71,7 @@ class Chosen(OwnMechanism):
         eta = rate(loss, self.spread * setting.max_rows, self.own.largest)
         return lambda values: eta * self.own(values)
 
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
+    def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``BoundedRangeLoss``."""
         return Plan(
             kind=self.kind,
@@ -116,7 +116,7 @@ class OnInterval(Chosen):
     box: Box
     kind = "sampled"
 
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
+    def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``BoundedRangeLoss``."""
         return Plan(
             kind=self.kind,

@@ -66,7 +66,7 @@ class Smooth(OwnMechanism):
             return PureLoss(guarantee.epsilon, guarantee.neighbors)
         return ApproximateLoss(guarantee.epsilon, guarantee.delta, guarantee.neighbors)
 
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
+    def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``PureLoss``, or an ``ApproximateLoss``."""
         if not isinstance(loss, PureLoss if self.noise.pure else ApproximateLoss):
             raise ArgumentError("loss", loss, "a PureLoss, or an ApproximateLoss where the noise needs a δ")

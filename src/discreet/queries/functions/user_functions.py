@@ -201,11 +201,11 @@ def _add_once() -> None:
     if not warnings.filters or warnings.filters[0][2] is not WhileOwnCodeRuns:
         warnings.simplefilter("ignore", WhileOwnCodeRuns)
     show = vars(warnings).get("_showwarnmsg")
-    if show is not None and not isinstance(show, _Shown):
-        vars(warnings)["_showwarnmsg"] = _Shown(show)
+    if show is not None and not isinstance(show, _QuietShow):
+        vars(warnings)["_showwarnmsg"] = _QuietShow(show)
 
 
-class _Shown:
+class _QuietShow:
     """What Python calls to show a warning, for those that may be shown."""
 
     def __init__(self, show: Callable[[Any], None]) -> None:
@@ -229,14 +229,14 @@ class OwnMechanism(Mechanism):
         """Return the loss that spends a guarantee on this mechanism."""
 
     @abstractmethod
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
+    def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
         """Return what to charge and what to draw from rows; raise here or not at all."""
 
     def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
         """Return the same for a question that gathers rows; no other."""
         if not isinstance(question, RowQuery):
             raise ArgumentError("query", question.name, "one that gathers rows")
-        return self.planned(loss, setting)
+        return self.plan_rows(loss, setting)
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,7 +296,7 @@ class WholeRows(MechanismRows):
         """All columns."""
         return self.numbers + self.labels
 
-    def taken(self, block: Block) -> Any:
+    def take(self, block: Block) -> Any:
         """Return all columns of each row."""
         xp = array_namespace(block.x)
         return xp.concat([block.x, xp.astype(block.codes, xp.float64)], axis=1) if self.labels else block.x

@@ -175,10 +175,10 @@ class GuardedQuery(ModelQuery[Any]):
 
     def contributions(self, block: Block) -> Array:
         """Return what each row contributes: finite, and no longer than the bound."""
-        rows = attempt_rows(partial(self._asked, block), block.x.shape[0], self.size, 0.0)
+        rows = attempt_rows(partial(self._ask, block), block.x.shape[0], self.size, 0.0)
         return np.asarray(self.bound.hold(rows, self.roundoff))
 
-    def _asked(self, block: Block, some: slice) -> Any:
+    def _ask(self, block: Block, some: slice) -> Any:
         """Return the model's contributions of some rows, which are copied: it may write into them."""
         xp = array_namespace(block.x)
         rows = super().contributions(Block(*(xp.asarray(part[some, :], copy=True) for part in block)))

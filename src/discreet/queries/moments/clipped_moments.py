@@ -272,7 +272,7 @@ class ClippedMoments:
     def contributions_and_shares(self, y: Any, evidence: Any = None) -> tuple[Any, Any]:
         """Return c(y) for each row, and γ of shape (K, n)."""
         xp = array_namespace(y)
-        evidence = self._checked(evidence)
+        evidence = self._check_evidence(evidence)
         shares, z, shrink = self._shares_and_coordinates(
             y[None, :, :], None if evidence is None else evidence[None, :, :]
         )
@@ -298,7 +298,7 @@ class ClippedMoments:
             rows.append(xp.sum(square, axis=0) if self.shape == "tied" else square)
         return xp.concat([xp.reshape(part, (-1, n)) for part in rows], axis=0).T, gamma
 
-    def _checked(self, evidence: Any) -> Any:
+    def _check_evidence(self, evidence: Any) -> Any:
         if evidence is not None and (self.hard or self.only is not None):
             raise ArgumentError("evidence", UNSHOWN, "None where rows are assigned, or one component is asked for")
         return evidence
@@ -309,12 +309,12 @@ class ClippedMoments:
         In pieces: on this processor one after the other, each small enough for the cache; elsewhere many at once, since
         a GPU is idle over a single product with so short a side.
         """
-        evidence = self._checked(evidence)
+        evidence = self._check_evidence(evidence)
         return self._host_sum(y, evidence) if is_numpy_array(y) else self._device_sum(y, evidence)
 
     def sum_and_shares(self, y: Any, evidence: Any = None) -> tuple[Any, Any]:
         """Return the sum of the contributions, and γ of shape (K, n), of one pass."""
-        evidence = self._checked(evidence)
+        evidence = self._check_evidence(evidence)
         if not is_numpy_array(y):
             pieces: list[Any] = []
             total = self._device_sum(y, evidence, pieces)
@@ -322,8 +322,8 @@ class ClippedMoments:
         shares = np.empty((self.components.count, len(y)))
         return self._host_sum(y, evidence, shares), shares
 
-    def _device_sum(self, y: Any, evidence: Any, kept: list[Any] | None = None) -> Any:
-        """Return the sum, many pieces at once; their γ go to ``kept``."""
+    def _device_sum(self, y: Any, evidence: Any, shares_out: list[Any] | None = None) -> Any:
+        """Return the sum, many pieces at once; their γ go to ``shares_out``."""
         xp, n, k = array_namespace(y), y.shape[0], self.components.count
         many = max(IN_DEVICE // (k * self.components.dimension * PIECE), 1) * PIECE
         whole = n - n % PIECE
@@ -338,12 +338,12 @@ class ClippedMoments:
                 known = xp.permute_dims(xp.reshape(evidence[:, start:stop], (k, -1 if rows else 1, rows)), (1, 0, 2))
             result, shares = self._sum(piece, known)
             sums.append(result)
-            if kept is not None:
-                kept.append(xp.reshape(xp.permute_dims(shares, (1, 0, 2)), (k, stop - start)))
+            if shares_out is not None:
+                shares_out.append(xp.reshape(xp.permute_dims(shares, (1, 0, 2)), (k, stop - start)))
         return sum(sums)
 
-    def _host_sum(self, y: Array, evidence: Array | None, kept: Array | None = None) -> Array:
-        """Return the sum by compiled loops, or by matrix products where there are many columns; γ goes to ``kept``."""
+    def _host_sum(self, y: Array, evidence: Array | None, shares_out: Array | None = None) -> Array:
+        """Return the sum by compiled loops, or by matrix products for many columns; γ goes to ``shares_out``."""
         k, d = self.components.count, self.components.dimension
         add = self._add_compiled if d <= FEW_COLUMNS else self._add_products
         rows = max((IN_LOOP if d <= FEW_COLUMNS else IN_CACHE) // (k * d), 64)
@@ -351,8 +351,8 @@ class ClippedMoments:
         for start in range(0, len(y), rows):
             piece = slice(start, start + rows)
             shares = add(y[piece], None if evidence is None else evidence[:, piece], counts, first, second)
-            if kept is not None:
-                kept[:, piece] = shares
+            if shares_out is not None:
+                shares_out[:, piece] = shares
         if self.only is not None:
             one = slice(self.only, self.only + 1)
             counts, first, second = counts[one], first[one], second[one]

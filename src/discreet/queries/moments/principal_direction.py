@@ -72,7 +72,7 @@ class OneDirection(Mechanism):
             loss=loss,
             parts=self._parts(query),
             draw=self._draw,
-            target=lambda values: eta * query.parts["scatter"].shown(values),
+            target=lambda values: eta * query.parts["scatter"].unpack(values),
         )
 
     def _parts(self, query: DirectionScatter) -> Mapping[str, Part]:

@@ -426,7 +426,7 @@ class Quantiles(RowQuery):
             if self.by >= len(categories) or most >= len(categories[self.by]):
                 raise ArgumentError("by", self.by, "a column of categories that has these groups")
 
-    def taken(self, block: Block) -> Any:
+    def take(self, block: Block) -> Any:
         """Return the step of each row, its group and its weight, as whole numbers."""
         xp = array_namespace(block.x)
         columns = [self.scale.number(block.x[:, self.column])]
@@ -439,7 +439,7 @@ class Quantiles(RowQuery):
 
     def collect(self, records: Records, setting: Setting) -> Array:
         """Return what is taken of each row; ``runs`` sorts it, and random bits are drawn for each row by itself."""
-        return records.gather(self.taken, self.width, sort=False)
+        return records.gather(self.take, self.width, sort=False)
 
     def runs(self, values: Array, eta: float, ties: Any = None) -> list[Runs]:
         """Return the candidates of each target and their weights, given random bits for each row where ties break."""

@@ -358,7 +358,7 @@ def _chirp(count: int) -> tuple[Complex, Complex]:
     return w, np.asarray(fft.fft(around))
 
 
-def _transformed(series: Array) -> Complex:
+def _transform(series: Array) -> Complex:
     """Return the discrete Fourier transform of a real series up to the middle frequency."""
     count = len(series)
     half = count // 2 + 1
@@ -423,7 +423,7 @@ class Fourier(Operator):
 
     def apply(self, series: Array) -> Array:
         """Return F·S."""
-        result = _transformed(np.asarray(series, dtype=np.float64)) / math.sqrt(self.count)
+        result = _transform(np.asarray(series, dtype=np.float64)) / math.sqrt(self.count)
         pairs = math.sqrt(2.0) * result[1 : (self.count + 1) // 2]
         middle = result[self.count // 2 :].real if self.count % 2 == 0 else np.zeros(0)
         both = np.stack([pairs.real, -pairs.imag], axis=1).ravel()

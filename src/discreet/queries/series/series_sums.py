@@ -52,7 +52,7 @@ class OfSeries(Query):
         return {"series": Part((self.operator.size,))}
 
     @abstractmethod
-    def binned(self, block: Block) -> Any:
+    def bin_rows(self, block: Block) -> Any:
         """Return the block's own series S, shape (T,)."""
 
     @property
@@ -62,12 +62,12 @@ class OfSeries(Query):
 
     def sum(self, block: Block) -> Any:
         """Return O·S of the block."""
-        return self.operator.apply(host(self.binned(block)))
+        return self.operator.apply(host(self.bin_rows(block)))
 
     def collect(self, records: Records, setting: Setting) -> Array:
         """Return O·S over all rows; see ``Query.collect`` for the last step."""
         most = setting.largest(self)
-        series = records.reduce(self.binned, self.operator.count, self.entries)
+        series = records.reduce(self.bin_rows, self.operator.count, self.entries)
         return np.clip(self.operator.apply(series), -most, most)
 
 
@@ -191,7 +191,7 @@ class StepSums(OfSeries):
         each = self.operator.column_norm("l2") * accumulation + self.operator.error * (1.0 + accumulation)
         return rows * self.largest * each
 
-    def _placed(self, block: Block) -> tuple[Any, Any]:
+    def _place_rows(self, block: Block) -> tuple[Any, Any]:
         """Return the step of each row, T for those outside, and its value."""
         x = self.space.clip(block.x)
         xp = array_namespace(x)
@@ -203,9 +203,9 @@ class StepSums(OfSeries):
         step = xp.where(time == self.stop, last, xp.where((step < 0) | (step >= count), none, step))
         return step, xp.ones_like(time) if self.value is None else x[:, self.value]
 
-    def binned(self, block: Block) -> Any:
+    def bin_rows(self, block: Block) -> Any:
         """Return the sum of the values in each step, in one pass."""
-        step, value = self._placed(block)
+        step, value = self._place_rows(block)
         xp = array_namespace(step)
         if not hasattr(xp, "bincount"):  # it is not in the standard, though all that we know of have it
             xp, step, value = np, np.asarray(step), np.asarray(value)
@@ -213,7 +213,7 @@ class StepSums(OfSeries):
 
     def contributions(self, block: Block) -> Any:
         """Return v·O·e_t for each row; of ``size`` numbers each, so for few steps."""
-        step, value = self._placed(block)
+        step, value = self._place_rows(block)
         xp = array_namespace(value)
         columns = np.vstack([self.operator.matrix.T, np.zeros((1, self.operator.size))])
         own = xp.take(xp.asarray(columns, dtype=value.dtype, device=device(value)), step, axis=0)
@@ -303,7 +303,7 @@ class ColumnSums(OfSeries):
         """The row's own series, for a database that sums."""
         return Contributions(self._series, length(self.largest, "l2"))
 
-    def binned(self, block: Block) -> Any:
+    def bin_rows(self, block: Block) -> Any:
         """Return the sums of the columns."""
         rows = self._series(block)
         return array_namespace(rows).sum(rows, axis=0)
