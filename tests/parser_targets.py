@@ -79,9 +79,9 @@ def _loss(text: str) -> None:
 
 def _asked(text: str) -> None:
     from discreet.plain import read_json
-    from discreet.queries.naming import asked
+    from discreet.queries.naming import read_question
 
-    repr(asked(read_json(text)))
+    repr(read_question(read_json(text)))
 
 
 def _model(text: str) -> None:

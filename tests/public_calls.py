@@ -59,7 +59,7 @@ RETURNED = {
 }  # fmt: skip
 # What only the library's own rooms call: a question on the private side, scikit-learn's routing.
 INNER = {
-    "contributions", "sum", "collect", "check", "float_error", "taken", "scores", "spread", "largest_score", "words",
+    "contributions", "sum", "collect", "check", "float_error", "take", "scores", "spread", "largest_score", "words",
     "engine", "encode", "get_metadata_routing", "set_score_request", "set_output", "maximize", "of", "answered",
     "complain", "picture", "query", "release", "totals_of", "noise", "draw", "rates", "renyi", "delta_at", "beside",
     "apply", "back", "box_norm", "column_norm", "reach", "next_interval", "log_density",

@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dp
 from discreet.queries.moments.clipped_moments import ClippedMoments, Components, MomentSums
-from discreet.queries.naming import asked, described, written
+from discreet.queries.naming import as_plain, describe, read_question
 from discreet.queries.question import Part, Query
 from discreet.records import Block
 from instances import QUERIES
@@ -47,21 +47,21 @@ def test_every_question_of_the_library_comes_back_the_same():
     seen, silent = set(), set()
     codes = RNG.integers(0, 2, (len(ROWS), 12))
     for query in questions():
-        description = described(query)
+        description = describe(query)
         if description is None:
             silent.add(type(query).__name__)
             continue
-        plain = written(description)
-        again = asked(json.loads(json.dumps(plain, allow_nan=False)))
-        assert written(described(again)) == plain
+        plain = as_plain(description)
+        again = read_question(json.loads(json.dumps(plain, allow_nan=False)))
+        assert as_plain(describe(again)) == plain
         declared = getattr(query, "categories", ())
         width = len(declared) if isinstance(declared, tuple) else 1
         block = Block(ROWS[:, : query.dimension], codes[:, : max(width, 1)])
         np.testing.assert_array_equal(again.contributions(block), query.contributions(block))
         seen.add(type(query).__name__)
     assert {"Sum", "Moments", "Histogram", "ModelQuery", "MarginGradient", "ClassMoments"} <= seen
-    # A user's function cannot be written down, nor can a passage that Scatter holds; everything else is
-    assert silent <= {"FactoredSum", "Scatter"}, silent
+    # A user's function cannot be written down, nor can a mechanism that DirectionScatter holds; everything else is
+    assert silent <= {"FactoredSum", "DirectionScatter"}, silent
 
 
 def test_a_release_keeps_its_question_through_files():
@@ -96,7 +96,7 @@ def test_a_question_of_ones_own_is_not_written_down():
 )
 def test_a_file_brings_back_questions_of_the_library_and_nothing_else(wrong):
     with pytest.raises(ValueError, match="expected"):
-        asked(wrong)
+        read_question(wrong)
 
 
 def test_what_was_asked_is_checked():

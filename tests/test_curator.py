@@ -127,7 +127,7 @@ class TestSelection:
         release = curator.measure(Mode(3), dp.BoundedRangeLoss(0.5))
         assert release.mechanism == "selection"
         assert release.loss == dp.BoundedRangeLoss(0.5)
-        with pytest.raises(ValueError, match="expected a release with a noise law"):
+        with pytest.raises(ValueError, match="expected a release with a noise distribution"):
             release.interval()
 
     def test_counts_of_categories(self, curator, seeded):

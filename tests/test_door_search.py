@@ -13,6 +13,7 @@ import pytest
 import discreet
 from discreet.queries.bound import Bound
 from discreet.queries.counts.count_queries import Histogram
+from discreet.queries.functions.user_functions import OwnMechanism
 from discreet.queries.moments.moments import Moments, Sum
 from discreet.queries.question import Query, RowQuery
 from discreet.queries.search import random_codes, worst_neighbours
@@ -42,23 +43,26 @@ def test_every_query_is_registered():
     assert {query for query in QUERIES if query.__module__.startswith("discreet.")} == LIBRARY
 
 
-# A question that needs rows side by side has no bound to search; its law is enumerated over small worlds instead.
+# A question that needs rows side by side has no bound to search; what its mechanism draws is enumerated over small
+# worlds instead. ``WholeRows`` only hands rows to the mechanisms of a user's functions.
 ENUMERATED = {
     "Quantiles": "test_order.py",
     "OneColumn": "test_mechanisms_smooth.py",
-    "Smoothed": "test_mechanisms_smooth.py",
-    "Selected": "test_mechanisms_choice.py",
-    "Placed": "test_mechanisms_choice.py",
-    "Perturbation": "test_mechanisms_noise.py",
+    "SmoothMedian": "test_mechanisms_smooth.py",
+    "SmoothOwn": "test_mechanisms_smooth.py",
+    "Chosen": "test_mechanisms_choice.py",
+    "OnInterval": "test_mechanisms_choice.py",
+    "Perturbed": "test_mechanisms_noise.py",
     "NoisyRows": "test_mechanisms_noise.py",
-    "Aggregation": "test_mechanisms_blocks.py",
-    "Proposed": "test_mechanisms_propose.py",
+    "MeanOfBlocks": "test_mechanisms_blocks.py",
+    "MedianOfBlocks": "test_mechanisms_blocks.py",
+    "ProposedTest": "test_mechanisms_propose.py",
 }
 
 
-def test_every_gathering_has_its_laws_enumerated_somewhere():
-    result = {question.__name__ for question in library_questions(RowQuery)}
-    assert result == {*ENUMERATED, "WholeRows"}  # which only hands rows on, to the passages of the others
+def test_every_row_query_has_its_distributions_enumerated_somewhere():
+    result = {one.__name__ for one in library_questions(RowQuery) | library_questions(OwnMechanism)}
+    assert result == {*ENUMERATED, "WholeRows"}
     for name, file in ENUMERATED.items():
         text = (Path(__file__).parent / file).read_text(encoding="utf-8")
         assert "neighbours" in text, (name, file)

@@ -22,7 +22,7 @@ from discreet.ledger import Ledger
 from discreet.noise import Bits, GaussianNoise, NoiseDistribution
 from discreet.queries import Bound, Mechanism, Part, Query, Question, RowQuery
 from discreet.queries.adapted import Weighted
-from discreet.queries.naming import NAMES, PLACES, described
+from discreet.queries.naming import NAMES, PLACES, describe
 from discreet.queries.series.stream_sums import StreamSums
 
 SOURCE = Path(dp.__file__).parent
@@ -386,7 +386,7 @@ class TestStated:
         release = curator.measure(dp.Sum(curator.space), dp.GaussianLoss(0.5))
         assert "stated" not in release.declared
         assert release.caveat is None
-        assert described(dp.Sum(curator.space))["kind"] == "Sum"
+        assert describe(dp.Sum(curator.space))["kind"] == "Sum"
 
 
 def test_a_stream_pays_once_for_all_of_its_numbers(tmp_path):

@@ -138,7 +138,7 @@ class TestPrivacy:
         query = OneRelease(curator.size).query(curator.space)
         loss = dp.GaussianLoss(1.0)
         second = query.parts["second"]
-        exact = second.shown(curator._records.reduce(query.sum, query.size)[-second.size :])
+        exact = second.unpack(curator._records.reduce(query.sum, query.size)[-second.size :])
         noise = curator.measure(query, loss)["second"] - exact
         expected = query.bound.sensitivity("l2", "replace-one") / math.sqrt(query.weights[2])
         # 780 and 40 numbers: five standard deviations of the estimates and a little more

@@ -20,7 +20,7 @@ import pytest
 
 import discreet as dp
 from discreet.estimators.loading import KINDS
-from discreet.queries.naming import asked, described, written
+from discreet.queries.naming import as_plain, describe, read_question
 from discreet.queries.question import Question
 from discreet.records import Block
 
@@ -54,12 +54,12 @@ def test_a_release_is_read_with_its_question(one):
         assert question is None
         return
     assert isinstance(question, Question)
-    assert described(question)["kind"].rpartition(".")[2] == one["question"]
+    assert describe(question)["kind"].rpartition(".")[2] == one["question"]
     assert question.name == release.query
-    description = json.loads(json.dumps(written(described(question)), allow_nan=False))
-    again = asked(description)
+    description = json.loads(json.dumps(as_plain(describe(question)), allow_nan=False))
+    again = read_question(description)
     assert type(again) is type(question)
-    assert written(described(again)) == description
+    assert as_plain(describe(again)) == description
     if one["contributes"] is not None:
         np.testing.assert_allclose(of_four_rows(question), one["contributes"], rtol=1e-8, atol=1e-12)
         np.testing.assert_array_equal(of_four_rows(question), of_four_rows(again))

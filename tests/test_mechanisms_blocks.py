@@ -69,7 +69,7 @@ class TestMean:
 
     def worst(self, function, relation, loss, halved=1.0):
         way = MeanOfBlocks(Own.with_output(FUNCTIONS[function], BOX), BLOCKS, 0)
-        noise = way.planned(loss, setting(relation)).noise
+        noise = way.plan_rows(loss, setting(relation)).noise
         scale = noise.scale * halved
         distributions = Laws(way, lambda results: laplace.pdf(self.grid, way.mean(results)[0], scale))
         return max(
@@ -86,7 +86,7 @@ class TestMean:
         """With one row and one block a function can say which: the averaging over blocks hides nothing."""
         own = Own.with_output(FUNCTIONS["any one"], BOX)
         way = MeanOfBlocks(own, 1, 0)
-        noise = way.planned(LaplaceLoss(0.8), setting(REPLACE)).noise
+        noise = way.plan_rows(LaplaceLoss(0.8), setting(REPLACE)).noise
         means = [way.mean(all_results(way, (v,))[0])[0] for v in VALUES]
         assert 0.99 * 0.8 <= (means[1] - means[0]) / noise.scale <= 0.8
 
@@ -96,7 +96,7 @@ class TestMean:
         # Without the clipping one block moves the mean by 1e9.
         way = MeanOfBlocks(Own.with_output(FUNCTIONS["any one"], (-1e9, 1e9)), BLOCKS, 0)
         noise = (
-            MeanOfBlocks(Own.with_output(FUNCTIONS["any one"], BOX), BLOCKS, 0).planned(loss, setting(REPLACE)).noise
+            MeanOfBlocks(Own.with_output(FUNCTIONS["any one"], BOX), BLOCKS, 0).plan_rows(loss, setting(REPLACE)).noise
         )
         raw = [r.mean() for r in (all_results(way, (0.0,))[0], all_results(way, (1.0,))[0])]
         assert abs(raw[1] - raw[0]) / noise.scale > 1e6
@@ -105,7 +105,7 @@ class TestMean:
     def test_gaussian_noise_keeps_its_delta(self, relation):
         loss = GaussianLoss(1.0, relation)
         way = MeanOfBlocks(Own.with_output(jumpy, BOX), BLOCKS, 0)
-        scale = way.planned(loss, setting(relation)).noise.scale
+        scale = way.plan_rows(loss, setting(relation)).noise.scale
         cells = np.linspace(-9.0, 9.0, 4001)
         distributions = Laws(way, lambda results: np.diff(norm.cdf(cells, way.mean(results)[0], scale)))
         for e in (0.0, 0.5, 1.5):
@@ -119,8 +119,8 @@ class TestMean:
         persons = data_sets(VALUES, (1, 2))
         near = [(a + c, b + c) for a in persons for b in persons for c in persons[:3]]
         way = MeanOfBlocks(Own.with_output(FUNCTIONS["any one"], BOX), 3, 0)
-        wide = way.planned(LaplaceLoss(0.8), setting(REPLACE, 2)).noise.scale
-        narrow = way.planned(LaplaceLoss(0.8), setting(REPLACE, 1)).noise.scale
+        wide = way.plan_rows(LaplaceLoss(0.8), setting(REPLACE, 2)).noise.scale
+        narrow = way.plan_rows(LaplaceLoss(0.8), setting(REPLACE, 1)).noise.scale
         assert wide == pytest.approx(2 * narrow)
         for scale in (wide, narrow):
             distributions = Laws(way, lambda results, scale=scale: laplace.pdf(self.grid, way.mean(results)[0], scale))
@@ -132,7 +132,9 @@ class TestMean:
         way = MeanOfBlocks(own, 5, 0)
         one = MeanOfBlocks(Own.with_output(lambda rows: 1.0, (0, 4)), 5, 0)
         for loss, factor in ((LaplaceLoss(1.0), 3.0), (GaussianLoss(1.0), math.sqrt(3.0))):
-            ratio = way.planned(loss, setting(REPLACE)).noise.scale / one.planned(loss, setting(REPLACE)).noise.scale
+            ratio = (
+                way.plan_rows(loss, setting(REPLACE)).noise.scale / one.plan_rows(loss, setting(REPLACE)).noise.scale
+            )
             assert ratio == pytest.approx(factor, rel=1e-6)
 
 

@@ -16,8 +16,8 @@ from discreet import Ball, Box, Curator, Number, Schema
 from discreet.door import open_rows
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, PureLoss
 from discreet.noise import LaplaceNoise
-from discreet.queries.functions.stated_noise import Perturbed
-from discreet.queries.functions.user_functions import Own, WholeRows
+from discreet.queries.functions.perturbations import Perturbed
+from discreet.queries.functions.user_functions import Own
 from discreet.records import Block
 from test_mechanisms import ADD, REPLACE, as_rows, pairs, quiet_bits
 
@@ -31,14 +31,14 @@ def cost(noise, a, b):
 
 
 class TestRows:
-    module = importlib.import_module("discreet.queries.functions.noisy_rows")
+    module = importlib.import_module("discreet.queries.functions.perturbations")
 
     def worst(self, space, loss):
         question = self.module.NoisyRows(space, 3)
         noise = question.mechanism.noise(loss, space.dimension)
         rng = np.random.default_rng(0)
         corners = [np.full(space.dimension, v) for v in VALUES] + list(rng.normal(0, 50, (20, space.dimension)))
-        y = question.taken(Block(np.array(corners), None))
+        y = question.take(Block(np.array(corners), None))
         return max(cost(noise, a, b) for a in y for b in y)
 
     @pytest.mark.parametrize(
@@ -174,7 +174,6 @@ class TestResults:
         assert abs(inside - 108) < 6.2 * math.sqrt(120 * 0.09)
 
     def test_the_question_is_named_for_the_ledger(self):
-        assert WholeRows.name == "function of rows"
         answer = dm.output_perturbation(len, [0.5], bounds=(0, 1), sensitivity=1.0, output=(0, 9), epsilon=1.0)
         assert answer.release.query == "output perturbation"
         assert isinstance(answer.value, float)

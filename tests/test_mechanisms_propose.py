@@ -149,7 +149,7 @@ class TestPrivacy:
     def test_the_test_passes_as_often_as_it_should(self):
         way, test, least, _ = self.distributions()
         rows, bits = as_rows((2.0, 2.0, 2.0, 2.0)), quiet_bits(4)
-        plan = way.planned(ApproximateLoss(EPSILON, DELTA), _setting())
+        plan = way.plan_rows(ApproximateLoss(EPSILON, DELTA), _setting())
         drawn = np.array([draw_plan(plan, rows, bits) for _ in range(1500)])
         q = math.exp(-1.0 / test.scale)
         beyond = least - int(way.away(rows)[0])

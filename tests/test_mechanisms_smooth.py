@@ -242,7 +242,7 @@ class TestSmoothMedian:
         loss = PureLoss(1.0) if noise.pure else ApproximateLoss(1.0, 1e-3)
         rows, bits = as_rows([2.0] * 61), quiet_bits(11)
         setting = open_rows(rows, bounds=(LOW, HIGH)).setting
-        drawn = np.concatenate([draw_plan(way.planned(loss, setting), rows, bits) for _ in range(800)])
+        drawn = np.concatenate([draw_plan(way.plan_rows(loss, setting), rows, bits) for _ in range(800)])
         alpha, beta = noise.rates(1.0, loss.failure, 0.5)
         _, bound = way.bounded(rows, alpha, beta)
         for level in (0.2, 0.5):

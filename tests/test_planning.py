@@ -334,7 +334,7 @@ class TestSimulation:
         ends = np.cumsum([part.size for part in query.parts.values()])[:-1]
         pieces = np.split(drawn, ends, axis=1)
         return {
-            name: np.array([part.shown(values) for values in piece])
+            name: np.array([part.unpack(values) for values in piece])
             for (name, part), piece in zip(query.parts.items(), pieces, strict=True)
         }
 

@@ -30,7 +30,7 @@ from discreet.audit.output import Output
 from discreet.audit.pairs import Pair
 from discreet.door import Curator, Release
 from discreet.estimators.base import as_curator
-from discreet.queries.naming import written
+from discreet.queries.naming import as_plain
 from discreet.queries.question import Query
 
 __all__ = ["Observed", "Score", "Sums", "best_score", "difference", "separation"]
@@ -105,7 +105,7 @@ class Sums:
         one, other = as_curator(self.pair.one), as_curator(self.pair.other)
         if release.asked is None or not (isinstance(one, Curator) and isinstance(other, Curator)):
             return None
-        key = json.dumps([written(release.asked), dict(release.declared)])
+        key = json.dumps([as_plain(release.asked), dict(release.declared)])
         if key not in self._found:
             if len(self._found) >= KEPT:
                 self._found.clear()

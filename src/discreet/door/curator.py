@@ -1,12 +1,11 @@
-"""The curator: the one who holds the rows, what is declared of them, and the ledger.
+"""The curator: holds the rows, what is declared of them, and the ledger that every measurement is charged to.
 
-Measurements leave through ``discreet.door.exit``, for which the curator pays. It is a handle: copies of it are itself,
-and a pickle opens the same ledger, so every fit is charged.
+Measurements leave through ``discreet.door.exit``, for which the curator plans and pays. It is a handle: copies of it
+are itself, and a pickle opens the same ledger, so every fit is charged.
 
-From what a caller hands over to a curator: rows of any kind with their declarations, or rows that have them already.
-
-A ``Curator`` has everything, a ledger too; to declare anything again is an error. All else is
-``discreet.records.open_records``, which says what becomes of rows of each kind.
+``open_rows`` makes a curator from what a caller hands over. A ``Curator`` has everything, a ledger too, and to declare
+anything again is an error. All else goes through ``discreet.records.open_records``, which says what becomes of rows of
+each kind.
 """
 
 from __future__ import annotations
@@ -16,19 +15,17 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple, Self, TypedDict
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer
-from discreet.door.exit import make_plan, release
-from discreet.door.release import PublicSize, Release
+from discreet.door.exit import release
+from discreet.door.release import PublicSize, Release, as_printable
 from discreet.door.schedule import Schedule
 from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.ledger import Ledger
 from discreet.ledger.book import text
-from discreet.noise import Bits
+from discreet.noise import Bits, SecureBits
 from discreet.queries.bound import Setting
-from discreet.queries.mechanism import Mechanism, Plan
+from discreet.queries.mechanism import Mechanism, Plan, mechanism_for
 from discreet.queries.question import Question
 from discreet.records import Ball, Bounds, Box, Condition, Records, Schema, Unit, as_records, open_records
-
-__all__ = ["Curator", "Declarations", "open_rows"]
 
 AT_MOST = 2**27
 MOST_WORDS = 900
@@ -36,20 +33,20 @@ NAMELESS = re.compile(r"(unit|x\d+)_*")  # what records call a column of ids tha
 
 
 class Now(NamedTuple):
-    """A payment of one measurement, when it is made."""
+    """The payment for one measurement, at the time of the measurement."""
 
     curator: Curator
+    query: Question
     loss: Loss | Guarantee
-    query: str
 
     def pay(self, plan: Callable[[Any], Plan]) -> tuple[Plan, bool]:
-        """Plan, and have the ledger record what that costs."""
+        """Plan, and have the ledger record the loss of the plan."""
         result = plan(self.loss)
-        return result, self.curator._charge("spend", [result.loss], self.query)
+        return result, self.curator._charge("spend", [result.loss], self.query.name)
 
 
 class Curator:
-    """Rows behind the door.
+    """Rows behind the door, with their declarations and their ledger.
 
     Parameters
     ----------
@@ -81,8 +78,8 @@ class Curator:
         What the unit is ("patient"), for the ledger; by default the name of its column.
     at_most : int
         Where the number of rows is not public (add-remove, or persons of several rows): a bound on it that is. It
-        only enters the bound on float error and the size of the grid. More rows than that are an error, here and now:
-        the owner's promise was wrong. So it is the owner's to choose, and never an analyst's (docs/limits.md).
+        only enters the bound on float error and the size of the grid. More rows than that raise an error at once, since
+        the declaration was wrong. So it is the owner's to choose, and never an analyst's (docs/limits.md).
     who : str
         Who spends, for the ledger; the name of the account by default.
 
@@ -132,7 +129,7 @@ class Curator:
         at_most: int = AT_MOST,
         who: str | None = None,
     ) -> None:
-        relation, most = Neighbors.parse(neighbors), integer("at_most", at_most, least=1, most=2**50)
+        relation = Neighbors.parse(neighbors)
         if ledger is not None and not name:
             raise ArgumentError("name", name, "the data set's name, under which the ledger records what is spent")
         if budget is not None and ledger is None:
@@ -141,27 +138,28 @@ class Curator:
             raise ArgumentError("budget", budget, "a Guarantee, for example Guarantee(1.0, 1e-6)")
         if budget is not None and budget.neighbors is not relation:
             raise ValueError(f"budget={budget}: expected one under {relation}, as the curator")
-        held = as_records(
+        most = integer("at_most", at_most, least=1, most=2**50)
+        rows = as_records(
             records, space=space, schema=schema, unit=unit, max_rows=max_rows, unit_type=unit_type, order=order
         )
-        vars(self).update(
+        self._set(
+            rows,
             name=None if name is None else text("name", name),
             neighbors=relation,
-            unit=_unit_in_words(held.unit, unit_name, ledger is not None),
+            unit=_name_unit(rows.unit, unit_name, ledger is not None),
             ledger=ledger if isinstance(ledger, Ledger | None) else Ledger(ledger),
             _who=None if who is None else text("who", who),
             _at_most=most,
         )
-        self._hold(held)
-        if not self._size_is_public and held.rows > most:
+        if not self._size_is_public and rows.rows > most:
             raise ArgumentError("at_most", at_most, "a public bound that the number of rows does not exceed")
         if self.ledger is not None:
-            self.ledger.open_dataset(self._place, unit=self.unit, budget=budget, who=self._who)
+            self.ledger.open_dataset(text("name", name), unit=self.unit, budget=budget, who=self._who)
 
-    def _hold(self, records: Records) -> None:
-        """Take what was declared of the rows: a view has its own."""
-        held = ("space", "columns", "scales", "category_columns", "categories", "library")
-        vars(self).update({name: getattr(records, name) for name in held}, _records=records)
+    def _set(self, records: Records, **values: Any) -> None:
+        """Set the attributes: those given, the rows, and what is declared of these."""
+        declared = ("space", "columns", "scales", "category_columns", "categories", "library")
+        vars(self).update(values | {name: getattr(records, name) for name in declared} | {"_records": records})
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{name}: a curator does not change; make another, or take a view with only or where")
@@ -174,11 +172,6 @@ class Curator:
         """What was declared of the rows, as plain values, and which of them count; public."""
         unit = self._records.unit
         return self._records.declared | {"unit_name": None if unit is None else self.unit.removeprefix("each ")}
-
-    @property
-    def _place(self) -> str:
-        assert self.name is not None  # where there is a ledger there is a name
-        return self.name
 
     @property
     def _size_is_public(self) -> bool:
@@ -262,12 +255,11 @@ class Curator:
         return self._view(self._records, _paid=schedule)
 
     def _view(self, records: Records, **changed: Any) -> Curator:
-        """Return a curator that differs in what is named."""
+        """Return a curator of these records, with the attributes that are named changed."""
         if records is self._records and not changed:
             return self
         view = object.__new__(Curator)
-        vars(view).update(vars(self) | changed)
-        view._hold(records)
+        view._set(records, **vars(self) | changed)
         return view
 
     def plan(
@@ -277,8 +269,34 @@ class Curator:
         mechanism: Mechanism | None = None,
         bits: Bits | None = None,
     ) -> Plan:
-        """Return what measuring would cost and with what noise, from public numbers; nothing is spent."""
-        return make_plan(self, query, loss, mechanism, bits)
+        """Return what measuring would cost and what would be drawn, from public numbers; nothing is spent.
+
+        Every refusal happens here. The arguments are those of ``measure``.
+        """
+        if not isinstance(bits, Bits | None):
+            raise ArgumentError("bits", bits, "SeededBits, for a test, or None")
+        if bits is not None and type(bits) is not SecureBits and self.ledger is not None:
+            expected = "None where a ledger records; noise from a seed lets the exact sum out"
+            raise ArgumentError("bits", UNSHOWN, expected)
+        if not isinstance(query, Question):
+            raise ArgumentError("query", query, "a Query, for example Sum(curator.space)")
+        if not isinstance(mechanism, Mechanism | None):
+            raise ArgumentError("mechanism", mechanism, "a Mechanism, for example Euclidean(), or None")
+        if isinstance(loss, Guarantee):
+            loss = query.default_loss(loss)
+        if not isinstance(loss, Loss):
+            raise ArgumentError("loss", loss, "what to spend, for example Guarantee(0.5, 1e-6) or GaussianLoss(0.1)")
+        if loss.neighbors is not self.neighbors:
+            raise ArgumentError("loss", loss, f"one under {self.neighbors}, as the curator")
+        if query.dimension not in (0, len(self.columns)):
+            expected = f"one over {len(self.columns)} numeric columns, got {query.dimension}"
+            raise ArgumentError("query", query.name, expected)
+        query.check(self.space, self.categories)
+        plan = (mechanism or mechanism_for(query, loss)).plan(query, loss, self.setting)
+        if plan.kind == "approximate" and self.ledger is not None:
+            expected = "an exact draw where a ledger records; nothing is proved about this one"
+            raise ArgumentError("query", query.name, expected)
+        return plan
 
     def measure(
         self,
@@ -298,7 +316,7 @@ class Curator:
             exponential mechanism); or a loss: ``GaussianLoss`` or ``LaplaceLoss`` for a sum, ``BoundedRangeLoss``
             (exponential mechanism) or ``PureLoss`` (noisy maximum) for a selection.
         mechanism : Mechanism
-            Another mechanism, with its own proof; by default the usual one for the query and the loss.
+            Another mechanism, with its own proof; by default that of the query and the loss (``mechanism_for``).
         bits : Bits
             Seeded bits, for a test. They warn, the release is marked simulated, and a curator with a ledger refuses
             them: whoever knows the seed knows the exact sum.
@@ -307,7 +325,7 @@ class Curator:
         -------
         Release
         """
-        return release(self, query, Now(self, loss, getattr(query, "name", "")), mechanism=mechanism, bits=bits)
+        return release(self, query, Now(self, query, loss), mechanism=mechanism, bits=bits)
 
     def reserve(self, losses: Loss | Iterable[Loss], *, query: str) -> Schedule:
         """Pay for a fixed schedule at once, at its exact composed cost, and return the right to measure it.
@@ -317,18 +335,10 @@ class Curator:
         return Schedule(self, losses, query)
 
     def _charge(self, kind: str, losses: Sequence[Loss], query: str) -> bool:
-        """Have losses recorded, as a ``"spend"`` or as one to ``"reserve"``; return whether a ledger has them."""
-        self._check_units()
-        if self._paid is not None:
-            return self._paid.take(losses)
-        if self.ledger is None:
-            return False
-        record = self.ledger.spend if kind == "spend" else self.ledger.reserve
-        record(self._place, losses, query=self._noted(query), unit=self.unit, who=self._who)
-        return True
+        """Have losses recorded, as a ``"spend"`` or as one to ``"reserve"``; return whether a ledger has them.
 
-    def _check_units(self) -> None:
-        """Raise where no unit can be read, before anything is spent; their number is public under replace-one."""
+        Where no unit can be read nothing is spent. The number of units is public under replace-one.
+        """
         unit = self._records.unit
         if self.neighbors is Neighbors.REPLACE_ONE and unit is not None and self._records.units == 0:
             other = "text" if unit.unit_type == "integer" else "integer"
@@ -336,12 +346,19 @@ class Curator:
                 f"unit={unit.column!r}: no row has a name that can be read as {unit.unit_type}, so none would "
                 f"count; write unit_type={other!r}, or the column that says whose row it is"
             )
+        if self._paid is not None:
+            return self._paid.take(losses)
+        if self.ledger is None:
+            return False
+        record = self.ledger.spend if kind == "spend" else self.ledger.reserve
+        record(text("name", self.name), losses, query=self._note(query), unit=self.unit, who=self._who)
+        return True
 
-    def _noted(self, query: str) -> str:
+    def _note(self, query: str) -> str:
         """Return what the ledger notes: the question, and of which rows it was asked."""
         condition = self._records.condition
         words = self._words or (query if condition is None else f"{query} where {condition}")
-        shown = "".join(letter if letter.isprintable() else "�" for letter in words).strip()
+        shown = as_printable(words).strip()
         return text("query", shown if len(shown) <= MOST_WORDS else shown[:MOST_WORDS] + "…")
 
     def __copy__(self) -> Self:
@@ -355,7 +372,7 @@ class Curator:
         return f"<Curator of {self.name or 'unnamed data'}, {self.neighbors}, {self._records!r}, {where}>"
 
 
-def _unit_in_words(unit: Unit | None, name: str | None, needed: bool) -> str:
+def _name_unit(unit: Unit | None, name: str | None, needed: bool) -> str:
     """Return what the unit is called in the ledger, where it is needed to tell different units apart."""
     if unit is None:
         if name is not None:
@@ -399,7 +416,7 @@ class Declarations(TypedDict, total=False):
 
 
 def open_rows(data: Any, **declared: Any) -> Curator:
-    """Return rows behind a door.
+    """Return a curator of rows that are handed over with declarations, or the curator that was given.
 
     Parameters
     ----------

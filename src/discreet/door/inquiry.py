@@ -1,10 +1,10 @@
-"""An answer: what was made of one release or several, with all that it cost.
+"""Inquiries and answers: what would be asked of a curator at what cost, and what was made of the releases.
 
-An inquiry: what would be asked of a curator, what that costs, and what is made of the releases.
-
-Everything that spends is one of these. A function under ``planned`` says what it would ask and returns an inquiry. To
-call it is to pay and to ask; ``f.plan(…)``, with the same arguments, only says what would be asked and at which losses:
+Everything that spends is an ``Inquiry``. A function under ``planned`` says what it would ask and returns an inquiry. To
+call it is to pay and to ask. ``f.plan(…)``, with the same arguments, only says what would be asked and at which losses:
 from public numbers, nothing is spent, no row is read, and whatever would be refused is refused there.
+
+An ``Answer`` is a public number with the releases that it was made from and all that they cost together.
 """
 
 from __future__ import annotations
@@ -22,18 +22,16 @@ from discreet.guarantees import Guarantee, Loss
 from discreet.noise import Bits
 from discreet.queries.question import Question
 
-__all__ = ["Answer", "Inquiry", "Measure", "PlannedFunction", "planned"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer:
-    """A public number, or some, and what is promised for it.
+    """A public number, or several, and the guarantee for it.
 
     Attributes
     ----------
     value : float or array
     guarantee : Guarantee or None
-        What all of it cost together; None where a seed made the promise void.
+        What all of it cost together; None where a seed made it void.
     unit : str
         For whom it holds: ``"row"``, or ``"each patient"``, say.
     releases : tuple of Release
@@ -51,9 +49,9 @@ class Answer:
     def from_releases(
         cls, value: Any, curator: Curator, guarantee: Guarantee, releases: Sequence[Release], **more: Any
     ) -> Self:
-        """Return the answer that was made from these releases of a curator, which kept the promise together."""
-        kept = all(release.provenance != "simulated" and release.mechanism != "approximate" for release in releases)
-        return cls(value, guarantee if kept else None, curator.unit, tuple(releases), **more)
+        """Return the answer that was made from these releases of a curator, which cost the guarantee together."""
+        void = any(release.provenance == "simulated" or release.mechanism == "approximate" for release in releases)
+        return cls(value, None if void else guarantee, curator.unit, tuple(releases), **more)
 
     @property
     def release(self) -> Release:
@@ -174,21 +172,20 @@ def planned(plan: Callable[Arguments, Inquiry[Result]]) -> PlannedFunction[Argum
         return plan(*args, **kwargs).run()
 
     @wraps(plan)
-    def asks(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Inquiry[Result]:
+    def only_plan(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Inquiry[Result]:
         return plan(*args, **kwargs)
 
-    said: Any = run
-    only: Any = asks
     signature = inspect.signature(plan)
     result = str(signature.return_annotation).partition("[")[2].removesuffix("]")  # of Inquiry[Mean]
-    for one, returned in ((said, result), (only, f"Inquiry[{result}]")):
-        one.__annotations__ = plan.__annotations__ | {"return": returned}
-        one.__signature__ = signature.replace(return_annotation=returned)
-    only.__doc__ = (
+    both: tuple[Any, Any] = (run, only_plan)
+    for function, returned in zip(both, (result, f"Inquiry[{result}]"), strict=True):
+        function.__annotations__ = plan.__annotations__ | {"return": returned}
+        function.__signature__ = signature.replace(return_annotation=returned)
+    only_plan.__doc__ = (
         f"Return what ``{plan.__name__}`` would ask with these arguments, and at which losses.\n\n"
         "Nothing is spent and no row is read; what would be refused is refused here. ``run()`` of what is returned "
         "pays and asks, each time that it is called."
     )
-    said.plan = only
-    found: PlannedFunction[Arguments, Result] = said
-    return found
+    both[0].plan = only_plan
+    planned_function: PlannedFunction[Arguments, Result] = both[0]
+    return planned_function

@@ -1,10 +1,11 @@
-"""Which rows a release is about, and what is promised for something that was made from releases, in words.
+"""A release: noisy numbers that came through the door, with all that is publicly known about them.
 
-A release: what came through the door, with all that is publicly known about it.
-
-It is frozen, carries its noise law, its loss and its relation, goes to JSON and back, and never held a row. Its
+It is frozen, carries its noise, its loss and its relation, goes to JSON and back, and never held a row. Its
 ``provenance`` says where it comes from: ``measured`` by a curator in this process, ``loaded`` from a file, or
 ``simulated`` by hand, for a test. Only the door makes measured ones; what was simulated stays so through files.
+
+At the end are functions that say in words which rows releases are about, and what is guaranteed for what was made from
+them.
 """
 
 from __future__ import annotations
@@ -23,108 +24,10 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.noise import NoiseDistribution
 from discreet.plain import read_json
-from discreet.queries.naming import asked, written
+from discreet.queries.naming import as_plain, read_question
 from discreet.queries.question import Part, Question
 
-__all__ = [
-    "FORMAT",
-    "PublicSize",
-    "Release",
-    "count_in_words",
-    "guarantee_in_words",
-    "measured",
-    "promise_in_words",
-    "rows_in_words",
-    "rows_of",
-    "simulate",
-]
-
 MOST_NAMED = 3  # columns whose gaps drop a row; of more only the number is told
-
-
-def rows_in_words(declared: Mapping[str, Any]) -> str | None:
-    """Return which rows count, from what a release declares; None where all of them do.
-
-    Files of earlier versions name the unit's column alone, and do not tell where gaps drop a row.
-
-    >>> rows_in_words({"unit": "id", "unit_name": "patient", "max_rows": 4, "where": "age >= 18", "required": ["age"]})
-    'at most 4 rows of each patient, where age >= 18, without gaps in age'
-    >>> rows_in_words({"unit": None, "max_rows": 1, "required": ["age", "ward"]})
-    'rows without gaps in age and ward'
-    >>> rows_in_words({"unit": None, "max_rows": 1}) is None
-    True
-    """
-    limit, rest = _limit(declared, noun=True), _rest(declared)
-    if not limit and not rest:
-        return None
-    return ", ".join([limit, *rest]) if limit else f"rows {', '.join(rest)}"
-
-
-def count_in_words(count: str, declared: Mapping[str, Any]) -> str:
-    """Return a number of rows, and which of them were counted where these are not all.
-
-    >>> count_in_words("36781", {"unit": "patient", "max_rows": 4, "where": "age >= 18"})
-    '36781 rows, at most 4 of each patient, where age >= 18'
-    >>> count_in_words("36781", {"where": "age >= 18"}), count_in_words("36781", {})
-    ('36781 rows where age >= 18', '36781')
-    """
-    limit, rest = _limit(declared, noun=False), _rest(declared)
-    if limit:
-        return ", ".join([f"{count} rows", limit, *rest])
-    return f"{count} rows {', '.join(rest)}" if rest else count
-
-
-def _limit(declared: Mapping[str, Any], *, noun: bool) -> str:
-    """Return how many rows of a unit count; nothing where each row stands for itself."""
-    unit, most = declared.get("unit_name") or declared.get("unit"), declared.get("max_rows") or 1
-    if not unit:
-        return ""
-    rows = f"{most} {'row' if most == 1 else 'rows'}" if noun else most
-    first = f", the first by {declared['order']}" if declared.get("order") else ""
-    return _printable(f"at most {rows} of each {unit}{first}")
-
-
-def _rest(declared: Mapping[str, Any]) -> list[str]:
-    """Return what else a row needs to count: a condition, and values where gaps drop it."""
-    where, names = declared.get("where"), list(declared.get("required") or ())
-    needed = [] if not where else [f"where {where}"]
-    if len(names) > MOST_NAMED:
-        needed.append(f"without gaps in any of {len(names)} columns")
-    elif names:
-        needed.append(f"without gaps in {' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}")
-    if declared.get("per_unit"):
-        needed.append("of a view whose rows are declared to be made from one unit's rows each")
-    return list(map(_printable, needed))
-
-
-def _printable(text: str) -> str:
-    """Return text that a terminal does not take for a command: names may come from a file."""
-    return "".join(letter if letter.isprintable() else "�" for letter in text)
-
-
-def rows_of(releases: Sequence[Release]) -> str | None:
-    """Return which rows count in releases that led to one answer; None where all of them do."""
-    result = dict.fromkeys(release.which_rows for release in releases)
-    return "; ".join(rows for rows in result if rows is not None) or None
-
-
-def guarantee_in_words(guarantee: Guarantee | None, unit: str, releases: Sequence[Release]) -> str:
-    """Return what holds, for a ``repr``."""
-    if guarantee is None:
-        seeded = any(release.provenance == "simulated" for release in releases)
-        why = "privacy: its noise came from a seed" if seeded else "a proof of privacy: its draw is approximate"
-        return f"WITHOUT {why}"
-    whose = f"at {guarantee} for {unit if unit != 'row' else 'each row'}"
-    whose += "" if all(release.exact for release in releases) else " in ideal arithmetic"
-    return whose + ("" if all(release.recorded for release in releases) else ", NOT RECORDED in any ledger")
-
-
-def promise_in_words(guarantee: Guarantee | None, unit: str, releases: Sequence[Release]) -> str:
-    """Return to which rows something was fitted, where these are not all, and what holds: it follows "fitted"."""
-    rows, holds = rows_of(releases), guarantee_in_words(guarantee, unit, releases)
-    return holds if rows is None else f"to {rows}, {holds}"
-
-
 FORMAT = 3
 EARLIER = {2: {"law": "noise", "passage": "mechanism"}}  # what fields were called in files of earlier formats
 MECHANISMS = ("additive", "selection", "sampled", "approximate")
@@ -163,9 +66,23 @@ class PublicSize:
         return self.units if self.complete else None
 
 
+KINDS: dict[str, Any] = {
+    "query": str,
+    "parts": Mapping,
+    "noise": NoiseDistribution | None,
+    "exact": bool,
+    "loss": Loss,
+    "size": PublicSize,
+    "dataset": str | None,
+    "recorded": bool,
+    "declared": Mapping,
+    "asked": Mapping | None,
+}
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Release:
-    """A noisy answer and its public facts.
+    """Noisy numbers and their public facts.
 
     Attributes
     ----------
@@ -174,10 +91,10 @@ class Release:
         The released numbers, one after the other, read-only. For a selection, the index that was selected.
     parts : mapping of str to Part
         The named parts of ``value``; ``release["name"]`` is one of them in its shape, the query's weight undone.
-    passage : str
-        ``"additive"``, ``"selection"``, ``"sampled"``, or ``"approximate"``: a draw whose law is only approached, so
-        that no guarantee follows.
-    law : Law or None
+    mechanism : str
+        ``"additive"``, ``"selection"``, ``"sampled"``, or ``"approximate"``: a draw whose distribution is only
+        approached, so that no guarantee follows.
+    noise : NoiseDistribution or None
         The noise on each number, for an additive mechanism.
     exact : bool
         Whether the mechanism was drawn exactly, or is an idealisation of what floats did.
@@ -211,38 +128,26 @@ class Release:
     provenance: str = "simulated"
 
     def __post_init__(self) -> None:
+        for name, kind in KINDS.items():
+            if not isinstance(getattr(self, name), kind):
+                raise ArgumentError(name, getattr(self, name), "what a release of the door has")
         try:
             numbers = np.array(self.value, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
-            raise ArgumentError("value", UNSHOWN, "finite numbers, as every release has") from None
-        value = np.frombuffer(numbers.tobytes())  # over bytes: it stays read-only
-        if not np.all(np.isfinite(value)):
+            numbers = np.array(np.nan)
+        if not np.all(np.isfinite(numbers)):
             raise ArgumentError("value", UNSHOWN, "finite numbers, as every release has")
-        if not isinstance(self.parts, Mapping) or not all(isinstance(part, Part) for part in self.parts.values()):
+        if not all(isinstance(part, Part) for part in self.parts.values()):
             raise ArgumentError("parts", self.parts, "a mapping of names to parts")
-        for name, kind in (
-            ("loss", Loss),
-            ("noise", NoiseDistribution | None),
-            ("size", PublicSize),
-            ("declared", Mapping),
-        ):
-            if not isinstance(getattr(self, name), kind):
-                raise ArgumentError(name, getattr(self, name), "what a release of the door has")
-        if sum(part.size for part in self.parts.values()) != value.size:
-            raise ArgumentError("parts", dict(self.parts), f"parts of {value.size} numbers in all")
+        if sum(part.size for part in self.parts.values()) != numbers.size:
+            raise ArgumentError("parts", dict(self.parts), f"parts of {numbers.size} numbers in all")
         choice("mechanism", self.mechanism, MECHANISMS)
         choice("provenance", self.provenance, ("loaded", "simulated"))
-        object.__setattr__(self, "value", value)
+        object.__setattr__(self, "value", np.frombuffer(numbers.tobytes()))  # over bytes: it stays read-only
         object.__setattr__(self, "parts", MappingProxyType(dict(self.parts)))
-        object.__setattr__(self, "declared", MappingProxyType(_copied(self.declared)))
-        if not isinstance(self.asked, Mapping | None):
-            raise ArgumentError("asked", self.asked, "what to_dict wrote, or None")
-        if self.asked is not None:
-            object.__setattr__(self, "asked", MappingProxyType(_copied(self.asked)))
-        if not isinstance(self.query, str) or not isinstance(self.dataset, str | None):
-            raise ArgumentError(("query", "dataset"), (self.query, self.dataset), "names")
-        if not isinstance(self.exact, bool) or not isinstance(self.recorded, bool):
-            raise ArgumentError(("exact", "recorded"), (self.exact, self.recorded), "True or False")
+        for name in ("declared", "asked"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, MappingProxyType(_copy(getattr(self, name))))
 
     @property
     def neighbors(self) -> Neighbors:
@@ -252,7 +157,7 @@ class Release:
     @property
     def question(self) -> Question | None:
         """What was asked of the rows, and so what each of them contributed; None for what a user wrote."""
-        return None if self.asked is None else asked(self.asked)
+        return None if self.asked is None else read_question(self.asked)
 
     @property
     def which_rows(self) -> str | None:
@@ -264,10 +169,9 @@ class Release:
         """What the guarantee of this release takes for granted, in words; None where it is a theorem about the bits."""
         stated = self.declared.get("stated")
         if stated:
-            said = ", ".join(f"{name}={value}" for name, value in stated.items())
-            return f"rests on what the user stated and nobody proved: {said}" + (
-                "" if self.exact else "; and it is idealised"
-            )
+            values = ", ".join(f"{name}={value}" for name, value in stated.items())
+            idealised = "" if self.exact else "; and it is idealised"
+            return f"rests on what the user stated and nobody proved: {values}{idealised}"
         if self.exact:
             return None
         if self.mechanism == "approximate":
@@ -285,20 +189,24 @@ class Release:
         choice("name", name, self.parts)
         names = list(self.parts)
         start = sum(self.parts[before].size for before in names[: names.index(name)])
-        return self.parts[name].shown(self.value[start : start + self.parts[name].size])
+        return self.parts[name].unpack(self.value[start : start + self.parts[name].size])
 
     def interval(self, level: float = 0.95, name: str | None = None) -> tuple[Array, Array]:
-        """Return lower and upper limits of a part, in its own units; ``name`` may be left out where there is only one.
+        """Return an interval for each number of a part; ``name`` may be left out where there is only one part.
 
-        Each holds the number before noise with probability ``level``, by itself. They speak of the noise alone: not of
-        clipping, nor of sampling the people in the data.
+        Each interval holds the number before noise with probability ``level``, by itself. It accounts for the noise
+        alone: not for clipping, nor for sampling the people in the data. It is in the units of the part.
+
+        Returns
+        -------
+        low, high : ndarray
         """
         if self.noise is None:
-            raise ArgumentError("mechanism", self.mechanism, "a release with a noise law; this one has none")
+            raise ArgumentError("mechanism", self.mechanism, "a release with a noise distribution; this one has none")
         if name is None and len(self.parts) == 1:
             name = next(iter(self.parts))
         part = self.parts[choice("name", name, self.parts)]
-        values, width = self[str(name)], part.shown(np.full(part.size, self.noise.half_width(level)))
+        values, width = self[str(name)], part.unpack(np.full(part.size, self.noise.half_width(level)))
         return values - width, values + width
 
     def to_dict(self) -> dict[str, Any]:
@@ -309,8 +217,8 @@ class Release:
             "query": self.query,
             "value": self.value.tolist(),
             "parts": {name: part.to_dict() for name, part in self.parts.items()},
-            "declared": _copied(self.declared),
-            "asked": None if self.asked is None else written(self.asked),
+            "declared": _copy(self.declared),
+            "asked": None if self.asked is None else as_plain(self.asked),
             "mechanism": self.mechanism,
             "noise": None if self.noise is None else self.noise.to_dict(),
             "exact": self.exact,
@@ -331,16 +239,16 @@ class Release:
             raise ArgumentError("format", written_as, f"{FORMAT}, the one that this version writes, or an earlier one")
         names_now = EARLIER.get(written_as, {})
         given = {names_now.get(name, name): value for name, value in values.items() if name != "format"}
-        said = given.pop("which_rows", None)  # for people: it follows from what was declared
-        if not isinstance(said, str | None):
-            raise ArgumentError("which_rows", said, "words, as to_dict wrote them")
+        rows = given.pop("which_rows", None)  # for people: it follows from what was declared
+        if not isinstance(rows, str | None):
+            raise ArgumentError("which_rows", rows, "words, as to_dict wrote them")
         names = {field.name for field in fields(cls)}
         if given.keys() != names:
             raise ArgumentError("release", UNSHOWN, f"the fields {sorted(names)}, got {sorted(map(str, given))}")
         for name in ("loss", "parts", "size", "declared"):
             if not isinstance(given[name], Mapping):
                 raise ArgumentError(name, given[name], "what to_dict wrote")
-        _check_names(given["declared"])
+        _check_declared(given["declared"])
         noise = given.pop("noise")
         was = choice("provenance", given.pop("provenance"), ("measured", "loaded", "simulated"))
         return cls(
@@ -388,24 +296,20 @@ class Release:
         )
 
 
-def _check_names(declared: Mapping[str, Any]) -> None:
-    """Raise where a file does not have names for what was declared by name."""
+def _check_declared(declared: Mapping[str, Any]) -> None:
+    """Raise where what a file says was declared is of another type than the door writes."""
     for name in ("columns", "category_columns", "required", "scales"):
         given = declared.get(name) or []
         if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
             raise ArgumentError(f"declared[{name!r}]", given, "a list of names")
-    for name in ("unit", "unit_name", "order"):
-        if not isinstance(declared.get(name), str | None):
-            raise ArgumentError(f"declared[{name!r}]", declared[name], "a name, or none")
     if declared.get("max_rows") is not None:
         integer("max_rows", declared["max_rows"], least=1)
-    if not isinstance(declared.get("stated"), Mapping | None):
-        raise ValueError(f"declared['stated']={declared['stated']!r}: expected a mapping, or none")
-    if not isinstance(declared.get("where"), str | None):
-        raise ValueError(f"declared['where']={declared['where']!r}: expected the text of a condition, or none")
+    for name, kind in (("unit", str), ("unit_name", str), ("order", str), ("where", str), ("stated", Mapping)):
+        if not isinstance(declared.get(name), kind | None):
+            raise ArgumentError(f"declared[{name!r}]", declared[name], f"a {kind.__name__}, or None")
 
 
-def _copied(plain: Mapping[str, Any]) -> dict[str, Any]:
+def _copy(plain: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return deepcopy(dict(plain))
     except RecursionError as error:
@@ -435,3 +339,86 @@ def simulate(
         loss=loss,
         size=size,
     )
+
+
+def rows_in_words(declared: Mapping[str, Any]) -> str | None:
+    """Describe which rows count, from what a release declares; None where all of them do.
+
+    Files of earlier versions name the unit's column alone, and do not tell where gaps drop a row.
+
+    >>> rows_in_words({"unit": "id", "unit_name": "patient", "max_rows": 4, "where": "age >= 18", "required": ["age"]})
+    'at most 4 rows of each patient, where age >= 18, without gaps in age'
+    >>> rows_in_words({"unit": None, "max_rows": 1, "required": ["age", "ward"]})
+    'rows without gaps in age and ward'
+    >>> rows_in_words({"unit": None, "max_rows": 1}) is None
+    True
+    """
+    limit, rest = _describe_limit(declared, noun=True), _describe_conditions(declared)
+    if limit:
+        return ", ".join([limit, *rest])
+    return f"rows {', '.join(rest)}" if rest else None
+
+
+def count_in_words(count: str, declared: Mapping[str, Any]) -> str:
+    """Describe a number of rows, and which of them were counted where these are not all.
+
+    >>> count_in_words("36781", {"unit": "patient", "max_rows": 4, "where": "age >= 18"})
+    '36781 rows, at most 4 of each patient, where age >= 18'
+    >>> count_in_words("36781", {"where": "age >= 18"}), count_in_words("36781", {})
+    ('36781 rows where age >= 18', '36781')
+    """
+    limit, rest = _describe_limit(declared, noun=False), _describe_conditions(declared)
+    if limit:
+        return ", ".join([f"{count} rows", limit, *rest])
+    return f"{count} rows {', '.join(rest)}" if rest else count
+
+
+def _describe_limit(declared: Mapping[str, Any], *, noun: bool) -> str:
+    """Describe how many rows of a unit count; an empty text where each row stands for itself."""
+    unit, most = declared.get("unit_name") or declared.get("unit"), declared.get("max_rows") or 1
+    if not unit:
+        return ""
+    rows = f"{most} {'row' if most == 1 else 'rows'}" if noun else most
+    first = f", the first by {declared['order']}" if declared.get("order") else ""
+    return as_printable(f"at most {rows} of each {unit}{first}")
+
+
+def _describe_conditions(declared: Mapping[str, Any]) -> list[str]:
+    """Describe what else a row needs to count: a condition, and values where gaps drop it."""
+    where, names = declared.get("where"), list(declared.get("required") or ())
+    needed = [] if not where else [f"where {where}"]
+    if len(names) > MOST_NAMED:
+        needed.append(f"without gaps in any of {len(names)} columns")
+    elif names:
+        needed.append(f"without gaps in {' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}")
+    if declared.get("per_unit"):
+        needed.append("of a view whose rows are declared to be made from one unit's rows each")
+    return list(map(as_printable, needed))
+
+
+def as_printable(text: str) -> str:
+    """Return text that a terminal does not take for a command: names may come from a file."""
+    return "".join(letter if letter.isprintable() else "�" for letter in text)
+
+
+def rows_of(releases: Sequence[Release]) -> str | None:
+    """Describe which rows count in releases that led to one answer; None where all of them do."""
+    result = dict.fromkeys(release.which_rows for release in releases)
+    return "; ".join(rows for rows in result if rows is not None) or None
+
+
+def guarantee_in_words(guarantee: Guarantee | None, unit: str, releases: Sequence[Release]) -> str:
+    """Describe a guarantee, for a ``repr``: at what cost and for whom, or that there is none."""
+    if guarantee is None:
+        seeded = any(release.provenance == "simulated" for release in releases)
+        why = "privacy: its noise came from a seed" if seeded else "a proof of privacy: its draw is approximate"
+        return f"WITHOUT {why}"
+    whose = f"at {guarantee} for {unit if unit != 'row' else 'each row'}"
+    whose += "" if all(release.exact for release in releases) else " in ideal arithmetic"
+    return whose + ("" if all(release.recorded for release in releases) else ", NOT RECORDED in any ledger")
+
+
+def promise_in_words(guarantee: Guarantee | None, unit: str, releases: Sequence[Release]) -> str:
+    """Describe to which rows something was fitted, where these are not all, and the guarantee; it follows "fitted"."""
+    rows, holds = rows_of(releases), guarantee_in_words(guarantee, unit, releases)
+    return holds if rows is None else f"to {rows}, {holds}"

@@ -1,10 +1,10 @@
-"""A schedule that has been paid for: the right to measure a fixed list of losses, each once and in order.
+"""What has been paid for and is not yet drawn: a schedule of losses, or the numbers of a stream.
 
-What is measured may be chosen adaptively; what it costs was fixed when the schedule was reserved, so its exact
-composition holds.
+A ``Schedule`` is the right to measure a fixed list of losses, each once and in order. What is measured may be chosen
+adaptively; what it costs was fixed when the schedule was reserved, so its exact composition holds.
 
-A stream is paid for once too, and drawn from piece by piece, as its numbers become known. What it may cost, whatever is
-asked after what was released, is proved beside its question (``queries.series.stream_sums``).
+A ``StreamMechanism`` is paid for once too, and drawn from piece by piece, as its numbers become known. What it may
+cost, whatever is asked after what was released, is proved beside its question (``queries.series.stream_sums``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.arguments import UNSHOWN, ArgumentError
-from discreet.door.exit import make_plan, release
+from discreet.door.exit import release
 from discreet.door.release import Release
 from discreet.guarantees import Loss
 from discreet.guarantees.loss import as_counts
@@ -29,11 +29,9 @@ from discreet.queries.series.stream_sums import StreamSums
 if TYPE_CHECKING:
     from discreet.door.curator import Curator
 
-__all__ = ["Once", "Schedule", "StreamMechanism"]
 
-
-class Once:
-    """The right to draw, which was paid for in this process."""
+class Prepaid:
+    """The right to draw what was paid for in this process: no copy and no other process may draw it again."""
 
     thing: ClassVar[str]
 
@@ -47,7 +45,7 @@ class Once:
             raise RuntimeError(f"{self.thing} belongs to the process that paid for it; pay for one in this process")
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Keep other threads out; a lock that another process held would never open."""
         self.check_process()
         with self._lock:
@@ -63,7 +61,7 @@ class Once:
         raise TypeError(f"{self.thing} cannot be pickled: two copies could use what was paid for twice")
 
 
-class Schedule(Once):
+class Schedule(Prepaid):
     """The losses that are left of a reservation. To make one is to pay for it; ``Curator.reserve`` does."""
 
     thing = "a schedule"
@@ -93,7 +91,7 @@ class Schedule(Once):
 
     def take(self, losses: Sequence[Loss]) -> bool:
         """Use up the next losses for somebody who measures them, and return whether a ledger has them."""
-        with self.held():
+        with self.lock():
             if tuple(self._left[: len(losses)]) != tuple(losses):
                 raise ArgumentError("losses", UNSHOWN, "those that the schedule has next; reserve another one")
             del self._left[: len(losses)]
@@ -101,7 +99,7 @@ class Schedule(Once):
 
     def pay(self, plan: Callable[[Any], Plan]) -> tuple[Plan, bool]:
         """Plan at the next loss and use it up: each is taken once, by one thread."""
-        with self.held():
+        with self.lock():
             if not self._left:
                 raise ValueError("losses: the schedule is used up; reserve another one")
             result = plan(self._left[0])
@@ -126,7 +124,7 @@ class Schedule(Once):
         return self
 
 
-class StreamMechanism(Once):
+class StreamMechanism(Prepaid):
     """The right to draw so many numbers, one after the other. To make one is to pay for all of them.
 
     Parameters
@@ -145,7 +143,7 @@ class StreamMechanism(Once):
     def __init__(self, curator: Curator, question: StreamSums, loss: Loss, *, bits: Bits | None = None) -> None:
         super().__init__()
         self._curator, self._question, self._bits = curator, question, bits
-        self._plan = make_plan(curator, question, loss, bits=bits)
+        self._plan = curator.plan(question, loss, bits=bits)
         self._recorded = curator.reserve([loss], query=question.name).take([loss])
         self._left = question.numbers
 
@@ -162,7 +160,7 @@ class StreamMechanism(Once):
 
     @property
     def seeded(self) -> bool:
-        """Whether the noise comes from a seed, so that nothing is promised."""
+        """Whether the noise comes from a seed, so that there is no guarantee."""
         return self._bits is not None and not self._bits.private
 
     @property
@@ -178,7 +176,7 @@ class StreamMechanism(Once):
 
     def pay(self, plan: Callable[[Any], Plan]) -> tuple[Plan, bool]:
         """Use up one number of those that were paid for, at the plan of all of them."""
-        with self.held():
+        with self.lock():
             self.check()
             self._left -= 1
         return self._plan, self._recorded

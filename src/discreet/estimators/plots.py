@@ -234,7 +234,7 @@ def _noise(model: Any, _: Any) -> Plot:
         std = float(np.sqrt(release.noise.variance))
         for name, part in release.parts.items():
             if part.weight:
-                noise = part.shown(np.full(part.size, std))
+                noise = part.unpack(np.full(part.size, std))
                 sizes = [float(np.sqrt(np.mean(numbers**2))) for numbers in (noise, release[name])]
                 result.setdefault((release.query, name), []).append((sizes[0], sizes[1], type(release.noise).__name__))
     if not result:

@@ -27,8 +27,8 @@ from discreet.door.inquiry import Inquiry, planned
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.mechanisms.trial import result_on_made_up_rows
 from discreet.noise import Bits
-from discreet.queries.functions.score_queries import Chosen, OnInterval, Placed, SelectedCandidate, middles
-from discreet.queries.functions.user_functions import LARGEST, Array, Own
+from discreet.queries.functions.score_queries import Chosen, OnInterval, middles
+from discreet.queries.functions.user_functions import LARGEST, Array, Own, WholeRows
 from discreet.records import Box
 
 __all__ = ["Choice", "exponential", "exponential_on_interval", "scores_of", "spread_of"]
@@ -120,7 +120,7 @@ def exponential(
         index = int(release["selected"][0])
         return Choice.from_releases(chosen[index], curator, guarantee, [release], index=index)
 
-    return Inquiry.of_one(curator, guarantee, SelectedCandidate.for_rows(curator, way), answer, bits=bits)
+    return Inquiry.of_one(curator, guarantee, WholeRows.for_rows(curator, way), answer, bits=bits)
 
 
 def scores_of(
@@ -230,4 +230,4 @@ def exponential_on_interval(
     def answer(release: Release) -> Answer:
         return Answer.from_releases(float(release["value"][0]), curator, guarantee, [release])
 
-    return Inquiry.of_one(curator, guarantee, Placed.for_rows(curator, way), answer, bits=bits)
+    return Inquiry.of_one(curator, guarantee, WholeRows.for_rows(curator, way), answer, bits=bits)

@@ -1,10 +1,10 @@
 """Noise on a statistic of one's own, whose global sensitivity is stated (Sarwate and Chaudhuri 2013, (5) to (7)).
 
-The question and its proof are in ``discreet.queries.functions.stated_noise``.
+The question and its proof are in ``discreet.queries.functions.perturbations``.
 
 Noisy rows: every row gets noise of its own, and all of them are released (Sarwate and Chaudhuri 2013, (3) and (4)).
 
-The question and its proof are in ``discreet.queries.functions.noisy_rows``.
+The question and its proof are in ``discreet.queries.functions.perturbations``.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from discreet.door.inquiry import Inquiry, planned
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.mechanisms.trial import tried
 from discreet.noise import Bits, NoiseDistribution
-from discreet.queries.functions.noisy_rows import NoisyRows
-from discreet.queries.functions.stated_noise import Perturbation, Perturbed
-from discreet.queries.functions.user_functions import Array, Own
+from discreet.queries.functions.perturbations import NoisyRows, Perturbed
+from discreet.queries.functions.user_functions import Array, Own, WholeRows
 
 __all__ = ["NoisyValue", "input_perturbation", "output_perturbation"]
 
@@ -115,7 +114,7 @@ def output_perturbation(
     guarantee = Guarantee(epsilon, delta, curator.neighbors)
     own = tried(Own.with_output(f, output, None if size is None else integer("size", size, least=1), default), curator)
     way = Perturbed(own, positive("sensitivity", sensitivity), choice("norm", norm, ("l2", "l1")))
-    question = Perturbation.for_rows(curator, way)
+    question = WholeRows.for_rows(curator, way)
     loss = way.default_loss(guarantee)
 
     def answer(release: Release) -> NoisyValue:

@@ -17,8 +17,8 @@ from discreet.door.inquiry import Inquiry, planned
 from discreet.guarantees import Guarantee
 from discreet.mechanisms.trial import made_up, tried
 from discreet.noise import Bits, NoiseDistribution
-from discreet.queries.functions.proposals import Proposed, ProposedTest
-from discreet.queries.functions.user_functions import Array, Own
+from discreet.queries.functions.proposals import ProposedTest
+from discreet.queries.functions.user_functions import Array, Own, WholeRows
 
 __all__ = ["Verdict", "propose_test_release"]
 
@@ -137,7 +137,7 @@ def propose_test_release(
             value, curator, guarantee, [release], passed=passed, noise=way.distributions(loss)[2]
         )
 
-    return Inquiry.of_one(curator, guarantee, Proposed.for_rows(curator, way), answer, loss=loss, bits=bits)
+    return Inquiry.of_one(curator, guarantee, WholeRows.for_rows(curator, way), answer, loss=loss, bits=bits)
 
 
 def _fits(distance: Any, proposal: float, curator: Curator) -> None:

@@ -22,8 +22,8 @@ from discreet.guarantees import Guarantee
 from discreet.mechanisms.exponential import MOST_CELLS
 from discreet.mechanisms.trial import tried
 from discreet.noise import Bits
-from discreet.queries.functions.blocks import Aggregation, MeanOfBlocks, MedianOfBlocks, OfBlocks
-from discreet.queries.functions.user_functions import Array, Own
+from discreet.queries.functions.blocks import MeanOfBlocks, MedianOfBlocks, OfBlocks
+from discreet.queries.functions.user_functions import Array, Own, WholeRows
 
 __all__ = ["Aggregate", "sample_and_aggregate"]
 
@@ -144,4 +144,4 @@ def sample_and_aggregate(
         width = own.shown(np.asarray(own.box.high) - np.asarray(own.box.low))
         return Aggregate.from_releases(own.shown(value), curator, guarantee, [release], blocks=k, width=width)
 
-    return Inquiry.of_one(curator, guarantee, Aggregation.for_rows(curator, way), answer, bits=bits)
+    return Inquiry.of_one(curator, guarantee, WholeRows.for_rows(curator, way), answer, bits=bits)

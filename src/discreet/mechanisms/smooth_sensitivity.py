@@ -23,8 +23,8 @@ from discreet.mechanisms.trial import tried
 from discreet.noise import Bits
 from discreet.queries.functions.admissible_noise import AdmissibleNoise, LaplaceSlide, StudentNoise
 from discreet.queries.functions.median_sensitivity import OneColumn, SmoothMedian
-from discreet.queries.functions.smooth_noise import Smoothed, SmoothOwn, width_of
-from discreet.queries.functions.user_functions import LARGEST, Array, Own
+from discreet.queries.functions.smooth_noise import SmoothOwn, width_of
+from discreet.queries.functions.user_functions import LARGEST, Array, Own, WholeRows
 from discreet.records import Ball, Box
 
 __all__ = ["noise_for", "share_for", "smooth_median", "smooth_sensitivity"]
@@ -113,7 +113,7 @@ def smooth_sensitivity(
     def answer(release: Release) -> Answer:
         return Answer.from_releases(float(release["value"][0]), curator, guarantee, [release])
 
-    return Inquiry.of_one(curator, guarantee, Smoothed.for_rows(curator, way), answer, bits=bits)
+    return Inquiry.of_one(curator, guarantee, WholeRows.for_rows(curator, way), answer, bits=bits)
 
 
 def noise_for(noise: AdmissibleNoise | None, guarantee: Guarantee) -> AdmissibleNoise:

@@ -1,6 +1,6 @@
 """What must be proved: every question that can be asked of rows, and every mechanism, by family.
 
-This room promises that each question proves its bound, and each mechanism its loss, in the docstring beside it. A
+This room guarantees that each question proves its bound, and each mechanism its loss, in the docstring beside it. A
 question says what it takes from rows, and in which parts its sum comes (``question``). A mechanism says from public
 numbers what to charge and what to draw (``mechanism``), and draws nothing: the door does. ``bound`` is where a
 sensitivity is derived and contributions are held to their bound, ``search`` attacks bounds, ``naming`` writes questions

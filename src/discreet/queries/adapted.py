@@ -1,6 +1,4 @@
-"""Columns: which of them is meant, where it can lie, and where in there a row is. All by public facts.
-
-A query over part of what a row has: some of its columns, with a weight, in a group.
+"""Queries over part of what a row has: some of its columns, with a weight, within an interval, or in a group.
 
 Each takes another query and changes what a row contributes. With c the contribution of the other query, B ≥ ‖c(x)‖ and
 D ≥ ‖c(x) − c(x')‖ in one of the norms:
@@ -25,11 +23,9 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from discreet.arguments import ArgumentError, integer, positive
-from discreet.queries.bound import Bound
-from discreet.queries.question import UNIT_ROUNDOFF, Part, Query
+from discreet.queries.bound import UNIT_ROUNDOFF, Bound
+from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box
-
-__all__ = ["Grouped", "OfColumns", "Weighted", "Within", "column_share", "limits_of"]
 
 
 def limits_of(space: Box | Ball, column: int) -> tuple[float, float]:
@@ -130,11 +126,6 @@ class OfColumns(_Adapted):
             raise ArgumentError("columns", self.columns, f"{self.query.dimension} of them, as the query has")
 
     @property
-    def dimension(self) -> int:
-        """The number of columns of a row."""
-        return self.space.dimension
-
-    @property
     def bound(self) -> Bound:
         """That of the other query."""
         return self.query.bound
@@ -177,7 +168,7 @@ class _Scaled(_OnRows):
 
     def sum(self, block: Block) -> Any:
         """Return the sum of w·c, each c held to the bound of the other query, with its ball."""
-        rows = self.weight(block)[:, None] * self.query.held(block)
+        rows = self.weight(block)[:, None] * self.query.hold(block)
         return array_namespace(rows).sum(rows, axis=0)
 
 

@@ -39,8 +39,6 @@ from discreet.guarantees import Neighbors
 if TYPE_CHECKING:
     from discreet.queries.question import Query
 
-__all__ = ["NORMS", "UNIT_ROUNDOFF", "Bound", "Setting"]
-
 NORMS = ("l2", "l1", "replace_l2", "replace_l1")
 UNIT_ROUNDOFF = 2.0**-53
 
@@ -127,11 +125,11 @@ class Bound:
         """
         with errstate(all="ignore"):  # what overflows is shortened like the rest
             if self.radius is None:
-                rows = _shortened(rows, "l2", self.l2, roundoff)
+                rows = _shorten(rows, "l2", self.l2, roundoff)
             else:
                 center = array_namespace(rows).asarray(self.center, dtype=rows.dtype, device=device(rows))
-                rows = center + _shortened(rows - center, "l2", self.radius, roundoff)
-            return rows if self.l1 is None else _shortened(rows, "l1", self.l1, roundoff)
+                rows = center + _shorten(rows - center, "l2", self.radius, roundoff)
+            return rows if self.l1 is None else _shorten(rows, "l1", self.l1, roundoff)
 
 
 def _lengths(rows: Any, norm: str) -> Any:
@@ -142,7 +140,7 @@ def _lengths(rows: Any, norm: str) -> Any:
     return xp.sqrt(squares)
 
 
-def _shortened(rows: Any, norm: str, most: float, roundoff: float) -> Any:
+def _shorten(rows: Any, norm: str, most: float, roundoff: float) -> Any:
     """Return rows whose length in a norm is at most ``most``."""
     xp = array_namespace(rows)
     most, allowed = float(most), float(most * (1.0 + roundoff))  # an array takes numbers of Python, none of NumPy

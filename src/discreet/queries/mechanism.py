@@ -31,18 +31,6 @@ from discreet.noise.draws import Choose, Distribution
 from discreet.queries.bound import Setting
 from discreet.queries.question import Part, Query, Question, Selection
 
-__all__ = [
-    "Additive",
-    "Euclidean",
-    "Exponential",
-    "Mechanism",
-    "NoisyMax",
-    "Plan",
-    "additive_noise",
-    "as_is",
-    "mechanism_for",
-]
-
 
 def as_is(value: Any) -> Any:
     """Return what was given."""
@@ -62,7 +50,7 @@ class Plan:
     draw : Draw
     kind : str
         What the release says of it: ``"additive"``, ``"selection"``, ``"sampled"`` or ``"approximate"``.
-    law : Law or None
+    noise : NoiseDistribution or None
         The noise of each number that comes out, where it is that of the draw.
     first : tuple of (Distribution, callable)
         Auxiliary distributions, each with the size of its sample as a function of what was collected.
@@ -117,6 +105,15 @@ def additive_noise(
     return LaplaceNoise.for_query(epsilon=loss.epsilon, sensitivity=l1, largest=largest, size=size)
 
 
+def vector_noise(
+    loss: Loss, name: str, *, l2: float, l1: float, largest: float, size: int
+) -> GaussianNoise | LaplaceNoise | EuclideanNoise:
+    """Return the noise of ``additive_noise``, or for a ``PureLoss`` that of ``Euclidean``, which is idealised."""
+    if isinstance(loss, PureLoss):
+        return EuclideanNoise.for_query(epsilon=loss.epsilon, sensitivity=l2, largest=largest, size=size)
+    return additive_noise(loss, name, l2=l2, l1=l1, largest=largest, size=size)
+
+
 class Additive(Mechanism):
     """Gaussian or Laplace noise on a grid.
 
@@ -158,9 +155,9 @@ class Exponential(Mechanism):
     """The exponential mechanism: candidate i with probability ∝ e^(η·score_i), drawn exactly.
 
     Proof. Between neighbours the scores move by amounts that differ from one another by at most ``spread``, so the
-    log-ratio of the two output laws has a range of at most η·spread: bounded range ε at η = ε/spread. Each exponent is
-    a float product, wrong by at most 2⁻⁵³ of its size, 2⁻⁵³·η·s for scores of size s; both neighbours', over two
-    candidates: the range grows by 4 times that, which is taken off ε first.
+    log-ratio of the two output distributions has a range of at most η·spread: bounded range ε at η = ε/spread. Each
+    exponent is a float product, wrong by at most 2⁻⁵³ of its size, 2⁻⁵³·η·s for scores of size s; both neighbours',
+    over two candidates: the range grows by 4 times that, which is taken off ε first.
     """
 
     kind = "selection"
@@ -227,7 +224,7 @@ def _as_selection(question: Question) -> Selection:
 
 
 def mechanism_for(question: Question, loss: Any) -> Mechanism:
-    """Return the usual mechanism for a question and a loss."""
+    """Return the default mechanism for a question and a loss."""
     if question.mechanism is not None:
         return question.mechanism
     if isinstance(question, Selection):

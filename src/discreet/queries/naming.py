@@ -1,11 +1,11 @@
-"""What was asked, as plain values: so that whoever reads a release knows what each row contributed to it.
+"""How questions are written into files and read again: so a release says what each row contributed to it.
 
 A question is an immutable value of public numbers, so it can be written down whole: the name of its kind and its
-fields, one inside the other. ``described`` does that for questions of this library; one that a user wrote, or that
-holds a function, is not described, for a file cannot bring it back. A description keeps arrays as they are, copied;
-``written`` turns them into plain values, number by number, when there is a file to write. ``asked`` reads a
-description, written or not. It makes nothing but the kinds of one table, from the fields that stand there, each of
-which checks what it is given as it does for every caller.
+fields, one inside the other. ``describe`` does that for questions of this library. One that a user wrote, or that holds
+a function, is not described, for a file cannot bring it back. A description keeps arrays as they are, copied;
+``as_plain`` turns them into plain values, number by number, when there is a file to write. ``read_question`` reads a
+description of either form. It makes nothing but the kinds of one table, from the fields that stand there, each of which
+checks what it is given as it does for every caller.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ import numpy as np
 
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.queries.question import Question
-
-__all__ = ["asked", "described", "written"]
 
 # Where each kind is now. A file has the name on the right, which stays when a class moves; "name=Class" where the class
 # is called otherwise.
@@ -40,7 +38,7 @@ PLACES = {
         "discreet.queries.counts.grids": "Grid Marginals ProjectedGrid",
         "discreet.queries.functions.admissible_noise": "CauchyNoise GaussianSlide LaplaceSlide StudentNoise",
         "discreet.queries.functions.median_sensitivity": "OneColumn SmoothMedian",
-        "discreet.queries.functions.noisy_rows": "NoisyRows",
+        "discreet.queries.functions.perturbations": "NoisyRows",
         "discreet.queries.models.log_likelihood": "LogLikelihood",
         "discreet.queries.models.model_query": "GuardedQuery ModelQuery",
         "discreet.queries.moments.class_moments": "ClassMoments ClassSums",
@@ -73,29 +71,29 @@ class _ForeignError(Exception):
     """Something that cannot be written down."""
 
 
-def described(question: Any) -> dict[str, Any] | None:
+def describe(question: Any) -> dict[str, Any] | None:
     """Return a question as plain values and arrays; None where it is not of this library.
 
     >>> from discreet import Histogram
-    >>> described(Histogram(categories=3))
+    >>> describe(Histogram(categories=3))
     {'kind': 'Histogram', 'categories': 3, 'column': 0}
     """
     try:
-        return dict(_described(question))
+        return dict(_describe(question))
     except _ForeignError:
         return None
 
 
-def written(description: Any) -> Any:
+def as_plain(description: Any) -> Any:
     """Return a description as plain values alone, for JSON.
 
-    >>> written({"kind": "Pair", "numbers": np.array([1.0, np.inf])})["numbers"]["values"]
+    >>> as_plain({"kind": "Pair", "numbers": np.array([1.0, np.inf])})["numbers"]["values"]
     [1.0, {'kind': 'float', 'value': 'inf'}]
     """
     if isinstance(description, Mapping):
-        return {name: written(value) for name, value in description.items()}
+        return {name: as_plain(value) for name, value in description.items()}
     if isinstance(description, list):
-        return [written(value) for value in description]
+        return [as_plain(value) for value in description]
     if not isinstance(description, np.ndarray):
         return description
     values = description.ravel().tolist()
@@ -103,19 +101,19 @@ def written(description: Any) -> Any:
         "kind": "array",
         "type": description.dtype.name,
         "shape": list(description.shape),
-        "values": values if np.isfinite(description).all() else [_described(value) for value in values],
+        "values": values if np.isfinite(description).all() else [_describe(value) for value in values],
     }
 
 
-def asked(description: Mapping[str, Any]) -> Question:
-    """Return the question that ``described`` wrote down.
+def read_question(description: Mapping[str, Any]) -> Question:
+    """Return the question that ``describe`` wrote down.
 
     >>> from discreet import Box, Sum
-    >>> asked(described(Sum(Box(0.0, 1.0)))) == Sum(Box(0.0, 1.0))
+    >>> read_question(describe(Sum(Box(0.0, 1.0)))) == Sum(Box(0.0, 1.0))
     True
     """
     try:
-        question = _value(description)
+        question = _read(description)
     except (ArithmeticError, AttributeError, ImportError, LookupError, RecursionError, TypeError) as error:
         raise ArgumentError("asked", UNSHOWN, f"a question that this version can read ({error})") from error
     if not isinstance(question, Question):
@@ -123,7 +121,7 @@ def asked(description: Mapping[str, Any]) -> Question:
     return question
 
 
-def _kind(name: str) -> Any:
+def _find_kind(name: str) -> Any:
     """Return the class of a name; also as files of earlier versions have it."""
     name = BEFORE.get(name, name.partition(":")[2] or name)
     if name not in PLACES:
@@ -132,7 +130,7 @@ def _kind(name: str) -> Any:
     return getattr(import_module(module), kind)
 
 
-def _described(value: Any) -> Any:
+def _describe(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
@@ -140,7 +138,7 @@ def _described(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, tuple | list):
-        return [_described(item) for item in value]
+        return [_describe(item) for item in value]
     if isinstance(value, np.ndarray) and value.dtype.name in NUMBERS:
         return value.copy()
     name = NAMES.get((type(value).__module__, type(value).__qualname__))
@@ -148,12 +146,12 @@ def _described(value: Any) -> Any:
         raise _ForeignError
     if isinstance(value, Enum):
         return {"kind": name, "value": value.value}
-    return {"kind": name} | {one.name: _described(getattr(value, one.name)) for one in fields(value) if one.init}
+    return {"kind": name} | {one.name: _describe(getattr(value, one.name)) for one in fields(value) if one.init}
 
 
-def _value(plain: Any) -> Any:
+def _read(plain: Any) -> Any:
     if isinstance(plain, list):
-        return tuple(_value(item) for item in plain)
+        return tuple(_read(item) for item in plain)
     if not isinstance(plain, Mapping):
         return plain
     given = {name: value for name, value in plain.items() if name != "kind"}
@@ -162,8 +160,8 @@ def _value(plain: Any) -> Any:
     if plain["kind"] == "array":
         if given["type"] not in NUMBERS:
             raise ArgumentError("type", given["type"], "a type of numbers")
-        return np.array(_value(given["values"]), dtype=given["type"]).reshape(given["shape"])
-    kind = _kind(str(plain["kind"]))
+        return np.array(_read(given["values"]), dtype=given["type"]).reshape(given["shape"])
+    kind = _find_kind(str(plain["kind"]))
     if issubclass(kind, Enum):
         return kind(given["value"])
-    return kind(**{str(key): _value(value) for key, value in given.items()})
+    return kind(**{str(key): _read(value) for key, value in given.items()})

@@ -13,7 +13,8 @@ make instances (``tests/instances.py``). The worst-neighbour search then runs ov
 Where contributions are formed one by one, each is held to its bound (``Bound.hold``), whatever the query's proof is
 worth. What rests on the author of a query: that a row's contribution depends on no other row and on no state; that a
 faster ``sum`` or a ``collect`` of its own, where there is one, equals the sum of the contributions; a bound on
-differences that is below 2B; a ``roundoff`` or ``float_error`` below the usual; the ``spread`` of a selection's scores.
+differences that is below 2B; a ``roundoff`` or ``float_error`` below the default; the ``spread`` of a selection's
+scores.
 
 The sum has named ``Part``s: how numbers in a row become a count, a vector or a symmetric matrix. A query weights its
 parts before they are summed, so that one noise serves them all; a release shows each with its weight undone.
@@ -28,7 +29,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, integer, iterable, positive
@@ -38,8 +39,6 @@ from discreet.records import Ball, Block, Box, Contributions, Records, Space
 
 if TYPE_CHECKING:
     from discreet.queries.mechanism import Mechanism
-
-__all__ = ["UNIT_ROUNDOFF", "Part", "Query", "Question", "RowQuery", "Selection", "additive_loss", "packed_scale"]
 
 Array = NDArray[np.float64]
 
@@ -51,9 +50,31 @@ def additive_loss(guarantee: Guarantee) -> Loss:
     return LaplaceLoss(guarantee.epsilon, guarantee.neighbors)
 
 
-def packed_scale(i: Any, j: Any) -> Array:
-    """Return by what the entries (i, j) of a symmetric matrix are multiplied when its upper triangle is packed."""
-    return np.where(i == j, 1.0, math.sqrt(2.0))
+def upper_triangle(dimension: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+    """Return which entries (i, j) of a symmetric matrix are packed, in order, and by what each is multiplied."""
+    i, j = np.triu_indices(dimension)
+    return i, j, np.where(i == j, 1.0, math.sqrt(2.0))
+
+
+def upper_triangle_like(rows: Any, dimension: int) -> tuple[Any, Any, Any]:
+    """Return the same in the library and on the device of ``rows``."""
+    xp = array_namespace(rows)
+    return tuple(xp.asarray(part, device=device(rows)) for part in upper_triangle(dimension))
+
+
+def pack_squares(rows: Any) -> Any:
+    """Return yyᵀ of each row y, packed; array-API generic."""
+    xp = array_namespace(rows)
+    i, j, scale = upper_triangle_like(rows, rows.shape[1])
+    return xp.take(rows, i, axis=1) * xp.take(rows, j, axis=1) * scale
+
+
+def pack_gram(rows: Any) -> Any:
+    """Return Σ yyᵀ over the rows y, packed, by one matrix product; array-API generic."""
+    xp = array_namespace(rows)
+    d = rows.shape[1]
+    i, j, scale = upper_triangle_like(rows, d)
+    return xp.take(xp.reshape(xp.matmul(rows.T, rows), (-1,)), i * d + j, axis=0) * scale
 
 
 @dataclass(frozen=True)
@@ -92,18 +113,18 @@ class Part:
         *several, d, _ = self.shape
         return math.prod(several) * d * (d + 1) // 2
 
-    def shown(self, values: Array) -> Array:
+    def unpack(self, values: Array) -> Array:
         """Return the part with its weight undone, in its shape.
 
-        >>> Part((2, 2), weight=2.0, symmetric=True).shown(np.array([2.0, 2.0 * np.sqrt(2.0), 4.0])).tolist()
+        >>> Part((2, 2), weight=2.0, symmetric=True).unpack(np.array([2.0, 2.0 * np.sqrt(2.0), 4.0])).tolist()
         [[1.0, 1.0], [1.0, 2.0]]
         """
         plain = np.asarray(values, dtype=np.float64) / self.weight
         if not self.symmetric:
             return plain.reshape(self.shape)
-        i, j = np.triu_indices(self.shape[-1])
+        i, j, scale = upper_triangle(self.shape[-1])
         matrices = np.zeros(self.shape)
-        matrices[..., i, j] = matrices[..., j, i] = plain.reshape(*self.shape[:-2], -1) / packed_scale(i, j)
+        matrices[..., i, j] = matrices[..., j, i] = plain.reshape(*self.shape[:-2], -1) / scale
         return matrices
 
     def to_dict(self) -> dict[str, Any]:
@@ -133,13 +154,16 @@ class Question(ABC):
 
     @property
     def mechanism(self) -> Mechanism | None:
-        """The mechanism that it is made for; None for the usual one (``mechanism_for``)."""
+        """The mechanism that it is made for; None for the default (``mechanism_for``)."""
         return None
 
     @property
-    @abstractmethod
     def dimension(self) -> int:
-        """How many numeric columns a block must have; 0 where none is looked at."""
+        """How many numeric columns a block must have, 0 where none is looked at; by default those of its ``space``."""
+        own: Space | None = getattr(self, "space", None)
+        if own is None:
+            raise TypeError(f"{type(self).__name__}: write dimension, how many numeric columns a row must have")
+        return own.dimension
 
     def check(self, space: Space | None, categories: Sequence[Sequence[Any]]) -> None:
         """Raise a ValueError where the question does not fit rows of these declarations; by public facts only.
@@ -178,7 +202,7 @@ class RowQuery(Question):
         """How many numbers it takes from each row."""
 
     @abstractmethod
-    def taken(self, block: Block) -> Any:
+    def take(self, block: Block) -> Any:
         """Return what is taken of each row, shape (n, width); of a row alone, whatever stands beside it."""
 
     @abstractmethod
@@ -187,7 +211,7 @@ class RowQuery(Question):
 
     def collect(self, records: Records, setting: Setting) -> Array:
         """Return what is taken of each row that contributes, shape (rows, width)."""
-        return records.gather(self.taken, self.width)
+        return records.gather(self.take, self.width)
 
 
 class Query(Question):
@@ -212,10 +236,10 @@ class Query(Question):
 
         Overridden where the sum can be had faster than its terms.
         """
-        rows = self.held(block)
+        rows = self.hold(block)
         return array_namespace(rows).sum(rows, axis=0)
 
-    def held(self, block: Block) -> Any:
+    def hold(self, block: Block) -> Any:
         """Return the block's contributions, one a row, as floats of 64 bits, each held to its bound."""
         rows = self.contributions(block)
         xp = array_namespace(rows)
@@ -235,10 +259,10 @@ class Query(Question):
         A database forms contributions by itself, where nothing holds them to their bound. So it gets those of this
         library's own queries, which the tests attack; for others rows are read.
         """
-        from discreet.queries.naming import described  # which knows every query
+        from discreet.queries.naming import describe  # which knows every query
 
         most = setting.largest(self)
-        each = None if described(self) is None else Contributions(self.contributions, self.bound.l2)
+        each = None if describe(self) is None else Contributions(self.contributions, self.bound.l2)
         return np.clip(np.nan_to_num(records.reduce(self.sum, self.size, each), nan=0.0), -most, most)
 
     @property

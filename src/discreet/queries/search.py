@@ -26,8 +26,6 @@ from discreet.queries.bound import NORMS
 from discreet.queries.question import Query
 from discreet.records import Ball, Block, Box
 
-__all__ = ["Finding", "random_codes", "worst_neighbours"]
-
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 

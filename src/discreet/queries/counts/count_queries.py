@@ -1,22 +1,4 @@
-"""Counts of rows in cells, of which each row is in one.
-
-c(x) is 1 at the row's cell and 0 elsewhere: norm 1 in L1 and L2. A replaced row moves one count down and another up: 2
-in L1, √2 in L2. All are attained where there are two cells. Counts below 2⁵³ are exact. A query of this family says
-which cell a row is in, from the row's own bits alone: by comparisons and elementwise operations.
-
-The number of rows: 1 for each. A row that comes or goes moves it by 1; a replaced one may have been dropped.
-
-Counts of declared categories.
-
-The most frequent category, chosen by counts.
-
-Counts of the numbers of one column, between declared edges. Which bin a number is in, comparisons alone decide.
-
-Counts of the categories of several columns at once.
-
-c(x) has, for each of k columns, a 1 at the row's category and 0 elsewhere: k ones, so norm k in L1 and √k in L2. A
-replaced row moves, in each column, one count down and another up: 2k in L1, √(2k) in L2. All are attained.
-"""
+"""Counts of rows: all of them, those of each category, and those between declared edges."""
 
 from __future__ import annotations
 
@@ -36,11 +18,16 @@ from discreet.queries.bound import Bound, Setting
 from discreet.queries.question import Part, Query, Selection
 from discreet.records import Ball, Block, Box, Space
 
-__all__ = ["Bins", "CellCounts", "Count", "Histogram", "Margins", "Mode"]
-
 
 class CellCounts(Query):
-    """How many rows are in each cell."""
+    """How many rows are in each cell.
+
+    c(x) is 1 at the row's cell and 0 elsewhere: norm 1 in L1 and L2. A replaced row moves one count down and another
+    up: 2 in L1, √2 in L2. All are attained where there are two cells. Counts below 2⁵³ are exact. A query of this
+    family says which cell a row is in, from the row's own bits alone: by comparisons and elementwise operations.
+    """
+
+    roundoff = 0.0  # counts below 2⁵³ are exact
 
     @abstractmethod
     def numbers(self, block: Block) -> Any:
@@ -50,11 +37,6 @@ class CellCounts(Query):
     def bound(self) -> Bound:
         """1 in both norms; √2 and 2 when a row is replaced."""
         return Bound(l2=1.0, l1=1.0, replace_l2=math.sqrt(2.0), replace_l1=2.0)
-
-    @property
-    def roundoff(self) -> float:
-        """Counts below 2⁵³ are exact."""
-        return 0.0
 
     def contributions(self, block: Block) -> Any:
         """Return one-hot rows."""
@@ -76,14 +58,14 @@ class CellCounts(Query):
 
 @dataclass(frozen=True)
 class Count(Query):
-    """How many rows contribute."""
+    """How many rows contribute.
+
+    A row that comes or goes moves it by 1; a replaced one may have been dropped.
+    """
 
     name = "count"
-
-    @property
-    def dimension(self) -> int:
-        """No numeric column is looked at."""
-        return 0
+    dimension = 0
+    roundoff = 0.0  # counts below 2⁵³ are exact
 
     @property
     def parts(self) -> Mapping[str, Part]:
@@ -94,11 +76,6 @@ class Count(Query):
     def bound(self) -> Bound:
         """1; two rows that both contribute are not apart at all."""
         return Bound(l2=1.0, l1=1.0, replace_l2=1.0, replace_l1=1.0, attained={"replace_l2": 0.0, "replace_l1": 0.0})
-
-    @property
-    def roundoff(self) -> float:
-        """Counts below 2⁵³ are exact."""
-        return 0.0
 
     def contributions(self, block: Block) -> Any:
         """Return ones."""
@@ -122,6 +99,7 @@ class Histogram(CellCounts):
     column: int = 0
 
     name = "histogram"
+    dimension = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", integer("categories", self.categories, least=2))
@@ -140,11 +118,6 @@ class Histogram(CellCounts):
     def parts(self) -> Mapping[str, Part]:
         """One count a category."""
         return {"counts": Part((self.categories,))}
-
-    @property
-    def dimension(self) -> int:
-        """No numeric column is looked at."""
-        return 0
 
     def numbers(self, block: Block) -> Any:
         """Return the codes."""
@@ -192,6 +165,8 @@ MOST = 2**22
 class Bins(CellCounts):
     """How many rows have the number of a column between two edges; an edge belongs to the bin above it.
 
+    Which bin a number is in is decided by comparisons alone.
+
     Parameters
     ----------
     space : Box or Ball
@@ -217,11 +192,6 @@ class Bins(CellCounts):
             raise ArgumentError("inner", UNSHOWN, f"from 1 to {MOST - 1} finite edges, in increasing order")
 
     @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
     def parts(self) -> Mapping[str, Part]:
         """One count a bin."""
         return {"counts": Part((len(self.inner) + 1,))}
@@ -237,6 +207,9 @@ class Bins(CellCounts):
 class Margins(Query):
     """How many rows have each category of each column.
 
+    c(x) has, for each of k columns, a 1 at the row's category and 0 elsewhere: k ones, so norm k in L1 and √k in L2. A
+    replaced row moves, in each column, one count down and another up: 2k in L1, √(2k) in L2. All are attained.
+
     Parameters
     ----------
     categories : tuple of int
@@ -246,6 +219,8 @@ class Margins(Query):
     categories: tuple[int, ...]
 
     name = "margins"
+    dimension = 0
+    roundoff = 0.0  # counts below 2⁵³ are exact
 
     def __post_init__(self) -> None:
         sizes = tuple(integer("categories", size, least=2) for size in self.categories)
@@ -265,20 +240,10 @@ class Margins(Query):
         return {f"column{place}": Part((size,)) for place, size in enumerate(self.categories)}
 
     @property
-    def dimension(self) -> int:
-        """No numeric column is looked at."""
-        return 0
-
-    @property
     def bound(self) -> Bound:
         """√k and k for k columns; √(2k) and 2k when a row is replaced."""
         k = float(len(self.categories))
         return Bound(l2=_root(k), l1=k, replace_l2=_root(2.0 * k), replace_l1=2.0 * k)
-
-    @property
-    def roundoff(self) -> float:
-        """Counts below 2⁵³ are exact."""
-        return 0.0
 
     def contributions(self, block: Block) -> Any:
         """Return a one for each column."""

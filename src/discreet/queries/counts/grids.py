@@ -1,29 +1,4 @@
-"""Counts of the cells of a grid over the declared space.
-
-Which cell a row, moved into the space, lies in is decided by elementwise operations alone, so it is a function of the
-row's own bits.
-
-Counts of the cells of a grid along public directions: where there are too many columns for a grid over all of them.
-
-A row, moved into the space, is in one cell, so the bounds are those of every grid, whatever the directions. Which cell
-it is, is decided by elementwise operations alone, column by column and not by a matrix product, so it is a function of
-the row's own bits.
-
-The cells into which a column of numbers is cut for its histogram.
-
-A column whose numbers are declared to be whole, and at most ``MOST`` of them, has a cell for each. Any other has one
-for its lower bound itself, ``EVEN`` of equal width, and one for its upper bound, since many rows may sit at a bound.
-Which cell a number is in follows from comparisons with public edges.
-
-The histograms of all columns, as one release.
-
-A column of numbers has ``cells`` for categories. Which one a number is in follows from comparisons with public edges,
-so from its own bits; whatever is no number is in the first.
-
-Row l, with a category l_j in each of m columns, contributes (1_{l_j}/√m)_j: norm 1 in L2 and √m in L1. Where a row is
-replaced, each column of several categories moves one count down and another up, and one of a single category nothing:
-with m' of the former √(2m'/m) in L2 and 2m'/√m in L1. All are attained.
-"""
+"""Counts of the cells of grids: over the declared space, along public directions, and of every column by itself."""
 
 from __future__ import annotations
 
@@ -43,14 +18,15 @@ from discreet.queries.moments.mixed_moments import one_hot
 from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box, Space
 
-__all__ = ["ColumnCells", "Grid", "Marginals", "ProjectedGrid"]
-
 MOST_CELLS = 2**22
 
 
 @dataclass(frozen=True, init=False)
 class Grid(CellCounts):
     """How many rows lie in each cell of a grid.
+
+    Which cell a row, moved into the space, lies in is decided by elementwise operations alone, so it is a function of
+    the row's own bits.
 
     Parameters
     ----------
@@ -82,11 +58,6 @@ class Grid(CellCounts):
             )
         object.__setattr__(self, "space", space)
         object.__setattr__(self, "cells", whole)
-
-    @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
 
     @property
     def parts(self) -> Mapping[str, Part]:
@@ -121,6 +92,10 @@ Array = NDArray[np.float64]
 @dataclass(frozen=True, eq=False)
 class ProjectedGrid(Grid):
     """How many rows lie in each cell of a grid along public directions.
+
+    It is for rows of too many columns for a grid over all of them. A row, moved into the space, is in one cell, so the
+    bounds are those of every grid, whatever the directions. Which cell it is, is decided by elementwise operations
+    alone, column by column and not by a matrix product, so it is a function of the row's own bits.
 
     Parameters
     ----------
@@ -163,7 +138,11 @@ EVEN, MOST = 64, 128
 
 @dataclass(frozen=True)
 class ColumnCells:
-    """The cells of one column.
+    """The cells into which one column of numbers is cut for its histogram.
+
+    A column whose numbers are declared to be whole, and at most ``MOST`` of them, has a cell for each. Any other has
+    one for its lower bound itself, ``EVEN`` of equal width, and one for its upper bound, since many rows may sit at a
+    bound. Which cell a number is in follows from comparisons with public edges.
 
     Examples
     --------
@@ -205,6 +184,13 @@ class ColumnCells:
 @dataclass(frozen=True)
 class Marginals(Query):
     """How many rows have each category, in every column of categories, and are in each cell, in every one of numbers.
+
+    A column of numbers has ``cells`` for categories. Which one a number is in follows from comparisons with public
+    edges, so from its own bits; whatever is no number is in the first.
+
+    Row l, with a category l_j in each of m columns, contributes (1_{l_j}/√m)_j: norm 1 in L2 and √m in L1. Where a row
+    is replaced, each column of several categories moves one count down and another up, and one of a single category
+    nothing: with m' of the former √(2m'/m) in L2 and 2m'/√m in L1. All are attained.
 
     Parameters
     ----------
@@ -254,7 +240,7 @@ class Marginals(Query):
 
     @property
     def bound(self) -> Bound:
-        """See the module."""
+        """See the class."""
         m, several = self._columns, sum(count > 1 for count in self.categories) + self.dimension
         if not several:  # every row is the same
             return Bound(l2=1.0, l1=math.sqrt(m), attained={name: 0.0 for name in NORMS if name.startswith("replace")})

@@ -1,9 +1,11 @@
-"""Noises whose scale may depend on the data: how far they may slide and stretch (Nissim, Raskhodnikova, Smith 2007).
+"""Noise whose scale may depend on the data: how far it may slide and stretch (Nissim, Raskhodnikova, Smith 2007).
+
+Draws are made with floats, so what uses them is idealised.
 
 Let S(D) be a β-smooth upper bound on the local sensitivity of f: S(D) ≥ |f(D) − f(D')| and S(D) ≤ e^β·S(D') for all
-neighbours. Release f(D) + s·Z with s = S(D)/α and Z of density h. Its neighbour's law has another centre f' and another
-scale s': it *slides* by |f − f'| ≤ min(S, S') = α·min(s, s'), and it *stretches* by |log(s'/s)| ≤ β. Which α and β keep
-(ε, δ) is each class's matter; the constants of the literature are smaller than these.
+neighbours. Release f(D) + s·Z with s = S(D)/α and Z of density h. Its neighbour's distribution has another centre f'
+and another scale s': it *slides* by |f − f'| ≤ min(S, S') = α·min(s, s'), and it *stretches* by |log(s'/s)| ≤ β. Which
+α and β keep (ε, δ) is each class's matter; the constants of the literature are smaller than these.
 
 **Pure ε** (``StudentNoise``, ``CauchyNoise``). Go from (f, s) to (f', s') so that the centre and the logarithm of the
 scale change evenly. On the way the centre changes by at most α in units of the scale there, which is never below
@@ -14,17 +16,11 @@ units of the scale, then changes in all by at most
 
 So F ≤ ε is enough. A share of ε is set aside for the stretch, β = (1 − share)·ε/M, and α is what is left.
 
-**With δ**: see ``admissible_delta``.
-
-Draws are made with floats, so what uses them is idealised.
-
-Noises whose scale may depend on the data, for (ε, δ): Laplace and Gaussian.
-
-Write P for the law of f + s·Z, Q for the neighbour's f' + s'·Z, and R for that of f + s'·Z (f, s, α and β as in
-``admissible``). From P to R the scale changes by a factor e^λ, |λ| ≤ β (*stretch*); from R to Q the centre moves by
-at most α in units of s' (*slide*). A share of ε is for the slide, ε₁ = share·ε, the rest for the stretch. If
-P(A) ≤ e^(ε₂)·R(A) + δ₂ and R(A) ≤ e^(ε₁)·Q(A) + δ₁ for every event A, then P(A) ≤ e^(ε₁+ε₂)·Q(A) + δ₂ + e^(ε₂)·δ₁. All
-is symmetric in the two neighbours.
+**With δ** (``LaplaceSlide``, ``GaussianSlide``). Write P for the distribution of f + s·Z, Q for the neighbour's f' +
+s'·Z, and R for that of f + s'·Z. From P to R the scale changes by a factor e^λ, |λ| ≤ β (*stretch*); from R to Q the
+centre moves by at most α in units of s' (*slide*). A share of ε is for the slide, ε₁ = share·ε, the rest for the
+stretch. If P(A) ≤ e^(ε₂)·R(A) + δ₂ and R(A) ≤ e^(ε₁)·Q(A) + δ₁ for every event A, then P(A) ≤ e^(ε₁+ε₂)·Q(A) + δ₂ +
+e^(ε₂)·δ₁. All is symmetric in the two neighbours.
 
 Let the scale shrink from P to R, so that R has density e^λ·h(e^λ·z) in units of s. The ratio of P's density to R's
 grows with |z|, so the worst event is A = {|z| > c}, where the ratio passes e^(ε₂), and δ₂(λ) = P(A) − e^(ε₂)·R(A). A
@@ -49,8 +45,6 @@ from discreet.arguments import ArgumentError, positive
 from discreet.guarantees import GaussianLoss, Guarantee, calibrate
 from discreet.noise import Bits, SecureBits
 from discreet.queries.functions.user_functions import Array
-
-__all__ = ["SAFE", "AdmissibleNoise", "CauchyNoise", "GaussianSlide", "Inverted", "LaplaceSlide", "StudentNoise"]
 
 SAFE = 1.0 - 1e-12  # what float roundings of the constants could take
 
@@ -333,7 +327,7 @@ class GaussianSlide(Inverted):
         mu = calibrate(Guarantee(slide, first), GaussianLoss(1.0)).losses[0].gaussian
         assert mu is not None
         may = (1.0 - 1e-9) * delta / 2.0
-        beta = _largest_stretch(lambda b: _stretched(stretch, b) / may, stretch)
+        beta = _largest_stretch(lambda b: _stretch_delta(stretch, b) / may, stretch)
         return _rates(self, epsilon, delta, mu, beta)
 
     def log_density(self, z: Array) -> Array:
@@ -345,8 +339,8 @@ class GaussianSlide(Inverted):
         return np.asarray(-ndtri((1.0 - u) / 2.0))
 
 
-def _stretched(epsilon: float, b: float) -> float:
-    """Return δ₂ of a normal law, from above: what a stretch by e^b costs beyond ε; see ``GaussianSlide``."""
+def _stretch_delta(epsilon: float, b: float) -> float:
+    """Return δ₂ of a normal distribution, from above: what a stretch by e^b costs beyond ε; see ``GaussianSlide``."""
     if b == 0.0:
         return 0.0
     half_square = (epsilon + b) / math.expm1(2.0 * b)  # c²/2

@@ -14,11 +14,13 @@ Equal, that is, if f keeps nothing from one block to the next; that rests on tru
 - *Median.* The box is cut into cells. Of the k results let L lie in cells below a cell and U in cells below it or in it
   itself; its score is −max(0, k/2 − U, L − k/2), 0 for the cell of the median. A changed result moves L and U by at
   most 1, all in the same direction, so the score by at most 1 either way; min(m, k) of them in d coordinates, drawn
-  independently, have log-ratios whose ranges add up to η·2·min(m, k)·d. Points in the cells as in ``interval``.
+  independently, have log-ratios whose ranges add up to η·2·min(m, k)·d. Points in the cells as in
+  ``score_queries.OnInterval``.
 
-So, given the blocks, the two output laws are within the loss's curve of one another. Hockey-stick divergences, and the
-moments behind Rényi's, are jointly convex: averaging both laws over the same random blocks makes none of them larger.
-(That is what a ``Loss`` promises; the range itself may grow when the median's laws are averaged, its curves do not.)
+So, given the blocks, the two output distributions are within the loss's curve of one another. Hockey-stick divergences,
+and the moments behind Rényi's, are jointly convex: averaging both over the same random blocks makes none of them
+larger. (That is what a ``Loss`` says; the range itself may grow when the median's distributions are averaged, its
+curves do not.)
 """
 
 from __future__ import annotations
@@ -34,17 +36,16 @@ from discreet.guarantees import BoundedRangeLoss, Guarantee, Loss
 from discreet.noise.draws import ChooseCell, UniformIntegers
 from discreet.queries.bound import Setting
 from discreet.queries.functions.score_queries import PLACES, rate, within
-from discreet.queries.functions.user_functions import Array, Own, OwnMechanism, WholeRows
+from discreet.queries.functions.user_functions import Array, Own, OwnMechanism
 from discreet.queries.mechanism import Plan, additive_noise
 from discreet.queries.question import Part, additive_loss
-
-__all__ = ["MeanOfBlocks", "MedianOfBlocks", "OfBlocks"]
 
 
 @dataclass(frozen=True, eq=False)
 class OfBlocks(OwnMechanism):
     """What both centres have in common."""
 
+    name = "sample and aggregate"
     own: Own
     blocks: int
     least: int
@@ -95,7 +96,7 @@ class MeanOfBlocks(OfBlocks):
         center, width = self._scale()
         return center + width * values
 
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
+    def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
         """Return the noise on the mean."""
         d = self.own.box.dimension
         moved = self.changed(setting) / self.blocks * (1.0 + 2.0**-50) + 2.0**-51
@@ -136,7 +137,7 @@ class MedianOfBlocks(OfBlocks):
         eta = rate(loss, 2.0 * self.changed(setting) * d, d * self.blocks / 2.0)
         return lambda results: eta * self.scores(results)
 
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
+    def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``BoundedRangeLoss``."""
         exponents = self.exponents(loss, setting)
         return Plan(
@@ -147,9 +148,3 @@ class MedianOfBlocks(OfBlocks):
             target=lambda rows, places: exponents(self.results(rows, places)),
             finish=lambda chosen: within(self.own.box, chosen, self.cells),
         )
-
-
-class Aggregation(WholeRows):
-    """A centre of a function's results on blocks."""
-
-    name = "sample and aggregate"

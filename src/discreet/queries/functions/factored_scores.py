@@ -1,16 +1,16 @@
 """The factored exponential mechanism: a candidate by the sum of each row's scores (Williams and McSherry 2010).
 
-Candidate z is drawn with probability ∝ exp(η Σ_i s(z, x_i)), s(z, x) = log φ(z, x) moved into a declared interval
-[low, high] of width w. What a row says is clamped, so that nobody has to understand the score to trust the bound; and
-the law of the draw factors over rows, so that models can be inferred from it (``discreet.inference``).
+Candidate z is drawn with probability ∝ exp(η Σ_i s(z, x_i)), s(z, x) = log φ(z, x) moved into a declared interval [low,
+high] of width w. What a row says is clamped, so that nobody has to understand the score to trust the bound; and the
+distribution of the draw factors over rows, so that models can be inferred from it (``discreet.inference``).
 
 *Proof.* Take the middle of the interval off each score: it changes no probability. A row that comes or goes moves the
-sums by c(z) ∈ [−w/2, w/2], moves that differ from one another by at most w. A row that is replaced moves them by
-c'(z) − c(z) ∈ [−w, w]: at most 2w. The rows of a unit add up: m times that. So the log-ratio of two neighbours' output
-laws has a range of at most η·spread, spread = mw or 2mw, and it is bounded range ε at η = ε/spread. (Sums beyond n·w/2
-are moved back, which brings each move nearer to 0 and leaves it in an interval around 0 of that length.) Computed
-sums are off by at most E each, two neighbours' over two candidates: the spread grows by 4E. The rest of the floats
-is ``exponential.rate``'s. Attained: by rows whose scores are low for one candidate and high for another.
+sums by c(z) ∈ [−w/2, w/2], moves that differ from one another by at most w. A row that is replaced moves them by c'(z)
+− c(z) ∈ [−w, w]: at most 2w. The rows of a unit add up: m times that. So the log-ratio of two neighbours' output
+distributions has a range of at most η·spread, spread = mw or 2mw, and it is bounded range ε at η = ε/spread. (Sums
+beyond n·w/2 are moved back, which brings each move nearer to 0 and leaves it in an interval around 0 of that length.)
+Computed sums are off by at most E each, two neighbours' over two candidates: the spread grows by 4E. The rest of the
+floats is ``score_queries.rate``'s. Attained: by rows whose scores are low for one candidate and high for another.
 
 A score must look at one row at a time. Where it fails on some rows together, it is called again with fewer, down to one
 row: so what stands for a row does not depend on its neighbours. BLAS may round in another way for other numbers of
@@ -42,9 +42,6 @@ from discreet.queries.question import Part, Question, Selection
 from discreet.records import Block, Records
 from discreet.records.declared.spaces import to_host
 
-__all__ = ["AT_A_TIME", "COMPANY", "Factored", "FactoredSum"]
-
-
 COMPANY = 2.0**-40  # of the width: what a score may differ by when other rows stand beside its own
 
 
@@ -74,6 +71,25 @@ class Scored(Protocol):
         """Return a score for each row and candidate, between ``low`` and ``high``; total."""
 
 
+class Factored(Mechanism):
+    """The draw of a candidate; see the module for the proof."""
+
+    kind = "selection"
+
+    def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
+        """Return the draw for a ``BoundedRangeLoss``."""
+        if not isinstance(question, FactoredSum):
+            raise ArgumentError("query", question.name, "the sum of a factored exponential mechanism")
+        eta = question.rate(loss, setting)
+        return Plan(
+            kind=self.kind,
+            loss=loss,
+            parts={"selected": Part((1,))},
+            draw=Choose(),
+            target=lambda values: eta * values,
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class FactoredSum(Selection):
     """The sums of all rows' scores, their middle taken off.
@@ -86,16 +102,12 @@ class FactoredSum(Selection):
     numbers: int
     categories: tuple[int, ...] = ()
     name = "factored exponential mechanism"
+    mechanism = Factored()
 
     @property
     def dimension(self) -> int:
         """The number of numeric columns."""
         return self.numbers
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """The draw."""
-        return Factored()
 
     @property
     def parts(self) -> Mapping[str, Part]:
@@ -152,22 +164,3 @@ class FactoredSum(Selection):
     def rate(self, loss: Loss, setting: Setting) -> float:
         """Return η for a ``BoundedRangeLoss``."""
         return rate(loss, self.spread(setting), self.largest_score(setting))
-
-
-class Factored(Mechanism):
-    """The draw of a candidate; see the module for the proof."""
-
-    kind = "selection"
-
-    def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
-        """Return the draw for a ``BoundedRangeLoss``."""
-        if not isinstance(question, FactoredSum):
-            raise ArgumentError("query", question.name, "the sum of a factored exponential mechanism")
-        eta = question.rate(loss, setting)
-        return Plan(
-            kind=self.kind,
-            loss=loss,
-            parts={"selected": Part((1,))},
-            draw=Choose(),
-            target=lambda values: eta * values,
-        )

@@ -1,4 +1,4 @@
-"""How far the median can move, nearby: its smooth sensitivity and its distance from trouble, under replace-one.
+"""The smooth sensitivity of the median, and how far its rows are from a larger sensitivity, under replace-one.
 
 Rows x₁ ≤ … ≤ x_n in [low, high], n public, x₀ = low and x_{n+1} = high; f = x_m with m = ⌈n/2⌉, the lower of the middle
 two where n is even. (What follows holds for an order statistic of any rank m.)
@@ -24,21 +24,16 @@ A_{k+1}(D'), S(D) ≤ e^β·S(D').
 i grows: the best j of the middle i halves the search, O(n log n) in all, a level at a time. Pairs more than 750/β
 apart have a weight that is zero in floats, and are left out.
 
-**Distance from trouble** (``OrderDistance``): how many rows must be replaced until one more can move f by more than b:
-the least j − i − 1 over i ≤ m ≤ j with x_j − x_i > b. In floats x_j is compared with the float before x_i + b. That
-threshold never falls as x_i grows, and is never above x_i + b; so what is counted is at most the true distance. It
-changes by at most 1 between neighbours: when a row goes up, x'_j ≥ x_j and x'_{i−1} ≤ x_i, so the pair (i − 1, j)
-serves, or (i, j) itself where i = 0; when one goes down, (i, j + 1), or (i, j) where j = n + 1.
+**Distance to a larger sensitivity** (``OrderDistance``): how many rows must be replaced until one more can move f by
+more than b: the least j − i − 1 over i ≤ m ≤ j with x_j − x_i > b. In floats x_j is compared with the float before x_i
++ b. That threshold never falls as x_i grows, and is never above x_i + b; so what is counted is at most the true
+distance. It changes by at most 1 between neighbours: when a row goes up, x'_j ≥ x_j and x'_{i−1} ≤ x_i, so the pair (i
+− 1, j) serves, or (i, j) itself where i = 0; when one goes down, (i, j + 1), or (i, j) where j = n + 1.
 
 *The difference of two order statistics* is rounded: by at most 2⁻⁵³ of itself, which is at most W = high − low. Two
 neighbours' differences can so be 2⁻⁵²·W farther apart than in exact arithmetic. Their distance is therefore computed
 for b − 2⁻⁵¹·W, which for b ≤ W is below b − 2⁻⁵²·W in floats too: while one more row moves the exact difference by no
 more than that, it moves the computed one by no more than b. (For b > W nothing moves by more than b.)
-
-The median with noise of its smooth sensitivity, through the door.
-
-*Proof.* ``median_sensitivity`` has the smooth sensitivity of the lower median under replace-one with n public;
-``smooth_sensitivity`` what a release with it keeps. Values are the column inside of its declared bounds.
 """
 
 from __future__ import annotations
@@ -51,23 +46,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer, positive
-from discreet.guarantees import Guarantee, Loss, Neighbors
+from discreet.guarantees import Loss, Neighbors
 from discreet.queries.bound import Setting
 from discreet.queries.functions.smooth_noise import Smooth
-from discreet.queries.functions.user_functions import Array, refuse_gaps
-from discreet.queries.mechanism import Mechanism, Plan
-from discreet.queries.question import RowQuery
+from discreet.queries.functions.user_functions import Array, MechanismRows, refuse_gaps
+from discreet.queries.mechanism import Plan
 from discreet.records import Block, Box
-
-__all__ = [
-    "OneColumn",
-    "OrderDistance",
-    "SmoothMedian",
-    "iqr_distance",
-    "median_distance",
-    "rank_of",
-    "smooth_sensitivity_of_median",
-]
 
 NEGLIGIBLE = 750.0  # e^-750 is zero in floats
 
@@ -227,7 +211,13 @@ def iqr_distance(proposal: float, low: float, high: float, column: int = 0) -> O
 
 
 class SmoothMedian(Smooth):
-    """The lower median of one column, under replace-one with n public (``median_sensitivity`` has the formula)."""
+    """The lower median of one column with noise by its smooth sensitivity, under replace-one with n public.
+
+    The module has the smooth sensitivity, ``smooth_noise`` has what a release with it keeps. Values are the column
+    inside of its declared bounds.
+    """
+
+    name = "smooth median"
 
     def at(self, values: Array, beta: float) -> tuple[float, float]:
         """Return the median and its smooth sensitivity."""
@@ -236,40 +226,19 @@ class SmoothMedian(Smooth):
         bound = smooth_sensitivity_of_median(ordered, low, high, beta)
         return float(ordered[rank_of(0.5, ordered.size) - 1]), bound
 
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
+    def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
         """Return the draw; under replace-one only."""
-        refuse_gaps(setting, OneColumn.name)
-        return super().planned(loss, setting)
+        refuse_gaps(setting, self.name)
+        return super().plan_rows(loss, setting)
 
 
 @dataclass(frozen=True, eq=False)
-class OneColumn(RowQuery):
-    """One numeric column, inside of its bounds."""
+class OneColumn(MechanismRows):
+    """One numeric column, inside of its bounds, for a median with noise by its smooth sensitivity."""
 
-    way: Smooth
-    numbers: int
     place: int
-    name = "smooth median"
+    width = 1
 
-    @property
-    def mechanism(self) -> Mechanism:
-        """The mechanism."""
-        return self.way
-
-    @property
-    def dimension(self) -> int:
-        """The number of numeric columns."""
-        return self.numbers
-
-    @property
-    def width(self) -> int:
-        """One."""
-        return 1
-
-    def taken(self, block: Block) -> Any:
+    def take(self, block: Block) -> Any:
         """Return the column."""
         return block.x[:, self.place : self.place + 1]
-
-    def default_loss(self, guarantee: Guarantee) -> Loss:
-        """Return the mechanism's."""
-        return self.way.default_loss(guarantee)

@@ -29,23 +29,16 @@ from discreet.guarantees import ApproximateLoss, Guarantee, Loss
 from discreet.noise import GeometricNoise, LaplaceNoise
 from discreet.noise.draws import NoDraw
 from discreet.queries.bound import Setting
-from discreet.queries.functions.user_functions import Array, Own, OwnMechanism, WholeRows
+from discreet.queries.functions.user_functions import Array, Own, OwnMechanism
 from discreet.queries.mechanism import Plan
 from discreet.queries.question import Part
-
-__all__ = ["Proposed", "ProposedTest"]
-
-
-class Proposed(WholeRows):
-    """A user's statistic, if it passes a test."""
-
-    name = "propose, test, release"
 
 
 @dataclass(frozen=True, eq=False)
 class ProposedTest(OwnMechanism):
     """The test and the release; see the module for the proof."""
 
+    name = "propose, test, release"
     own: Own
     away: Own
     proposal: float
@@ -68,7 +61,7 @@ class ProposedTest(OwnMechanism):
         noise = LaplaceNoise.for_query(epsilon=rest, sensitivity=self.proposal, largest=self.own.largest)
         return GeometricNoise(scale), max(1, math.ceil(least + 1e-9 * abs(least) + 1e-9)), noise
 
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
+    def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
         """Return the test and the draw, for an ``ApproximateLoss``."""
         if setting.max_rows != 1:
             raise ValueError(f"max_rows={setting.max_rows}: expected 1")

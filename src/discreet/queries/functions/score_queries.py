@@ -1,21 +1,6 @@
-"""The exponential mechanism for scores of one's own: one of finitely many public candidates (McSherry and Talwar 2007).
-
-*Proof.* A score that fails counts as −L, all are moved into [−L, L], which brings no two farther apart and keeps the
-way in which they move. (Scores beyond L become equal: a choice between them is blind, but private.) Say that a changed
-row moves every score by at most Δ: then the moves differ from one another by at most 2Δ; by at most Δ where all go the
-same way. Along the m rows of a unit these ranges add up to a spread of 2mΔ
-(mΔ). Candidate i is drawn with probability ∝ e^(η·score_i), exactly, so the log-ratio of the two output laws has a
-range of at most η·spread: bounded range ε at η = ε/spread. Each exponent is a float product, wrong by at most 2⁻⁵³·η·L;
-two neighbours' over two candidates: 4 times that, which is taken off ε first, as are the roundings of η itself.
+"""The exponential mechanism for scores of a user: a candidate, or a point of an interval (McSherry and Talwar 2007).
 
 Equation 9 of Sarwate and Chaudhuri (2013) lacks a sign: here more is better.
-
-The exponential mechanism over an interval: cells of a fine public grid are the candidates.
-
-*Proof.* The score is constant on each cell, its value at the middle. A cell is chosen as in ``exponential``, bounded
-range ε. Then a point of the cell is drawn, uniform over 2²⁰ places, by bits that do not depend on the rows: post-
-processing. All cells have the same width, so this is the mechanism of density ∝ e^(η·score) for that piecewise constant
-score, and it is exact: the place is a whole number, and what floats make of it is post-processing too.
 """
 
 from __future__ import annotations
@@ -31,16 +16,14 @@ from discreet.arguments import ArgumentError
 from discreet.guarantees import BoundedRangeLoss, Guarantee, Loss
 from discreet.noise.draws import Choose, ChooseCell
 from discreet.queries.bound import Setting
-from discreet.queries.functions.user_functions import Array, Own, OwnMechanism, WholeRows
+from discreet.queries.functions.user_functions import Array, Own, OwnMechanism
 from discreet.queries.mechanism import Plan
 from discreet.queries.question import Part
 from discreet.records import Box
 
-__all__ = ["PLACES", "Chosen", "OnInterval", "Placed", "SelectedCandidate", "middles", "rate", "within"]
-
 
 def rate(loss: Loss, spread: float, largest: float) -> float:
-    """Return η, so that η·scores drawn as they are computed have the bounded range of the loss; see the module."""
+    """Return η, so that η·scores drawn as they are computed have the bounded range of the loss; see ``Chosen``."""
     if not isinstance(loss, BoundedRangeLoss):
         raise ArgumentError("loss", loss, "a BoundedRangeLoss")
     eta = loss.epsilon / (spread + 4.0 * 2.0**-53 * largest) * (1.0 - 2.0**-50)
@@ -49,15 +32,17 @@ def rate(loss: Loss, spread: float, largest: float) -> float:
     return eta
 
 
-class SelectedCandidate(WholeRows):
-    """A candidate chosen by scores of a user's own."""
-
-    name = "exponential mechanism"
-
-
 @dataclass(frozen=True, eq=False)
 class Chosen(OwnMechanism):
-    """One of finitely many candidates; see the module for the proof.
+    """One of finitely many candidates, by the exponential mechanism.
+
+    *Proof.* A score that fails counts as −L, all are moved into [−L, L], which brings no two farther apart and keeps
+    the way in which they move. (Scores beyond L become equal: a choice between them is blind, but private.) Say that a
+    changed row moves every score by at most Δ: then the moves differ from one another by at most 2Δ; by at most Δ where
+    all go the same way. Along the m rows of a unit these ranges add up to a spread of 2mΔ (mΔ). Candidate i is drawn
+    with probability ∝ e^(η·score_i), exactly, so the log-ratio of the two output distributions has a range of at most
+    η·spread: bounded range ε at η = ε/spread. Each exponent is a float product, wrong by at most 2⁻⁵³·η·L; two
+    neighbours' over two candidates: 4 times that, which is taken off ε first, as are the roundings of η itself.
 
     Parameters
     ----------
@@ -67,6 +52,7 @@ class Chosen(OwnMechanism):
         By how much the moves of two scores can differ when one row changes.
     """
 
+    name = "exponential mechanism"
     own: Own
     spread: float
     kind = "selection"
@@ -85,7 +71,7 @@ class Chosen(OwnMechanism):
         eta = rate(loss, self.spread * setting.max_rows, self.own.largest)
         return lambda values: eta * self.own(values)
 
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
+    def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``BoundedRangeLoss``."""
         return Plan(
             kind=self.kind,
@@ -114,20 +100,23 @@ def within(box: Box, chosen: Array, cells: int) -> Array:
     return np.asarray(box.clip(low * (1.0 - t) + high * t))
 
 
-class Placed(WholeRows):
-    """A number chosen by scores of a user's own."""
-
-    name = "exponential mechanism on an interval"
-
-
 @dataclass(frozen=True, eq=False)
 class OnInterval(Chosen):
-    """A cell, and a point in it; see the module for the proof."""
+    """A number in an interval, by the exponential mechanism: a cell, and a point in it.
 
+    Cells of a fine public grid are the candidates.
+
+    *Proof.* The score is constant on each cell, its value at the middle. A cell is chosen as in ``Chosen``, bounded
+    range ε. Then a point of the cell is drawn, uniform over 2²⁰ places, by bits that do not depend on the rows:
+    post-processing. All cells have the same width, so this is the mechanism of density ∝ e^(η·score) for that piecewise
+    constant score, and it is exact: the place is a whole number, and what floats make of it is post-processing too.
+    """
+
+    name = "exponential mechanism on an interval"
     box: Box
     kind = "sampled"
 
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
+    def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``BoundedRangeLoss``."""
         return Plan(
             kind=self.kind,

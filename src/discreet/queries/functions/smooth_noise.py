@@ -1,9 +1,9 @@
 """Smooth sensitivity: noise that fits how far a statistic can move near these rows, and not near the worst ones.
 
 *Proof.* For any f with a β-smooth upper bound S on its local sensitivity, f + (S/α)·Z keeps (ε, δ) with the α and β of
-``admissible``. What is done to S here keeps it one: moving f into an interval of width W moves no two values apart;
-min(S, W) still bounds the local sensitivity and, like max(S, floor), is β-smooth where S is, since a constant is. The
-result is moved into the interval again, which is post-processing.
+``admissible_noise``. What is done to S here keeps it one: moving f into an interval of width W moves no two values
+apart; min(S, W) still bounds the local sensitivity and, like max(S, floor), is β-smooth where S is, since a constant
+is. The result is moved into the interval again, which is post-processing.
 
 *The floor.* With M the largest size of a number in the interval it is 2⁻⁴⁰·M·max(1, α), and is applied last, so that
 the scale of the noise, S/α, is never below 2⁻⁴⁰·M. Floats up to M are at most 2⁻⁵²·M apart: the scale is at least 2¹²
@@ -29,13 +29,10 @@ from discreet.guarantees import ApproximateLoss, Guarantee, Loss, PureLoss
 from discreet.noise.draws import NoDraw
 from discreet.queries.bound import Setting
 from discreet.queries.functions.admissible_noise import AdmissibleNoise
-from discreet.queries.functions.user_functions import Array, Own, OwnMechanism, WholeRows
+from discreet.queries.functions.user_functions import Array, Own, OwnMechanism
 from discreet.queries.mechanism import Plan
 from discreet.queries.question import Part
 from discreet.records import Box
-
-__all__ = ["FLOOR", "Smooth", "SmoothOwn", "Smoothed", "width_of"]
-
 
 FLOOR = 2.0**-40  # the least scale of the noise, in units of the largest number there may be
 
@@ -49,6 +46,7 @@ def width_of(box: Box) -> float:
 class Smooth(OwnMechanism):
     """f + (S/α)·Z, moved into a box; see the module for the proof."""
 
+    name = "smooth sensitivity"
     noise: AdmissibleNoise
     share: float
     box: Box
@@ -68,7 +66,7 @@ class Smooth(OwnMechanism):
             return PureLoss(guarantee.epsilon, guarantee.neighbors)
         return ApproximateLoss(guarantee.epsilon, guarantee.delta, guarantee.neighbors)
 
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
+    def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``PureLoss``, or an ``ApproximateLoss``."""
         if not isinstance(loss, PureLoss if self.noise.pure else ApproximateLoss):
             raise ArgumentError("loss", loss, "a PureLoss, or an ApproximateLoss where the noise needs a δ")
@@ -117,9 +115,3 @@ class SmoothOwn(Smooth):
         width = width_of(self.box)
         bound = Own.with_output(lambda rows: self.s(rows, beta), (0.0, width), None, width)
         return float(self.own(values.copy())[0]), float(bound(values)[0])
-
-
-class Smoothed(WholeRows):
-    """A user's statistic with smooth noise."""
-
-    name = "smooth sensitivity"

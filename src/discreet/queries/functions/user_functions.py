@@ -1,4 +1,4 @@
-"""The guard around code that a user brings to the private side: a function of rows, a score, a model.
+"""Code that a user brings to the private side: how it is called, and why nothing of a row gets out by it.
 
 ``attempt`` makes a call total. What comes back is a new array of NumPy's own class, float64, of the shape that was
 asked for, or None. Nothing else of the call comes out:
@@ -19,12 +19,6 @@ asked for, or None. Nothing else of the call comes out:
 
 On trust, since nobody can check it from outside: that the code does not write, print, log or send what it sees, keeps
 nothing of it, ends neither the process nor its memory, and that the time it takes tells nothing that matters.
-
-A function that a user brings, on the private side: how it is called, and why nothing of a row gets out by it.
-
-``Own`` makes a function total. Whatever it does with rows (an exception, a NaN, another shape, a warning), what comes
-back is a vector in a declared box, and no message tells of it: a declared default stands for every failure.
-``discreet.queries.functions.user_functions`` has how a call is made total, and what stays on trust.
 """
 
 from __future__ import annotations
@@ -38,7 +32,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -51,21 +45,6 @@ from discreet.queries.mechanism import Mechanism, Plan
 from discreet.queries.question import Question, RowQuery
 from discreet.records import Block, Box
 from discreet.records.declared.spaces import to_host
-
-__all__ = [
-    "LARGEST",
-    "SMALLEST",
-    "Array",
-    "NotNumbers",
-    "Own",
-    "OwnMechanism",
-    "WholeRows",
-    "attempt",
-    "attempt_rows",
-    "numbers",
-    "quiet",
-    "refuse_gaps",
-]
 
 Array = NDArray[np.float64]
 
@@ -222,11 +201,11 @@ def _add_once() -> None:
     if not warnings.filters or warnings.filters[0][2] is not WhileOwnCodeRuns:
         warnings.simplefilter("ignore", WhileOwnCodeRuns)
     show = vars(warnings).get("_showwarnmsg")
-    if show is not None and not isinstance(show, _Shown):
-        vars(warnings)["_showwarnmsg"] = _Shown(show)
+    if show is not None and not isinstance(show, _QuietShow):
+        vars(warnings)["_showwarnmsg"] = _QuietShow(show)
 
 
-class _Shown:
+class _QuietShow:
     """What Python calls to show a warning, for those that may be shown."""
 
     def __init__(self, show: Callable[[Any], None]) -> None:
@@ -241,43 +220,43 @@ LARGEST, SMALLEST = 1e300, 1e-300  # what a Box takes
 
 
 class OwnMechanism(Mechanism):
-    """A mechanism that starts from rows, and knows what to spend a guarantee on."""
+    """A mechanism that starts from rows. Its ``name`` is that of the question, for the ledger and the release."""
+
+    name: ClassVar[str]
 
     @abstractmethod
     def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return the loss that spends a guarantee on this mechanism."""
 
     @abstractmethod
-    def planned(self, loss: Loss, setting: Setting) -> Plan:
+    def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
         """Return what to charge and what to draw from rows; raise here or not at all."""
 
     def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
         """Return the same for a question that gathers rows; no other."""
         if not isinstance(question, RowQuery):
             raise ArgumentError("query", question.name, "one that gathers rows")
-        return self.planned(loss, setting)
+        return self.plan_rows(loss, setting)
 
 
 @dataclass(frozen=True, eq=False)
-class WholeRows(RowQuery):
-    """The rows side by side: the numeric columns in their units, then the number of each category.
+class MechanismRows(RowQuery):
+    """Rows side by side for a mechanism of their own.
 
     Parameters
     ----------
     way : OwnMechanism
-    numbers, labels : int
-        How many columns of each kind.
+    numbers : int
+        How many numeric columns there are.
     """
 
     way: OwnMechanism
     numbers: int
-    labels: int
-    name = "function of rows"
 
-    @classmethod
-    def for_rows(cls, rows: Any, way: OwnMechanism) -> WholeRows:
-        """Return the question for rows of these ``columns`` and ``categories``."""
-        return cls(way, len(rows.columns), len(rows.categories))
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The mechanism's."""
+        return self.way.name
 
     @property
     def mechanism(self) -> Mechanism:
@@ -289,24 +268,46 @@ class WholeRows(RowQuery):
         """The number of numeric columns."""
         return self.numbers
 
-    @property
-    def width(self) -> int:
-        """All columns."""
-        return self.numbers + self.labels
-
-    def taken(self, block: Block) -> Any:
-        """Return all columns of each row."""
-        xp = array_namespace(block.x)
-        return xp.concat([block.x, xp.astype(block.codes, xp.float64)], axis=1) if self.labels else block.x
-
     def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return the mechanism's."""
         return self.way.default_loss(guarantee)
 
 
 @dataclass(frozen=True, eq=False)
+class WholeRows(MechanismRows):
+    """All columns of the rows: the numeric ones in their units, then the number of each category.
+
+    Parameters
+    ----------
+    way : OwnMechanism
+    numbers, labels : int
+        How many columns of each kind.
+    """
+
+    labels: int
+
+    @classmethod
+    def for_rows(cls, rows: Any, way: OwnMechanism) -> WholeRows:
+        """Return the question for rows of these ``columns`` and ``categories``."""
+        return cls(way, len(rows.columns), len(rows.categories))
+
+    @property
+    def width(self) -> int:
+        """All columns."""
+        return self.numbers + self.labels
+
+    def take(self, block: Block) -> Any:
+        """Return all columns of each row."""
+        xp = array_namespace(block.x)
+        return xp.concat([block.x, xp.astype(block.codes, xp.float64)], axis=1) if self.labels else block.x
+
+
+@dataclass(frozen=True, eq=False)
 class Own:
     """A user's function, made total: from rows to a vector in a declared box.
+
+    Whatever the function does with rows (an exception, a NaN, another shape, a warning), what comes back is a vector in
+    the box, and no message tells of it: a declared default stands for every failure (``attempt``).
 
     Parameters
     ----------

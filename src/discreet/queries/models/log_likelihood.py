@@ -25,8 +25,6 @@ from discreet.queries.moments.clipped_moments import Components
 from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box
 
-__all__ = ["DRAWS", "LogLikelihood", "score_interval"]
-
 Array = NDArray[np.float64]
 
 
@@ -38,8 +36,8 @@ def score_interval(components: Components) -> tuple[float, float]:
     log_peaks = components.log_constants - 0.5 * components.dimension * math.log(2.0 * math.pi)
     high = float(np.logaddexp.reduce(log_peaks))  # no density is above the sum of the components' peaks
     rows, _ = components.sample(DRAWS, np.random.default_rng(0))
-    usual = float(np.quantile(components.log_density(rows), 1e-4))
-    return usual - 0.5 * (high - usual), high
+    lowest = float(np.quantile(components.log_density(rows), 1e-4))
+    return lowest - 0.5 * (high - lowest), high
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +69,6 @@ class LogLikelihood(Query):
     def _weights(self) -> tuple[float, float]:
         """a² and b²."""
         return (0.2, 0.8) if self.counted else (0.0, 1.0)
-
-    @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
 
     @property
     def parts(self) -> Mapping[str, Part]:

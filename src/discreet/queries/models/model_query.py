@@ -34,8 +34,6 @@ from discreet.queries.functions.user_functions import NotNumbers, attempt_rows
 from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box, Space
 
-__all__ = ["Contributing", "GuardedQuery", "ModelQuery"]
-
 Params = TypeVar("Params")
 
 
@@ -85,9 +83,9 @@ class Contributing(ABC, Generic[Params]):
         return array_namespace(rows).sum(rows, axis=0)
 
     def roundoff(self, params: Params, dimension: int) -> float | None:
-        """Return a bound on the float error of one contribution relative to ``bound.l2``; None for the usual one.
+        """Return a bound on the float error of one contribution relative to ``bound.l2``; None for the default.
 
-        The usual one, (d + 16)·2⁻⁵³, is for few operations a number. Exponentials, matrix products and recursions need
+        The default, (d + 16)·2⁻⁵³, is for few operations a number. Exponentials, matrix products and recursions need
         more: what the float result may differ from the ideal one, in any order of the rows. Be generous: at 10⁻¹⁰ and
         a million rows it adds 0.02 % to the noise.
         """
@@ -108,11 +106,6 @@ class ModelQuery(Query, Generic[Params]):
         return self.model.name
 
     @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
     def categories(self) -> int | tuple[int, ...]:
         """The model's, for the search."""
         return tuple(self.model.categories)
@@ -129,7 +122,7 @@ class ModelQuery(Query, Generic[Params]):
 
     @property
     def roundoff(self) -> float:
-        """The model's, or the usual one."""
+        """The model's, or the default."""
         own = self.model.roundoff(self.params, self.dimension)
         return super().roundoff if own is None else own
 
@@ -182,10 +175,10 @@ class GuardedQuery(ModelQuery[Any]):
 
     def contributions(self, block: Block) -> Array:
         """Return what each row contributes: finite, and no longer than the bound."""
-        rows = attempt_rows(partial(self._asked, block), block.x.shape[0], self.size, 0.0)
+        rows = attempt_rows(partial(self._ask, block), block.x.shape[0], self.size, 0.0)
         return np.asarray(self.bound.hold(rows, self.roundoff))
 
-    def _asked(self, block: Block, some: slice) -> Any:
+    def _ask(self, block: Block, some: slice) -> Any:
         """Return the model's contributions of some rows, which are copied: it may write into them."""
         xp = array_namespace(block.x)
         rows = super().contributions(Block(*(xp.asarray(part[some, :], copy=True) for part in block)))

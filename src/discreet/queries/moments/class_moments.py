@@ -31,13 +31,6 @@ classes are √2 times that apart; with tied at least √(2(a² + b²)).
 e = (d + 3)u·‖P_k‖_F(1 + ‖m_k‖) in norm. Moving into the ball is 1-Lipschitz; dividing by R makes e/R; the root, the
 division and the product add (d/2 + 7)u. Then c is off by 2.3 times that (b + 2c ≤ √5) and (d + 14)u for its own
 products and for weights that sum to 1 within 4u. The label is compared, which is exact.
-
-Sums of each class's rows, scaled to [0, 1] by their bounds: what the means of Xi, Kantarcioglu and Inan are made of.
-
-*Bound.* A row u in [0, 1]^d contributes u in the place of its class and 0 elsewhere: ‖u‖₁ ≤ d and ‖u‖₂ ≤ √d. Of a
-replaced row the two contributions have no negative number, and in one class they differ by at most 1 in each column: d
-in L1 and √d in L2. In two classes they are in different places: 2d in L1 and √(2d) in L2. All of it is attained at
-u = (1, …, 1), and at u' = 0 in the same class.
 """
 
 from __future__ import annotations
@@ -52,15 +45,12 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, integer
-from discreet.queries.bound import Bound
+from discreet.queries.bound import UNIT_ROUNDOFF, Bound
 from discreet.queries.moments.clipped_moments import Components
 from discreet.queries.moments.mixed_moments import one_hot
 from discreet.queries.objectives.labelled_rows import LabelledQuestion
-from discreet.queries.question import Part, Query, packed_scale
+from discreet.queries.question import Part, Query, pack_gram, pack_squares
 from discreet.records import Ball, Block, Box
-from discreet.records.declared.spaces import UNIT_ROUNDOFF
-
-__all__ = ["SHAPES", "ClassMoments", "ClassSums"]
 
 Array = NDArray[np.float64]
 
@@ -99,11 +89,6 @@ class ClassMoments(LabelledQuestion, Query):
     def __post_init__(self) -> None:
         if abs(math.fsum(self.weights) - 1.0) > 4.0 * UNIT_ROUNDOFF or min(self.weights) <= 0.0:
             raise ArgumentError("weights", self.weights, "a², b², c² above 0 that sum to 1")
-
-    @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
 
     @property
     def labels(self) -> int:
@@ -169,11 +154,6 @@ class ClassMoments(LabelledQuestion, Query):
         squared = xp.sum(z * z, axis=1)
         return z / xp.sqrt(xp.clip(squared, self.radius**2, None))[:, None]
 
-    def _packing(self, y: Any) -> tuple[Any, Any, Any]:
-        xp = array_namespace(y)
-        i, j = np.triu_indices(self.dimension)
-        return tuple(xp.asarray(part, device=device(y)) for part in (i, j, packed_scale(i, j)))
-
     def contributions(self, block: Block) -> Any:
         """Return the clipped moments of each row in the place of its class."""
         y = self.space.to_unit(block.x)
@@ -183,11 +163,7 @@ class ClassMoments(LabelledQuestion, Query):
         for k in range(self.classes.count):
             here = xp.astype(block.codes[:, self.column] == k, xp.float64)[:, None]
             own = self._own(y, k)
-            if self.shape == "diag":
-                square = own * own
-            else:
-                i, j, scale = self._packing(y)
-                square = xp.take(own, i, axis=1) * xp.take(own, j, axis=1) * scale[None, :]
+            square = own * own if self.shape == "diag" else pack_squares(own)
             counts.append(a * here)
             first.append(b * here * own)
             second.append(c * here * square)
@@ -198,7 +174,7 @@ class ClassMoments(LabelledQuestion, Query):
     def sum(self, block: Block) -> Any:
         """Return the sums of each class's rows by matrix products."""
         y = self.space.to_unit(block.x)
-        xp, d = array_namespace(y), self.dimension
+        xp = array_namespace(y)
         a, b, c = (math.sqrt(weight) for weight in self.weights)
         counts, first, second = [], [], []
         for k in range(self.classes.count):
@@ -206,12 +182,7 @@ class ClassMoments(LabelledQuestion, Query):
             own = self._own(xp.take(y, here, axis=0), k)
             counts.append(a * xp.sum(xp.ones_like(own[:, :1]), axis=0))
             first.append(b * xp.sum(own, axis=0))
-            if self.shape == "diag":
-                second.append(c * xp.sum(own * own, axis=0))
-            else:
-                i, j, scale = self._packing(y)
-                gram = xp.reshape(xp.matmul(own.T, own), (-1,))
-                second.append(c * (xp.take(gram, i * d + j, axis=0) * scale))
+            second.append(c * (xp.sum(own * own, axis=0) if self.shape == "diag" else pack_gram(own)))
         if self.shape == "tied":
             second = [sum(second[1:], start=second[0])]
         return xp.concat([*counts, *first, *second], axis=0)
@@ -220,6 +191,11 @@ class ClassMoments(LabelledQuestion, Query):
 @dataclass(frozen=True)
 class ClassSums(LabelledQuestion, Query):
     """Σ u over the rows of each class.
+
+    *Bound.* A row u in [0, 1]^d contributes u in the place of its class and 0 elsewhere: ‖u‖₁ ≤ d and ‖u‖₂ ≤ √d. Of a
+    replaced row the two contributions have no negative number, and in one class they differ by at most 1 in each
+    column: d in L1 and √d in L2. In two classes they are in different places: 2d in L1 and √(2d) in L2. All of it is
+    attained at u = (1, …, 1), and at u' = 0 in the same class.
 
     Parameters
     ----------
@@ -242,11 +218,6 @@ class ClassSums(LabelledQuestion, Query):
         integer("column", self.column, least=0)
 
     @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
     def labels(self) -> int:
         """The classes."""
         return self.classes
@@ -258,7 +229,7 @@ class ClassSums(LabelledQuestion, Query):
 
     @property
     def bound(self) -> Bound:
-        """See the module."""
+        """See the class."""
         d, moved = float(self.dimension), 2.0 if self.classes > 1 else 1.0
         return Bound(l2=math.sqrt(d), l1=d, replace_l2=math.sqrt(moved * d), replace_l1=moved * d)
 

@@ -1,6 +1,4 @@
-"""The parameters of a Gaussian mixture: weights, means and covariances, as one value.
-
-What a row contributes to a mixture: its responsibilities times its clipped moments, with their norm and its proof.
+"""Clipped moments of a Gaussian mixture: what a row contributes, its norm and its float error, with their proofs.
 
 **The statistic.** Row y (in the unit ball) has responsibilities γ on the simplex and, for each component k, coordinates
 y_k with ‖y_k‖ ≤ 1: those of the unit ball, or the component's own, z = L_k⁻¹(y − m_k), moved radially into the ball
@@ -13,7 +11,7 @@ for all components ("tied"). The parameters (m_k, L_k and those of γ) come from
 γ may know more of a row than y: ``evidence`` is added to the logits, such as the log-likelihood of its categories
 (``mixed_moments``). Nothing below asks where γ comes from, as long as it is on the simplex.
 
-**The norm** (DESIGN: the lemma everything rests on). ‖S(y)‖ ≤ ‖y‖² ≤ 1, so ‖ψ_k‖ ≤ 1 and ‖c‖² = Σγ_k²‖ψ_k‖² ≤ Σγ_k ≤ 1,
+**The norm** (the lemma that all fits rest on). ‖S(y)‖ ≤ ‖y‖² ≤ 1, so ‖ψ_k‖ ≤ 1 and ‖c‖² = Σγ_k²‖ψ_k‖² ≤ Σγ_k ≤ 1,
 whatever K is. Tied: ‖Σγ_k y_k y_kᵀ‖ ≤ Σγ_k‖y_k‖² ≤ 1 and so ‖c‖² ≤ a² + b² + c². Both are attained where γ is at a
 corner and ‖y_k‖ = 1.
 
@@ -44,14 +42,6 @@ l_k = ln w_k + ln det P_k. Each term is a bound on what the computed value lacks
 
 Where rows are assigned to one component ("hard"), a rounding could move a row from one to another. There the distances
 are computed column by column with elementwise operations only, so a row's assignment is a function of its own bits.
-
-Sums of clipped moments at public components, as a query: for methods that are no loop of one model.
-
-A row is mapped into the unit ball of the space and contributes what ``clipped_moments`` says. Its bounds and its
-roundoff, with their proofs, are the query's: the map clips by itself, so they hold for any row.
-
-The weights (a², b², c²) say which moments there are. Those that are in use are named here, so that the search attacks
-what is measured.
 """
 
 from __future__ import annotations
@@ -68,30 +58,16 @@ from array_api_compat import array_namespace, device, is_numpy_array
 from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError
-from discreet.queries.bound import Bound
-from discreet.queries.question import Part, Query, packed_scale
+from discreet.queries.bound import NORMS, UNIT_ROUNDOFF, Bound
+from discreet.queries.question import Part, Query, upper_triangle, upper_triangle_like
 from discreet.records import Ball, Block, Box
-from discreet.records.declared.spaces import UNIT_ROUNDOFF
-
-__all__ = [
-    "COUNTS",
-    "COUNTS_AND_SUMS",
-    "FIRST",
-    "FULL",
-    "ROUND",
-    "SECOND",
-    "SHAPES",
-    "ClippedMoments",
-    "Components",
-    "MomentSums",
-]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """K Gaussians in d dimensions.
+    """The parameters of a mixture of K Gaussians in d dimensions.
 
     Attributes
     ----------
@@ -243,7 +219,7 @@ class ClippedMoments:
         squared = 2.0 - 2.0 * least if alone else 2.0 + 2.0 * max(0.0, -least)
         l1 = None if c2 else math.sqrt(a2) + math.sqrt(b2 * d)
         # How much of it is attained depends on where the components are; a test has some that attain it.
-        return Bound(l2=1.0, l1=l1, replace_l2=math.sqrt(max(squared, 1.0)), attained=dict.fromkeys(_NORMS, 0.0))
+        return Bound(l2=1.0, l1=l1, replace_l2=math.sqrt(max(squared, 1.0)), attained=dict.fromkeys(NORMS, 0.0))
 
     @cached_property
     def roundoff(self) -> float:
@@ -296,7 +272,7 @@ class ClippedMoments:
     def contributions_and_shares(self, y: Any, evidence: Any = None) -> tuple[Any, Any]:
         """Return c(y) for each row, and γ of shape (K, n)."""
         xp = array_namespace(y)
-        evidence = self._checked(evidence)
+        evidence = self._check_evidence(evidence)
         shares, z, shrink = self._shares_and_coordinates(
             y[None, :, :], None if evidence is None else evidence[None, :, :]
         )
@@ -312,7 +288,7 @@ class ClippedMoments:
             rows.append(b * shares * own)
         if c:
             if self.shape in ("full", "tied"):
-                i, j, scale = self._packing(y)
+                i, j, scale = upper_triangle_like(y, self.components.dimension)
                 square = xp.take(own, i, axis=1) * xp.take(own, j, axis=1) * scale[None, :, None]
             else:
                 square = own * own
@@ -322,7 +298,7 @@ class ClippedMoments:
             rows.append(xp.sum(square, axis=0) if self.shape == "tied" else square)
         return xp.concat([xp.reshape(part, (-1, n)) for part in rows], axis=0).T, gamma
 
-    def _checked(self, evidence: Any) -> Any:
+    def _check_evidence(self, evidence: Any) -> Any:
         if evidence is not None and (self.hard or self.only is not None):
             raise ArgumentError("evidence", UNSHOWN, "None where rows are assigned, or one component is asked for")
         return evidence
@@ -333,12 +309,12 @@ class ClippedMoments:
         In pieces: on this processor one after the other, each small enough for the cache; elsewhere many at once, since
         a GPU is idle over a single product with so short a side.
         """
-        evidence = self._checked(evidence)
+        evidence = self._check_evidence(evidence)
         return self._host_sum(y, evidence) if is_numpy_array(y) else self._device_sum(y, evidence)
 
     def sum_and_shares(self, y: Any, evidence: Any = None) -> tuple[Any, Any]:
         """Return the sum of the contributions, and γ of shape (K, n), of one pass."""
-        evidence = self._checked(evidence)
+        evidence = self._check_evidence(evidence)
         if not is_numpy_array(y):
             pieces: list[Any] = []
             total = self._device_sum(y, evidence, pieces)
@@ -346,8 +322,8 @@ class ClippedMoments:
         shares = np.empty((self.components.count, len(y)))
         return self._host_sum(y, evidence, shares), shares
 
-    def _device_sum(self, y: Any, evidence: Any, kept: list[Any] | None = None) -> Any:
-        """Return the sum, many pieces at once; their γ go to ``kept``."""
+    def _device_sum(self, y: Any, evidence: Any, shares_out: list[Any] | None = None) -> Any:
+        """Return the sum, many pieces at once; their γ go to ``shares_out``."""
         xp, n, k = array_namespace(y), y.shape[0], self.components.count
         many = max(IN_DEVICE // (k * self.components.dimension * PIECE), 1) * PIECE
         whole = n - n % PIECE
@@ -362,12 +338,12 @@ class ClippedMoments:
                 known = xp.permute_dims(xp.reshape(evidence[:, start:stop], (k, -1 if rows else 1, rows)), (1, 0, 2))
             result, shares = self._sum(piece, known)
             sums.append(result)
-            if kept is not None:
-                kept.append(xp.reshape(xp.permute_dims(shares, (1, 0, 2)), (k, stop - start)))
+            if shares_out is not None:
+                shares_out.append(xp.reshape(xp.permute_dims(shares, (1, 0, 2)), (k, stop - start)))
         return sum(sums)
 
-    def _host_sum(self, y: Array, evidence: Array | None, kept: Array | None = None) -> Array:
-        """Return the sum by compiled loops, or by matrix products where there are many columns; γ goes to ``kept``."""
+    def _host_sum(self, y: Array, evidence: Array | None, shares_out: Array | None = None) -> Array:
+        """Return the sum by compiled loops, or by matrix products for many columns; γ goes to ``shares_out``."""
         k, d = self.components.count, self.components.dimension
         add = self._add_compiled if d <= FEW_COLUMNS else self._add_products
         rows = max((IN_LOOP if d <= FEW_COLUMNS else IN_CACHE) // (k * d), 64)
@@ -375,14 +351,14 @@ class ClippedMoments:
         for start in range(0, len(y), rows):
             piece = slice(start, start + rows)
             shares = add(y[piece], None if evidence is None else evidence[:, piece], counts, first, second)
-            if kept is not None:
-                kept[:, piece] = shares
+            if shares_out is not None:
+                shares_out[:, piece] = shares
         if self.only is not None:
             one = slice(self.only, self.only + 1)
             counts, first, second = counts[one], first[one], second[one]
         if self.shape in ("full", "tied"):
-            i, j = np.triu_indices(d)
-            packed = second[:, j, i] * packed_scale(i, j)
+            i, j, scale = upper_triangle(d)
+            packed = second[:, j, i] * scale
             second = packed.sum(axis=0) if self.shape == "tied" else packed
         else:
             second = np.diagonal(second, axis1=1, axis2=2)
@@ -472,13 +448,8 @@ class ClippedMoments:
         grams = xp.sum(xp.matmul(own, xp.permute_dims(own, (0, 1, 3, 2))), axis=0)
         if self.shape == "tied":
             grams = xp.sum(grams, axis=0, keepdims=True)
-        i, j, scale = self._packing(y)
+        i, j, scale = upper_triangle_like(y, d)
         return xp.take(xp.reshape(grams, (-1, d * d)), i * d + j, axis=1) * scale
-
-    def _packing(self, y: Any) -> tuple[Any, Any, Any]:
-        xp = array_namespace(y)
-        i, j = np.triu_indices(self.components.dimension)
-        return tuple(xp.asarray(part, device=device(y)) for part in (i, j, packed_scale(i, j)))
 
     def _triangular(self, rows: Array) -> Array:
         """Return z, of shape (K, d, n), without the products with the zeros above P's diagonal.
@@ -557,9 +528,7 @@ def _beside(like: Any, values: Array) -> Any:
     return xp.asarray(values, dtype=xp.float64, device=device(like))
 
 
-_NORMS = ("l2", "l1", "replace_l2", "replace_l1")
-
-
+# Weights that are in use, named so that the search for worst neighbours attacks what is measured.
 COUNTS, FIRST, SECOND = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 COUNTS_AND_SUMS = (0.5, 0.5, 0.0)  # a ≥ b: a replaced row costs √2
 ROUND = (0.25, 0.5, 0.25)  # 2ac ≥ b²: the same
@@ -568,7 +537,11 @@ FULL = (0.2, 0.3, 0.5)
 
 @dataclass(frozen=True, eq=False)
 class MomentSums(Query):
-    """Sums of clipped moments over the rows.
+    """Sums of clipped moments over the rows, at public components, as a query.
+
+    A row is mapped into the unit ball of the space and contributes what the module says. Bound and roundoff are those
+    of ``ClippedMoments``: the map clips by itself, so they hold for any row. The weights (a², b², c²) say which moments
+    there are.
 
     Parameters
     ----------
@@ -584,23 +557,18 @@ class MomentSums(Query):
     name: str  # type: ignore[misc]
 
     @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
     def parts(self) -> Mapping[str, Part]:
         """Counts, first and second moments, as far as they have a weight."""
         return self.moments.parts
 
     @property
     def bound(self) -> Bound:
-        """See ``clipped_moments``."""
+        """That of the moments."""
         return self.moments.bound
 
     @property
     def roundoff(self) -> float:
-        """See ``clipped_moments``."""
+        """That of the moments."""
         return self.moments.roundoff
 
     def contributions(self, block: Block) -> Any:

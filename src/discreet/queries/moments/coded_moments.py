@@ -27,19 +27,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, probability
-from discreet.queries.bound import Bound
+from discreet.queries.bound import UNIT_ROUNDOFF, Bound
 from discreet.queries.moments.mixed_moments import one_hot
 from discreet.queries.objectives.gradients import has_unit_rows
 from discreet.queries.objectives.labelled_rows import FeatureQuestion, Features
-from discreet.queries.question import Part, Query, packed_scale
+from discreet.queries.question import Part, Query, pack_gram, pack_squares
 from discreet.records import Ball, Block
-from discreet.records.declared.spaces import UNIT_ROUNDOFF
-
-__all__ = ["CodedMoments"]
 
 Array = NDArray[np.float64]
 
@@ -112,27 +109,23 @@ class CodedMoments(FeatureQuestion, Query):
         """See the module, *Floats*."""
         return 2.3 * self.features.roundoff + (self.features.size + 14.0) * UNIT_ROUNDOFF
 
-    def _seen(self, block: Block) -> tuple[Any, Any, tuple[Any, Any, Any]]:
-        """Return u, the codes of the labels, and how a matrix is packed."""
-        u = self.features.map_rows(block)
-        xp = array_namespace(u)
+    def _map_rows(self, block: Block) -> tuple[Any, Any]:
+        """Return u and the codes of the labels."""
         labels = block.codes[:, self.column]
         codes = one_hot(labels, self.classes)
         if self.classes == 2:
             codes = codes[:, 1:] - codes[:, :1]
-        i, j = np.triu_indices(self.features.size)
-        return u, codes, tuple(xp.asarray(part, device=device(u)) for part in (i, j, packed_scale(i, j)))
+        return self.features.map_rows(block), codes
 
     def contributions(self, block: Block) -> Any:
         """Return (b·code ⊗ u, c·packed uuᵀ)."""
-        (u, codes, (i, j, scale)), (b, c) = self._seen(block), self.amplitudes
+        (u, codes), (b, c) = self._map_rows(block), self.amplitudes
         xp = array_namespace(u)
         first = xp.reshape(codes[:, :, None] * u[:, None, :], (u.shape[0], -1))
-        return xp.concat([b * first, c * (xp.take(u, i, axis=1) * xp.take(u, j, axis=1) * scale)], axis=1)
+        return xp.concat([b * first, c * pack_squares(u)], axis=1)
 
     def sum(self, block: Block) -> Any:
         """Return the sums by two matrix products."""
-        (u, codes, (i, j, scale)), (b, c) = self._seen(block), self.amplitudes
+        (u, codes), (b, c) = self._map_rows(block), self.amplitudes
         xp = array_namespace(u)
-        gram = xp.take(xp.reshape(xp.matmul(u.T, u), (-1,)), i * self.features.size + j, axis=0)
-        return xp.concat([b * xp.reshape(xp.matmul(codes.T, u), (-1,)), c * (gram * scale)], axis=0)
+        return xp.concat([b * xp.reshape(xp.matmul(codes.T, u), (-1,)), c * pack_gram(u)], axis=0)

@@ -16,8 +16,6 @@ import math
 
 from numba import njit
 
-__all__ = ["add", "coordinates", "evidence", "nearest", "tally"]
-
 FREE = {"reassoc", "contract", "nsz"}  # what the compiler may do: another order, fused operations, the sign of zero
 
 

@@ -35,11 +35,9 @@ from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, integer, nonnegative
 from discreet.queries.adapted import column_share
-from discreet.queries.bound import Bound
-from discreet.queries.question import UNIT_ROUNDOFF, Part, Query
+from discreet.queries.bound import UNIT_ROUNDOFF, Bound
+from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box
-
-__all__ = ["MOST_COSINES", "Cosines", "cosines_at", "heat_weights", "power_weights"]
 
 Array = NDArray[np.float64]
 
@@ -107,11 +105,6 @@ class Cosines(Query):
         weights = np.asarray(self.weights, dtype=np.float64)
         if weights.ndim != 1 or not 1 <= weights.size <= MOST_COSINES or not np.all((weights > 0.0) & (weights < 1e9)):
             raise ArgumentError("weights", self.weights, f"1 to {MOST_COSINES} numbers above 0")
-
-    @property
-    def dimension(self) -> int:
-        """The number of columns of the space."""
-        return self.space.dimension
 
     @property
     def parts(self) -> Mapping[str, Part]:

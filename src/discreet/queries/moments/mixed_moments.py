@@ -43,13 +43,10 @@ from array_api_compat import array_namespace, device, is_numpy_array
 from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError
-from discreet.queries.bound import Bound
+from discreet.queries.bound import UNIT_ROUNDOFF, Bound
 from discreet.queries.moments.clipped_moments import ClippedMoments
 from discreet.queries.question import Part
 from discreet.records import Block
-from discreet.records.declared.spaces import UNIT_ROUNDOFF
-
-__all__ = ["LEAST", "MixedMoments", "one_hot"]
 
 Array = NDArray[np.float64]
 

@@ -1,55 +1,7 @@
-"""Sums of rows and of their products, mapped into the unit ball of the declared space.
+"""Sums of rows and of their products, in the unit ball of the declared space or in the columns' own units.
 
-The bounds (DESIGN: the lemma everything rests on). With ‖y‖ ≤ 1 and ψ = (a, b·y, c·yyᵀ), the matrix packed with √2 off
-the diagonal so that the vector norm is the Frobenius norm:
-
-- ‖ψ‖₂² = a² + b²‖y‖² + c²‖y‖⁴ ≤ a² + b² + c² = 1.
-- ⟨ψ, ψ'⟩ = a² + b²v + c²v² with v = ⟨y, y'⟩ in [−1, 1]. Its least value is t = a² − b⁴/(4c²) at v = −b²/(2c²), where
-  that is at least −1, else t = a² − b² + c² at v = −1. So ‖ψ − ψ'‖₂² ≤ 2 − 2t.
-- ‖y‖₁ ≤ √d and ‖packed yyᵀ‖₁ = (1 − 1/√2)‖y‖₂² + ‖y‖₁²/√2 ≤ 1 − 1/√2 + d/√2. The constant a cancels when a row is
-  replaced, and in a ball two rows are apart by twice the rest at most.
-
-In a box y = z/√d with z in [−1, 1]^d, and two rows are closer. Let β_i = |z_i − z'_i|/2 and α_i = 1 − β_i, so that
-|z_i + z'_i|/2 ≤ α_i. As z_i z_j − z'_i z'_j = ½[(z_i + z'_i)(z_j − z'_j) + (z_i − z'_i)(z_j + z'_j)], it is at most
-2(α_iβ_j + β_iα_j), and all of this is attained at once.
-
-- L1: (2b/√d)Σβ_i + (2c/d)·[2S + √2(AB − S)], A = Σα_i, B = Σβ_i, S = Σα_iβ_i, since the diagonal has 2α_iβ_i and each
-  pair √2(α_iβ_j + β_iα_j). It grows with S = B − Σβ_i², which for a given B is largest where all β_i are one β. That
-  leaves Pβ + Rβ(1 − β), P = 2b√d and R = 2c(2 + √2(d − 1)): at most (P + R)²/(4R) where P ≤ R, else P, at β = 1.
-- L2: the square is (4b²/d)Σβ_i² + (4c²/d²)Σ_{i,j}(α_iβ_j + β_iα_j)². In one β_i all of it is convex but the diagonal
-  term (16c²/d²)β²(1 − β)², which is at most (4c²/d²)β(1 − β), with equality at both ends. With that in its place the
-  second derivative is at least 8b²/d − 8c²/d² ≥ 0 if b²d ≥ c². So the maximum is at two corners that differ in k
-  columns: 4b²k/d + 8c²k(d − k)/d².
-
-Sums of one column and of its squares, about the middle of its bounds: what a variance is made of.
-
-With y in [−1, 1] a row contributes (a, b·y, c·(2y² − 1)), a² + b² + c² = 1. The square is taken about its own middle,
-so that a row that comes or goes moves it by half of what y² would.
-
-*Bounds.* b²y² + c²(2y² − 1)² is convex in y², so it is largest at |y| = 1 (or at 0, where it is less): ‖ψ‖₂ ≤ 1, and
-‖ψ‖₁ ≤ a + b + c, as b|y| + c|2y² − 1| is at most c + b²/(8c) < b + c where 2y² < 1 and b ≤ 4c, and rises after that.
-
-For two rows let δ = |y − y'| and s = |y + y'|, δ + s ≤ 2. They are apart by (b·δ, 2c·δ·s), so take s = 2 − δ.
-- L1: δ(b + 2c(2 − δ)) is largest at δ = 1 + b/(4c), where it is 2c(1 + b/(4c))²; if b ≥ 4c at δ = 2, where it is 2b.
-- L2: δ²(b² + 4c²(2 − δ)²) is 4b² at δ = 2. With u = 2 − δ its slope is 0 where b² + 8c²u² − 8c²u = 0, of which
-  u = (1 + √(1 − b²/(2c²)))/2 is the maximum, if b² ≤ 2c².
-
-Sums of columns in their own units, about zero: what a total is.
-
-With columns in [l_j, h_j] and M_j = max(|l_j|, |h_j|) a row contributes (x_j/(M_j·√d))_j.
-
-*Bounds.* Each |x_j| ≤ M_j, so ‖c‖₂ ≤ 1 and ‖c‖₁ ≤ √d, attained where every |x_j| = M_j. Two rows are apart by at most
-w_j = (h_j − l_j)/M_j in each, so by √(Σw_j²/d) in L2 and Σw_j/√d in L1, attained at two opposite corners.
-(Theorem 3.2 of Xi, Kantarcioglu and Inan 2011, for columns in [0, 1]: d in L1 for Σx, the same as n times the mean's.)
-
-``Sum`` is about the middle of the bounds instead: better where the number of rows is public or wanted as well.
-
-A covariance by SuLQ (Blum, Dwork, McSherry and Nissim 2005), to compare with: every entry is a query of its own.
-
-Rows y in the unit ball contribute the products y_i·y_j, i ≤ j. *Bound.* Their squares sum to (‖y‖⁴ + Σy_i⁴)/2 ≤ 1. For
-two rows, with D = yyᵀ − y'y'ᵀ, to (‖D‖² + ΣD_ii²)/2, where ‖D‖² ≤ 2, as ⟨yyᵀ, y'y'ᵀ⟩ ≥ 0, and ΣD_ii² is at most
-Σy_i⁴ + Σy'_i⁴ ≤ 2: √2 in all. The noise is copied across the diagonal; the packed matrix of ``Moments`` has half of its
-variance there.
+Each class has its bound with the proof. ``Products`` follows Blum, Dwork, McSherry and Nissim (2005), where every entry
+of a covariance is a query of its own.
 """
 
 from __future__ import annotations
@@ -65,11 +17,9 @@ from array_api_compat import array_namespace, device
 
 from discreet.arguments import ArgumentError, nonnegative, positive
 from discreet.queries.bound import Bound
-from discreet.queries.question import Part, Query, packed_scale
+from discreet.queries.question import Part, Query, pack_gram, pack_squares
 from discreet.records import Ball, Block, Box
 from discreet.records.declared.spaces import on_device
-
-__all__ = ["COUNTED", "Moments", "Products", "Squares", "Sum", "Total"]
 
 
 def _check_space(space: Any) -> None:
@@ -87,11 +37,6 @@ class Sum(Query):
 
     def __post_init__(self) -> None:
         _check_space(self.space)
-
-    @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
 
     @property
     def parts(self) -> Mapping[str, Part]:
@@ -116,6 +61,28 @@ def _box_l1(p: float, r: float) -> float:
 @dataclass(frozen=True)
 class Moments(Query):
     """Σ (a, b·y, c·yyᵀ): the number of rows, their sum and their second moment, as one release.
+
+    *Bounds.* With ‖y‖ ≤ 1 and ψ = (a, b·y, c·yyᵀ), the matrix packed with √2 off the diagonal so that the vector norm
+    is the Frobenius norm:
+
+    - ‖ψ‖₂² = a² + b²‖y‖² + c²‖y‖⁴ ≤ a² + b² + c² = 1.
+    - ⟨ψ, ψ'⟩ = a² + b²v + c²v² with v = ⟨y, y'⟩ in [−1, 1]. Its least value is t = a² − b⁴/(4c²) at v = −b²/(2c²),
+      where that is at least −1, else t = a² − b² + c² at v = −1. So ‖ψ − ψ'‖₂² ≤ 2 − 2t.
+    - ‖y‖₁ ≤ √d and ‖packed yyᵀ‖₁ = (1 − 1/√2)‖y‖₂² + ‖y‖₁²/√2 ≤ 1 − 1/√2 + d/√2. The constant a cancels when a row is
+      replaced, and in a ball two rows are apart by twice the rest at most.
+
+    In a box y = z/√d with z in [−1, 1]^d, and two rows are closer. Let β_i = |z_i − z'_i|/2 and α_i = 1 − β_i, so that
+    |z_i + z'_i|/2 ≤ α_i. As z_i z_j − z'_i z'_j = ½[(z_i + z'_i)(z_j − z'_j) + (z_i − z'_i)(z_j + z'_j)], it is at most
+    2(α_iβ_j + β_iα_j), and all of this is attained at once.
+
+    - L1: (2b/√d)Σβ_i + (2c/d)·[2S + √2(AB − S)], A = Σα_i, B = Σβ_i, S = Σα_iβ_i, since the diagonal has 2α_iβ_i and
+      each pair √2(α_iβ_j + β_iα_j). It grows with S = B − Σβ_i², which for a given B is largest where all β_i are one
+      β. That leaves Pβ + Rβ(1 − β), P = 2b√d and R = 2c(2 + √2(d − 1)): at most (P + R)²/(4R) where P ≤ R, else P, at β
+      = 1.
+    - L2: the square is (4b²/d)Σβ_i² + (4c²/d²)Σ_{i,j}(α_iβ_j + β_iα_j)². In one β_i all of it is convex but the
+      diagonal term (16c²/d²)β²(1 − β)², which is at most (4c²/d²)β(1 − β), with equality at both ends. With that in its
+      place the second derivative is at least 8b²/d − 8c²/d² ≥ 0 if b²d ≥ c². So the maximum is at two corners that
+      differ in k columns: 4b²k/d + 8c²k(d − k)/d².
 
     Parameters
     ----------
@@ -143,11 +110,6 @@ class Moments(Query):
         object.__setattr__(self, "weights", (a2 / total, b2 / total, c2 / total))  # 1 to the last digits
 
     @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
     def parts(self) -> Mapping[str, Part]:
         """The count, the first moment and the second, as far as they have a weight."""
         a, b, c = (math.sqrt(weight) for weight in self.weights)
@@ -157,7 +119,7 @@ class Moments(Query):
 
     @property
     def bound(self) -> Bound:
-        """See the module; in a ball the L1 bound under replacement is not tight, nor in a box L2 where c² > b²d."""
+        """See the class; in a ball the L1 bound under replacement is not tight, nor in a box L2 where c² > b²d."""
         a2, b2, c2 = self.weights
         d = self.dimension
         least = a2 - b2 * b2 / (4.0 * c2) if b2 <= 2.0 * c2 and c2 > 0.0 else a2 - b2 + c2
@@ -188,10 +150,6 @@ class Moments(Query):
             },
         )
 
-    def _packing(self) -> tuple[Any, Any, Any]:
-        i, j = np.triu_indices(self.dimension)
-        return i, j, packed_scale(i, j)
-
     def contributions(self, block: Block) -> Any:
         """Return (a, b·y, c·packed yyᵀ)."""
         a, b, c = (math.sqrt(weight) for weight in self.weights)
@@ -199,9 +157,7 @@ class Moments(Query):
         xp = array_namespace(y)
         parts = [xp.full((y.shape[0], 1), a, dtype=y.dtype, device=device(y))] if a else []
         parts += [b * y] if b else []
-        if c:
-            i, j, scale = (xp.asarray(part, device=device(y)) for part in self._packing())
-            parts.append(c * (xp.take(y, i, axis=1) * xp.take(y, j, axis=1) * xp.astype(scale, y.dtype)))
+        parts += [c * pack_squares(y)] if c else []
         return xp.concat(parts, axis=1)
 
     def sum(self, block: Block) -> Any:
@@ -211,16 +167,26 @@ class Moments(Query):
         xp = array_namespace(y)
         parts = [xp.full((1,), a * y.shape[0], dtype=y.dtype, device=device(y))] if a else []
         parts += [b * xp.sum(y, axis=0)] if b else []
-        if c:
-            i, j, scale = (xp.asarray(part, device=device(y)) for part in self._packing())
-            gram = xp.reshape(xp.matmul(y.T, y), (-1,))
-            parts.append(c * (xp.take(gram, i * self.dimension + j, axis=0) * xp.astype(scale, y.dtype)))
+        parts += [c * pack_gram(y)] if c else []
         return xp.concat(parts, axis=0)
 
 
 @dataclass(frozen=True)
 class Squares(Query):
-    """Σ(a, b·y, c·(2y² − 1)) of one column.
+    """Σ(a, b·y, c·(2y² − 1)) of one column, about the middle of its bounds: what a variance is made of.
+
+    With y in [−1, 1] a row contributes (a, b·y, c·(2y² − 1)), a² + b² + c² = 1. The square is taken about its own
+    middle, so that a row that comes or goes moves it by half of what y² would.
+
+    *Bounds.* b²y² + c²(2y² − 1)² is convex in y², so it is largest at |y| = 1 (or at 0, where it is less): ‖ψ‖₂ ≤ 1,
+    and ‖ψ‖₁ ≤ a + b + c, as b|y| + c|2y² − 1| is at most c + b²/(8c) < b + c where 2y² < 1 and b ≤ 4c, and rises after
+    that.
+
+    For two rows let δ = |y − y'| and s = |y + y'|, δ + s ≤ 2. They are apart by (b·δ, 2c·δ·s), so take s = 2 − δ.
+    - L1: δ(b + 2c(2 − δ)) is largest at δ = 1 + b/(4c), where it is 2c(1 + b/(4c))²; if b ≥ 4c at δ = 2, where it is
+      2b.
+    - L2: δ²(b² + 4c²(2 − δ)²) is 4b² at δ = 2. With u = 2 − δ its slope is 0 where b² + 8c²u² − 8c²u = 0, of which u =
+      (1 + √(1 − b²/(2c²)))/2 is the maximum, if b² ≤ 2c².
 
     Parameters
     ----------
@@ -229,8 +195,8 @@ class Squares(Query):
     counted : bool
         Whether the rows are counted as well.
     weights : (float, float, float), optional
-        a², b² and c², in any unit. The usual ones make the error of the variance small where the mean is up to a third
-        of the way from the middle to an end, and do not fail it elsewhere.
+        a², b² and c², in any unit. The default ones make the error of the variance small where the mean is up to a
+        third of the way from the middle to an end, and do not fail it elsewhere.
     """
 
     space: Box
@@ -238,6 +204,7 @@ class Squares(Query):
     weights: tuple[float, float, float] | None = None
 
     name = "squares"
+    dimension = 1
 
     def __post_init__(self) -> None:
         if self.space.dimension != 1:
@@ -248,15 +215,10 @@ class Squares(Query):
     @property
     def amplitudes(self) -> tuple[float, float, float]:
         """a, b and c."""
-        usual = (0.64, 1.0, 1.0) if self.counted else (0.0, 1.21, 1.0)
-        a2, b2, c2 = usual if self.weights is None else self.weights
+        default = (0.64, 1.0, 1.0) if self.counted else (0.0, 1.21, 1.0)
+        a2, b2, c2 = default if self.weights is None else self.weights
         total = (a2 if self.counted else 0.0) + b2 + c2
         return math.sqrt(a2 / total) if self.counted else 0.0, math.sqrt(b2 / total), math.sqrt(c2 / total)
-
-    @property
-    def dimension(self) -> int:
-        """One."""
-        return 1
 
     @property
     def parts(self) -> Mapping[str, Part]:
@@ -266,7 +228,7 @@ class Squares(Query):
 
     @property
     def bound(self) -> Bound:
-        """See the module."""
+        """See the class."""
         a, b, c = self.amplitudes
         if 2.0 * c * c >= b * b:
             u = (1.0 + math.sqrt(1.0 - b * b / (2.0 * c * c))) / 2.0
@@ -287,16 +249,21 @@ class Squares(Query):
 
 @dataclass(frozen=True)
 class Total(Query):
-    """Σx, each column over its largest size and √d."""
+    """Σx in the columns' own units, about zero: each column over its largest size and √d.
+
+    With columns in [l_j, h_j] and M_j = max(|l_j|, |h_j|) a row contributes (x_j/(M_j·√d))_j.
+
+    *Bounds.* Each |x_j| ≤ M_j, so ‖c‖₂ ≤ 1 and ‖c‖₁ ≤ √d, attained where every |x_j| = M_j. Two rows are apart by at
+    most w_j = (h_j − l_j)/M_j in each, so by √(Σw_j²/d) in L2 and Σw_j/√d in L1, attained at two opposite corners.
+    (Theorem 3.2 of Xi, Kantarcioglu and Inan 2011, for columns in [0, 1]: d in L1 for Σx, the same as n times the
+    mean's.)
+
+    ``Sum`` is about the middle of the bounds instead: better where the number of rows is public or wanted as well.
+    """
 
     space: Box
 
     name = "total"
-
-    @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
 
     @cached_property
     def _ends(self) -> tuple[Any, Any]:
@@ -316,7 +283,7 @@ class Total(Query):
 
     @property
     def bound(self) -> Bound:
-        """See the module."""
+        """See the class."""
         low, high = self._ends
         widths = (high - low) / np.asarray(self.scale)
         l1, l2 = float(widths.sum()), float(np.sqrt((widths**2).sum()))
@@ -334,16 +301,17 @@ COUNTED = 0.05  # a²
 
 @dataclass(frozen=True)
 class Products(Query):
-    """Σ y_i·y_j for i ≤ j, and the number of rows where it is asked for; see the module."""
+    """Σ y_i·y_j for i ≤ j, and the number of rows where it is asked for: a covariance by SuLQ, to compare with.
+
+    Rows y in the unit ball contribute the products y_i·y_j, i ≤ j. *Bound.* Their squares sum to (‖y‖⁴ + Σy_i⁴)/2 ≤ 1.
+    For two rows, with D = yyᵀ − y'y'ᵀ, to (‖D‖² + ΣD_ii²)/2, where ‖D‖² ≤ 2, as ⟨yyᵀ, y'y'ᵀ⟩ ≥ 0, and ΣD_ii² is at most
+    Σy_i⁴ + Σy'_i⁴ ≤ 2: √2 in all. The noise is copied across the diagonal; the packed matrix of ``Moments`` has half of
+    its variance there.
+    """
 
     space: Box | Ball
     counted: bool
     name = "products"
-
-    @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
 
     @property
     def _weights(self) -> tuple[float, float]:
@@ -359,7 +327,7 @@ class Products(Query):
 
     @property
     def bound(self) -> Bound:
-        """See the module; two rows along different axes attain it, which the search comes near to."""
+        """See the class; two rows along different axes attain it, which the search comes near to."""
         _, c = self._weights
         near = 0.9 if self.dimension > 1 else math.sqrt(0.5)
         return Bound(l2=1.0, replace_l2=math.sqrt(2.0) * c, attained={"replace_l2": near})

@@ -33,13 +33,10 @@ from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.guarantees import BoundedRangeLoss, Loss, Neighbors
 from discreet.noise.distributions import Draw
 from discreet.noise.draws import ChooseDirection, ChooseFrame
-from discreet.queries.bound import Bound, Setting
+from discreet.queries.bound import UNIT_ROUNDOFF, Bound, Setting
 from discreet.queries.mechanism import Mechanism, Plan
-from discreet.queries.question import Part, Query, Question, packed_scale
+from discreet.queries.question import Part, Query, Question, pack_gram, pack_squares
 from discreet.records import Ball, Block, Box
-from discreet.records.declared.spaces import UNIT_ROUNDOFF
-
-__all__ = ["COUNTED", "LARGEST", "SWEEPS", "DirectionScatter", "Energies", "Frame", "OneDirection"]
 
 Array = NDArray[np.float64]
 
@@ -75,7 +72,7 @@ class OneDirection(Mechanism):
             loss=loss,
             parts=self._parts(query),
             draw=self._draw,
-            target=lambda values: eta * query.parts["scatter"].shown(values),
+            target=lambda values: eta * query.parts["scatter"].unpack(values),
         )
 
     def _parts(self, query: DirectionScatter) -> Mapping[str, Part]:
@@ -126,11 +123,6 @@ class DirectionScatter(Query):
         return self.way
 
     @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
     def parts(self) -> Mapping[str, Part]:
         """The scatter matrix."""
         q = self.basis.shape[1]
@@ -148,28 +140,19 @@ class DirectionScatter(Query):
         """A product of d terms for each of q coordinates of w, twice, and one product of two."""
         return (2.0 * self.dimension + 32.0) * math.sqrt(self.basis.shape[1]) * UNIT_ROUNDOFF
 
-    def _own(self, block: Block) -> Any:
+    def _map_rows(self, block: Block) -> Any:
+        """Return w = Bᵀy of each row."""
         y = self.space.to_unit(block.x)
         xp = array_namespace(y)
         return xp.matmul(y, xp.asarray(self.basis, device=device(y)))
 
     def contributions(self, block: Block) -> Any:
         """Return wwᵀ, packed."""
-        w = self._own(block)
-        xp = array_namespace(w)
-        i, j, scale = (xp.asarray(part, device=device(w)) for part in self._packing())
-        return xp.take(w, i, axis=1) * xp.take(w, j, axis=1) * scale
+        return pack_squares(self._map_rows(block))
 
     def sum(self, block: Block) -> Any:
         """Return the sum by one matrix product."""
-        w = self._own(block)
-        xp = array_namespace(w)
-        i, j, scale = (xp.asarray(part, device=device(w)) for part in self._packing())
-        return xp.take(xp.reshape(xp.matmul(w.T, w), (-1,)), i * w.shape[1] + j, axis=0) * scale
-
-    def _packing(self) -> tuple[Any, Any, Any]:
-        i, j = np.triu_indices(self.basis.shape[1])
-        return i, j, packed_scale(i, j)
+        return pack_gram(self._map_rows(block))
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,11 +167,6 @@ class Energies(Query):
     def __post_init__(self) -> None:
         if np.abs(self.axes @ self.axes.T - np.eye(len(self.axes))).max() > 1e-12:
             raise ArgumentError("axes", UNSHOWN, "orthonormal rows")
-
-    @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
 
     @property
     def _weights(self) -> tuple[float, float]:

@@ -50,16 +50,12 @@ from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, choice, integer
 from discreet.guarantees import Loss, Neighbors
-from discreet.queries.bound import Setting
+from discreet.queries.bound import UNIT_ROUNDOFF, Setting
 from discreet.queries.mechanism import Mechanism, Plan, additive_noise
 from discreet.queries.question import Part, Question
 from discreet.records import Block, Box, Records, Space
 
-__all__ = ["Scatter", "ScatterNoise"]
-
 Array = NDArray[np.float64]
-
-UNIT_ROUNDOFF = 2.0**-53
 
 
 class ScatterNoise(Mechanism):
@@ -134,6 +130,7 @@ class Scatter(Question):
     group: tuple[int, int] | None = None
 
     name = "scatter"
+    mechanism = ScatterNoise()
 
     def __post_init__(self) -> None:
         if not isinstance(self.space, Box):
@@ -160,16 +157,6 @@ class Scatter(Question):
                     "a column of categories and as many groups as it has; they have "
                     f"{[len(values) for values in categories]}",
                 )
-
-    @property
-    def mechanism(self) -> ScatterNoise:
-        """Additive noise with its own sensitivity."""
-        return ScatterNoise()
-
-    @property
-    def dimension(self) -> int:
-        """The number of numeric columns of a row."""
-        return self.space.dimension
 
     @property
     def groups(self) -> int:

@@ -53,15 +53,12 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from discreet.queries.bound import Bound
+from discreet.queries.bound import UNIT_ROUNDOFF, Bound
 from discreet.queries.moments.mixed_moments import one_hot
 from discreet.queries.objectives.labelled_rows import FeatureQuestion, Features
 from discreet.queries.objectives.margin_losses import Logistic, MarginLoss
 from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block
-from discreet.records.declared.spaces import UNIT_ROUNDOFF
-
-__all__ = ["MarginGradient", "has_unit_rows", "replaced_gradients"]
 
 Array = NDArray[np.float64]
 

@@ -1,18 +1,6 @@
-"""What questions about labelled rows have in common: a column of as many categories as there are classes.
+"""Labelled rows: what questions about them have in common, and the features that linear scores are made of.
 
-Features: rows as vectors of norm at most 1, with a constant for the intercept among their coordinates.
-
-A row y of the unit ball is seen as it is, or through a Gaussian that earlier releases found: z = P(y − m), moved into
-the ball of radius R and divided by R. With a constant κ
-
-    u = (√(1 − κ²)·z, κ),    ‖u‖² ≤ (1 − κ²) + κ² = 1,
-
-so the intercept κθ_D is a coefficient like any other: the ridge holds it, and noise covers it. Without one u = z.
-
-**Floats.** y is what ``to_unit`` makes of a row by itself, a float vector of norm at most 1, and is taken as it is. y −
-m and the product with P are off by at most e = (d + 3)u·‖P‖_F(1 + ‖m‖) in norm, with u = 2⁻⁵³. Moving into the ball is
-1-Lipschitz; dividing by R makes e/R; the root, the division and the last product add (d/2 + 8)u. The norm itself is at
-most 1 + (d/2 + 8)u; what is charged for float error covers it.
+A column of as many categories as there are classes holds the labels.
 """
 
 from __future__ import annotations
@@ -29,13 +17,11 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, positive
+from discreet.queries.bound import UNIT_ROUNDOFF
 from discreet.queries.moments.clipped_moments import Components
 from discreet.queries.objectives.margin_losses import LinearScores
 from discreet.queries.question import Question
 from discreet.records import Ball, Block, Box, Space
-from discreet.records.declared.spaces import UNIT_ROUNDOFF
-
-__all__ = ["FeatureQuestion", "Features", "LabelledQuestion"]
 
 
 class LabelledQuestion(Question):
@@ -85,18 +71,25 @@ class FeatureQuestion(LabelledQuestion):
         """The curator's, or the ball in it."""
         return self.features.space
 
-    @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """How rows are seen.
+    """Rows as vectors u of norm at most 1, with a constant for the intercept among their coordinates.
+
+    A row y of the unit ball is seen as it is, or through a Gaussian that earlier releases found: z = P(y − m), moved
+    into the ball of radius R and divided by R. With a constant κ
+
+        u = (√(1 − κ²)·z, κ),    ‖u‖² ≤ (1 − κ²) + κ² = 1,
+
+    so the intercept κθ_D is a coefficient like any other: the ridge holds it, and noise covers it. Without one u = z.
+
+    **Floats.** y is what ``to_unit`` makes of a row by itself, a float vector of norm at most 1, and is taken as it is.
+    y − m and the product with P are off by at most e = (d + 3)u·‖P‖_F(1 + ‖m‖) in norm, with u = 2⁻⁵³. Moving into the
+    ball is 1-Lipschitz; dividing by R makes e/R; the root, the division and the last product add (d/2 + 8)u. The norm
+    itself is at most 1 + (d/2 + 8)u; what is charged for float error covers it.
 
     Parameters
     ----------
@@ -127,7 +120,7 @@ class Features:
 
     @property
     def roundoff(self) -> float:
-        """A bound on the float error of u in norm; see the module."""
+        """A bound on the float error of u in norm; see the class."""
         d = self.space.dimension
         seen = 0.0
         if self.gaussian is not None:

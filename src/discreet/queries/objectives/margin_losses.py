@@ -1,6 +1,4 @@
-"""Linear scores: what a linear classifier is once it is found.
-
-Losses of a margin: how badly a linear score fits a label of −1 or 1.
+"""Losses of a margin: how badly a linear score fits a label of −1 or 1.
 
 A row with features u and label y has the margin m = y·⟨θ, u⟩. Its loss ℓ(m) is convex and falls with m, with a slope
 between −1 and 0 and a curvature between 0 and c. Everything that is proved of private minima rests on these three
@@ -19,14 +17,14 @@ from numpy.typing import NDArray
 
 from discreet.arguments import positive
 
-__all__ = ["HuberHinge", "LinearScores", "Logistic", "MarginLoss"]
-
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class LinearScores:
     """Scores weights·y + intercepts.
+
+    They are what a linear classifier is once it is found.
 
     Attributes
     ----------

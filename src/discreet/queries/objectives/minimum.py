@@ -44,8 +44,6 @@ from discreet.queries.objectives.solver import MarginProblem, Sums, longest, tol
 from discreet.queries.question import Part, Question
 from discreet.records import Records
 
-__all__ = ["GaussianObjective", "Minimum", "MinimumMechanism", "NoisyMinimum", "PureObjective", "pushes_of"]
-
 Array = NDArray[np.float64]
 
 FINENESS = 40  # of the grid of b
@@ -112,7 +110,7 @@ class Minimum(FeatureQuestion):
             self.features, self.loss, self.ridge, self.column, positive, setting.rows, setting.accumulation
         )
 
-    def solved(self, sums: Sums, setting: Setting, noise: Array, tau: float) -> Array:
+    def solve(self, sums: Sums, setting: Setting, noise: Array, tau: float) -> Array:
         """Return the minima for these rows of noise, one after the other."""
         result = [
             self.problem(setting, 1 if self.classes == 2 else place).minimum(sums, b, tau)
@@ -130,7 +128,7 @@ class MinimumMechanism(Mechanism):
     def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
         """Return the draw."""
 
-    def _checked(self, question: Question) -> Minimum:
+    def _check_question(self, question: Question) -> Minimum:
         if not isinstance(question, Minimum):
             raise ArgumentError("query", question.name, "a Minimum")
         return question
@@ -145,7 +143,7 @@ class GaussianObjective(MinimumMechanism):
 
     def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for an ``ObjectiveLoss``, which must be the mechanism's own."""
-        query = self._checked(question)
+        query = self._check_question(question)
         if not isinstance(loss, ObjectiveLoss):
             raise ArgumentError("loss", loss, "an ObjectiveLoss")
         rows, problems, size = setting.max_rows, query.problems, query.features.size
@@ -167,7 +165,7 @@ class GaussianObjective(MinimumMechanism):
 
         def solved(sums: Sums, steps: Any) -> Array:
             noise = np.asarray(distribution.grid * steps, dtype=np.float64)
-            return np.clip(query.solved(sums, setting, noise, tau), -most, most)
+            return np.clip(query.solve(sums, setting, noise, tau), -most, most)
 
         return Plan(
             loss=loss,
@@ -184,7 +182,7 @@ class PureObjective(MinimumMechanism):
 
     def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a ``PureLoss``."""
-        query = self._checked(question)
+        query = self._check_question(question)
         if not isinstance(loss, PureLoss):
             raise ArgumentError("loss", loss, "a PureLoss")
         size, share = query.features.size, loss.epsilon / query.problems
@@ -202,7 +200,7 @@ class PureObjective(MinimumMechanism):
 
         def solved(sums: Sums, steps: Any) -> Array:
             noise = np.asarray(distribution.grid * steps, dtype=np.float64)
-            return np.clip(asked.solved(sums, setting, noise, tau), -most, most).reshape(query.problems, size)
+            return np.clip(asked.solve(sums, setting, noise, tau), -most, most).reshape(query.problems, size)
 
         return Plan(
             loss=loss,
@@ -229,7 +227,7 @@ class NoisyMinimum(MinimumMechanism):
 
     def plan(self, question: Question, loss: Loss, setting: Setting) -> Plan:
         """Return the draw for a Gaussian loss."""
-        query = self._checked(question)
+        query = self._check_question(question)
         if loss.gaussian is None:
             raise ArgumentError("loss", loss, "a GaussianLoss")
         problems, size = query.problems, query.features.size
@@ -241,7 +239,7 @@ class NoisyMinimum(MinimumMechanism):
         )
 
         def solved(sums: Sums) -> Array:
-            return np.clip(query.solved(sums, setting, np.zeros((problems, size)), tau), -most, most)
+            return np.clip(query.solve(sums, setting, np.zeros((problems, size)), tau), -most, most)
 
         return Plan(
             kind=self.kind, loss=loss, parts=self._parts(query), draw=distribution, noise=distribution, target=solved

@@ -34,12 +34,10 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
+from discreet.queries.bound import UNIT_ROUNDOFF
 from discreet.queries.objectives.labelled_rows import Features
 from discreet.queries.objectives.margin_losses import MarginLoss
 from discreet.records import Block
-from discreet.records.declared.spaces import UNIT_ROUNDOFF
-
-__all__ = ["MarginProblem", "Sums", "tolerance"]
 
 Array = NDArray[np.float64]
 Sums = Callable[[Callable[[Block], Any], int], Array]
@@ -175,7 +173,7 @@ class MarginProblem:
 
 
 def tolerance(problem: MarginProblem, std: float) -> float:
-    """Return τ for noise of this deviation in each coordinate of the objective; from public numbers only."""
+    """Return τ for noise of this standard deviation in each coordinate of the objective; from public numbers only."""
     steepest = problem.loss.most_curvature * problem.rows + problem.ridge
     if not steepest < STEEPEST * problem.ridge:
         raise ValueError(

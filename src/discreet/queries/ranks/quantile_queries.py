@@ -1,11 +1,4 @@
-"""Scales: how numbers of a column become whole numbers of steps, each a candidate.
-
-Which step a row has is decided by elementwise operations, so by the row's own bits, and no order of rows is turned
-around: a quantile of the steps is the step of the quantile.
-
-The law of one quantile, given its rows: by how much a candidate misses it (``quantiles`` has the proof).
-
-Quantiles by the exponential mechanism: exact, on a grid so fine that nobody sees it.
+"""Quantiles by the exponential mechanism: exact, on a grid so fine that nobody sees it.
 
 **Numbers become whole.** A column in [low, high] is cut into steps, 2⁴⁰ of them unless its values have steps of their
 own (``step=1`` for ages). A row becomes the number of the nearest step, a function of its own bits alone, and
@@ -17,8 +10,9 @@ is where q·W lies in [L(y), U(y)]; the distance d(y) = max(0, q·W − U(y), L(
 candidate is drawn with probability ∝ e^(−η·d(y)). So a value that many rows share is a good candidate by itself, and
 constant rows give that constant; no rows at all give a uniform draw.
 
-*Spread.* For two neighbours let s be the range, over all y, of d(y) − d'(y). The log-ratio of the two laws has a range
-of at most η·s, so η = ε/s is bounded range ε (Dong, Durfee and Rogers 2020). With w ≤ 1 the weight of a row at x:
+*Spread.* For two neighbours let s be the range, over all y, of d(y) − d'(y). The log-ratio of the two distributions has
+a range of at most η·s, so η = ε/s is bounded range ε (Dong, Durfee and Rogers 2020). With w ≤ 1 the weight of a row at
+x:
 
 - *A row comes (or goes).* q·W grows by qw. For y > x both L and U grow by w, so each of the two differences moves by
   (1 − q)w or its negative; for y < x by qw or its negative; at y = x the first falls by (1 − q)w, the second by qw. All
@@ -32,21 +26,21 @@ of at most η·s, so η = ε/s is bounded range ε (Dong, Durfee and Rogers 2020
   above both, and by w' or −w between them: these three span max(w, w'). In all cases s = 1.
 
 **Several at once.** The rows may be parted: by a public category, or into disjoint public intervals, each with a
-quantile of its own, whose W, L and U count its rows alone. A row is in at most one part. When it comes or goes one law
-changes. When it is replaced, either it stays in its part, as above, or it leaves one and enters another, and what a
-row that goes and one that comes have as ranges adds up. A unit of m rows: m times all of this.
+quantile of its own, whose W, L and U count its rows alone. A row is in at most one part. When it comes or goes one
+distribution changes. When it is replaced, either it stays in its part, as above, or it leaves one and enters another,
+and what a row that goes and one that comes have as ranges adds up. A unit of m rows: m times all of this.
 
 **Many quantiles** (``quantile_levels``): the middle one first, then the middle ones of the two halves, and so on
 (Kaplan, Schnapp and Stemmer 2022): log₂ of their number levels, each of which is one such release. So that the halves
-are halves where rows are tied, every row gets 20 random bits below its step. Given those bits the law is as above.
-Over them it is a mixture, of which pure privacy remains: ε, as a ``PureLoss``, and the range does not.
+are halves where rows are tied, every row gets 20 random bits below its step. Given those bits the distribution is as
+above. Over them it is a mixture, of which pure privacy remains: ε, as a ``PureLoss``, and the range does not.
 
-**Limits.** Put c made-up rows at the first candidate and draw as before (``RankTarget.below``): they are public and do
-not move between neighbours; with them both sides of d are at work also for q = 0 and q = 1. What is drawn is then at or
-below the true quantile but for a chance of K·e^(−η·c), K the number of candidates: the first candidate or one of the
-values has d = 0, and every y above the quantile, for which at least q·W rows and all made-up ones lie below y, has
-d(y) ≥ c. So c = ln(K/α)/η gives a lower limit that holds with probability 1 − α, whatever the rows are and however few.
-Rows made up at the last candidate, and a target that counts them in, give an upper limit (``RankTarget.above``).
+**Intervals.** Put c made-up rows at the first candidate and draw as before (``RankTarget.below``): they are public and
+do not move between neighbours; with them both sides of d are at work also for q = 0 and q = 1. What is drawn is then at
+or below the true quantile but for a chance of K·e^(−η·c), K the number of candidates: the first candidate or one of the
+values has d = 0, and every y above the quantile, for which at least q·W rows and all made-up ones lie below y, has d(y)
+≥ c. So c = ln(K/α)/η gives a lower end that holds with probability 1 − α, whatever the rows are and however few. Rows
+made up at the last candidate, and a target that counts them in, give an upper end (``RankTarget.above``).
 
 **Few candidates** (``Quantiles.flips``). Where a column has few steps, permute-and-flip (McKenna and Sheldon 2020) is
 never worse and up to twice as good: go through the candidates in a random order and take each with probability
@@ -79,25 +73,15 @@ from discreet.queries.mechanism import Mechanism, Plan
 from discreet.queries.question import Part, Question, RowQuery
 from discreet.records import Ball, Block, Box, Records
 
-__all__ = [
-    "MOST_FLIPS",
-    "TIE_BITS",
-    "WEIGHT_STEPS",
-    "DrawnQuantiles",
-    "GridSteps",
-    "Quantiles",
-    "RankTarget",
-    "Ranks",
-    "Scale",
-    "quantile_levels",
-]
-
 FINEST = 2**40  # steps of a column
 
 
 @dataclass(frozen=True)
 class Scale:
     """The steps of a column: numbers from 0 to ``count``, at low, low + step and so on.
+
+    Which step a row has is decided by elementwise operations, so by the row's own bits, and no order of rows is turned
+    around: a quantile of the steps is the step of the quantile.
 
     Parameters
     ----------
@@ -151,7 +135,8 @@ class Scale:
 class GridSteps:
     """Steps of any width: public values in increasing order, to which rows go down, or up.
 
-    A quantile of rows that went down is at or below that of the rows themselves, and so is a lower limit of it.
+    A quantile of rows that went down is at or below that of the rows themselves, and so is a lower end of an interval
+    for it.
 
     >>> import numpy as np
     >>> down = GridSteps((0.0, 1.0, 10.0), up=False)
@@ -200,7 +185,7 @@ class RankTarget:
     first, last : int
         The candidates, and the rows that count: numbers of steps, or where ties are broken of their 2²⁰th parts.
     below, above : float
-        How many rows to make up at the first or at the last candidate, for a lower or an upper limit.
+        How many rows to make up at the first or at the last candidate, for a lower or an upper end of an interval.
     """
 
     q: float
@@ -227,11 +212,13 @@ class RankTarget:
 
 
 class Ranks:
-    """The law of one target, given its rows.
+    """The distribution of one target, given its rows: by how much each candidate misses it.
+
+    The module has the proof.
 
     Candidates come in runs of one score: between two values, and at a value. Those with e^(−REACH) of the best weight
-    or less are thrown together, the low ones and the high ones, in bundles (``noise.draws.ChooseInRuns``). So the law
-    is exact, and of ten million rows some thousand are looked at.
+    or less are thrown together, the low ones and the high ones, in bundles (``noise.draws.ChooseInRuns``). So the
+    distribution is exact, and of ten million rows some thousand are looked at.
 
     Parameters
     ----------
@@ -422,11 +409,6 @@ class Quantiles(RowQuery):
         return self.way
 
     @property
-    def dimension(self) -> int:
-        """The number of columns."""
-        return self.space.dimension
-
-    @property
     def width(self) -> int:
         """The step, and where there are any the group and the weight."""
         return 1 + (self.by is not None) + (self.weights is not None)
@@ -444,7 +426,7 @@ class Quantiles(RowQuery):
             if self.by >= len(categories) or most >= len(categories[self.by]):
                 raise ArgumentError("by", self.by, "a column of categories that has these groups")
 
-    def taken(self, block: Block) -> Any:
+    def take(self, block: Block) -> Any:
         """Return the step of each row, its group and its weight, as whole numbers."""
         xp = array_namespace(block.x)
         columns = [self.scale.number(block.x[:, self.column])]
@@ -457,7 +439,7 @@ class Quantiles(RowQuery):
 
     def collect(self, records: Records, setting: Setting) -> Array:
         """Return what is taken of each row; ``runs`` sorts it, and random bits are drawn for each row by itself."""
-        return records.gather(self.taken, self.width, sort=False)
+        return records.gather(self.take, self.width, sort=False)
 
     def runs(self, values: Array, eta: float, ties: Any = None) -> list[Runs]:
         """Return the candidates of each target and their weights, given random bits for each row where ties break."""

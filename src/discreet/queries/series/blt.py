@@ -14,8 +14,8 @@ If 1 > θ_1 > θ̂_1 > θ_2 > … > θ̂_k ≥ 0, all ω_j and all β_j are posi
 negative for the same reason, β_j = −ω̂_j/(1 − θ̂_j), and β_0 = 1/c(1) = Π (1 − θ_j)/(1 − θ̂_j). So no sum below cancels.
 And c_1 = Σ(θ_j − θ̂_j) < θ_1 < 1, from where on c falls: no c_n is above c_0 = 1, and none is negative.
 
-The poles are chosen to make ‖c[:T]‖·‖b[:T]‖ small, the largest deviation over T steps; both norms are geometric sums
-over pairs of poles. This uses T alone. The sensitivity is that of the c that was found, whatever it is.
+The poles are chosen to make ‖c[:T]‖·‖b[:T]‖ small, the largest standard deviation over T steps; both norms are
+geometric sums over pairs of poles. This uses T alone. The sensitivity is that of the c that was found, whatever it is.
 """
 
 from __future__ import annotations
@@ -31,8 +31,6 @@ from scipy.optimize import minimize
 from discreet.arguments import integer
 from discreet.queries.series.factorization import BETWEEN, BETWEEN_NORM, MOST_BLOCKS, Convolved, square_root_terms
 from discreet.queries.series.operators import MOST_STEPS, Toeplitz
-
-__all__ = ["Buffered", "BufferedTotals", "Run", "default_buffers", "fitted", "streaming"]
 
 Array = NDArray[np.float64]
 
@@ -113,7 +111,7 @@ class Buffered:
         return math.sqrt(1.0 + _square_norm(self.weights, np.array(self.gaps), self.count - 1)) * (1.0 + 2.0**-30)
 
     def decoder_norm(self, count: int) -> float:
-        """Return ‖b[:count]‖₂, the deviation of the running sum of so many steps for noise of deviation 1."""
+        """Return ‖b[:count]‖₂, the standard deviation of a running sum of so many steps for noise of scale 1."""
         level, sizes = self._levels
         zeros = np.concatenate([[0.0], np.array(self.zeros)])
         return math.sqrt(_square_norm(np.concatenate([[level], sizes]), zeros, count))
@@ -126,7 +124,7 @@ def default_buffers(count: int) -> int:
 
 @lru_cache(maxsize=128)
 def fitted(count: int, buffers: int | None = None) -> Buffered:
-    """Return the factor for T steps: poles that make the largest deviation small, from T alone.
+    """Return the factor for T steps: poles that make the largest standard deviation small, from T alone.
 
     The gaps start evenly spread on a log scale from 1 to 1/T, poles and zeros in turn; L-BFGS moves the logs of their
     ratios, so their order stays.

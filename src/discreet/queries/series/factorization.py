@@ -1,20 +1,12 @@
 """Factorizations: how the noise of a series of linear answers is made small.
 
 What is wanted is A·S, for example all running sums. It is written as A = B·C. The mechanism releases C·S with noise,
-whose scale follows from the columns of C, and B is applied to what came out, which costs nothing (the matrix
-mechanism; Li et al. 2010). The noise of answer t is then that of row t of B: its deviation is the scale times ‖B_t‖₂.
+whose scale follows from the columns of C, and B is applied to what came out, which costs nothing (the matrix mechanism;
+Li et al. 2010). The noise of answer t is then that of row t of B: its standard deviation is the scale times ‖B_t‖₂.
 
 For running sums A is the lower triangle of ones, the Toeplitz matrix of 1/(1 − z). Its square root B = C, the Toeplitz
 matrix of (1 − z)^(−1/2) = Σ f_k z^k with f_0 = 1 and f_k = f_{k−1}·(1 − 1/(2k)), has ‖f[:T]‖² = ln(T)/π + O(1), so the
-largest deviation grows as ln(T)/π, where a tree has log₂ T (Fichtenberger, Henzinger and Upadhyay 2023).
-
-The binary tree: sums of dyadic blocks of steps (Dwork, Naor, Pitassi and Rothblum 2010; Chan, Shi and Song 2011).
-
-Level l has the sums of steps [i·2^l, (i + 1)·2^l), as many as lie within the series. A step is in at most one block of
-each level, and the first is in one of each of the ⌊log₂ T⌋ + 1 levels. So that is the largest column's L1 norm, and its
-root the L2 norm. A running sum is the sum of one block for every binary digit 1 of its length.
-
-It is here as a baseline, and for δ = 0: its L1 norm is small, so it takes Laplace noise well.
+largest standard deviation grows as ln(T)/π, where a tree has log₂ T (Fichtenberger, Henzinger and Upadhyay 2023).
 """
 
 from __future__ import annotations
@@ -30,21 +22,6 @@ from numpy.typing import NDArray
 
 from discreet.arguments import integer
 from discreet.queries.series.operators import MOST_STEPS, UP, Operator, Toeplitz, convolution_error, convolve, length
-
-__all__ = [
-    "BETWEEN",
-    "BETWEEN_NORM",
-    "WITHIN",
-    "Blocks",
-    "Convolved",
-    "Doubling",
-    "Factorization",
-    "Tree",
-    "TreeSums",
-    "series_quotient",
-    "square_root",
-    "square_root_terms",
-]
 
 Array = NDArray[np.float64]
 
@@ -67,7 +44,7 @@ class Factorization(ABC):
     @property
     @abstractmethod
     def weights(self) -> Array:
-        """‖B_t‖₂ for each answer: its deviation for noise of deviation 1."""
+        """‖B_t‖₂ for each answer: its standard deviation for noise of standard deviation 1."""
 
     @property
     @abstractmethod
@@ -75,7 +52,7 @@ class Factorization(ABC):
         """max_s |B_ts| for each answer."""
 
     def errors(self, norm: str = "l2") -> Array:
-        """Return the deviation of each answer for events of size 1 that come or go, and noise of deviation Δ.
+        """Return the standard deviation of each answer for events of size 1 that come or go, and noise scaled to Δ.
 
         >>> square_root(1024).errors().max().round(2)
         np.float64(3.27)
@@ -87,7 +64,7 @@ class Factorization(ABC):
 class Convolved(Factorization):
     """Both factors are Toeplitz matrices: C of c and B of b, so A is that of their convolution.
 
-    The deviation of answer t is ‖b[:t + 1]‖₂, a running sum of squares.
+    The standard deviation of answer t is ‖b[:t + 1]‖₂, a running sum of squares.
     """
 
     operator: Toeplitz
@@ -159,6 +136,7 @@ class Blocks(Operator):
     count: int
 
     name = "square roots of doubling blocks"
+    nonnegative = True
 
     def __post_init__(self) -> None:
         integer("count", self.count, least=1, most=MOST_STEPS)
@@ -207,11 +185,6 @@ class Blocks(Operator):
         """Return the norm of O·1, as computed, and what that may err."""
         charged = self.error * self.count * (math.sqrt(self.size) if norm == "l1" else 1.0)
         return length(self.apply(np.ones(self.count)), norm) + charged
-
-    @property
-    def nonnegative(self) -> bool:
-        """True."""
-        return True
 
     @cached_property
     def error(self) -> float:
@@ -274,6 +247,13 @@ class Doubling(Factorization):
 class Tree(Operator):
     """Sums of dyadic blocks, from single steps upwards.
 
+    They are those of Dwork, Naor, Pitassi and Rothblum (2010) and of Chan, Shi and Song (2011). Level l has the sums of
+    steps [i·2^l, (i + 1)·2^l), as many as lie within the series. A step is in at most one block of each level, and the
+    first is in one of each of the ⌊log₂ T⌋ + 1 levels. So that is the largest column's L1 norm, and its root the L2
+    norm. A running sum is the sum of one block for every binary digit 1 of its length.
+
+    It is here as a baseline, and for δ = 0: its L1 norm is small, so it takes Laplace noise well.
+
     >>> Tree(4).apply(np.array([1.0, 2.0, 3.0, 4.0])).tolist()
     [1.0, 2.0, 3.0, 4.0, 3.0, 7.0, 10.0]
     """
@@ -281,6 +261,7 @@ class Tree(Operator):
     count: int
 
     name = "binary tree"
+    nonnegative = True
 
     def __post_init__(self) -> None:
         integer("count", self.count, least=1, most=MOST_STEPS)
@@ -315,11 +296,6 @@ class Tree(Operator):
     def box_norm(self, norm: str) -> float:
         """Return the norm of the blocks' lengths."""
         return length(np.concatenate([np.full(self.count >> j, 2.0**j) for j in range(self.levels)]), norm)
-
-    @property
-    def nonnegative(self) -> bool:
-        """True."""
-        return True
 
     @property
     def error(self) -> float:

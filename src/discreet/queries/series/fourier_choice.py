@@ -20,16 +20,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.queries.bound import Bound
+from discreet.queries.bound import UNIT_ROUNDOFF, Bound
 from discreet.queries.question import Part, Selection
-from discreet.queries.series.operators import UNIT_ROUNDOFF, Fourier
+from discreet.queries.series.operators import Fourier
 from discreet.queries.series.series_sums import ColumnSums, StepSums
 from discreet.records import Block, Box, Records
 
 if TYPE_CHECKING:
     from discreet.queries.bound import Setting
-
-__all__ = ["Kept"]
 
 Array = NDArray[np.float64]
 

@@ -6,38 +6,6 @@ every step adds O·x for an x in a box. An operator knows both, and how far its 
 
 To write one: subclass ``Operator``, give ``name``, ``size``, ``count``, ``apply``, ``column_norm``, ``box_norm``,
 ``nonnegative`` and ``error``, each with its proof. The tests hold them against the matrix for small T.
-
-Causal time-invariant operators: lower-triangular Toeplitz matrices, by their first column.
-
-O·S is the convolution of S with the coefficients c, cut off at T. Column t holds c[:T − t], so the first is the
-longest: ``column_norm`` is ‖c‖. For z in [−1, 1]^T coordinate t of O·z is at most Σ_{s≤t} |c_s|, all at once for z = 1
-if no c is negative: ``box_norm`` is the norm of the running sums of |c|.
-
-*Float error of the convolution.* A fast Fourier transform F̃ of 2^p numbers errs by ‖F̃x − Fx‖₂ ≤ η‖Fx‖₂ with η = p·(√5
-+ 2)·u to first order (Percival 2003; Brent, Percival and Zimmermann 2007, for radix 2 and roots of unity right to u;
-SciPy's radix-4 passes multiply less). With L = 2^p, ‖Fx‖₂ = √L·‖x‖₂ and ‖Fx‖_∞ ≤ ‖x‖₁. The two transforms put an error
-into the product of at most
-
-    ‖(F̃c − Fc)·FS‖₂ + ‖Fc·(F̃S − FS)‖₂ ≤ η√L·(‖c‖₂‖S‖₁ + ‖c‖₁‖S‖₂),
-
-the products add √5·u of the same, the inverse transform η times ‖Fc·FS‖₂ ≤ √L·‖c‖₂‖S‖₁, and 1/√L takes the root away.
-As ‖S‖₂ ≤ ‖S‖₁ all is at most (3η + √5·u)·‖c‖₁·‖S‖₁. We charge twice that, which covers second orders and coefficients
-that are themselves rounded by some u each.
-
-The real Fourier basis of T steps, as a public operator with its norms and its float error.
-
-**Basis.** The constant 1/√T, then for j = 1, 2, … the pairs √(2/T)·cos(2πjt/T) and √(2/T)·sin(2πjt/T), and for even T
-at last (−1)^t/√T. These T rows are orthonormal. F is the first k of them, with whole pairs.
-
-**Norms.** For odd k each column has ‖F·e_t‖₂² = 1/T + (k − 1)/2·(2/T)·(cos² + sin²) = k/T, whatever t is; all T rows
-have T/T = 1. A column's L1 norm is at most √k·√(k/T) = k/√T; for short series the largest is computed. Over a box:
-‖F·x‖₂ ≤ ‖x‖₂, attained by a constant, so ‖h‖₂ for |x_t| ≤ h_t, and at most √k times that in L1.
-
-**Float error.** For T = 2^p one fast transform, else three of L = 2^p ≥ 2T by Bluestein's chirp w_n = e^(iπn²/T):
-X_j = w̄_j·Σ_t (S_t·w̄_t)·w_{j−t}. As in ``toeplitz``, with η for one transform, W = max|Fw| and a_t = S_t·w̄_t, the
-transforms' errors come to at most η‖w‖₂‖a‖₁ + (2η + √5·u)·W·‖a‖₂ ≤ (η√(2T) + (2η + √5·u)·W)·‖S‖₁. Those of w (16u each,
-as its angle is an exact fraction of a turn) and of two products come to 52u·√T·‖S‖₁, and √(2/T) scales it all. Twice
-that is charged.
 """
 
 from __future__ import annotations
@@ -53,19 +21,7 @@ from numpy.typing import NDArray
 from scipy import fft
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer
-
-__all__ = [
-    "MOST_STEPS",
-    "Fourier",
-    "Identity",
-    "Operator",
-    "Picked",
-    "PrefixSums",
-    "Toeplitz",
-    "convolution_error",
-    "convolve",
-    "length",
-]
+from discreet.queries.bound import UNIT_ROUNDOFF
 
 Array = NDArray[np.float64]
 
@@ -162,6 +118,8 @@ class Identity(Operator):
     count: int
 
     name = "every step"
+    nonnegative = True
+    error = 0.0  # nothing is computed
 
     def __post_init__(self) -> None:
         integer("count", self.count, least=1, most=MOST_STEPS)
@@ -187,16 +145,6 @@ class Identity(Operator):
         """Return ‖h‖, which x = h attains."""
         return length(halves, norm)
 
-    @property
-    def nonnegative(self) -> bool:
-        """True."""
-        return True
-
-    @property
-    def error(self) -> float:
-        """Nothing is computed."""
-        return 0.0
-
 
 @dataclass(frozen=True)
 class Picked(Operator):
@@ -210,6 +158,8 @@ class Picked(Operator):
     places: tuple[int, ...]
 
     name = "some steps"
+    nonnegative = True
+    error = 0.0  # nothing is computed
 
     def __post_init__(self) -> None:
         integer("count", self.count, least=1, most=MOST_STEPS)
@@ -239,18 +189,7 @@ class Picked(Operator):
         """Return √size or size."""
         return float(self.size) if norm == "l1" else length(np.ones(self.size), "l2")
 
-    @property
-    def nonnegative(self) -> bool:
-        """True."""
-        return True
 
-    @property
-    def error(self) -> float:
-        """Nothing is computed."""
-        return 0.0
-
-
-UNIT_ROUNDOFF = 2.0**-53
 ROOT_5 = math.sqrt(5.0)
 SHORT = 64  # up to so many coefficients a direct convolution is as fast, and more accurate
 
@@ -273,8 +212,19 @@ def convolve(coefficients: Array, series: Array) -> Array:
 def convolution_error(coefficients: Array, count: int) -> float:
     """Return a bound on ‖computed − exact convolution‖₂ over ‖S‖₁.
 
-    A direct convolution of k coefficients errs by at most (k + 1)·u of the convolution of |c| and |S|, whose norm is at
-    most ‖c‖₂‖S‖₁ ≤ ‖c‖₁‖S‖₁; twice that is charged. For the fast one see the module.
+    *By fast transforms.* A fast Fourier transform F̃ of 2^p numbers errs by ‖F̃x − Fx‖₂ ≤ η‖Fx‖₂ with η = p·(√5 + 2)·u
+    to first order (Percival 2003; Brent, Percival and Zimmermann 2007, for radix 2 and roots of unity right to u;
+    SciPy's radix-4 passes multiply less). With L = 2^p, ‖Fx‖₂ = √L·‖x‖₂ and ‖Fx‖_∞ ≤ ‖x‖₁. The two transforms put an
+    error into the product of at most
+
+        ‖(F̃c − Fc)·FS‖₂ + ‖Fc·(F̃S − FS)‖₂ ≤ η√L·(‖c‖₂‖S‖₁ + ‖c‖₁‖S‖₂),
+
+    the products add √5·u of the same, the inverse transform η times ‖Fc·FS‖₂ ≤ √L·‖c‖₂‖S‖₁, and 1/√L takes the root
+    away. As ‖S‖₂ ≤ ‖S‖₁ all is at most (3η + √5·u)·‖c‖₁·‖S‖₁. We charge twice that, which covers second orders and
+    coefficients that are themselves rounded by some u each.
+
+    *Directly.* A convolution of k coefficients errs by at most (k + 1)·u of the convolution of |c| and |S|, whose norm
+    is at most ‖c‖₂‖S‖₁ ≤ ‖c‖₁‖S‖₁; twice that is charged.
     """
     size = length(coefficients, "l1")
     if len(coefficients) <= SHORT:
@@ -285,7 +235,11 @@ def convolution_error(coefficients: Array, count: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Toeplitz(Operator):
-    """The convolution with public coefficients.
+    """The convolution with public coefficients: a causal time-invariant operator, by its first column.
+
+    O·S is the convolution of S with the coefficients c, cut off at T. Column t holds c[:T − t], so the first is the
+    longest: ``column_norm`` is ‖c‖. For z in [−1, 1]^T coordinate t of O·z is at most Σ_{s≤t} |c_s|, all at once for z
+    = 1 if no c is negative: ``box_norm`` is the norm of the running sums of |c|.
 
     Parameters
     ----------
@@ -342,7 +296,7 @@ class Toeplitz(Operator):
 
     @cached_property
     def error(self) -> float:
-        """See the module."""
+        """That of ``convolution_error``."""
         return convolution_error(self.coefficients, self.count)
 
 
@@ -360,6 +314,7 @@ class PrefixSums(Operator):
     count: int
 
     name = "running sums"
+    nonnegative = True
 
     def __post_init__(self) -> None:
         integer("count", self.count, least=1, most=MOST_STEPS)
@@ -380,11 +335,6 @@ class PrefixSums(Operator):
     def box_norm(self, norm: str) -> float:
         """Return ‖(1, 2, …, T)‖."""
         return length(np.arange(1.0, self.count + 1.0), norm)
-
-    @property
-    def nonnegative(self) -> bool:
-        """True."""
-        return True
 
     @property
     def error(self) -> float:
@@ -408,7 +358,7 @@ def _chirp(count: int) -> tuple[Complex, Complex]:
     return w, np.asarray(fft.fft(around))
 
 
-def _transformed(series: Array) -> Complex:
+def _transform(series: Array) -> Complex:
     """Return the discrete Fourier transform of a real series up to the middle frequency."""
     count = len(series)
     half = count // 2 + 1
@@ -421,7 +371,20 @@ def _transformed(series: Array) -> Complex:
 
 @dataclass(frozen=True)
 class Fourier(Operator):
-    """The leading k real Fourier coefficients of T steps; see the module.
+    """The leading k real Fourier coefficients of T steps.
+
+    **Basis.** The constant 1/√T, then for j = 1, 2, … the pairs √(2/T)·cos(2πjt/T) and √(2/T)·sin(2πjt/T), and for even
+    T at last (−1)^t/√T. These T rows are orthonormal. F is the first k of them, with whole pairs.
+
+    **Norms.** For odd k each column has ‖F·e_t‖₂² = 1/T + (k − 1)/2·(2/T)·(cos² + sin²) = k/T, whatever t is; all T
+    rows have T/T = 1. A column's L1 norm is at most √k·√(k/T) = k/√T; for short series the largest is computed. Over a
+    box: ‖F·x‖₂ ≤ ‖x‖₂, attained by a constant, so ‖h‖₂ for |x_t| ≤ h_t, and at most √k times that in L1.
+
+    **Float error.** For T = 2^p one fast transform, else three of L = 2^p ≥ 2T by Bluestein's chirp w_n = e^(iπn²/T):
+    X_j = w̄_j·Σ_t (S_t·w̄_t)·w_{j−t}. As in ``convolution_error``, with η for one transform, W = max|Fw| and a_t =
+    S_t·w̄_t, the transforms' errors come to at most η‖w‖₂‖a‖₁ + (2η + √5·u)·W·‖a‖₂ ≤ (η√(2T) + (2η + √5·u)·W)·‖S‖₁.
+    Those of w (16u each, as its angle is an exact fraction of a turn) and of two products come to 52u·√T·‖S‖₁, and
+    √(2/T) scales it all. Twice that is charged.
 
     Parameters
     ----------
@@ -460,7 +423,7 @@ class Fourier(Operator):
 
     def apply(self, series: Array) -> Array:
         """Return F·S."""
-        result = _transformed(np.asarray(series, dtype=np.float64)) / math.sqrt(self.count)
+        result = _transform(np.asarray(series, dtype=np.float64)) / math.sqrt(self.count)
         pairs = math.sqrt(2.0) * result[1 : (self.count + 1) // 2]
         middle = result[self.count // 2 :].real if self.count % 2 == 0 else np.zeros(0)
         both = np.stack([pairs.real, -pairs.imag], axis=1).ravel()
@@ -501,7 +464,7 @@ class Fourier(Operator):
 
     @property
     def error(self) -> float:
-        """See the module."""
+        """See the class."""
         return _error(self.count)
 
 

@@ -1,44 +1,7 @@
-"""What queries of a series have in common, whether their rows are events or persons.
+"""Sums of a series under a public operator, where rows are events (``StepSums``) or persons (``ColumnSums``).
 
 What a row contributes is linear in its own series, so the rows are summed into S first and the operator is applied
 once. All of the private side is then one pass that adds numbers into T bins.
-
-The sums of each step of a series, under a public operator: what is measured of rows that are events.
-
-A row at step t with a value v in [l, h] contributes c = v·O·e_t, and a row outside of the grid nothing.
-B = max(|l|, |h|), N = max_t ‖O·e_t‖.
-
-- *One row.* ‖c‖ ≤ B·N, attained at the longest column.
-- *Two rows*, v at t and v' at t'. ‖c − c'‖ ≤ ‖c‖ + ‖c'‖ ≤ 2·B·N in every norm. In L2, if no entry of O is negative,
-  ⟨O·e_t, O·e_t'⟩ lies in [0, N²]. So where v·v' ≥ 0, ‖c − c'‖² ≤ ‖c‖² + ‖c'‖² ≤ 2·B²·N²; where v·v' < 0 it is at most
-  (|v| + |v'|)·N = |v − v'|·N ≤ (h − l)·N. Together: max(√2·B, h − l if l < 0 < h)·N.
-
-*Float error.* With γ that of ``records.sources.source``, n rows, and S̃ the computed series: each step has
-|S̃_t − S_t| ≤ γ·Σ|v_i| over the rows in that step. So ‖S̃ − S‖₁ ≤ γ·n·B and ‖O(S̃ − S)‖₂ ≤ N·γ·n·B. On top ``apply`` errs
-by at most error·‖S̃‖₁, and ‖S̃‖₁ ≤ (1 + γ)·n·B. The values themselves are floats within their bounds, so nothing else is
-rounded.
-
-The sums of each column under a public operator: what is measured of rows that are persons, in every step perhaps.
-
-A row x in Π[l_t, h_t] contributes O·(x − a), a the middle of the box where the number of rows is public (it is put back
-afterwards) and 0 where it is not. So x − a lies in ±M_t, and ‖c‖ ≤ ``O.reach(M)``; two rows differ by at most w_t = h_t
-− l_t in each step, so ‖c − c'‖ ≤ ``O.reach(w)``. (x − a is rounded and then moved into ±M_t; rounding keeps the order,
-so two of them differ by no more than the rounded h_t − a and l_t − a do, a few u above w_t. ``length`` rounds up by
-more.)
-
-*Float error*, as in ``step_sums``: |S̃_t − S_t| ≤ γ·n·M_t in each step, so ‖O(S̃ − S)‖₂ ≤ γ·n·O.reach(M), and ``apply``
-errs by at most error·‖S̃‖₁ ≤ error·(1 + γ)·n·ΣM_t.
-
-The Fourier coefficients of events, with a tighter bound on replaced rows than any operator has.
-
-Rows v at t and v' at t' contribute v·F·e_t and v'·F·e_t'. With N² = k/T the squared norm of every column and
-⟨F·e_t, F·e_t'⟩ ≥ −ρ·N², where ρ ≥ 0 follows from the Dirichlet kernel (``Fourier.opposed``):
-
-    ‖v·F·e_t − v'·F·e_t'‖² = (v² + v'²)·N² − 2vv'·⟨F·e_t, F·e_t'⟩.
-
-If v·v' ≥ 0 it is at most 2(1 + ρ)·B²·N². If v·v' < 0 it is at most (|v| + |v'|)²·N² = (v − v')²·N² ≤ (h − l)²·N². So
-the two are at most max(√(2(1 + ρ))·B, h − l if l < 0 < h)·N apart. For all T coefficients ρ = 0. The kernel's minimum
-is near −0.22·N² where T is large against k, which makes it about 1.56·B·N; ρ = 1 would be 2·B·N.
 """
 
 from __future__ import annotations
@@ -64,8 +27,6 @@ from discreet.records.declared.spaces import on_device
 if TYPE_CHECKING:
     from discreet.queries.bound import Setting
 
-__all__ = ["ColumnSums", "OfSeries", "StepSums", "WaveSums", "events_apart", "host", "some_operators"]
-
 Array = NDArray[np.float64]
 
 
@@ -86,17 +47,12 @@ class OfSeries(Query):
         return f"series, {self.operator.name}"
 
     @property
-    def dimension(self) -> int:
-        """The number of numeric columns of a row."""
-        return self.space.dimension
-
-    @property
     def parts(self) -> Mapping[str, Part]:
         """O·S."""
         return {"series": Part((self.operator.size,))}
 
     @abstractmethod
-    def binned(self, block: Block) -> Any:
+    def bin_rows(self, block: Block) -> Any:
         """Return the block's own series S, shape (T,)."""
 
     @property
@@ -106,12 +62,12 @@ class OfSeries(Query):
 
     def sum(self, block: Block) -> Any:
         """Return O·S of the block."""
-        return self.operator.apply(host(self.binned(block)))
+        return self.operator.apply(host(self.bin_rows(block)))
 
     def collect(self, records: Records, setting: Setting) -> Array:
         """Return O·S over all rows; see ``Query.collect`` for the last step."""
         most = setting.largest(self)
-        series = records.reduce(self.binned, self.operator.count, self.entries)
+        series = records.reduce(self.bin_rows, self.operator.count, self.entries)
         return np.clip(self.operator.apply(series), -most, most)
 
 
@@ -125,7 +81,7 @@ SMALL = 64  # steps up to which it is computed how much of a bound is attained
 
 
 def events_apart(low: float, high: float, *, nonnegative: bool) -> float:
-    """Return how far apart in L2 the contributions of two events can be, for columns of norm at most 1; see the module.
+    """Return how far apart in L2 the contributions of two events can be, for columns of norm at most 1.
 
     >>> events_apart(-1.0, 2.0, nonnegative=True), events_apart(-1.0, 2.0, nonnegative=False)
     (3.0, 4.0)
@@ -139,6 +95,19 @@ def events_apart(low: float, high: float, *, nonnegative: bool) -> float:
 @dataclass(frozen=True)
 class StepSums(OfSeries):
     """O·S for events: a row goes into the step of its time, with its value or with 1.
+
+    A row at step t with a value v in [l, h] contributes c = v·O·e_t, and a row outside of the grid nothing. B =
+    max(|l|, |h|), N = max_t ‖O·e_t‖.
+
+    - *One row.* ‖c‖ ≤ B·N, attained at the longest column.
+    - *Two rows*, v at t and v' at t'. ‖c − c'‖ ≤ ‖c‖ + ‖c'‖ ≤ 2·B·N in every norm. In L2, if no entry of O is negative,
+      ⟨O·e_t, O·e_t'⟩ lies in [0, N²]. So where v·v' ≥ 0, ‖c − c'‖² ≤ ‖c‖² + ‖c'‖² ≤ 2·B²·N²; where v·v' < 0 it is at
+      most (|v| + |v'|)·N = |v − v'|·N ≤ (h − l)·N. Together: max(√2·B, h − l if l < 0 < h)·N.
+
+    *Float error.* With γ that of ``records.sources.source``, n rows, and S̃ the computed series: each step has |S̃_t −
+    S_t| ≤ γ·Σ|v_i| over the rows in that step. So ‖S̃ − S‖₁ ≤ γ·n·B and ‖O(S̃ − S)‖₂ ≤ N·γ·n·B. On top ``apply`` errs
+    by at most error·‖S̃‖₁, and ‖S̃‖₁ ≤ (1 + γ)·n·B. The values themselves are floats within their bounds, so nothing
+    else is rounded.
 
     Parameters
     ----------
@@ -187,7 +156,7 @@ class StepSums(OfSeries):
 
     @cached_property
     def bound(self) -> Bound:
-        """See the module."""
+        """See the class."""
         l1, l2 = (self.largest * self.operator.column_norm(norm) for norm in ("l1", "l2"))
         apart = events_apart(*self.limits, nonnegative=self.operator.nonnegative)
         replace_l2 = apart * self.operator.column_norm("l2")
@@ -218,11 +187,11 @@ class StepSums(OfSeries):
         return bool(self.start <= low[self.time] and high[self.time] <= self.stop)
 
     def float_error(self, rows: int, accumulation: float) -> float:
-        """See the module."""
+        """See the class."""
         each = self.operator.column_norm("l2") * accumulation + self.operator.error * (1.0 + accumulation)
         return rows * self.largest * each
 
-    def _placed(self, block: Block) -> tuple[Any, Any]:
+    def _place_rows(self, block: Block) -> tuple[Any, Any]:
         """Return the step of each row, T for those outside, and its value."""
         x = self.space.clip(block.x)
         xp = array_namespace(x)
@@ -234,9 +203,9 @@ class StepSums(OfSeries):
         step = xp.where(time == self.stop, last, xp.where((step < 0) | (step >= count), none, step))
         return step, xp.ones_like(time) if self.value is None else x[:, self.value]
 
-    def binned(self, block: Block) -> Any:
+    def bin_rows(self, block: Block) -> Any:
         """Return the sum of the values in each step, in one pass."""
-        step, value = self._placed(block)
+        step, value = self._place_rows(block)
         xp = array_namespace(step)
         if not hasattr(xp, "bincount"):  # it is not in the standard, though all that we know of have it
             xp, step, value = np, np.asarray(step), np.asarray(value)
@@ -244,7 +213,7 @@ class StepSums(OfSeries):
 
     def contributions(self, block: Block) -> Any:
         """Return v·O·e_t for each row; of ``size`` numbers each, so for few steps."""
-        step, value = self._placed(block)
+        step, value = self._place_rows(block)
         xp = array_namespace(value)
         columns = np.vstack([self.operator.matrix.T, np.zeros((1, self.operator.size))])
         own = xp.take(xp.asarray(columns, dtype=value.dtype, device=device(value)), step, axis=0)
@@ -254,6 +223,15 @@ class StepSums(OfSeries):
 @dataclass(frozen=True)
 class ColumnSums(OfSeries):
     """O·S for persons: each row has a number for every step.
+
+    A row x in Π[l_t, h_t] contributes O·(x − a), a the middle of the box where the number of rows is public (it is put
+    back afterwards) and 0 where it is not. So x − a lies in ±M_t, and ‖c‖ ≤ ``O.reach(M)``; two rows differ by at most
+    w_t = h_t − l_t in each step, so ‖c − c'‖ ≤ ``O.reach(w)``. (x − a is rounded and then moved into ±M_t; rounding
+    keeps the order, so two of them differ by no more than the rounded h_t − a and l_t − a do, a few u above w_t.
+    ``length`` rounds up by more.)
+
+    *Float error*, as in ``StepSums``: |S̃_t − S_t| ≤ γ·n·M_t in each step, so ‖O(S̃ − S)‖₂ ≤ γ·n·O.reach(M), and
+    ``apply`` errs by at most error·‖S̃‖₁ ≤ error·(1 + γ)·n·ΣM_t.
 
     Parameters
     ----------
@@ -290,7 +268,7 @@ class ColumnSums(OfSeries):
 
     @cached_property
     def bound(self) -> Bound:
-        """See the module."""
+        """See the class."""
         low, high = self._ends
         sizes, widths = self.largest, high - low
         bounds = {norm: self.operator.reach(sizes, norm) for norm in ("l2", "l1")}
@@ -307,7 +285,7 @@ class ColumnSums(OfSeries):
         }
 
     def float_error(self, rows: int, accumulation: float) -> float:
-        """See the module."""
+        """See the class."""
         applied = self.operator.error * (1.0 + accumulation) * length(self.largest, "l1")
         return rows * (accumulation * self.operator.reach(self.largest, "l2") + applied)
 
@@ -325,7 +303,7 @@ class ColumnSums(OfSeries):
         """The row's own series, for a database that sums."""
         return Contributions(self._series, length(self.largest, "l2"))
 
-    def binned(self, block: Block) -> Any:
+    def bin_rows(self, block: Block) -> Any:
         """Return the sums of the columns."""
         rows = self._series(block)
         return array_namespace(rows).sum(rows, axis=0)
@@ -339,11 +317,21 @@ class ColumnSums(OfSeries):
 
 @dataclass(frozen=True)
 class WaveSums(StepSums):
-    """F·S for events; see the module. The operator is a ``Fourier``."""
+    """F·S for events, with a tighter bound on replaced rows than ``StepSums`` has. The operator is a ``Fourier``.
+
+    Rows v at t and v' at t' contribute v·F·e_t and v'·F·e_t'. With N² = k/T the squared norm of every column and
+    ⟨F·e_t, F·e_t'⟩ ≥ −ρ·N², where ρ ≥ 0 follows from the Dirichlet kernel (``Fourier.opposed``):
+
+        ‖v·F·e_t − v'·F·e_t'‖² = (v² + v'²)·N² − 2vv'·⟨F·e_t, F·e_t'⟩.
+
+    If v·v' ≥ 0 it is at most 2(1 + ρ)·B²·N². If v·v' < 0 it is at most (|v| + |v'|)²·N² = (v − v')²·N² ≤ (h − l)²·N².
+    So the two are at most max(√(2(1 + ρ))·B, h − l if l < 0 < h)·N apart. For all T coefficients ρ = 0. The kernel's
+    minimum is near −0.22·N² where T is large against k, which makes it about 1.56·B·N; ρ = 1 would be 2·B·N.
+    """
 
     @cached_property
     def bound(self) -> Bound:
-        """See the module."""
+        """See the class."""
         assert isinstance(self.operator, Fourier)
         low, high = self.limits
         l1, l2 = (self.largest * self.operator.column_norm(norm) for norm in ("l1", "l2"))

@@ -42,8 +42,6 @@ from discreet.queries.mechanism import Mechanism, Plan
 from discreet.queries.question import Part, Question
 from discreet.queries.series.series_sums import events_apart
 
-__all__ = ["StreamNoise", "StreamSums"]
-
 ROUNDINGS = 30.0  # beside two a step; see the module
 
 
@@ -90,16 +88,8 @@ class StreamSums(Question):
     numbers: int
     at_most: int
     name = "stream of running sums"
-
-    @property
-    def dimension(self) -> int:
-        """None: a stream has no columns."""
-        return 0
-
-    @property
-    def mechanism(self) -> StreamNoise:
-        """Noise on each number."""
-        return StreamNoise()
+    dimension = 0
+    mechanism = StreamNoise()
 
     @property
     def most(self) -> float:
