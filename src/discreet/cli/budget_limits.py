@@ -13,8 +13,6 @@ from discreet.ledger import Ledger, LedgerError
 from discreet.ledger.book import SPENDS
 from discreet.ledger.storage import Address
 
-__all__ = ["check_limit", "existing", "on_trial"]
-
 EMPTY = "holds no ledger"  # what a server says that is there
 
 
