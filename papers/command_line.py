@@ -61,9 +61,8 @@ def _reproduce(arguments: Sequence[str]) -> int:
 
 
 def _audit(arguments: Sequence[str]) -> int:
-    from discreet.cli.answer import CommandOutput, OutputTable
-    from discreet.cli.audit import attacks_in_words
-    from discreet.cli.printing import show
+    from discreet.cli.audit_command import describe_attacks
+    from discreet.cli.printing import CommandOutput, OutputTable, show
     from papers.audit.audited_page import kept_attacks
     from papers.audit.audited_page import page as audited_page
     from papers.audit.subjects import subjects
@@ -114,7 +113,7 @@ def _audit(arguments: Sequence[str]) -> int:
             _write(given.page, audited_page(given.out))
         except ValueError as error:
             parser.error(str(error))
-    shown = attacks_in_words(new["attacks"]) if chosen else []
+    shown = describe_attacks(new["attacks"]) if chosen else []
     if new["one_run"]:
         rows = [[one["name"], one["epsilon_claimed"], f"{one['epsilon']:.3g}", one["holds"]] for one in new["one_run"]]
         shown.append(OutputTable(("in one run", "claimed", "ε at least", "holds"), rows))

@@ -111,7 +111,7 @@ def _ledger(text: str) -> None:
 def _words(text: str) -> None:
     """Read the small languages of the command line."""
     from discreet.cli.compose_command import _loss as mechanism
-    from discreet.cli.declared import _bounded, _classed, limit_of, names_of, numbers_in
+    from discreet.cli.declarations import _parse_bounds, _parse_classes, parse_limit, parse_numbers, split_names
     from discreet.guarantees import Neighbors
 
     def mechanisms(one: str) -> None:
@@ -121,9 +121,10 @@ def _words(text: str) -> None:
 
     refused = 0
     readers: list[Callable[[str], Any]] = [
-        mechanisms, _bounded, _classed, names_of, lambda one: numbers_in(one, int, "--components", "numbers"),
-        lambda one: numbers_in(one, float, "--q", "numbers"),
-        lambda one: limit_of(one, Neighbors.REPLACE_ONE),
+        mechanisms, _parse_bounds, _parse_classes, split_names,
+        lambda one: parse_numbers(one, int, "--components", "numbers"),
+        lambda one: parse_numbers(one, float, "--q", "numbers"),
+        lambda one: parse_limit(one, Neighbors.REPLACE_ONE),
     ]  # fmt: skip
     for read in readers:
         try:

@@ -21,12 +21,12 @@ pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
 import discreet as dp  # noqa: E402
 from cli_folder import SCHEMA, discreet, make_folder  # noqa: E402
 from discreet.cli import printing  # noqa: E402
-from discreet.cli.answer import CommandOutput, OutputTable  # noqa: E402
 from discreet.cli.app import application  # noqa: E402
+from discreet.cli.error_messages import message_for  # noqa: E402
 from discreet.cli.model_kinds import KINDS as KINDS_OF_FIT  # noqa: E402
 from discreet.cli.model_kinds import MODELS, TABLES  # noqa: E402
-from discreet.cli.model_table import found_in  # noqa: E402
-from discreet.cli.refusals import message_for  # noqa: E402
+from discreet.cli.model_table import parameter_table  # noqa: E402
+from discreet.cli.printing import CommandOutput, OutputTable  # noqa: E402
 from discreet.estimators.loading import KINDS, load_model  # noqa: E402
 from discreet.scales import ColumnScale  # noqa: E402
 from effort import LONG  # noqa: E402
@@ -160,7 +160,7 @@ def test_what_a_fit_found_has_the_names_and_numbers_of_reports(folder):
     weights = np.array([[1e-16, 0.01]])
     known = SimpleNamespace(coef_=weights, intercept_=0.0, feature_names_in_=["a", "b"], classes_=np.array([0, 1]))
     scales = {name: ColumnScale(name, "linear", 0.0, 1.0) for name in "ab"}
-    assert found_in(known, scales).rows == [(1, 0.0, 0.0, 0.01)]
+    assert parameter_table(known, scales).rows == [(1, 0.0, 0.0, 0.01)]
 
 
 def test_the_help_of_fit_has_the_flags_and_defaults_of_the_models():

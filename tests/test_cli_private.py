@@ -15,9 +15,9 @@ pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
 
 from cli_folder import ROWS, SCHEMA, discreet, people, write_csv  # noqa: E402
-from discreet.cli.answer import CommandOutput  # noqa: E402
 from discreet.cli.command import command  # noqa: E402
-from discreet.cli.refusals import message_for  # noqa: E402
+from discreet.cli.error_messages import message_for  # noqa: E402
+from discreet.cli.printing import CommandOutput  # noqa: E402
 from discreet.planning import PlanningWarning  # noqa: E402
 
 SECRET = "Zyxwvut"

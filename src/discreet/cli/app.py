@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli import budget_command, schema_command
-from discreet.cli.audit import audit
+from discreet.cli.audit_command import audit
 from discreet.cli.compose_command import compose
 from discreet.cli.explain_command import explain
 from discreet.cli.fit_command import fit
@@ -17,8 +17,6 @@ from discreet.cli.plan_command import plan
 from discreet.cli.query_command import query
 from discreet.cli.report_command import report
 from discreet.cli.sample_command import sample
-
-__all__ = ["application"]
 
 HELP = """Learning from sensitive continuous data under differential privacy.
 

@@ -1,4 +1,4 @@
-"""``discreet budget``: what was spent, what is left, and what may be."""
+"""``discreet budget``: show what was spent and what is left, set a limit, and verify the record."""
 
 from __future__ import annotations
 
@@ -11,19 +11,16 @@ from typing import Annotated, Any
 import typer
 
 from discreet.arguments import UNSHOWN, ArgumentError, listed, meant
-from discreet.cli.answer import CommandOutput, OutputTable, facts
 from discreet.cli.budget_limits import existing
 from discreet.cli.command import command
-from discreet.cli.declared import limit_of
+from discreet.cli.declarations import parse_limit
 from discreet.cli.options import Ledger
-from discreet.cli.printing import note
+from discreet.cli.printing import CommandOutput, OutputTable, facts, note
 from discreet.database.budget_shares import BudgetShares
-from discreet.guarantees import Guarantee, Neighbors
+from discreet.guarantees import Neighbors
 from discreet.ledger import Ledger as Record
 from discreet.ledger.book import SPENDS
 from discreet.ledger.history import History
-
-__all__ = ["commands", "history", "limit", "show", "verify"]
 
 KINDS = """\
 Kinds of entries:
@@ -49,11 +46,21 @@ def commands() -> typer.Typer:
 @command("discreet budget show people.ledger")
 def show(ledger: Ledger, name: Name = None) -> CommandOutput:
     """Show the limit of each data set, what is left of it, and for whom it holds."""
-    record = _opened(ledger)
-    sets = [_standing(record, one) for one in _chosen(record, name)]
+    record = _open_existing(ledger)
+    sets = [_state(record, one) for one in _check_name(record, name)]
     head = ("data set", "protects", "limit", "spends", "left", "next, at most")
-    rows = [[one[key] for key in ("name", "unit", "words", "spends", "share", "next")] for one in sets]
-    return CommandOutput({"datasets": [_without(one, "words", "share") for one in sets]}, [OutputTable(head, rows)])
+    rows = [
+        [
+            one["name"],
+            one["unit"],
+            "none" if one["limit"] is None else str(one["limit"]),
+            one["spends"],
+            "" if one["left"] is None else f"{one['left']:.1%}",
+            one["next"],
+        ]
+        for one in sets
+    ]
+    return CommandOutput({"datasets": sets}, [OutputTable(head, rows)])
 
 
 @command(
@@ -76,24 +83,24 @@ def limit(
     """Set or lower the limit of a data set; with --reason, raise it. A ledger is made where there is none."""
     from discreet.planning.caution import spending_caution
 
-    stated = limit_of(promise, Neighbors.REPLACE_ONE, "EPS:DELTA")  # a mistake makes no ledger
-    if stated is not None and not stated.delta:
+    delta = parse_limit(promise, Neighbors.REPLACE_ONE, "EPS:DELTA").delta  # a mistake makes no ledger
+    if not delta:
         note(
             f"note: {promise} means δ=0, which admits no Gaussian noise; write {promise.partition(':')[0]}:1e-6 for a δ"
         )
-    caution = spending_caution(0.0 if stated is None else stated.delta, None, "record")
+    caution = spending_caution(delta, None, "record")
     if caution:
         note(f"note: {caution}")
     _check_known(ledger, name, raised=reason is not None)
     record = Record(ledger)
     in_force = record.limit(name)
-    usual = Neighbors.REPLACE_ONE if in_force is None else in_force.guarantee.neighbors
-    guarantee = limit_of(promise, neighbors or usual, "EPS:DELTA")
-    assert guarantee is not None
+    default = Neighbors.REPLACE_ONE if in_force is None else in_force.guarantee.neighbors
+    guarantee = parse_limit(promise, neighbors or default, "EPS:DELTA")
     if reason is None:
-        if in_force is not None and _above(guarantee, in_force.guarantee):
+        now = guarantee if in_force is None else in_force.guarantee
+        if guarantee.epsilon > now.epsilon or guarantee.delta > now.delta:
             raise ValueError(
-                f"{promise}: the limit of {name!r} is {in_force.guarantee}, and this one is higher; a raise needs "
+                f"{promise}: the limit of {name!r} is {now}, and this one is higher; a raise needs "
                 "a reason, which is recorded: write --reason 'why'"
             )
         counted = "gaussian" if in_force is None else in_force.filter
@@ -114,9 +121,9 @@ def limit(
 @command("discreet budget history people.ledger --name people", table=KINDS)
 def history(ledger: Ledger, name: Name = None) -> CommandOutput:
     """Show every entry of the record: who spent what on which question, and how limits changed."""
-    record = _opened(ledger)
+    record = _open_existing(ledger)
     if name is not None:
-        _chosen(record, name)
+        _check_name(record, name)
     result = record.history(name)
     entries = [_entry(one, cost) for one, cost in zip(result, result.costs, strict=True)]
     names = dict.fromkeys(one["name"] for one in entries)
@@ -132,11 +139,11 @@ def verify(
     head: Annotated[str | None, typer.Option("--head", help="A head from earlier, which must be in it.")] = None,
 ) -> CommandOutput:
     """Read the whole record and see that nobody changed it. Write its head down elsewhere to hold it against later."""
-    result = _opened(ledger).verify(head)
+    result = _open_existing(ledger).verify(head)
     return CommandOutput({"intact": True, "head": result}, [facts({"record": "intact", "head": result})])
 
 
-def _opened(ledger: str) -> Record:
+def _open_existing(ledger: str) -> Record:
     """Return a ledger that is there already."""
     if "://" not in ledger and not Path(ledger).is_file():
         raise ValueError(
@@ -146,7 +153,8 @@ def _opened(ledger: str) -> Record:
     return Record(ledger, create=False)
 
 
-def _chosen(record: Record, name: str | None) -> tuple[str, ...]:
+def _check_name(record: Record, name: str | None) -> tuple[str, ...]:
+    """Return the data set of this name, or all of them; raise where there is no such one."""
     known = record.datasets()
     if name is None:
         return known
@@ -156,7 +164,7 @@ def _chosen(record: Record, name: str | None) -> tuple[str, ...]:
 
 
 def _check_known(ledger: str, name: str, *, raised: bool) -> None:
-    """Raise where a limit shall be raised that there is none of; say it where a name is new beside others."""
+    """Raise where there is no limit to raise; write a note where a name is new beside others."""
     book = existing(ledger)
     known = () if book is None else book.datasets()
     if name in known:
@@ -169,7 +177,7 @@ def _check_known(ledger: str, name: str, *, raised: bool) -> None:
         note(f"note: {name!r} is new in this ledger, with a budget of its own, beside {others}")
 
 
-def _standing(record: Record, name: str) -> dict[str, Any]:
+def _state(record: Record, name: str) -> dict[str, Any]:
     """Return the limit of a data set, and what is left of it."""
     in_force = record.limit(name)
     left = None if in_force is None else BudgetShares.from_ledger(record, name).left(record.spent(name))
@@ -177,10 +185,8 @@ def _standing(record: Record, name: str) -> dict[str, Any]:
         "name": name,
         "unit": record.unit(name),
         "limit": None if in_force is None else in_force.guarantee,
-        "words": "none" if in_force is None else str(in_force.guarantee),
         "spends": sum(entry.kind in SPENDS for entry in record.history(name)),
         "left": left,
-        "share": "" if left is None else f"{left:.1%}",
         "next": str(record.remaining(name)),
     }
 
@@ -202,7 +208,7 @@ def _entry(entry: Any, cost: str) -> dict[str, Any]:
 
 
 def _page(entries: Sequence[Any]) -> OutputTable:
-    """Return the entries of a data set as a table of at most ``WIDTH`` letters, where long words go on below."""
+    """Return the entries of a data set as a table of at most ``WIDTH`` letters, where long cells are wrapped."""
     head = ("no.", "time", "kind", "who", "what", "cost")
     rows = []
     for entry, cost in zip(entries, History(entries).costs, strict=True):
@@ -218,11 +224,3 @@ def _page(entries: Sequence[Any]) -> OutputTable:
         cells = [wrap(cell, width) for cell, width in zip(row, widest, strict=True)]
         lines += [list(line) for line in zip_longest(*cells, fillvalue="")]
     return OutputTable(head, lines)
-
-
-def _above(asked: Guarantee, in_force: Guarantee) -> bool:
-    return asked.epsilon > in_force.epsilon or asked.delta > in_force.delta
-
-
-def _without(values: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if name not in names}

@@ -13,8 +13,6 @@ from discreet.ledger import Ledger, LedgerError
 from discreet.ledger.address import Address
 from discreet.ledger.book import SPENDS
 
-__all__ = ["check_limit", "existing", "on_trial"]
-
 EMPTY = "holds no ledger"  # what a server says that is there
 
 

@@ -13,12 +13,8 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 import discreet
-from discreet.cli.answer import CommandOutput
-from discreet.cli.flags import Flags, flags_of, in_flags
-from discreet.cli.printing import note, show
-from discreet.cli.refusals import FAILED, code_for, message_for
-
-__all__ = ["command"]
+from discreet.cli.error_messages import FAILED, Flags, command_flags, exit_code, in_flags, message_for
+from discreet.cli.printing import CommandOutput, note, show
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Traceback = Annotated[
@@ -28,10 +24,10 @@ Traceback = Annotated[
 
 LIBRARY = Path(discreet.__file__).parent
 
-Asked = Callable[..., CommandOutput]
+Command = Callable[..., CommandOutput]
 
 
-def command(*examples: str, table: str = "") -> Callable[[Asked], Callable[..., None]]:
+def command(*examples: str, table: str = "") -> Callable[[Command], Callable[..., None]]:
     """Return a decorator that makes a command of a function that returns a ``CommandOutput``.
 
     Parameters
@@ -42,11 +38,11 @@ def command(*examples: str, table: str = "") -> Callable[[Asked], Callable[..., 
         Lines that stand before them as they are.
     """
 
-    def decorated(ask: Asked) -> Callable[..., None]:
+    def decorated(ask: Command) -> Callable[..., None]:
         @wraps(ask)
         def run(*, as_json: bool, traceback: bool, context: Any = None, **arguments: Any) -> None:
-            flags = {} if context is None else flags_of(context.command.params)
-            answer = _asked(ask, arguments, flags, traceback)
+            flags = {} if context is None else command_flags(context.command.params)
+            answer = _run(ask, arguments, flags, traceback)
             try:
                 show(answer, as_json=as_json)
             except OSError:  # a full disk, or a reader that has gone
@@ -74,14 +70,14 @@ def command(*examples: str, table: str = "") -> Callable[[Asked], Callable[..., 
     return decorated
 
 
-def _help(ask: Asked, examples: tuple[str, ...], table: str) -> str:
+def _help(ask: Command, examples: tuple[str, ...], table: str) -> str:
     # The mark \b keeps lines as they are.
     shown = "\n".join(f"  {line}" for line in examples)
     said = inspect.cleandoc(ask.__doc__ or "") + (f"\n\n\b\n{table}" if table else "")
     return f"{said}\n\n\b\n{'Examples' if len(examples) > 1 else 'Example'}:\n{shown}"
 
 
-def _asked(ask: Asked, arguments: dict[str, Any], flags: Flags, traceback: bool) -> CommandOutput:
+def _run(ask: Command, arguments: dict[str, Any], flags: Flags, traceback: bool) -> CommandOutput:
     """Return what a command answers; or end, with a message that shows no row."""
     _check_texts(arguments)
     with warnings.catch_warnings(record=True) as caught:
@@ -92,9 +88,9 @@ def _asked(ask: Asked, arguments: dict[str, Any], flags: Flags, traceback: bool)
             raise  # the last one: whoever reads our output has seen enough
         except Exception as error:
             note("".join(format_exception(error)) if traceback else f"discreet: {message_for(error, flags)}")
-            code = code_for(error)
+            code = exit_code(error)
         finally:
-            for message in dict.fromkeys(str(warning.message) for warning in caught if _ours(warning)):
+            for message in dict.fromkeys(str(warning.message) for warning in caught if _is_ours(warning)):
                 note(f"note: {in_flags(message, flags)}")
     raise typer.Exit(code)
 
@@ -107,7 +103,7 @@ def _check_texts(arguments: dict[str, Any]) -> None:
                 raise typer.BadParameter("expected text without the character NUL", param_hint=name)
 
 
-def _ours(warning: warnings.WarningMessage) -> bool:
+def _is_ours(warning: warnings.WarningMessage) -> bool:
     """Return whether a warning is one of the library's, whose words are public; others may quote anything."""
     if warning.category.__module__.startswith("discreet."):
         return True

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from discreet.arguments import ArgumentError, integer, shown
-from discreet.cli.answer import CommandOutput, OutputTable
 from discreet.cli.command import command
 from discreet.cli.options import Relation
+from discreet.cli.printing import CommandOutput, OutputTable
 from discreet.guarantees import (
     ApproximateLoss,
     BoundedRangeLoss,
@@ -28,8 +28,6 @@ from discreet.guarantees import (
 from discreet.guarantees.guarantee import rounded_up
 from discreet.guarantees.loss import MOST
 from discreet.planning import compare
-
-__all__ = ["compose"]
 
 KINDS: dict[str, tuple[Callable[..., Loss], tuple[str, ...]]] = {
     "gaussian": (GaussianLoss, ("mu",)),

@@ -8,12 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.answer import CommandOutput, OutputTable
 from discreet.cli.command import command
 from discreet.cli.options import Relation
+from discreet.cli.printing import CommandOutput, OutputTable
 from discreet.guarantees import Guarantee, Neighbors
-
-__all__ = ["explain"]
 
 IN_THE_TABLE = "A suspicion can grow"  # how the sentence begins that the table says
 

@@ -9,14 +9,19 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.answer import CommandOutput, OutputTable, facts
 from discreet.cli.budget_limits import check_limit, on_trial
 from discreet.cli.command import command
-from discreet.cli.declared import declared_schema, limit_of, names_of, numbers_in, opened
-from discreet.cli.files import new_file
-from discreet.cli.model_kinds import MODELS, Kind, KindName, kind_of
-from discreet.cli.model_table import found_in
-from discreet.cli.named_columns import check_columns, check_target
+from discreet.cli.declarations import (
+    check_columns,
+    check_target,
+    declared_schema,
+    open_source,
+    parse_limit,
+    parse_numbers,
+    split_names,
+)
+from discreet.cli.model_kinds import MODELS, KindName, ModelKind, model_kind
+from discreet.cli.model_table import parameter_table
 from discreet.cli.options import (
     AtMost,
     Bounds,
@@ -36,7 +41,8 @@ from discreet.cli.options import (
     UnitType,
     Where,
 )
-from discreet.cli.printing import note, watched
+from discreet.cli.output_files import new_file
+from discreet.cli.printing import CommandOutput, OutputTable, facts, note, watched
 from discreet.door import Curator
 from discreet.door.curator import AT_MOST
 from discreet.door.release import rows_of
@@ -45,8 +51,6 @@ from discreet.ledger import Ledger
 from discreet.ledger.book import SPENDS
 from discreet.records import Schema, dataset_name, open_records
 from discreet.scales import column_scales
-
-__all__ = ["fit"]
 
 UNRECORDED = "note: no ledger records what this cost; write --ledger people.ledger to keep a budget over all releases"
 
@@ -102,22 +106,25 @@ def fit(
     declared = declared_schema(schema, bounds, classes, unit, max_rows, unit_type, order)
     if ledger is None and (limit is not None or name is not None):
         raise typer.BadParameter("expected with --ledger FILE, which keeps them", param_hint="--limit, --name")
-    budget, source = limit_of(limit, neighbors), opened(data, table, declared.names, per_unit=per_unit)
+    budget = None if limit is None else parse_limit(limit, neighbors)
+    source = open_source(data, table, declared.names, per_unit=per_unit)
     called = name or ("" if ledger is None else dataset_name(source))
     first = ledger is not None and not check_limit(ledger, called, limit, budget) and budget is not None
-    wanted = names_of(columns)
+    wanted = split_names(columns)
     check_columns(declared, wanted, numbers=False)
     chosen = [column for column in declared.names if not wanted or column in wanted]
-    model = kind_of(kind, categories=any(column in declared.categories for column in chosen))
-    chosen = _used(model, chosen, target, declared, from_file=schema is not None)
-    counts = [] if components is None else numbers_in(components, int, "--components", "whole numbers, as 4 or 2,4,8")
+    model = model_kind(kind, categories=any(column in declared.categories for column in chosen))
+    chosen = _columns_used(model, chosen, target, declared, from_file=schema is not None)
+    counts = (
+        [] if components is None else parse_numbers(components, int, "--components", "whole numbers, as 4 or 2,4,8")
+    )
     flags = {
         "components": counts[0] if len(counts) == 1 else counts or None,
         "covariance": covariance,
         "method": method,
         "steps": steps,
     }
-    flags |= {"whole": names_of(whole) or None, "scale": scale or None}
+    flags |= {"whole": split_names(whole) or None, "scale": scale or None}
     given = {flag: value for flag, value in flags.items() if value is not None}
     ordered = {"schema": Schema({one: declared[one] for one in chosen})} if model.categories else {}
     estimator = model.make(epsilon, delta, given, verbose=watched(), **ordered)
@@ -137,17 +144,19 @@ def fit(
                 losses = estimator.plan(view(trial), target).losses
                 book.reserve(called, losses, query=model.estimator, unit=trial.unit)
         curator = curated(ledger)
-        _caution(delta, budget, curator)
+        _note_delta(delta, budget, curator)
         if not watched():
             note(f"fitting {model.estimator}")
         estimator.fit(view(curator), target)
-        _kept(estimator.to_json(), place)
-    _remark(curator)
-    return _answer(estimator, curator, out, chosen, found_in(estimator, column_scales(curator.declared), target))
+        _write_model(estimator.to_json(), place)
+    _note_ledger(curator)
+    return _output(estimator, curator, out, chosen, parameter_table(estimator, column_scales(curator.declared), target))
 
 
-def _used(model: Kind, chosen: list[str], target: str | None, declared: Schema, *, from_file: bool) -> list[str]:
-    """Return the columns that a model uses: numbers, and with them categories or a target where it is about those."""
+def _columns_used(
+    model: ModelKind, chosen: list[str], target: str | None, declared: Schema, *, from_file: bool
+) -> list[str]:
+    """Return the columns that a model uses: numbers, and categories or a target where the model takes them."""
     if not model.targeted:
         if target is not None:
             raise ValueError(f"--target: {model.estimator} predicts no column; leave it out")
@@ -158,8 +167,8 @@ def _used(model: Kind, chosen: list[str], target: str | None, declared: Schema, 
     return [name for name in declared.names if name == target or (name in chosen and name in declared.numbers)]
 
 
-def _caution(delta: float, budget: Guarantee | None, curator: Curator) -> None:
-    """Say it where a δ lets whole records out, of the fit or of a first limit, before anything is spent."""
+def _note_delta(delta: float, budget: Guarantee | None, curator: Curator) -> None:
+    """Write a note where δ is so large that whole records may be released, before anything is spent."""
     from discreet.planning.caution import spending_caution
 
     largest = delta if budget is None else max(delta, budget.delta)
@@ -168,8 +177,8 @@ def _caution(delta: float, budget: Guarantee | None, curator: Curator) -> None:
         note(f"note: {caution}")
 
 
-def _remark(curator: Curator) -> None:
-    """Say it where nothing keeps a budget, or a new name has one of its own."""
+def _note_ledger(curator: Curator) -> None:
+    """Write a note where no ledger keeps a budget, or where a new name has a budget of its own."""
     if curator.ledger is None or curator.name is None:
         note(UNRECORDED)
         return
@@ -184,8 +193,8 @@ def _remark(curator: Curator) -> None:
         )
 
 
-def _kept(text: str, place: Path) -> None:
-    """Write the model, which is paid for; elsewhere where this fails."""
+def _write_model(text: str, place: Path) -> None:
+    """Write the model; where this fails, write it to a temporary file, since it is paid for."""
     try:
         place.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -197,7 +206,7 @@ def _kept(text: str, place: Path) -> None:
         ) from None
 
 
-def _answer(estimator: Any, curator: Curator, out: Path, columns: list[str], grid: OutputTable | None) -> CommandOutput:
+def _output(estimator: Any, curator: Curator, out: Path, columns: list[str], grid: OutputTable | None) -> CommandOutput:
     guarantee, kind = estimator.guarantee_, type(estimator).__name__
     book, place = curator.ledger, curator.name
     left = None if book is None or place is None else str(book.remaining(place))

@@ -1,29 +1,25 @@
-"""``discreet infer``: what a fitted model's releases say about the people behind the rows. It costs nothing."""
+"""``discreet infer``: the posterior of a fitted model's parameters. It costs nothing and looks at no row."""
 
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.answer import CommandOutput, OutputTable, plain
 from discreet.cli.command import command
-from discreet.cli.files import new_file
-from discreet.cli.flags import in_flags
+from discreet.cli.error_messages import in_flags
 from discreet.cli.options import ModelFile, Overwrite
-from discreet.cli.printing import note, watched
-
-__all__ = ["infer"]
+from discreet.cli.output_files import new_file
+from discreet.cli.printing import CommandOutput, OutputTable, note, to_json, watched
 
 FITTED = (
     "From the command line: discreet fit mixture (of numbers alone: --columns age,hours), classifier, factor-analysis, "
     "regression, or logistic --method gradient"
 )
-
-
-WRITTEN = {"draws": "--draws", "warmup": "--warmup"}
+FLAGS = {"draws": "--draws", "warmup": "--warmup"}
 
 
 @command("discreet infer gaussians.json --level 0.9 --draws 200 --chains 2 --out draws.json")
@@ -53,19 +49,16 @@ def infer(
         raise ValueError(f"{model.name}: {error}. {FITTED}") from None
     if out is not None and out.suffix.lower() not in (".json", ".nc"):
         raise typer.BadParameter(f"{out.name!r}: expected a name that ends with .json or .nc", param_hint="--out")
-    sizes: dict[str, Any] = {"chains": chains, "draws": draws, "warmup": warmup}
     if not watched():
         note(f"inferring from {type(fitted).__name__}")
-    if out is None:
-        posterior = inferred(fitted, **sizes, progress=watched())
-    else:
-        with new_file(out, overwrite=overwrite, spared=[model]) as place:
-            posterior = inferred(fitted, **sizes, progress=watched())
-            _write(posterior, place, out.suffix.lower())
-    return _answer(posterior, level, out)
+    with nullcontext() if out is None else new_file(out, overwrite=overwrite, spared=[model]) as place:
+        posterior = inferred(fitted, chains=chains, draws=draws, warmup=warmup, progress=watched())
+        if out is not None and place is not None:
+            _write_draws(posterior, place, out.suffix.lower())
+    return _output(posterior, level, out)
 
 
-def _answer(posterior: Any, level: float, out: Path | None) -> CommandOutput:
+def _output(posterior: Any, level: float, out: Path | None) -> CommandOutput:
     table = posterior.summary(level)
     head = ["quantity", *map(str, table.columns)]
     rows = [[str(label), *map(float, values)] for label, values in zip(table.index, table.to_numpy(), strict=True)]
@@ -81,7 +74,7 @@ def _answer(posterior: Any, level: float, out: Path | None) -> CommandOutput:
                 "effective_draws": says.ess,
                 "divergences": says.divergences,
                 "draws": says.draws,
-                "complaints": [in_flags(complaint, WRITTEN) for complaint in says.complaints],
+                "complaints": [in_flags(complaint, FLAGS) for complaint in says.complaints],
             },
             "out": out,
         },
@@ -95,11 +88,11 @@ def _answer(posterior: Any, level: float, out: Path | None) -> CommandOutput:
     )
 
 
-def _write(posterior: Any, place: Path, suffix: str) -> None:
+def _write_draws(posterior: Any, place: Path, suffix: str) -> None:
     """Write all draws: by chain and draw, in the data's own units."""
     drawn = posterior.data["posterior"].dataset
     if suffix == ".nc":
         drawn.to_netcdf(place, engine="scipy")
     else:
-        text = json.dumps({str(name): plain(drawn[name].values) for name in drawn.data_vars}, allow_nan=False)
+        text = json.dumps({str(name): to_json(drawn[name].values) for name in drawn.data_vars}, allow_nan=False)
         place.write_text(text, encoding="utf-8")

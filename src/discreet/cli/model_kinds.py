@@ -9,8 +9,6 @@ from typing import Any
 
 import discreet
 
-__all__ = ["MODELS", "Kind", "KindName", "kind_of"]
-
 MODELS = """\
 Models, their flags and the defaults (--steps: chosen from public numbers):
   mixture          --components 1 --covariance full --method adaptive --steps
@@ -38,7 +36,7 @@ class KindName(StrEnum):
 
 
 @dataclass(frozen=True)
-class Kind:
+class ModelKind:
     """A model to fit.
 
     Attributes
@@ -68,28 +66,28 @@ class Kind:
         return getattr(discreet, self.estimator)(epsilon=epsilon, delta=delta, **parameters, **more)
 
 
-TABLES = Kind(
+TABLES = ModelKind(
     "TableMixture",
     {"components": "n_components", "covariance": "covariance_type", "steps": "n_steps", "whole": "whole"},
     categories=True,
 )
 KINDS = {
-    KindName.MIXTURE: Kind(
+    KindName.MIXTURE: ModelKind(
         "GaussianMixture",
         {"components": "n_components", "covariance": "covariance_type", "method": "method", "steps": "n_steps"},
     ),
-    KindName.KMEANS: Kind("KMeans", {"components": "n_clusters", "method": "method", "steps": "n_steps"}),
-    KindName.FACTOR_ANALYSIS: Kind("FactorAnalysis", {"components": "n_components", "method": "method"}),
-    KindName.PCA: Kind("PCA", {"components": "n_components", "method": "method", "scale": "scale_by_bounds"}),
-    KindName.CLASSIFIER: Kind(
+    KindName.KMEANS: ModelKind("KMeans", {"components": "n_clusters", "method": "method", "steps": "n_steps"}),
+    KindName.FACTOR_ANALYSIS: ModelKind("FactorAnalysis", {"components": "n_components", "method": "method"}),
+    KindName.PCA: ModelKind("PCA", {"components": "n_components", "method": "method", "scale": "scale_by_bounds"}),
+    KindName.CLASSIFIER: ModelKind(
         "GaussianClassifier", {"covariance": "covariance_type", "method": "method"}, targeted=True
     ),
-    KindName.LOGISTIC: Kind("LogisticRegression", {"method": "method", "steps": "max_iter"}, targeted=True),
-    KindName.SVC: Kind("LinearSVC", {"method": "method"}, targeted=True),
-    KindName.REGRESSION: Kind("LinearRegression", {"method": "method"}, targeted=True),
+    KindName.LOGISTIC: ModelKind("LogisticRegression", {"method": "method", "steps": "max_iter"}, targeted=True),
+    KindName.SVC: ModelKind("LinearSVC", {"method": "method"}, targeted=True),
+    KindName.REGRESSION: ModelKind("LinearRegression", {"method": "method"}, targeted=True),
 }
 
 
-def kind_of(name: KindName, *, categories: bool) -> Kind:
+def model_kind(name: KindName, *, categories: bool) -> ModelKind:
     """Return the model that a name stands for; a mixture over a table with categories has an estimator of its own."""
     return TABLES if name is KindName.MIXTURE and categories else KINDS[name]

@@ -1,4 +1,4 @@
-"""What a fitted model found, as one small table: what a person looks at first."""
+"""The parameters of a fitted model as one small table, which a person looks at first."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.cli.answer import OutputTable
+from discreet.cli.printing import OutputTable
 from discreet.records.cells import day_text
 from discreet.scales import ColumnScale
-
-__all__ = ["found_in"]
 
 MOST_COLUMNS = 12  # of which more would not stand beside each other
 NOTHING = 1e-9  # of the size that a number may have: rounding
@@ -33,10 +31,10 @@ class ModelTable(NamedTuple):
     places: bool = False
 
 
-def found_in(estimator: Any, scales: Mapping[str, ColumnScale], target: str | None = None) -> OutputTable | None:
+def parameter_table(estimator: Any, scales: Mapping[str, ColumnScale], target: str | None = None) -> OutputTable | None:
     """Return the parameters of a fitted model, a row for each component or class; None where they are too many.
 
-    Components are numbered from 1, as in reports and pictures. What is 0 up to rounding is 0. A place in a column of
+    Components are numbered from 1, as in reports and plots. What is 0 up to rounding is 0. A place in a column of
     dates is a date; of a log column it is all about the logarithms, and the head says so.
 
     Parameters
@@ -74,23 +72,21 @@ def _rounded(value: Any, scale: float) -> float:
     return 0.0 if abs(value) < NOTHING * scale else float(value)
 
 
-def _numbers(count: int) -> range:
-    return range(1, count + 1)
-
-
 def _parameters(estimator: Any, target: str | None, label: str | None, widths: Mapping[str, float]) -> ModelTable:
     kind = type(estimator).__name__
     if kind in ("GaussianMixture", "TableMixture"):
         means = estimator.means_
-        return ModelTable("component", _numbers(len(means)), {"weight": estimator.weights_}, means, places=True)
+        return ModelTable("component", range(1, len(means) + 1), {"weight": estimator.weights_}, means, places=True)
     if kind == "KMeans":
         centres = estimator.cluster_centers_
-        return ModelTable("centre", _numbers(len(centres)), {}, centres, places=True)
+        return ModelTable("centre", range(1, len(centres) + 1), {}, centres, places=True)
     if kind == "PCA":
         axes = estimator.components_
-        return ModelTable("axis", _numbers(len(axes)), {"share": estimator.explained_variance_ratio_}, axes, power=0)
+        return ModelTable(
+            "axis", range(1, len(axes) + 1), {"share": estimator.explained_variance_ratio_}, axes, power=0
+        )
     if kind == "FactorAnalysis":
-        return ModelTable("factor", _numbers(len(estimator.components_)), {}, estimator.components_)
+        return ModelTable("factor", range(1, len(estimator.components_) + 1), {}, estimator.components_)
     if kind == "GaussianClassifier":
         shares = {"share": estimator.priors_}
         return ModelTable("class", estimator.classes_.tolist(), shares, estimator.means_, places=True)

@@ -9,29 +9,6 @@ import typer
 
 from discreet.guarantees import Neighbors
 
-__all__ = [
-    "AtMost",
-    "Bounds",
-    "Classes",
-    "Data",
-    "Ledger",
-    "LedgerPath",
-    "MaxRows",
-    "ModelFile",
-    "Name",
-    "NewLimit",
-    "Order",
-    "Overwrite",
-    "PerUnit",
-    "Relation",
-    "SchemaFile",
-    "SomeLedger",
-    "TableName",
-    "Unit",
-    "UnitType",
-    "Where",
-]
-
 Data = Annotated[
     str,
     typer.Argument(

@@ -6,11 +6,9 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.answer import CommandOutput, facts
 from discreet.cli.command import command
+from discreet.cli.printing import CommandOutput, facts
 from discreet.guarantees import Neighbors
-
-__all__ = ["plan"]
 
 
 @command("discreet plan mean --rows 30000 --width 120 --target 0.1")

@@ -1,36 +1,118 @@
-"""Where answers and messages go: tables on a terminal, aligned text in a pipe, JSON where it was asked for."""
+"""What a command returns, and how it is printed: tables on a terminal, aligned text in a pipe, JSON with ``--json``.
+
+Answers go to standard output, messages to standard error. No text is printed that a terminal would take for a command.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
+import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from discreet.cli.answer import CommandOutput, OutputTable, plain, words
+from discreet.guarantees import Guarantee
 
-__all__ = ["note", "show", "watched"]
+
+@dataclass(frozen=True)
+class OutputTable:
+    """A table.
+
+    Attributes
+    ----------
+    head : sequence of str
+    rows : sequence of sequence
+        Text, numbers, or None.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class CommandOutput:
+    """The output of a command.
+
+    Attributes
+    ----------
+    data : mapping
+        For ``--json``: everything that is shown, and maybe more.
+    shown : sequence of str or OutputTable
+        For a person: paragraphs and tables, in this order. Empty where the command wrote to standard output itself.
+    code : int
+        The exit code.
+    """
+
+    data: Mapping[str, Any]
+    shown: Sequence[str | OutputTable]
+    code: int = 0
+
+
+def facts(pairs: Mapping[str, Any]) -> OutputTable:
+    """Return a table of names and values, without those that are None.
+
+    >>> facts({"guarantee": "(ε=1, δ=1e-06)", "ledger": None}).rows
+    [('guarantee', '(ε=1, δ=1e-06)')]
+    """
+    return OutputTable((), [(name, value) for name, value in pairs.items() if value is not None])
+
+
+def to_json(value: Any) -> Any:
+    """Return a value as JSON has it; what is not finite is null.
+
+    >>> to_json({"epsilon": np.float64("inf"), "columns": ("age",)})
+    {'epsilon': None, 'columns': ['age']}
+    """
+    if isinstance(value, Guarantee):
+        return {"epsilon": value.epsilon, "delta": value.delta, "neighbors": str(value.neighbors)}
+    if isinstance(value, np.ndarray | np.generic):
+        return to_json(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, str | int | None):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): to_json(item) for name, item in value.items()}
+    if isinstance(value, Iterable):
+        return [to_json(item) for item in value]
+    return str(value)
+
+
+def cell_text(value: Any) -> str:
+    """Return a cell of a table as text; what a terminal would take for a command is no letter.
+
+    >>> cell_text(0.1234567), cell_text(None), cell_text("a" + chr(27) + "b")
+    ('0.123457', '', 'a�b')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, float | np.floating):
+        return f"{value:.6g}"
+    return "".join(letter if letter.isprintable() else "�" for letter in str(value))
+
+
+def _clean_text(text: str) -> str:
+    """Return text whose lines hold nothing that a terminal would obey."""
+    return "\n".join(map(cell_text, text.split("\n")))
 
 
 def watched() -> bool:
-    """Return whether somebody sees messages as they come, and so progress is worth showing."""
+    """Return whether standard error is a terminal, so that progress is worth showing."""
     return sys.stderr.isatty()
 
 
 def note(text: str) -> None:
     """Write a message to standard error, apart from the answer."""
-    sys.stderr.write(_in_words(text) + "\n")
+    sys.stderr.write(_clean_text(text) + "\n")
     sys.stderr.flush()
-
-
-def _in_words(text: str) -> str:
-    """Return text whose lines hold nothing that a terminal would obey."""
-    return "\n".join(map(words, text.split("\n")))
 
 
 def show(answer: CommandOutput, *, as_json: bool = False) -> None:
@@ -38,11 +120,11 @@ def show(answer: CommandOutput, *, as_json: bool = False) -> None:
     if not answer.shown:
         return
     if as_json:
-        sys.stdout.write(json.dumps(plain(answer.data), indent=2, allow_nan=False) + "\n")
+        sys.stdout.write(json.dumps(to_json(answer.data), indent=2, allow_nan=False) + "\n")
     elif sys.stdout.isatty():
         _on_terminal(answer)
     else:
-        parts = [_aligned(part) if isinstance(part, OutputTable) else _in_words(part) for part in answer.shown]
+        parts = [_aligned(part) if isinstance(part, OutputTable) else _clean_text(part) for part in answer.shown]
         sys.stdout.write("\n\n".join(parts) + "\n")
     sys.stdout.flush()
 
@@ -53,24 +135,24 @@ def _on_terminal(answer: CommandOutput) -> None:
         if isinstance(part, OutputTable):
             console.print(_table(part))
         else:
-            console.print(Text(_in_words(part)), soft_wrap=True)  # a line stays a line: it may be TOML to copy
+            console.print(Text(_clean_text(part)), soft_wrap=True)  # a line stays a line: it may be TOML to copy
 
 
 def _table(grid: OutputTable) -> Table:
     table = Table(box=SIMPLE_HEAD if grid.head else None, show_header=bool(grid.head), header_style="bold")
     right = _numeric(grid)
     for j, aligned in enumerate(right):
-        head = Text(words(grid.head[j])) if grid.head else ""
+        head = Text(cell_text(grid.head[j])) if grid.head else ""
         style = None if grid.head or j else "bold"
         table.add_column(head, justify="right" if aligned else "left", style=style, overflow="fold")
     for row in grid.rows:
-        table.add_row(*(Text(words(cell)) for cell in row))
+        table.add_row(*(Text(cell_text(cell)) for cell in row))
     return table
 
 
 def _aligned(grid: OutputTable) -> str:
     """Return a table as text whose columns stand below each other."""
-    lines = [list(map(words, row)) for row in ([grid.head] if grid.head else []) + list(grid.rows)]
+    lines = [list(map(cell_text, row)) for row in ([grid.head] if grid.head else []) + list(grid.rows)]
     if not lines:
         return "(none)"
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

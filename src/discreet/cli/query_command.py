@@ -9,11 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from discreet.arguments import probability
-from discreet.cli.answer import CommandOutput, OutputTable, facts
 from discreet.cli.budget_limits import check_limit, on_trial
 from discreet.cli.command import command
-from discreet.cli.declared import declared_schema, limit_of, numbers_in, opened
-from discreet.cli.named_columns import check_columns
+from discreet.cli.declarations import check_columns, declared_schema, open_source, parse_limit, parse_numbers
+from discreet.cli.error_messages import EXCEEDED
 from discreet.cli.options import (
     AtMost,
     Bounds,
@@ -32,20 +31,18 @@ from discreet.cli.options import (
     UnitType,
     Where,
 )
-from discreet.cli.refusals import EXCEEDED
+from discreet.cli.printing import CommandOutput, OutputTable, facts
 from discreet.database.questions import QUESTIONS
 from discreet.guarantees import Neighbors
 from discreet.records import Table, dataset_name, open_records
 from discreet.statistics import Counts
-
-__all__ = ["query"]
 
 NAMES = {name.replace("_", "-"): statistic for name, statistic in QUESTIONS.items()}
 FLAGS = {"column", "columns", "by", "weights", "step", "q", "levels", "bins", "trim", "loose", "method", "interval"}
 TAKEN = {name: {one.name for one in statistic.parameters} for name, statistic in NAMES.items()}
 
 
-def _known(statistic: str) -> str:
+def _check_known(statistic: str) -> str:
     if statistic not in NAMES:
         raise typer.BadParameter(f"{statistic!r} is not one of {', '.join(map(repr, NAMES))}.")
     return statistic
@@ -72,7 +69,7 @@ def query(
             metavar="STATISTIC",
             help=", ".join(NAMES),
             show_default=False,
-            callback=_known,
+            callback=_check_known,
             autocompletion=lambda: list(NAMES),
         ),
     ],
@@ -135,20 +132,18 @@ def query(
         "where": where,
         "weights": weights,
         "step": step,
-        "q": [level for text in q or () for level in numbers_in(text, float, "--q", "numbers; write --q 0.25,0.5")],
-        "bins": _bins(bins),
+        "q": [level for text in q or () for level in parse_numbers(text, float, "--q", "numbers; write --q 0.25,0.5")],
+        "bins": _parse_bins(bins),
         "trim": trim,
     }
     arguments = _arguments(statistic, columns or [], level, flags | {"loose": loose or None, "method": method})
-    arguments |= _own(statistic, own or []) | {"epsilon": epsilon, "share": share}
+    arguments |= _parse_own(statistic, own or []) | {"epsilon": epsilon, "share": share}
     _check_given(statistic, arguments)
-    declared, budget = (
-        declared_schema(schema, bounds, classes, unit, max_rows, unit_type, order),
-        limit_of(limit, neighbors),
-    )
+    declared = declared_schema(schema, bounds, classes, unit, max_rows, unit_type, order)
+    budget = None if limit is None else parse_limit(limit, neighbors)
     numbers = not issubclass(NAMES[statistic].result, Counts)
     check_columns(declared, columns or [], numbers=numbers, by=by, weights=weights)
-    place = opened(data, table, declared.names, per_unit=per_unit)
+    place = open_source(data, table, declared.names, per_unit=per_unit)
     rows = open_records(place if isinstance(place, Table) else Table(place), schema=declared)
     called = name or dataset_name(place)
     in_force = check_limit(ledger, called, limit, budget)
@@ -163,13 +158,13 @@ def query(
         tried = database(book)
         pricing = None if in_force and not preview else tried.preview(getattr(tried.draft, asked)(**arguments))
         if pricing is not None and preview:
-            return _priced(pricing)
+            return _price_output(pricing)
         if pricing is None or not pricing.admitted:
-            return _replied(getattr(tried, asked)(**arguments), level)  # which refuses what is not admitted
-    return _replied(getattr(database(ledger), asked)(**arguments), level)
+            return _answer_output(getattr(tried, asked)(**arguments), level)  # which refuses what is not admitted
+    return _answer_output(getattr(database(ledger), asked)(**arguments), level)
 
 
-def _bins(text: str | None) -> Any:
+def _parse_bins(text: str | None) -> Any:
     """Return a number of bins, edges that commas separate, or what the calendar calls them."""
     if text is None or ("," not in text and not text.lstrip("+-").isdigit()):
         return text
@@ -182,7 +177,7 @@ def _bins(text: str | None) -> Any:
         return edges  # dates; what is none is refused before anything is spent
 
 
-def _own(statistic: str, texts: list[str]) -> dict[str, Any]:
+def _parse_own(statistic: str, texts: list[str]) -> dict[str, Any]:
     """Return arguments that have no flag of their own: numbers, lists and words as JSON has them, or as text."""
     known = sorted(TAKEN[statistic] - FLAGS)
     result: dict[str, Any] = {}
@@ -234,9 +229,8 @@ def _arguments(statistic: str, columns: list[str], level: float, flags: dict[str
     return {"columns" if several else "column": asked} | given
 
 
-def _priced(pricing: Any) -> CommandOutput:
+def _price_output(pricing: Any) -> CommandOutput:
     (one,) = pricing.questions
-    verdict = "yes" if pricing.admitted else "no"
     return CommandOutput(
         {
             "question": one.draft.words,
@@ -254,7 +248,7 @@ def _priced(pricing: Any) -> CommandOutput:
                     "would cost": str(one.guarantee),
                     "of the budget": f"{one.share:.1%}",
                     "left now": f"{pricing.left:.1%}",
-                    "admitted": verdict,
+                    "admitted": "yes" if pricing.admitted else "no",
                 }
             )
         ],
@@ -262,7 +256,7 @@ def _priced(pricing: Any) -> CommandOutput:
     )
 
 
-def _replied(reply: Any, level: float) -> CommandOutput:
+def _answer_output(reply: Any, level: float) -> CommandOutput:
     rows, about = reply.table(level), reply.which_rows
     head = [name for name in rows[0] if name != "which_rows"]  # which is said once, above the table
     return CommandOutput(

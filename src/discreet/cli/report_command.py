@@ -7,13 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.answer import CommandOutput, facts
 from discreet.cli.command import command
-from discreet.cli.files import new_file
 from discreet.cli.options import ModelFile, Overwrite
-from discreet.cli.printing import note
-
-__all__ = ["report"]
+from discreet.cli.output_files import new_file
+from discreet.cli.printing import CommandOutput, facts, note
 
 
 @command("discreet report model.json --out report.html")

@@ -12,14 +12,11 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from discreet.cli.answer import CommandOutput, facts
 from discreet.cli.command import command
-from discreet.cli.files import new_file
 from discreet.cli.options import ModelFile, Overwrite
-from discreet.cli.printing import watched
+from discreet.cli.output_files import new_file
+from discreet.cli.printing import CommandOutput, facts, watched
 from discreet.records.sources.frames import need
-
-__all__ = ["sample"]
 
 BLOCK = 100_000  # rows drawn and written at once
 SAMPLED = ("mixture", "classifier", "factor-analysis", "pca")

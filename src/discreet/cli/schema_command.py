@@ -14,15 +14,13 @@ from typing import Annotated
 import typer
 
 from discreet.arguments import listed
-from discreet.cli.answer import CommandOutput, OutputTable
 from discreet.cli.command import command
-from discreet.cli.declared import opened, read_schema
-from discreet.cli.files import new_file
+from discreet.cli.declarations import open_source, read_schema
 from discreet.cli.options import Data, Overwrite, TableName
+from discreet.cli.output_files import new_file
+from discreet.cli.printing import CommandOutput, OutputTable
 from discreet.records import Category, Date, Number, Schema, Table
 from discreet.records.sources.csv_files import CSV_SUFFIXES
-
-__all__ = ["check", "commands", "init"]
 
 NUMBER = "# low =\n# high ="
 DATE = "# low = 2020-01-01\n# high = 2025-12-31"
@@ -110,7 +108,7 @@ def check(
 
 def _stated_types(data: str, table: str | None, declared: Sequence[str] = ()) -> Mapping[str, str]:
     """Return the columns and the types that the file or the database states for them."""
-    place = opened(data, table, declared, per_unit=True)  # no row is read
+    place = open_source(data, table, declared, per_unit=True)  # no row is read
     engine = (place if isinstance(place, Table) else Table(place)).engine()
     if data.lower().endswith(CSV_SUFFIXES):
         return dict.fromkeys(engine.types, "unknown")

@@ -1,7 +1,7 @@
-"""A budget refuses: what would fit instead.
+"""What a command says where the budget refuses: the largest ε that would be admitted.
 
-From the refusal alone, which holds what was asked for and what is left. More noise is put on what was asked for, until
-the limit admits it; the ε of that is the one to write. For the losses of most methods shrink together with ε.
+It follows from the refusal alone, which holds what was asked for and what is left. More noise is put on what was asked
+for, until the limit admits it. The ε of that is the one to write, as the losses of most methods shrink together with ε.
 """
 
 from __future__ import annotations
@@ -14,29 +14,26 @@ from discreet.guarantees import GaussianLoss, Loss, compose
 from discreet.ledger import BudgetExceeded
 from discreet.ledger.dataset_limits import Account, Preview, within
 
-__all__ = ["exceeded_in_words"]
-
 HALVINGS = 50
 RANGE = 1e4  # times the noise: what fits only beyond is no answer any more
 
 
-def exceeded_in_words(error: BudgetExceeded) -> str:
-    """Return what a refusal says to somebody at the command line, and what to write instead."""
-    limit, name = error.preview.remaining.limit, error.preview.dataset
+def explain_refusal(error: BudgetExceeded) -> str:
+    """Return the message of a refusal at the command line, and what to write instead."""
+    preview = error.preview
+    limit, name = preview.remaining.limit, preview.dataset
     guarantee = None if limit is None else limit.guarantee
     told = error.asked or f"the limit of {name!r} is {guarantee}, and this needs more than is left of it"
-    return f"{told}; nothing was recorded; {_write(error)}"
+    epsilon = _largest_epsilon(preview, by_share=error.asked is not None)
+    if epsilon is None:
+        raised = f"discreet budget limit LEDGER EPS:DELTA --name {name} --reason '…' raises the limit"
+        write = f"nothing like it fits any more; {raised}"
+    else:
+        write = f"write --epsilon {epsilon} or less"
+    return f"{told}; nothing was recorded; {write}"
 
 
-def _write(error: BudgetExceeded) -> str:
-    result = _fitting(error.preview, by_share=error.asked is not None)
-    if result is None:
-        raised = f"discreet budget limit LEDGER EPS:DELTA --name {error.preview.dataset} --reason '…' raises the limit"
-        return f"nothing like it fits any more; {raised}"
-    return f"write --epsilon {result} or less"
-
-
-def _fitting(preview: Preview, *, by_share: bool) -> str | None:
+def _largest_epsilon(preview: Preview, *, by_share: bool) -> str | None:
     """Return the largest ε that would be admitted, of two digits; None where none is."""
     limit = preview.remaining.limit
     assert limit is not None  # without one nothing is refused

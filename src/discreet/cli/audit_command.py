@@ -1,4 +1,4 @@
-"""``discreet audit``: attacks on what a model of one's own promises."""
+"""``discreet audit``: attack the guarantee of fitted models."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.answer import CommandOutput, OutputTable
 from discreet.cli.command import command
-from discreet.cli.printing import note
-from discreet.cli.refusals import FAILED
-
-__all__ = ["attacks_in_words", "audit"]
+from discreet.cli.error_messages import FAILED
+from discreet.cli.printing import CommandOutput, OutputTable, note
 
 HEAD = ("attacked", "claimed", "ε at least", "noticed from", "runs", "holds")
 
@@ -37,13 +34,13 @@ def audit(
     exit code 1. "Noticed from" is the factor by which noise would have to be too small for the attack to see it. No row
     of anybody is read, and nothing is spent.
     """
-    result = [_attacked(path, seconds) for path in models]
+    result = [_attack_model(path, seconds) for path in models]
     refuted = [each["name"] for each in result if not each["holds"]]
-    return CommandOutput({"attacks": result, "refuted": refuted}, attacks_in_words(result), FAILED if refuted else 0)
+    return CommandOutput({"attacks": result, "refuted": refuted}, describe_attacks(result), FAILED if refuted else 0)
 
 
-def _attacked(path: Path, seconds: float) -> dict[str, Any]:
-    """Attack what a file of a fitted model says that it is: its kind, with its parameters."""
+def _attack_model(path: Path, seconds: float) -> dict[str, Any]:
+    """Attack the kind of model that a file holds, with its parameters."""
     from discreet.audit import attack
     from discreet.audit.attacking import runs_within
     from discreet.audit.targets import asked_of
@@ -56,7 +53,7 @@ def _attacked(path: Path, seconds: float) -> dict[str, Any]:
     return result | {"name": f"{path.name}: {result['name']}"}
 
 
-def attacks_in_words(result: Sequence[dict[str, Any]]) -> list[str | OutputTable]:
+def describe_attacks(result: Sequence[dict[str, Any]]) -> list[str | OutputTable]:
     """Return a table of attacks, and what they say together."""
     rows = [
         [

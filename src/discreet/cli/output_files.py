@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["new_file"]
-
 
 @contextmanager
 def new_file(

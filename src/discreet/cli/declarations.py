@@ -1,4 +1,7 @@
-"""From flags and files to declarations: a schema, a limit, and where the rows are."""
+"""From flags and files to declarations: a schema, a limit, where the rows are, and which columns are asked about.
+
+Everything here is checked before any row or ledger is open_source.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,11 @@ from typing import Any
 
 import typer
 
-from discreet.arguments import ArgumentError
+from discreet.arguments import ArgumentError, listed, meant
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.records import Category, Date, Number, Schema, Table
 from discreet.records.sources.csv_files import CSV_SUFFIXES, csv_header
 from discreet.records.sources.postgresql_tables import is_postgresql
-
-__all__ = ["declared_schema", "limit_of", "names_of", "numbers_in", "opened", "read_schema"]
 
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # what is longer is a name
 DATE = re.compile(r"[\d\s./:T+-]*\d[-/.:]\d[\d\s./:TZ+-]*")
@@ -49,7 +50,7 @@ def declared_schema(
     unit_type: str | None = None,
     order: str | None = None,
 ) -> Schema:
-    """Return what flags or a file declare."""
+    """Return the schema that flags or a file declare."""
     if file is not None:
         if bounds or classes or any(given is not None for given in (unit, max_rows, unit_type, order)):
             raise typer.BadParameter(
@@ -68,12 +69,12 @@ def declared_schema(
             "expected how many rows of one person count; write --max-rows 10 (the noise grows with it)",
             param_hint="--max-rows",
         )
-    pairs = [_bounded(text) for text in bounds or ()] + [_classed(text) for text in classes or ()]
+    pairs = [_parse_bounds(text) for text in bounds or ()] + [_parse_classes(text) for text in classes or ()]
     return Schema(pairs, unit, max_rows, unit_type, order)
 
 
 def read_schema(file: Path) -> Schema:
-    """Return the schema in a TOML file. A file of another name might hold rows, and is not opened."""
+    """Return the schema in a TOML file. A file of another name might hold rows, and is not open_source."""
     if file.suffix.lower() != ".toml":
         raise ValueError(f"{file.name!r}: expected a schema in a file whose name ends with .toml")
     try:
@@ -91,7 +92,7 @@ def read_schema(file: Path) -> Schema:
 
 
 def _in_toml(text: str) -> str:
-    """Return a message about a schema in the words of its file.
+    """Return a message about a schema, as TOML in the place of Python.
 
     >>> _in_toml("low=9.0 is not below high=1.0: expected low < high; write for example Number(0, 120)")
     'low = 9.0 is not below high = 1.0: expected low < high; write low = 0 and high = 120'
@@ -103,7 +104,7 @@ def _in_toml(text: str) -> str:
     return text
 
 
-def _bounded(text: str) -> tuple[str, Number | Date]:
+def _parse_bounds(text: str) -> tuple[str, Number | Date]:
     name, equals, ends = text.rpartition("=")
     low, colon, rest = ends.partition(":")
     high, _, scale = rest.partition(":")
@@ -121,7 +122,7 @@ def _bounded(text: str) -> tuple[str, Number | Date]:
         ) from None
 
 
-def _classed(text: str) -> tuple[str, Category]:
+def _parse_classes(text: str) -> tuple[str, Category]:
     name, equals, listed = text.partition("=")
     values = [value.strip() for value in listed.split(",")]
     if not (name and equals and all(values)):
@@ -130,10 +131,8 @@ def _classed(text: str) -> tuple[str, Category]:
     return name, Category([int(value) for value in values] if whole else values)
 
 
-def limit_of(text: str | None, neighbors: Neighbors, flag: str = "--limit") -> Guarantee | None:
-    """Return the promise that ``EPS:DELTA`` says, or ``EPS`` alone for δ = 0."""
-    if text is None:
-        return None
+def parse_limit(text: str, neighbors: Neighbors, flag: str = "--limit") -> Guarantee:
+    """Return the guarantee that ``EPS:DELTA`` says, or ``EPS`` alone for δ = 0."""
     epsilon, _, delta = text.partition(":")
     try:
         return Guarantee(float(epsilon), float(delta or 0.0), neighbors)
@@ -143,12 +142,12 @@ def limit_of(text: str | None, neighbors: Neighbors, flag: str = "--limit") -> G
         raise typer.BadParameter(f"{text!r}: expected EPS:DELTA; {WRITE_LIMIT}", param_hint=flag) from None
 
 
-def names_of(text: str | None) -> list[str]:
+def split_names(text: str | None) -> list[str]:
     """Return names that commas separate."""
     return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
-def numbers_in(text: str, kind: type[float], flag: str, expected: str) -> list[Any]:
+def parse_numbers(text: str, kind: type[float], flag: str, expected: str) -> list[Any]:
     """Return numbers that commas separate, of a kind."""
     try:
         return [kind(one) for one in text.split(",")]
@@ -156,8 +155,8 @@ def numbers_in(text: str, kind: type[float], flag: str, expected: str) -> list[A
         raise typer.BadParameter(f"{text!r}: expected {expected}", param_hint=flag) from None
 
 
-def opened(data: str, table: str | None, declared: Iterable[str] = (), *, per_unit: bool = False) -> Any:
-    """Return where rows are, for a ``Curator`` or a ``StatisticalDatabase``, which will want the declared columns."""
+def open_source(data: str, table: str | None, declared: Iterable[str] = (), *, per_unit: bool = False) -> Any:
+    """Return where the rows are, as a ``Curator`` or a ``StatisticalDatabase`` takes it; no row is read."""
     if is_postgresql(data):
         if table is None:
             raise typer.BadParameter("expected which table of the database; write --table visits", param_hint="--table")
@@ -204,3 +203,48 @@ def _is_value(cell: str) -> bool:
     except ValueError:
         return not cell.strip() or DATE.fullmatch(cell.strip()) is not None
     return True
+
+
+def check_columns(
+    declared: Schema, names: Sequence[str], *, numbers: bool, by: str | None = None, weights: str | None = None
+) -> None:
+    """Raise where a named column is not declared, or is a category where the question needs numbers."""
+    known = declared.names
+    for argument, name in [*(("columns", name) for name in names), ("by", by), ("weights", weights)]:
+        if name is not None and name not in known:
+            raise ArgumentError(argument, name, f"a declared column, one of {listed(known)}{meant(name, known)}")
+    for name in names if numbers else ():
+        if name in declared.categories:
+            raise ArgumentError(
+                "columns",
+                name,
+                f"one of {listed(declared.numbers)}, and this is a category; --by {name} groups by it, and histogram "
+                f"{name} counts it",
+            )
+
+
+def check_target(target: str, declared: Schema, *, categories: bool, from_file: bool) -> None:
+    """Raise where the column to predict is not declared, or is of the other kind."""
+    if target not in declared.names:
+        if from_file:
+            fields = 'values = ["no", "yes"]' if categories else "low, high"
+            write = f"[columns.{target}] into the schema, with {fields}"
+        else:
+            write = f"--classes {target}=no,yes" if categories else f"--bounds {target}=0:100"
+        known = f"a declared column, one of {listed(declared.names)}"
+        raise ArgumentError("target", target, known, write=f"{write}{meant(target, declared.names)}")
+    if categories and target in declared.numbers:
+        write = "values = […] for it in the schema" if from_file else f"--classes {target}=…"
+        raise ArgumentError(
+            "target",
+            target,
+            f"a category, one of {listed(declared.categories)}, and this has numbers",
+            write=f"{write} where its numbers are names, or fit regression",
+        )
+    if not categories and target in declared.categories:
+        raise ArgumentError(
+            "target",
+            target,
+            f"one of {listed(declared.numbers)}, and this is a category",
+            write="fit classifier or fit logistic",
+        )
