@@ -28,7 +28,8 @@ import discreet as dp
 from discreet.queries.adapted import Grouped
 from discreet.queries.counts.count_queries import Count
 from discreet.queries.moments.moments import Moments, Squares, Sum, Total
-from discreet.records import Ball, Box, Category, Contributions, Date, Number, Schema, as_records, sql_sum
+from discreet.records import Ball, Box, Category, Contributions, Date, Number, Schema, as_records
+from discreet.records.sources import databases
 from discreet.records.sources.databases import SqlSource, Table
 from discreet.sql import text as sql_text
 from discreet.sql.traced import NotTraceable
@@ -580,7 +581,7 @@ def test_a_database_that_neither_clips_nor_limits_is_caught(written):
         ("_limited", lambda engine, reading: ("", None), Total(BOX), 2),
         ("whole", lambda text, norm: scale(f"({text} * {math.sqrt(2)!r})", norm), Total(BOX), 1),
     ):
-        with mock.patch.object(sql_sum, name, broken), pytest.raises(AssertionError, match="<="):
+        with mock.patch.object(databases, name, broken), pytest.raises(AssertionError, match="<="):
             worst(written, query, most)
 
 
