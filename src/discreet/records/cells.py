@@ -24,8 +24,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["category_key", "date", "dates", "day_text", "days", "is_gap", "number", "numbers", "unit_name"]
-
 NAMED = {"true": 1.0, "false": 0.0}  # how CSV files write what other readers would have made booleans
 
 WHOLE = 2**53  # from here on a float may stand for several whole numbers

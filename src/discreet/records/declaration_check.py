@@ -26,8 +26,6 @@ from discreet.records.reading import Block, Reading
 from discreet.records.row_choice import DeclaredRows
 from discreet.records.sources.source import LocalSource, Source
 
-__all__ = ["LABEL_STATES", "STATES", "PersonSource", "StateReading", "sizes_of"]
-
 STATES = ("as declared", "below", "above", "gap", "unreadable")  # of a number or a date
 LABEL_STATES = ("as declared", "gap", "unreadable")  # of a category
 

@@ -45,14 +45,13 @@ from discreet.records.sources.source import Source, default_block_rows
 from discreet.records.sources.stored import SqlEngine, StoredSource
 from discreet.sql.text import quoted
 
-__all__ = ["as_records", "column_names", "dataset_name", "is_array", "is_file", "is_numpy", "is_stored", "open_records"]
-
 DEVICE_ROWS = 2**20
 NAMELESS = "expected the data set's name in the ledger; write for example name='clinic'"
 WRITE = (
     "Bounds are declared, never taken from the data: write for example space=Box(low=[0, 40], high=[120, 250]) or "
     "schema=Schema({'age': Number(0, 120)})"
 )
+WRITE_SCHEMA = "Schema({'age': Number(0, 120), 'ward': Category(['a', 'b'])}), or Schema.from_toml(path) for a file"
 WRITE_FILL = "for example Number(0, 120, missing='fill', fill=40)"
 
 
@@ -123,7 +122,7 @@ def as_records(
     if not isinstance(space, Box | Ball | None):
         raise ArgumentError("space", space, "a Box or a Ball", "for example space=Box(0, 1)")
     if not isinstance(schema, Schema | None):
-        raise ArgumentError("schema", schema, "a Schema", "Schema.from_toml(path) for a file")
+        raise ArgumentError("schema", schema, "a Schema", WRITE_SCHEMA)
     if choice("missing", missing, MISSING) != "drop" and schema is not None:
         raise ArgumentError("missing", missing, "it for each column of a schema", WRITE_FILL)
     limit = {"max_rows": max_rows, "unit_type": unit_type, "order": order}
@@ -181,7 +180,7 @@ class _Declared(NamedTuple):
         return reading
 
     def array(self, width: int) -> tuple[tuple[str, ...], Reading]:
-        """Return names for the columns of an array, and its reading. Units that come beside it are called "unit".
+        """Return names for the columns of an array, and its reading. Units in an array of their own are called "unit".
 
         An array's columns are found by these names, so none is there twice, the unit's included.
         """
@@ -237,16 +236,12 @@ def _source(data: Any, declared: _Declared) -> Source:
 
 def _array_source(data: Any, declared: _Declared) -> Source:
     names, reading = declared.array(data.shape[1])
-    ids = None if reading.unit is None else _beside(data, names, reading.unit, declared)
+    ids = None
+    if reading.unit is not None and reading.unit.column not in names:
+        ids = _read_ids(declared.unit, data.shape[0])
+    elif reading.unit is not None:
+        check_ids(_kind(data))
     return ArraySource(data, names, reading, ids=ids)
-
-
-def _beside(data: Any, names: Sequence[str], unit: Unit, declared: _Declared) -> UnitCells | None:
-    """Return the units that came beside an array; None where they are a column of it, whose type is checked."""
-    if unit.column not in names:
-        return _ids(declared.unit, data.shape[0])
-    check_ids(_kind(data))
-    return None
 
 
 def _table_source(data: Any, declared: _Declared) -> Source:
@@ -299,7 +294,7 @@ def _kind(data: Any) -> str:
     return str(data.dtype.kind) if is_numpy_array(data) else str(to_host(data[:0, ...]).dtype.kind)
 
 
-def _ids(unit: Any, rows: int) -> UnitCells:
+def _read_ids(unit: Any, rows: int) -> UnitCells:
     """Return units that came beside the rows. Nothing is converted: in a list 7 and "07" must stay what they are."""
     if is_dask(unit):
         raise ValueError("unit: expected units in memory beside an array in memory; write unit.compute()")
@@ -311,14 +306,14 @@ def _ids(unit: Any, rows: int) -> UnitCells:
         check_ids(_kind(unit))
         result, size = unit_cells(unit), tuple(unit.shape)
     else:
-        result = _listed(unit)
+        result = _read_listed_ids(unit)
         size = (len(result.cells),)
     if size != (rows,):
         raise ValueError("unit: expected one unit for each row of data, in an array of one dimension")
     return result
 
 
-def _listed(unit: Any) -> UnitCells:
+def _read_listed_ids(unit: Any) -> UnitCells:
     arrow = sys.modules.get("pyarrow")
     if arrow is not None and isinstance(unit, arrow.Array):
         unit = arrow.chunked_array([unit])
@@ -367,11 +362,6 @@ def open_records(
         if given:
             raise ValueError(f"{given[0]}: expected None, since the Records have declarations of their own")
         return data
-    if schema is not None and not isinstance(schema, Schema):
-        raise ValueError(
-            f"schema of type {type(schema).__name__}: expected a Schema; write Schema({{'age': Number(0, 120), 'ward': "
-            "Category(['a', 'b'])}), or Schema.from_toml(path) for a file"
-        )
     if (bounds is None and classes is None) == (schema is None):
         result = "bounds, schema: expected one of them, got " + ("none" if schema is None else "both")
         raise ValueError(

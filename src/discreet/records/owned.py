@@ -22,8 +22,6 @@ from discreet.records.declared.schema import Schema
 from discreet.records.declared.spaces import Ball, Box
 from discreet.records.sources.frames import DAYS, as_frame, numeric, unique_names
 
-__all__ = ["check_finite", "check_owned"]
-
 DATES = "dates or times"
 
 

@@ -23,8 +23,6 @@ from discreet.records.declared.conditions import Condition
 from discreet.records.declared.spaces import Ball, Box, on_device, set_fields, taken, to_host
 from discreet.records.row_choice import UNIT_TYPES, DeclaredRows
 
-__all__ = ["Block", "Reading", "Unit", "check_no_limit"]
-
 SLAB_CELLS = 2**19  # cells that a table turns into floats at a time: 4 MiB, or one block if that is more
 
 

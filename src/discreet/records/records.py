@@ -16,8 +16,6 @@ from discreet.records.declared.conditions import Condition
 from discreet.records.reading import Block, Reading
 from discreet.records.sources.source import Contributions, Kernel, Source, float_error
 
-__all__ = ["Records"]
-
 
 class Records:
     """Rows of some source, read as they were declared. Made by ``as_records``.

@@ -41,8 +41,6 @@ from numpy.typing import NDArray
 from discreet.records.cells import unit_name
 from discreet.records.declared.spaces import taken, to_host
 
-__all__ = ["UNIT_TYPES", "DeclaredRows", "UnitCells", "Units", "choose_rows", "rows_that_count"]
-
 SALT = b"discreet: which rows of a person count, 1"
 Codes = NDArray[np.int64]
 Names = Callable[[Codes], Sequence[str]]  # from the codes of units to their names

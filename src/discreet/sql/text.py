@@ -28,19 +28,6 @@ from typing import Any, NamedTuple
 
 from discreet.sql.traced import TRUTHS, Column, NotTraceable, Step
 
-__all__ = [
-    "LEAST_BLOCK",
-    "MOST_NUMBERS",
-    "Size",
-    "Writer",
-    "literal",
-    "quoted",
-    "scaling",
-    "text_literal",
-    "total",
-    "whole",
-]
-
 MOST_NUMBERS = 2**14
 LEAST_BLOCK = 2**9
 MOST_TEXT = 2**22

@@ -20,9 +20,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TRUTHS", "Column", "NotTraceable", "Step", "Traced", "columns"]
-
-
 ANYTHING = (-math.inf, math.inf)
 
 

@@ -22,8 +22,6 @@ from discreet.records.declared.columns import Category, Column, Number, without_
 from discreet.records.declared.schema import Schema
 from discreet.records.declared.spaces import Ball, Box
 
-__all__ = ["Bounds", "Pair", "box_columns", "filled", "is_pair", "read_bounds", "read_pair", "space_of"]
-
 Pair: TypeAlias = tuple[float, float]
 Bounds: TypeAlias = Box | Ball | Mapping[str, Pair | Column] | Sequence[Pair] | Pair
 

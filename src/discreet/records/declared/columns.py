@@ -22,8 +22,6 @@ from discreet.records.cells import category_key, is_gap
 from discreet.records.cells import date as days_of
 from discreet.records.declared.spaces import as_number, check_ends, set_fields, vector
 
-__all__ = ["MISSING", "Category", "Column", "Date", "Number", "Numeric", "without_gaps"]
-
 MISSING = ("drop", "fill")
 WRITE = "for example Number(0, 120)"
 Value = str | int | bool

@@ -31,8 +31,6 @@ from discreet.records.declared.conditions import (
 )
 from discreet.records.declared.spaces import as_number
 
-__all__ = ["Parser"]
-
 SYMBOLS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
 }  # fmt: skip

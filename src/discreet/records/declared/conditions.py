@@ -25,8 +25,6 @@ from typing import Any, ClassVar
 
 from discreet.records.cells import day_text
 
-__all__ = ["Among", "Compared", "Condition", "Every", "Not", "Some"]
-
 MOST_CHARACTERS, MOST_DEPTH, MOST_COMPARISONS = 2000, 50, 200
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -243,6 +241,7 @@ def limited(condition: Condition) -> Condition:
 
 
 def too_much(text: str) -> ValueError:
+    """Return the error for a condition that is too long or too deep."""
     return ValueError(
         f"where={shown_text(text)}: expected at most {MOST_CHARACTERS:,} characters, chains and spaces written out, "
         f"{MOST_COMPARISONS} comparisons and {MOST_DEPTH} levels; write a shorter one, or make a column of it"

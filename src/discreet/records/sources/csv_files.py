@@ -35,8 +35,6 @@ from numpy.typing import NDArray
 from discreet.records.sources.frames import need
 from discreet.records.sources.stored import Engine, quietly
 
-__all__ = ["CSV_SUFFIXES", "CsvEngine", "csv_header"]
-
 CSV_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 SEPARATORS = (",", ";", "\t", "|")
 LONGEST_HEADER = 2**20

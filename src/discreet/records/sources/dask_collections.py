@@ -43,8 +43,6 @@ from discreet.records.sources.source import (
     sizes,
 )
 
-__all__ = ["DaskSource"]
-
 FAN_IN = 16
 
 

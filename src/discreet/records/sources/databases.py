@@ -22,7 +22,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -55,8 +54,6 @@ from discreet.sql.text import (
     whole,
 )
 from discreet.sql.traced import NotTraceable, Step, Traced, columns
-
-__all__ = ["SqlSource", "Summing", "Table", "open_table", "summing"]
 
 PASSWORD = re.compile(r"(://[^:/@]*):.*@")
 
@@ -359,21 +356,20 @@ class SqlSource(StoredSource):
 
     def unit_sizes(self) -> Sizes:
         """Return how many units have one row, from two to ``max_rows`` rows, and more."""
-        return super().unit_sizes() if self._engine.ordered else self._sizes
+        return super().unit_sizes() if self._engine.ordered else self._once("sizes", self._count_sizes)
 
-    @cached_property
-    def _sizes(self) -> Sizes:
+    def _count_sizes(self) -> Sizes:
         _, codes = self.count_units()
         return sizes(np.bincount(codes[codes >= 0]), self.declared.max_rows)
 
-    def _marked(self) -> Iterator[DeclaredRows]:
+    def _read_limited(self) -> Iterator[DeclaredRows]:
         if self._engine.ordered:
-            yield from super()._marked()
+            yield from super()._read_limited()
         else:
             with self._engine.snapshot() as read:
-                yield from self._marked_in(read)
+                yield from self._read_unordered(read)
 
-    def _marked_in(self, read: Read) -> Iterator[DeclaredRows]:
+    def _read_unordered(self, read: Read) -> Iterator[DeclaredRows]:
         """Yield the rows that count from frames that may come in another order each time."""
         declared, size, engine = self.declared, self.declared.slab_rows, self._engine
         assert declared.unit is not None
@@ -396,10 +392,10 @@ class SqlSource(StoredSource):
                 places = np.flatnonzero(many)
                 more.append((codes[places], TableSource(frame, declared).declared_rows(places)))
         if more:
-            chosen = self._chosen(units, np.concatenate([whose for whose, _ in more]), [rows for _, rows in more])
+            chosen = self._choose_among(units, np.concatenate([whose for whose, _ in more]), [rows for _, rows in more])
             yield self.reading.of_declared(chosen, declared)
 
-    def _chosen(self, units: Units, codes: NDArray[np.int64], rows: list[DeclaredRows]) -> DeclaredRows:
+    def _choose_among(self, units: Units, codes: NDArray[np.int64], rows: list[DeclaredRows]) -> DeclaredRows:
         """Return the rows that count, of units that have too many."""
         named = np.flatnonzero(codes >= 0)
         result = DeclaredRows.joined(rows).take(named)
@@ -413,18 +409,18 @@ class SqlSource(StoredSource):
         """
         if each is not None:
             try:
-                return self._summed(each, size)
+                return self._sum_by_database(each, size)
             except NotTraceable:
                 pass
         return super().reduce(kernel, size)
 
-    def _summed(self, each: Contributions, size: int) -> Array:
+    def _sum_by_database(self, each: Contributions, size: int) -> Array:
         """Return a sum by the database: of the rows of all units within the limit, and of those chosen of others."""
         result = summing(self._engine, self.reading, each, size)
         try:
             with self._engine.snapshot() as read:
                 sums = texts(read, result.text)
-                chosen = self._of_others(read, result.others)
+                chosen = self._read_others(read, result.others)
         except OSError:  # text that is no UTF-8, say: an error would tell of the row, and reading does without
             raise NotTraceable("the database") from None
         total = CompensatedSum(size)  # to which the database's sum is one more block
@@ -433,7 +429,7 @@ class SqlSource(StoredSource):
         total.merge(add_up(compute(self.reading, lambda block: each.rows(block).sum(axis=0), rows, cores=1), size))
         return total.pair[0]
 
-    def _of_others(self, read: Read, where: str | None) -> DeclaredRows:
+    def _read_others(self, read: Read, where: str | None) -> DeclaredRows:
         """Return the rows that count, of units that have too many; of a file once for all questions."""
         declared, unit = self.declared, self.declared.unit
         if unit is None:
@@ -444,7 +440,7 @@ class SqlSource(StoredSource):
             frames, units = list(as_frames(read(query, declared.slab_rows))), Units(unit.unit_type)
             codes = units.add([unit_cells(frame[unit.column]) for frame in frames])
             rows = [TableSource(frame, declared).declared_rows(np.arange(len(frame))) for frame in frames]
-            return self._chosen(units, codes, [declared.no_rows(), *rows])
+            return self._choose_among(units, codes, [declared.no_rows(), *rows])
 
         # The state of a database is None: its rows may change.
         return choose() if self.state() is None else self._once("others", choose)

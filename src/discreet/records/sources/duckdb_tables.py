@@ -19,8 +19,6 @@ from discreet.records.sources.parquet_files import ParquetFiles, parquet_files
 from discreet.records.sources.stored import Engine, Read, SqlEngine, quietly
 from discreet.sql.text import quoted, text_literal
 
-__all__ = ["ARROW_SUFFIXES", "DUCKDB_SUFFIXES", "DuckDBEngine", "duckdb_engine"]
-
 DUCKDB_SUFFIXES = (".duckdb", ".ddb", ".db")
 ARROW_SUFFIXES = (".arrow", ".feather", ".ipc")
 TYPES = dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), "integer")

@@ -22,8 +22,6 @@ from discreet.records.reading import Reading
 from discreet.records.row_choice import DeclaredRows, UnitCells
 from discreet.records.sources.source import LocalSource
 
-__all__ = ["TableSource", "as_frame", "check_type", "check_types", "need", "numeric", "plain", "unit_cells"]
-
 NOT_A_TIME = -(2**63)
 
 NUMBERS, DATES, LABELS = "numbers", "dates", "text, whole numbers or booleans"

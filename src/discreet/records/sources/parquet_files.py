@@ -14,8 +14,6 @@ from typing import Any
 from discreet.records.sources.frames import need, unique_names
 from discreet.records.sources.stored import Engine, quietly
 
-__all__ = ["ParquetFiles", "parquet_files"]
-
 BUFFER = 2**18  # bytes read ahead in each column; without it a column of a row group is read at once
 
 

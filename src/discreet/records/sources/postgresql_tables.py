@@ -13,8 +13,6 @@ from discreet.records.sources.frames import need, unique_names
 from discreet.records.sources.stored import Read, SqlEngine, quietly
 from discreet.sql.text import quoted, text_literal
 
-__all__ = ["PostgreSQLEngine", "database_address", "is_postgresql"]
-
 TYPES = {"int2": "integer", "int4": "integer", "int8": "integer", "float4": "float", "float8": "float"}
 TYPES |= {"bool": "boolean", "text": "text", "varchar": "text", "numeric": "decimal"}
 TYPES |= {"date": "date", "timestamp": "timestamp", "timestamptz": "timestamp"}

@@ -12,7 +12,6 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -24,8 +23,10 @@ from discreet.records.sources.frames import TableSource, check_types, need, unit
 from discreet.records.sources.source import LocalSource
 from discreet.sql.text import quoted
 
-__all__ = ["Engine", "Read", "SqlEngine", "StoredSource", "as_frames", "quietly", "texts"]
-
+FAILED = (
+    "the database failed to answer: is the file still there, does the server run? Its own error is left out, since it "
+    "may show rows. What was recorded for an answer stays recorded"
+)
 Read: TypeAlias = Callable[[str, int], Any]  # from a query to Arrow's reader of batches of about so many rows
 
 
@@ -41,18 +42,11 @@ class quietly:  # noqa: N801
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception):
-            _fail()
-
-
-def _fail() -> None:
-    try:
-        raise OSError(
-            "the database failed to answer: is the file still there, does the server run? Its own error is left out, "
-            "since it may show rows. What was recorded for an answer stays recorded"
-        )
-    except OSError as clean:
-        clean.__context__ = None
-        raise
+            clean = OSError(FAILED)
+            try:
+                raise clean
+            finally:
+                clean.__context__ = None
 
 
 class Engine(ABC):
@@ -198,13 +192,9 @@ class StoredSource(LocalSource):
                 "a declared column has a type that cannot be read: expected numbers or text; cast it in a view"
             ) from None
 
-    @cached_property
-    def _count(self) -> int:
-        return self._engine.rows()
-
     def rows(self) -> int:
         """Return how many rows the table has."""
-        return self._count
+        return self._once("rows", self._engine.rows)
 
     def state(self) -> Any:
         """Return what changes where a file is written anew."""
