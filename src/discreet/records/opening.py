@@ -1,14 +1,15 @@
-"""The one way in: from data and declarations to records.
+"""From data and declarations to records: ``as_records``, and ``open_records`` for bounds in short forms.
 
-``as_records`` takes exact declarations. What is declared is first checked as far as it can be without looking at the
-data; then the library that the data comes from says which source reads it. ``open_records`` takes bounds as people
-write them, and rows as they come. What it does with rows in memory and bounds alone is the owner's own path and outside
-of the guarantee: NaN, infinities and text are an error (``owned``). Where a schema says what becomes of such values,
-and for rows that are stored, no such check is made.
+``as_records`` takes exact declarations, and every other way in goes through it. It checks the declarations as far as
+possible without the data, and then chooses the source by the library that the data comes from.
 
-This is also the one place that knows which library a collection of rows comes from. Rows are *stored* where they are
-read as declared, and nothing that is raised depends on one: those of a file, of a database, of Dask. Others are in
-memory, handed over by whoever may see them: arrays, and tables that narwhals knows.
+``open_records`` also takes bounds in the short forms of ``declared.bounds``, lists and single columns. Rows in memory
+with bounds alone are checked for NaN, infinities and text (``owned``), which is the owner's own path and outside of the
+guarantee. No such check is made where a schema says what happens to such values, nor for stored rows.
+
+This is also the one place that knows which library a collection of rows comes from. Rows of a file, a database or Dask
+are *stored*: they are read as declared, and no error depends on a row. Other rows are in memory, passed by somebody who
+may see them: arrays, and tables that narwhals knows.
 """
 
 from __future__ import annotations
@@ -249,7 +250,7 @@ def _table_source(data: Any, declared: _Declared) -> Source:
         frame = nw.from_native(data, eager_only=True)
         names = tuple(unique_names(frame.columns))
     except DuplicateError:
-        unique_names(getattr(data, "column_names", None) or data.columns)  # raises, with our words
+        unique_names(getattr(data, "column_names", None) or data.columns)  # raises our own error
         raise
     except TypeError:
         raise ValueError(
@@ -334,7 +335,7 @@ def open_records(
     complete: bool | None = None,
     **units: Any,
 ) -> Records:
-    """Return rows as records, from declarations as people write them.
+    """Return rows as records, from bounds in short forms or a schema.
 
     Parameters
     ----------
@@ -346,8 +347,8 @@ def open_records(
     schema : Schema, optional
         In place of both.
     complete : bool, optional
-        For rows in memory with bounds alone. By default they are checked: a gap is an error. True where whoever calls
-        has checked them; False where they are read as declared, so that a row with a gap is dropped.
+        For rows in memory with bounds alone. By default they are checked: a gap is an error. True where the caller has
+        checked them; False where they are read as declared, so that a row with a gap is dropped.
     **units
         ``unit``, ``max_rows``, ``unit_type``, ``order``, ``block_rows``: as in ``as_records``.
 
@@ -375,7 +376,7 @@ def open_records(
     owned = complete is not False and not is_stored(data)
     if owned and complete is None:
         check_owned(data, space, units.get("unit"))
-    # Every row is complete, so there is nothing to fill; but thus it is declared that none is dropped.
+    # Every row is complete, so nothing is filled; this declares that no row is dropped.
     if isinstance(space, Schema):
         return as_records(data, schema=filled(space) if owned else space, **units)
     return as_records(data, space=space, missing="fill" if owned else "drop", **units)

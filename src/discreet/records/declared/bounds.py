@@ -1,4 +1,6 @@
-"""Bounds as people write them: one grammar, wherever rows are handed over.
+"""The short forms in which bounds may be written, the same everywhere in the library.
+
+A user may write:
 
 - A ``Box`` or a ``Ball``.
 - One pair ``(low, high)``, for all columns.

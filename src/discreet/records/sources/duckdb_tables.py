@@ -1,7 +1,8 @@
-"""Tables that DuckDB reads: Parquet and Arrow files, and tables of a DuckDB file. CSV files have a reader of their own.
+"""Tables that DuckDB reads: Parquet and Arrow files, and tables of a DuckDB file.
 
-Parquet and Arrow files are streamed by Arrow, as everywhere: DuckDB stops at text that is not UTF-8. Paths are
-absolute and name one file each: DuckDB would look for others where one has a ``*``, ``?`` or ``[``.
+DuckDB computes sums over Parquet and Arrow files, and Arrow streams their rows: DuckDB fails at text that is not UTF-8.
+Paths are absolute and name one file each: in a path DuckDB would take ``*``, ``?`` and ``[`` for patterns. CSV files
+have a reader of their own (``csv_files``).
 """
 
 from __future__ import annotations

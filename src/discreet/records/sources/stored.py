@@ -1,9 +1,9 @@
-"""Rows of a table outside of memory, streamed in Arrow batches: what reads them, and how a database sums them.
+"""Engines, which read one table outside of memory each, and the source that streams an engine's rows in Arrow batches.
 
-An engine knows one table: its columns and their types, which are public, and how to ask for rows and for numbers. It
-opens a connection for each question and closes it, so that it can be pickled and used from any thread. A question that
-needs the table twice (who has too many rows, and then the rows) sees one state of it: a snapshot. Errors of a database
-may show a cell; once the table is open they are replaced by one that does not.
+An engine knows one table: its columns and their types, which are public, and how to read rows and numbers. It opens a
+connection for each query and closes it, so that it can be pickled and used from any thread. A query that needs the
+table twice (which units have too many rows, and then the rows) sees one state of it: a snapshot. Errors of a database
+may show a cell, so once the table is open they are replaced by one that does not.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ Read: TypeAlias = Callable[[str, int], Any]  # from a query to Arrow's reader of
 class quietly:  # noqa: N801
     """Replace an error of the database, whose text may show rows.
 
-    An error that is raised while another is handled carries that one along as its context, also behind ``from None``:
-    it is taken off.
+    An error that is raised while another one is handled keeps that one as its context, even with ``from None``. So the
+    context is removed.
     """
 
     def __enter__(self) -> None:
@@ -183,7 +183,7 @@ class StoredSource(LocalSource):
     def __init__(self, engine: Engine, declared: Reading) -> None:
         super().__init__(declared)
         self._engine = engine
-        self.kind, self.per_unit = engine.kind, engine.view  # opened on the owner's word
+        self.kind, self.per_unit = engine.kind, engine.view  # a view is opened only where its owner declared per_unit
         try:
             for empty in engine.empty(tuple(dict.fromkeys(declared.needed)), tuple(declared.numbers)):
                 check_types(nw.from_native(empty, eager_only=True), declared)
