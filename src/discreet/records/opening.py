@@ -237,11 +237,7 @@ def _source(data: Any, declared: _Declared) -> Source:
 
 def _array_source(data: Any, declared: _Declared) -> Source:
     names, reading = declared.array(data.shape[1])
-    ids = None
-    if reading.unit is not None and reading.unit.column not in names:
-        ids = _read_ids(declared.unit, data.shape[0])
-    elif reading.unit is not None:
-        check_ids(_kind(data))
+    ids = None if reading.unit is None else _read_ids(declared.unit, data, beside=reading.unit.column not in names)
     return ArraySource(data, names, reading, ids=ids)
 
 
@@ -295,8 +291,14 @@ def _kind(data: Any) -> str:
     return str(data.dtype.kind) if is_numpy_array(data) else str(to_host(data[:0, ...]).dtype.kind)
 
 
-def _read_ids(unit: Any, rows: int) -> UnitCells:
-    """Return units that came beside the rows. Nothing is converted: in a list 7 and "07" must stay what they are."""
+def _read_ids(unit: Any, data: Any, *, beside: bool) -> UnitCells | None:
+    """Return units that came beside an array; None where they are a column of it, whose type is checked.
+
+    Nothing is converted: in a list 7 and "07" must stay what they are.
+    """
+    if not beside:
+        check_ids(_kind(data))
+        return None
     if is_dask(unit):
         raise ValueError("unit: expected units in memory beside an array in memory; write unit.compute()")
     if isinstance(unit, np.ma.MaskedArray):  # what a mask covers is missing
@@ -309,7 +311,7 @@ def _read_ids(unit: Any, rows: int) -> UnitCells:
     else:
         result = _read_listed_ids(unit)
         size = (len(result.cells),)
-    if size != (rows,):
+    if size != (data.shape[0],):
         raise ValueError("unit: expected one unit for each row of data, in an array of one dimension")
     return result
 
