@@ -8,7 +8,8 @@ import pickle
 import numpy as np
 import pytest
 
-from discreet.records import Category, Number, Schema, Table, as_records, csv_engine
+from discreet.records import Category, Number, Schema, Table, as_records
+from discreet.records.sources import csv_files
 from discreet.records.sources.csv_files import CsvEngine, csv_header
 from effort import measured, size
 
@@ -44,7 +45,7 @@ def test_a_line_is_read_as_if_it_stood_alone(tmp_path, monkeypatch):
     rng, alone, read = np.random.default_rng(0), {}, 0
     for _ in range(size(30, 2000)):
         lines = lines_of(rng)
-        monkeypatch.setattr(csv_engine, "PIECE", int(rng.choice([5, 60, 2**22])))
+        monkeypatch.setattr(csv_files, "PIECE", int(rng.choice([5, 60, 2**22])))
         for line, row in zip(lines, rows_of(tmp_path / "t.csv", lines), strict=True):
             if line not in alone:
                 alone[line] = rows_of(tmp_path / "one.csv", [line])[0]
@@ -63,7 +64,7 @@ def test_a_long_quoted_cell_is_read_alike_beside_any_line(letters, tmp_path):
     line = b'1,"' + "é".encode() * letters + b'",2'
     beside = [rows_of(tmp_path / "t.csv", [line, other])[0] for other in (b"1,oak,2", b"1,\xff,2", b'1,"oak,2')]
     assert beside[0] == beside[1] == beside[2]
-    assert (beside[0][0] is None) == (len(line) > csv_engine.LONGEST_QUOTED)
+    assert (beside[0][0] is None) == (len(line) > csv_files.LONGEST_QUOTED)
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["unix", "windows"])
@@ -96,9 +97,9 @@ def test_what_a_line_says(line, row, end, tmp_path):
 
 def test_a_line_that_is_too_long_is_one_row_without_cells(tmp_path, monkeypatch):
     """Where it is cut must not depend on the lines before it."""
-    monkeypatch.setattr(csv_engine, "LONGEST_LINE", 100)
+    monkeypatch.setattr(csv_files, "LONGEST_LINE", 100)
     for piece in (7, 150, 2**22):
-        monkeypatch.setattr(csv_engine, "PIECE", piece)
+        monkeypatch.setattr(csv_files, "PIECE", piece)
         for before in (0, 20, 60):
             first = b"1," + b"x" * before + b",2"
             for length, missing in ((99, False), (100, False), (101, True), (102, True), (500, True)):

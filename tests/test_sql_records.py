@@ -28,7 +28,8 @@ import discreet as dp
 from discreet.queries.adapted import Grouped
 from discreet.queries.counts.count_queries import Count
 from discreet.queries.moments.moments import Moments, Squares, Sum, Total
-from discreet.records import Ball, Box, Category, Contributions, Date, Number, Schema, as_records, sql_sum
+from discreet.records import Ball, Box, Category, Contributions, Date, Number, Schema, as_records
+from discreet.records.sources import databases
 from discreet.records.sources.databases import SqlSource, Table
 from discreet.sql import text as sql_text
 from discreet.sql.traced import NotTraceable
@@ -118,7 +119,7 @@ def by_database(records, query):
     if not isinstance(records._source, SqlSource):
         return None
     try:
-        return records._source._summed(Contributions(rows, norm), size)
+        return records._source._sum_by_database(Contributions(rows, norm), size)
     except NotTraceable as error:
         why = error.args[0]
     assert why != "the database"
@@ -191,7 +192,7 @@ def check_every_query(table, rows, step):
         seen.add(type(query))
         if isinstance(query, Moments | Grouped):
             each = Contributions(query.contributions, query.bound.l2)
-            with mock.patch.object(type(records._source), "_raw", side_effect=AssertionError("rows were read")):
+            with mock.patch.object(type(records._source), "_read", side_effect=AssertionError("rows were read")):
                 assert np.array_equal(records.reduce(query.sum, query.size, each), result)
             assert np.linalg.norm(records.reduce(query.sum, query.size) - expected) <= 2.0 * error
     assert {query.__name__ for query in seen} == set(TRACED[::step])
@@ -252,7 +253,7 @@ def test_only_rows_of_units_that_have_too_many_leave_the_database(kind, written)
     records = as_records(written(kind, rows), schema=numbers("a"), unit="who", max_rows=2)
     sent = []
     with mock.patch.object(
-        type(records._source), "_chosen", lambda self, units, codes, parts: sent.append(len(codes)) or parts[0]
+        type(records._source), "_choose_among", lambda self, units, codes, parts: sent.append(len(codes)) or parts[0]
     ):
         by_database(records, (lambda block: block.x, 2.0**20))
     assert sent == [30]
@@ -583,7 +584,7 @@ def test_a_database_that_neither_clips_nor_limits_is_caught(written):
         ("_limited", lambda engine, reading: ("", None), Total(BOX), 2),
         ("whole", lambda text, norm: scale(f"({text} * {math.sqrt(2)!r})", norm), Total(BOX), 1),
     ):
-        with mock.patch.object(sql_sum, name, broken), pytest.raises(AssertionError, match="<="):
+        with mock.patch.object(databases, name, broken), pytest.raises(AssertionError, match="<="):
             worst(written, query, most)
 
 
@@ -967,7 +968,7 @@ def test_a_table_that_grows_raises_nothing(database):
     assert [part.tolist() for part in plain(records)] == [[3.0], [3.0]]
     database.run("INSERT INTO t SELECT 1.0, i FROM generate_series(10, 50) i")
     assert [part.tolist() for part in plain(records)] == [[44.0], [44.0]]
-    with mock.patch.object(type(records._source), "_raw", side_effect=AssertionError("rows were read")):
+    with mock.patch.object(type(records._source), "_read", side_effect=AssertionError("rows were read")):
         result = Count().collect(records, curator.setting)
     assert result.tolist() == [pytest.approx(3.0, rel=1e-5)]
     database.run("DROP TABLE t")

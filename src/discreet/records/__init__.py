@@ -1,21 +1,25 @@
 """Rows with declared bounds, and sums over them.
 
-What this room promises:
+What this room guarantees:
 
 - **Bounds are declared.** A ``Box``, a ``Ball`` or a ``Schema`` says where rows lie and which categories there are;
   nothing of that is ever taken from the data. Rows are clipped, and in floats too the clipped row lies in the space.
-- **One row at a time.** What becomes of a row (read, filled, dropped, clipped, left out by a condition) is a function
-  of that row alone, to the last bit; whether it is among the ``max_rows`` of its unit that count depends on that unit's
-  own declared rows alone (``row_choice``), and who is a unit on a declared type (``row_choice``).
+- **One row at a time.** Whether and how a row is read, filled, dropped, clipped or left out by a condition is a
+  function of that row alone, to the last bit. Whether it is among the ``max_rows`` rows of its unit that count depends
+  on that unit's own declared rows alone (``row_choice``).
 - **Silence.** Nothing here prints, logs, stores or raises anything that depends on the value of a row. Names, types and
   shapes are checked when records are made. (``check_finite`` is the one exception, for owners who may see the data.)
-- **Code of others.** A user's function or model meets rows in ``queries.functions.user_functions`` alone, which lets
-  plain numbers out and nothing else.
-- **One sum.** The same kernel gives the same sum on arrays, tables, Parquet files, Dask collections and in a database,
-  within γ·N·B of the exact one, γ = ``Records.float_error`` (``summation`` has the proof, ``sql.text`` for databases).
+- **User code.** A user's function or model sees rows in ``queries.functions.user_functions`` alone, which returns plain
+  numbers and nothing else.
+- **One sum.** The same kernel gives the same sum on arrays, tables, files, Dask collections and in a database, within
+  γ·N·B of the exact one, γ = ``Records.float_error`` (``sources.source`` has the proof, ``sql.text`` for databases).
 
-May import ``arguments``, ``plain``, ``cells``, ``conditions``, ``sql`` and, for addresses, ``ledger``; from outside
-numpy, array-api-compat and narwhals, and pyarrow, dask, duckdb and ADBC where they are first needed.
+Where things are: ``declared/`` has what an owner declares, ``sources/`` reads rows of one kind each, ``opening`` goes
+from data and declarations to ``Records``, ``reading`` turns raw rows into blocks, and ``row_choice`` limits the rows of
+a person.
+
+May import ``arguments``, ``plain``, ``sql`` and, for addresses, ``ledger``; from outside numpy, array-api-compat and
+narwhals, and pyarrow, dask, duckdb and ADBC where they are first needed.
 
 >>> import numpy as np
 >>> from discreet.records import Box, as_records
@@ -37,25 +41,7 @@ from discreet.records.sources.databases import Table
 from discreet.records.sources.source import Contributions, float_error
 
 __all__ = [
-    "Ball",
-    "Block",
-    "Bounds",
-    "Box",
-    "Category",
-    "Condition",
-    "Contributions",
-    "Date",
-    "Number",
-    "Records",
-    "Schema",
-    "Space",
-    "Table",
-    "Unit",
-    "as_records",
-    "check_finite",
-    "dataset_name",
-    "float_error",
-    "open_records",
-    "read_bounds",
-    "space_of",
-]
+    "Ball", "Block", "Bounds", "Box", "Category", "Condition", "Contributions", "Date", "Number", "Records", "Schema",
+    "Space", "Table", "Unit", "as_records", "check_finite", "dataset_name", "float_error", "open_records",
+    "read_bounds", "space_of",
+]  # fmt: skip

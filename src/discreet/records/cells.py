@@ -1,13 +1,13 @@
-"""What one cell of a table means: as a number, as a date, as a category, as the name of a unit.
+"""How one cell of a table is read: as a number, as a date, as a category, as the name of a unit.
 
-Each function here looks at one value alone, and never raises: what it cannot read is missing. That matters more than it
-seems. Readers of CSV files choose the type of a whole column by looking at all of its rows, so a single odd row
-can turn a column of numbers into a column of text. Text that spells a number is therefore read as that number, and
-1, 1.0 and "1" are one category: the odd row then changes its own cell and no other.
+Each function here is about one value alone, and never raises: what it cannot read is missing. This protects the other
+rows. Readers of CSV files choose the type of a whole column by looking at all of its rows, so a single odd row can turn
+a column of numbers into a column of text. Text that spells a number is therefore read as that number, and 1, 1.0 and
+"1" are one category: the odd row then changes its own cell and no other.
 
-That much can be done for numbers below 2⁵³. Beyond, a reader that makes floats of whole numbers (pandas does, for a
-column with one gap) has changed everybody's cell before it comes here. So larger whole numbers are no categories. The
-name of a unit is read as its declared type says, and a column of floats holds none.
+This works for numbers below 2⁵³. From there on a reader that makes floats of whole numbers (pandas does, for a column
+with one gap) has changed the cells of all rows before they come here. So larger whole numbers are no categories. The
+name of a unit is read by its declared type, and a column of floats holds no names.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["category_key", "date", "dates", "day_text", "days", "is_gap", "number", "numbers", "unit_name"]
 
 NAMED = {"true": 1.0, "false": 0.0}  # how CSV files write what other readers would have made booleans
 

@@ -1,14 +1,14 @@
-"""Views of records for checking a declaration: what becomes of each cell, and how many rows persons have.
+"""Views of records for checking a declaration: how it treats each cell, and how many rows persons have.
 
-Both are records like any others: what is asked of them goes through the door, and costs.
+Both are records like any others: queries about them go through the door, and are paid for.
 
 - ``StateReading``: the rows that count, with a category for each declared column that says what its declaration makes
   of the cell: it is as declared, clipped from below or above, a gap, or unreadable (text that is no number, a value
   that is not among the declared ones). Nothing is dropped: every row within the limit of its unit has all of its
-  states. A row still looks at itself alone.
+  states. A state is a function of one row alone.
 - ``PersonSource``: one row a person, with a category for how many rows that person has: one, up to ``max_rows``, or
-  more. A person is one row of it, whatever the number of rows, so one person moves one count: how many *rows* there are
-  beyond the limit has no such bound and cannot be asked.
+  more. A person is one row of it, however many rows the person has, so one person changes one count. How many *rows*
+  there are beyond the limit has no such bound and cannot be asked.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ from discreet.records.declared.spaces import Ball, to_host
 from discreet.records.reading import Block, Reading
 from discreet.records.row_choice import DeclaredRows
 from discreet.records.sources.source import LocalSource, Source
-
-__all__ = ["LABEL_STATES", "STATES", "PersonSource", "StateReading", "sizes_of"]
 
 STATES = ("as declared", "below", "above", "gap", "unreadable")  # of a number or a date
 LABEL_STATES = ("as declared", "gap", "unreadable")  # of a category

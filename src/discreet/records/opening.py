@@ -1,14 +1,15 @@
-"""The one way in: from data and declarations to records.
+"""From data and declarations to records: ``as_records``, and ``open_records`` for bounds in short forms.
 
-``as_records`` takes exact declarations. What is declared is first checked as far as it can be without looking at the
-data; then the library that the data comes from says which source reads it. ``open_records`` takes bounds as people
-write them, and rows as they come. What it does with rows in memory and bounds alone is the owner's own path and outside
-of the guarantee: NaN, infinities and text are an error (``owned``). Where a schema says what becomes of such values,
-and for rows that are stored, no such check is made.
+``as_records`` takes exact declarations, and every other way in goes through it. It checks the declarations as far as
+possible without the data, and then chooses the source by the library that the data comes from.
 
-This is also the one place that knows which library a collection of rows comes from. Rows are *stored* where they are
-read as declared, and nothing that is raised depends on one: those of a file, of a database, of Dask. Others are in
-memory, handed over by whoever may see them: arrays, and tables that narwhals knows.
+``open_records`` also takes bounds in the short forms of ``declared.bounds``, lists and single columns. Rows in memory
+with bounds alone are checked for NaN, infinities and text (``owned``), which is the owner's own path and outside of the
+guarantee. No such check is made where a schema says what happens to such values, nor for stored rows.
+
+This is also the one place that knows which library a collection of rows comes from. Rows of a file, a database or Dask
+are *stored*: they are read as declared, and no error depends on a row. Other rows are in memory, passed by somebody who
+may see them: arrays, and tables that narwhals knows.
 """
 
 from __future__ import annotations
@@ -45,14 +46,13 @@ from discreet.records.sources.source import Source, default_block_rows
 from discreet.records.sources.stored import SqlEngine, StoredSource
 from discreet.sql.text import quoted
 
-__all__ = ["as_records", "column_names", "dataset_name", "is_array", "is_file", "is_numpy", "is_stored", "open_records"]
-
 DEVICE_ROWS = 2**20
 NAMELESS = "expected the data set's name in the ledger; write for example name='clinic'"
 WRITE = (
     "Bounds are declared, never taken from the data: write for example space=Box(low=[0, 40], high=[120, 250]) or "
     "schema=Schema({'age': Number(0, 120)})"
 )
+WRITE_SCHEMA = "Schema({'age': Number(0, 120), 'ward': Category(['a', 'b'])}), or Schema.from_toml(path) for a file"
 WRITE_FILL = "for example Number(0, 120, missing='fill', fill=40)"
 
 
@@ -123,7 +123,7 @@ def as_records(
     if not isinstance(space, Box | Ball | None):
         raise ArgumentError("space", space, "a Box or a Ball", "for example space=Box(0, 1)")
     if not isinstance(schema, Schema | None):
-        raise ArgumentError("schema", schema, "a Schema", "Schema.from_toml(path) for a file")
+        raise ArgumentError("schema", schema, "a Schema", WRITE_SCHEMA)
     if choice("missing", missing, MISSING) != "drop" and schema is not None:
         raise ArgumentError("missing", missing, "it for each column of a schema", WRITE_FILL)
     limit = {"max_rows": max_rows, "unit_type": unit_type, "order": order}
@@ -181,7 +181,7 @@ class _Declared(NamedTuple):
         return reading
 
     def array(self, width: int) -> tuple[tuple[str, ...], Reading]:
-        """Return names for the columns of an array, and its reading. Units that come beside it are called "unit".
+        """Return names for the columns of an array, and its reading. Units in an array of their own are called "unit".
 
         An array's columns are found by these names, so none is there twice, the unit's included.
         """
@@ -237,16 +237,8 @@ def _source(data: Any, declared: _Declared) -> Source:
 
 def _array_source(data: Any, declared: _Declared) -> Source:
     names, reading = declared.array(data.shape[1])
-    ids = None if reading.unit is None else _beside(data, names, reading.unit, declared)
+    ids = None if reading.unit is None else _read_ids(declared.unit, data, beside=reading.unit.column not in names)
     return ArraySource(data, names, reading, ids=ids)
-
-
-def _beside(data: Any, names: Sequence[str], unit: Unit, declared: _Declared) -> UnitCells | None:
-    """Return the units that came beside an array; None where they are a column of it, whose type is checked."""
-    if unit.column not in names:
-        return _ids(declared.unit, data.shape[0])
-    check_ids(_kind(data))
-    return None
 
 
 def _table_source(data: Any, declared: _Declared) -> Source:
@@ -254,7 +246,7 @@ def _table_source(data: Any, declared: _Declared) -> Source:
         frame = nw.from_native(data, eager_only=True)
         names = tuple(unique_names(frame.columns))
     except DuplicateError:
-        unique_names(getattr(data, "column_names", None) or data.columns)  # raises, with our words
+        unique_names(getattr(data, "column_names", None) or data.columns)  # raises our own error
         raise
     except TypeError:
         raise ValueError(
@@ -299,8 +291,14 @@ def _kind(data: Any) -> str:
     return str(data.dtype.kind) if is_numpy_array(data) else str(to_host(data[:0, ...]).dtype.kind)
 
 
-def _ids(unit: Any, rows: int) -> UnitCells:
-    """Return units that came beside the rows. Nothing is converted: in a list 7 and "07" must stay what they are."""
+def _read_ids(unit: Any, data: Any, *, beside: bool) -> UnitCells | None:
+    """Return units that came beside an array; None where they are a column of it, whose type is checked.
+
+    Nothing is converted: in a list 7 and "07" must stay what they are.
+    """
+    if not beside:
+        check_ids(_kind(data))
+        return None
     if is_dask(unit):
         raise ValueError("unit: expected units in memory beside an array in memory; write unit.compute()")
     if isinstance(unit, np.ma.MaskedArray):  # what a mask covers is missing
@@ -311,14 +309,14 @@ def _ids(unit: Any, rows: int) -> UnitCells:
         check_ids(_kind(unit))
         result, size = unit_cells(unit), tuple(unit.shape)
     else:
-        result = _listed(unit)
+        result = _read_listed_ids(unit)
         size = (len(result.cells),)
-    if size != (rows,):
+    if size != (data.shape[0],):
         raise ValueError("unit: expected one unit for each row of data, in an array of one dimension")
     return result
 
 
-def _listed(unit: Any) -> UnitCells:
+def _read_listed_ids(unit: Any) -> UnitCells:
     arrow = sys.modules.get("pyarrow")
     if arrow is not None and isinstance(unit, arrow.Array):
         unit = arrow.chunked_array([unit])
@@ -339,7 +337,7 @@ def open_records(
     complete: bool | None = None,
     **units: Any,
 ) -> Records:
-    """Return rows as records, from declarations as people write them.
+    """Return rows as records, from bounds in short forms or a schema.
 
     Parameters
     ----------
@@ -351,8 +349,8 @@ def open_records(
     schema : Schema, optional
         In place of both.
     complete : bool, optional
-        For rows in memory with bounds alone. By default they are checked: a gap is an error. True where whoever calls
-        has checked them; False where they are read as declared, so that a row with a gap is dropped.
+        For rows in memory with bounds alone. By default they are checked: a gap is an error. True where the caller has
+        checked them; False where they are read as declared, so that a row with a gap is dropped.
     **units
         ``unit``, ``max_rows``, ``unit_type``, ``order``, ``block_rows``: as in ``as_records``.
 
@@ -367,11 +365,6 @@ def open_records(
         if given:
             raise ValueError(f"{given[0]}: expected None, since the Records have declarations of their own")
         return data
-    if schema is not None and not isinstance(schema, Schema):
-        raise ValueError(
-            f"schema of type {type(schema).__name__}: expected a Schema; write Schema({{'age': Number(0, 120), 'ward': "
-            "Category(['a', 'b'])}), or Schema.from_toml(path) for a file"
-        )
     if (bounds is None and classes is None) == (schema is None):
         result = "bounds, schema: expected one of them, got " + ("none" if schema is None else "both")
         raise ValueError(
@@ -385,7 +378,7 @@ def open_records(
     owned = complete is not False and not is_stored(data)
     if owned and complete is None:
         check_owned(data, space, units.get("unit"))
-    # Every row is complete, so there is nothing to fill; but thus it is declared that none is dropped.
+    # Every row is complete, so nothing is filled; this declares that no row is dropped.
     if isinstance(space, Schema):
         return as_records(data, schema=filled(space) if owned else space, **units)
     return as_records(data, space=space, missing="fill" if owned else "drop", **units)

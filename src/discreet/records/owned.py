@@ -1,7 +1,7 @@
-"""Checks of rows that their owner hands over: outside of the guarantee.
+"""Checks that rows which their owner passes directly are complete numbers; these are outside of the guarantee.
 
-NaN, infinities and text are an error that names the column, so whether it comes depends on the rows. It is meant for a
-person who may see them anyway; so every row counts.
+NaN, infinities and text raise an error that names the column, so whether it is raised depends on the rows. That is for
+a person who may see them anyway. Rows that pass are complete, so every one of them counts.
 """
 
 from __future__ import annotations
@@ -22,13 +22,11 @@ from discreet.records.declared.schema import Schema
 from discreet.records.declared.spaces import Ball, Box
 from discreet.records.sources.frames import DAYS, as_frame, numeric, unique_names
 
-__all__ = ["check_finite", "check_owned"]
-
 DATES = "dates or times"
 
 
 def check_owned(data: Any, declared: Box | Ball | Schema, unit: Any) -> None:
-    """Raise where numbers that their owner hands over are none.
+    """Raise where columns of numbers or dates, passed by their owner, hold something else.
 
     Columns whose gaps are filled are not looked at, nor is the one that says whose row it is.
     """

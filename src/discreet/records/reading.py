@@ -1,9 +1,9 @@
-"""How raw rows become blocks: fill or drop what is missing, limit the rows of a unit, clip, choose.
+"""How raw rows become blocks: missing values are filled or dropped, rows of a unit limited, numbers clipped.
 
-A ``Reading`` is made from public declarations alone. It is a small frozen value that travels to Dask's workers. Nothing
-here raises, warns or logs for anything in a row: what cannot be read is missing, and the declaration says what
-that means. A row becomes the same floats whatever rows stand beside it. A condition looks at one row alone too, so it
-leaves neighbours neighbours (``conditions``).
+A ``Reading`` is made from public declarations alone. It is a small frozen value, which Dask sends to its workers.
+Nothing here raises, warns or logs for anything in a row: what cannot be read is missing, and the declaration says
+whether it is filled or the row is dropped. A row becomes the same floats whatever rows stand beside it. A condition is
+a function of one row too, so neighbours stay neighbours (``conditions``).
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from discreet.records.declared.columns import Category, without_gaps
 from discreet.records.declared.conditions import Condition
 from discreet.records.declared.spaces import Ball, Box, on_device, set_fields, taken, to_host
 from discreet.records.row_choice import UNIT_TYPES, DeclaredRows
-
-__all__ = ["Block", "Reading", "Unit", "check_no_limit"]
 
 SLAB_CELLS = 2**19  # cells that a table turns into floats at a time: 4 MiB, or one block if that is more
 
@@ -88,11 +86,10 @@ class Unit:
 
 
 def check_no_limit(**limit: Any) -> None:
-    """Raise where something limits the rows of a unit, and there is none."""
+    """Raise where something limits the rows of a unit, and no unit is declared."""
     for name, value in limit.items():
         if value is not None:
-            write = "unit='patient_id' too, or leave it out"
-            raise ValueError(f"{name}={shown(value)} without a unit: write {write}")
+            raise ValueError(f"{name}={shown(value)} without a unit: write unit='patient_id' too, or leave it out")
 
 
 @dataclass(frozen=True)
@@ -150,7 +147,7 @@ class Reading:
     max_rows: int = field(init=False, compare=False)
     slab_rows: int = field(init=False, compare=False)
 
-    by_database: ClassVar[bool] = True  # whether SQL can say what ``block`` does (``sql_sum``)
+    by_database: ClassVar[bool] = True  # whether SQL can say what ``block`` does (``sources.databases``)
 
     def __post_init__(self) -> None:
         names, fills = (*self.numbers, *self.categories), (*self.fills, *(one.fill for one in self.categories.values()))
@@ -254,6 +251,6 @@ class Reading:
 
 
 def _part(box: Box, places: list[int]) -> Box | None:
-    """Return the box of some of the columns; None for no one."""
+    """Return the box of some of the columns; None for none."""
     ends = box.intervals()
     return Box(*zip(*(ends[place] for place in places), strict=True)) if places else None

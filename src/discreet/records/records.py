@@ -1,4 +1,4 @@
-"""Records: rows with their declarations, ready to be summed over."""
+"""``Records``: rows with their declarations, and views of them that read fewer columns or rows."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from discreet.records.declaration_check import PersonSource, StateReading
 from discreet.records.declared.conditions import Condition
 from discreet.records.reading import Block, Reading
 from discreet.records.sources.source import Contributions, Kernel, Source, float_error
-
-__all__ = ["Records"]
 
 
 class Records:
@@ -43,7 +41,7 @@ class Records:
     max_rows : int
         How many rows of one unit contribute at most; 1 where the row is the unit.
     per_unit : bool
-        Whether the rows are those of a view, on the owner's word that each is made from one unit's rows.
+        Whether the rows are those of a view, of which the owner declared that each is made from one unit's rows.
     condition : Condition or None
         What must hold for a row to contribute.
     required : tuple of str
@@ -55,7 +53,7 @@ class Records:
     library : str or None
         Of a data frame in memory its library: "pandas", "polars" or "pyarrow", say.
     float_error : float
-        γ: ``reduce`` is within γ·N·B of the exact sum of N float contributions of norm B (see ``summation``).
+        γ: ``reduce`` is within γ·N·B of the exact sum of N float contributions of norm B (``sources.source``).
 
     Examples
     --------
@@ -135,8 +133,8 @@ class Records:
     def where(self, condition: str | Condition) -> Records:
         """Return the same rows, of which only those contribute for which a condition holds.
 
-        The condition looks at one row alone, so neighbours stay neighbours: one row still changes a sum by its own
-        contribution at most. It is judged on the values as they are declared: clipped, and filled where something is
+        The condition is a function of one row alone, so neighbours stay neighbours: one row still changes a sum by its
+        own contribution at most. It is evaluated on the declared values: clipped, and filled where something is
         missing. A row that lacks a value in one of the condition's columns is dropped where the column says so. The
         limit on the rows of a unit comes first: the condition chooses among the ``max_rows`` rows of a unit that count.
         How many rows are left is private under every neighbour relation.
@@ -144,8 +142,8 @@ class Records:
         Parameters
         ----------
         condition : str or Condition
-            In the words of the declared columns; ``Condition.parse`` has the language. A second condition is joined to
-            the first with ``and``.
+            About the declared columns; ``Condition.parse`` describes the language. A second condition is joined to the
+            first with ``and``.
 
         Examples
         --------
@@ -221,8 +219,8 @@ class Records:
         ----------
         kernel : callable
             From a ``Block`` to an array of shape (size,), the sum of the contributions of its rows, in float64. It gets
-            blocks in the array library of the source, and runs on the workers for Dask. It must work for whatever rows
-            there are: an error of its own comes through as it is (from Dask's workers its type alone).
+            blocks in the array library of the source, and runs on the workers for Dask. It must work for all rows: an
+            error that it raises is passed on as it is (from Dask's workers its type alone).
         size : int
             How many numbers it gives.
         each : Contributions, optional
@@ -231,15 +229,15 @@ class Records:
         Returns
         -------
         array of shape (size,)
-            float64. Exact numbers: they must not leave but through the door.
+            float64. Exact numbers: they may leave through the door only.
         """
         return self._source.reduce(kernel, integer("size", size, least=1), each)
 
     def gather(self, kernel: Kernel, width: int, *, sort: bool = True) -> NDArray[np.float64]:
         """Return what ``kernel`` makes of each row that contributes, sorted; as long as the data.
 
-        Sorted, so that no order in which rows arrive is in it: a view or a cluster may give another one for everybody
-        when one person is added.
+        Sorted, so that the order of arrival does not show: a view or a cluster may give all rows in another order when
+        one person is added.
 
         Parameters
         ----------
@@ -249,12 +247,12 @@ class Records:
         width : int
             How many numbers it makes of a row.
         sort : bool
-            False for whoever sorts them anyway: nothing may follow from the order in which they come.
+            False for callers that sort them anyway: no result may depend on the order in which they come.
 
         Returns
         -------
         array of shape (rows, width)
-            float64. Private: nothing of it must leave but through the door.
+            float64. Private: they may leave through the door only.
         """
         result = self._source.gather(kernel, integer("width", width, least=1))
         if not sort:

@@ -1,32 +1,34 @@
-"""Who is a person, and which rows of a person count: at most m, chosen by what that person's own rows hold.
+"""Which rows belong to one person, and which of them count: at most m, chosen by that person's own rows alone.
 
-The unit's column has a declared type, "text" or "integer", and two rows are of one unit where their cells are equal as
-that type (``cells.unit_name``). What other cells hold decides nothing. A row whose unit is missing, or cannot be read
-as the declared type, belongs to nobody that could be protected, and is left out, always: as one unit such rows would
-tie people together. Names of different people must differ. Two people who share one are protected as one.
+**Who is a person.** The unit's column has a declared type, "text" or "integer", and two rows are of one unit where
+their cells are equal as that type (``cells.unit_name``). Other cells do not matter. A row whose unit is missing, or
+cannot be read as the declared type, is always left out: it belongs to nobody who could be protected, and as one unit
+such rows would tie people together. Names of different people must differ. Two people who share one are protected as
+one.
 
-A person's rows are a multiset of declared rows: each is the tuple of its declared columns, as numbers, before anything
-is filled, clipped or left out. Its *encoding* is these numbers as float64, big-endian, first the numeric columns and
-then those of categories, each in the order of the declaration: a number itself (0.0 for −0.0), a date as days and parts
-of days, a category as its place among the declared ones, and NaN, with the bits 7ff8000000000000, for what is missing
-or cannot be read. Equal rows are told apart by k = 0, 1, 2, …
-The rows of a person of more than m are put into the order of
+**Which rows count.** A person's rows are a multiset of declared rows: each is the tuple of its declared columns, as
+numbers, before anything is filled, clipped or left out. Its *encoding* is these numbers as float64, big-endian, first
+the numeric columns and then those of categories, each in the order of the declaration: a number itself (0.0 for −0.0),
+a date as days and parts of days, a category as its place among the declared ones, and NaN, with the bits
+7ff8000000000000, for what is missing or cannot be read. Equal rows are told apart by k = 0, 1, 2, … The rows of a
+person of more than m are put into the order of
 
     (the declared order column, missing last;  h;  the encoding;  k),     h = the first 8 bytes of
     SHA-256(SHA-256(salt ‖ the person's name) ‖ encoding ‖ k),
 
 and the first m count. The salt is public and always the same.
 
-*Why this is safe.* The chosen rows are a function of that person's multiset and of public values. The order of arrival,
-other people, partitions, files and retries do not enter, so with one person added, removed or replaced the rows of all
-others that count are the same, and at most m rows come or go, or m go and m come. Where equal rows stand in a source
-does not matter either: which of them are taken makes no difference to anything that is computed from declared columns.
-(A check of a declaration also tells gaps from what is unreadable; so equal rows are numbered by that.)
+**Why this is safe.** The chosen rows are a function of that person's multiset and of public values. They do not depend
+on the order of arrival, other people, partitions, files or retries. So with one person added, removed or replaced the
+rows of all others that count are the same, and at most m rows come or go, or m go and m come. Where equal rows stand in
+a source does not matter either: which of them are taken makes no difference to anything that is computed from declared
+columns. (A check of a declaration also tells gaps from what is unreadable; so equal rows are numbered by that.)
 
-*Why a hash of all that.* By the value alone some values would be favoured for everybody; with the person but without k
-equal rows would count once. With both the choice is as good as random, and means over the chosen rows are what means
-over random rows would be. It is no secret and no subsampling for privacy: no amplification is claimed. That the hash
-is SHA-256 matters to nothing but this evenness: ties are broken by the encoding.
+**Why the hash covers all of that.** A hash of the values alone would prefer the same values for everybody. With the
+person but without k, equal rows would share one hash, and mostly be chosen or left out together. With both the choice
+is as good as random, and means over the chosen rows are close to means over random rows. The choice is no secret and no
+subsampling for privacy: no amplification is claimed. SHA-256 matters for this evenness only: ties are broken by the
+encoding.
 """
 
 from __future__ import annotations
@@ -40,8 +42,6 @@ from numpy.typing import NDArray
 
 from discreet.records.cells import unit_name
 from discreet.records.declared.spaces import taken, to_host
-
-__all__ = ["UNIT_TYPES", "DeclaredRows", "UnitCells", "Units", "choose_rows", "rows_that_count"]
 
 SALT = b"discreet: which rows of a person count, 1"
 Codes = NDArray[np.int64]

@@ -5,8 +5,8 @@ What the text computes is what ``Reading.block`` and the kernel compute (``trace
 **The sum is exact.** A row's numbers c, of norm at most B ≤ 2^e, are rounded to multiples of 2^(e−52) and added up as
 whole numbers, which no order of the rows changes. Rounding moves a number by at most 2^(e−53) ≤ 2⁻⁵²B, and a row of D
 numbers by 2⁻⁵²·√D·B. For D ≤ ``MOST_NUMBERS`` = 2¹⁴ that is 2⁻⁴⁵B, and N rows sum to within 2⁻⁴⁵·N·B. A source
-promises γ·N·B with γ = ``float_error(block_rows)`` ≥ 2⁻⁵³·block_rows, so blocks of ``LEAST_BLOCK`` = 2⁹ rows or more
-keep the promise up to D = 2¹⁴, where 2⁻⁵²·2⁷ = 2⁻⁴⁵ < 2⁻⁴⁴ = 2⁻⁵³·2⁹. The scaling by a power of two is exact, and the
+guarantees γ·N·B with γ = ``float_error(block_rows)`` ≥ 2⁻⁵³·block_rows, so blocks of ``LEAST_BLOCK`` = 2⁹ rows or more
+keep it up to D = 2¹⁴, where 2⁻⁵²·2⁷ = 2⁻⁴⁵ < 2⁻⁴⁴ = 2⁻⁵³·2⁹. The scaling by a power of two is exact, and the
 whole numbers stay below 2⁵³: each of them fits 64 bits, their sum has as many digits as it needs.
 
 **What is tiny becomes 0.** PostgreSQL fails where a product or a quotient underflows or overflows, and an error would
@@ -27,19 +27,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from discreet.sql.traced import TRUTHS, Column, NotTraceable, Step
-
-__all__ = [
-    "LEAST_BLOCK",
-    "MOST_NUMBERS",
-    "Size",
-    "Writer",
-    "literal",
-    "quoted",
-    "scaling",
-    "text_literal",
-    "total",
-    "whole",
-]
 
 MOST_NUMBERS = 2**14
 LEAST_BLOCK = 2**9

@@ -1,4 +1,4 @@
-"""A row of symbols: what a kernel does to one row, written down instead of computed.
+"""Tracing of kernels: a row of symbols records what a kernel does to one row, as expressions.
 
 Kernels are array-API generic, so they also run on a row whose cells are expressions. What comes out says how each of
 the kernel's numbers follows from the row's columns, for a database to compute (``text``): the same operations, in
@@ -19,9 +19,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["TRUTHS", "Column", "NotTraceable", "Step", "Traced", "columns"]
-
 
 ANYTHING = (-math.inf, math.inf)
 

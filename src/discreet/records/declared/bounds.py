@@ -1,4 +1,6 @@
-"""Bounds as people write them: one grammar, wherever rows are handed over.
+"""The short forms in which bounds may be written, the same everywhere in the library.
+
+A user may write:
 
 - A ``Box`` or a ``Ball``.
 - One pair ``(low, high)``, for all columns.
@@ -21,8 +23,6 @@ from discreet.arguments import iterable, shown
 from discreet.records.declared.columns import Category, Column, Number, without_gaps
 from discreet.records.declared.schema import Schema
 from discreet.records.declared.spaces import Ball, Box
-
-__all__ = ["Bounds", "Pair", "box_columns", "filled", "is_pair", "read_bounds", "read_pair", "space_of"]
 
 Pair: TypeAlias = tuple[float, float]
 Bounds: TypeAlias = Box | Ball | Mapping[str, Pair | Column] | Sequence[Pair] | Pair

@@ -22,8 +22,6 @@ from discreet.records.cells import category_key, is_gap
 from discreet.records.cells import date as days_of
 from discreet.records.declared.spaces import as_number, check_ends, set_fields, vector
 
-__all__ = ["MISSING", "Category", "Column", "Date", "Number", "Numeric", "without_gaps"]
-
 MISSING = ("drop", "fill")
 WRITE = "for example Number(0, 120)"
 Value = str | int | bool
@@ -184,8 +182,8 @@ class Category:
     """A column of declared, public categories.
 
     Missing is every other value: null, or one that was not declared. 1, 1.0 and "1" are one category, and so are True,
-    1 and "true", since readers of files give now the one and now the other. Whole numbers from 2**53 on are declared as
-    text and found as text only: readers round such numbers, for a whole column, if one row holds a gap.
+    1 and "true", since readers of files give one or the other. Whole numbers from 2**53 on are declared as text and
+    match text only: readers round such numbers, for a whole column, if one row holds a gap.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From the text of a condition to its tree (``conditions``); nothing of the text is run, and only names survive it."""
+"""The parser of conditions: from text in Python's syntax to a tree (``conditions``); none of the text is run."""
 
 from __future__ import annotations
 
@@ -31,8 +31,6 @@ from discreet.records.declared.conditions import (
 )
 from discreet.records.declared.spaces import as_number
 
-__all__ = ["Parser"]
-
 SYMBOLS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
 }  # fmt: skip
@@ -64,7 +62,7 @@ PIECE = re.compile(
 
 
 class Parser:
-    """A text, and what is declared. Only errors look at the text once its syntax is known."""
+    """A text and the declared columns. Once the text is parsed, only error messages use it."""
 
     def __init__(
         self, text: Any, numbers: Collection[str] | Mapping[str, str], categories: Mapping[str, Sequence[Any]]

@@ -1,10 +1,10 @@
-"""Conditions: which rows count, in the words of the declared columns.
+"""Conditions, which say by comparisons of declared columns which rows count.
 
 A condition is a small tree of comparisons. It is read from a text in Python's syntax, and no part of the text is ever
 run: ``ast.parse`` gives a tree of syntax, of which a short list of shapes is copied into a tree of our own, and all
 else is refused. What is left in that tree are declared names, declared categories and finite numbers.
 
-Why it is safe to ask: whether a condition holds, h(x), is a function of one row alone, filled and clipped as it was
+Why a condition is safe: whether a condition holds, h(x), is a function of one row alone, filled and clipped as it was
 declared, and of public numbers. So a sum Σ c(x) over the rows for which it holds is the sum of h(x)·c(x) over all rows,
 with h(x) 0 or 1: each row contributes what it did, or nothing, as a row does that is dropped for a missing value. Of a
 unit at most as many rows contribute as before, since its limit comes first. Every bound allows for dropped rows
@@ -24,8 +24,6 @@ from functools import reduce
 from typing import Any, ClassVar
 
 from discreet.records.cells import day_text
-
-__all__ = ["Among", "Compared", "Condition", "Every", "Not", "Some"]
 
 MOST_CHARACTERS, MOST_DEPTH, MOST_COMPARISONS = 2000, 50, 200
 
@@ -243,6 +241,7 @@ def limited(condition: Condition) -> Condition:
 
 
 def too_much(text: str) -> ValueError:
+    """Return the error for a condition that is too long or too deep."""
     return ValueError(
         f"where={shown_text(text)}: expected at most {MOST_CHARACTERS:,} characters, chains and spaces written out, "
         f"{MOST_COMPARISONS} comparisons and {MOST_DEPTH} levels; write a shorter one, or make a column of it"

@@ -1,6 +1,6 @@
-"""The TOML form of a schema: a small closed format, read with ``tomllib`` and written here.
+"""A schema: the columns of a table as they are declared, whose rows they are, and its form in TOML.
 
-::
+The TOML form is a small closed format, read with ``tomllib`` and written here::
 
     unit = "patient_id"        # optional, with max_rows
     max_rows = 10
@@ -24,9 +24,7 @@
     [columns.sex]
     values = ["female", "male"]
 
-A key that the format does not have is an error: a misspelt ``mising`` must not pass in silence.
-
-A schema: the columns of a table, as they are declared, and whose rows they are.
+A key that the format does not have is an error: a misspelt ``mising`` must not be ignored.
 """
 
 from __future__ import annotations
@@ -47,8 +45,6 @@ from discreet.arguments import ArgumentError, iterable, shown
 from discreet.records.declared.columns import Category, Column, Date, Number, Numeric
 from discreet.records.declared.spaces import Ball, Box, set_fields
 from discreet.records.reading import Reading, Unit, check_no_limit
-
-__all__ = ["Schema", "as_reading", "read_toml", "write_toml"]
 
 UNIT = ("unit", "max_rows", "unit_type", "order")
 KEYS: dict[type, tuple[str, ...]] = {
@@ -91,17 +87,11 @@ def _known(where: str, values: dict[str, Any], keys: tuple[str, ...]) -> None:
             raise ValueError(f"{where}: the key {key!r} is not known; expected " + ", ".join(keys))
 
 
-def write_toml(unit: Mapping[str, Any], columns: Iterable[tuple[str, Column]]) -> str:
-    """Return a schema as TOML text."""
-    lines = [f"{key} = {_value(value)}" for key, value in unit.items() if value is not None]
-    lines += [""] if lines else []
-    for name, column in columns:
-        lines.append(f"[columns.{_key(name)}]")
-        values = {key: getattr(column, key) for key in KEYS[type(column)]}
-        said = {key: value for key, value in values.items() if value is not None and (key, value) != ("log", False)}
-        lines += [f"{key} = {_value(value)}" for key, value in said.items()]
-        lines.append("")
-    return "\n".join(lines)
+def _write_fields(declared: Schema | Column, keys: tuple[str, ...]) -> list[str]:
+    """Return the lines for some fields, without those that are not set."""
+    values = {key: getattr(declared, key) for key in keys}
+    stated = {key: value for key, value in values.items() if value is not None and (key, value) != ("log", False)}
+    return [f"{key} = {_value(value)}" for key, value in stated.items()]
 
 
 def _key(name: str) -> str:
@@ -240,15 +230,15 @@ class Schema:
         return as_reading(self, 1).space
 
     def __getitem__(self, name: str) -> Column:
-        for result, column in self.columns:
-            if result == name:
-                return column
-        raise KeyError(name)
+        return dict(self.columns)[name]
 
     def to_toml(self) -> str:
         """Return the schema as TOML text."""
-        whose = {name: getattr(self, name) for name in ("unit", "max_rows", "unit_type", "order")}
-        return write_toml(whose, self.columns)
+        lines = _write_fields(self, UNIT)
+        lines += [""] if lines else []
+        for name, column in self.columns:
+            lines += [f"[columns.{_key(name)}]", *_write_fields(column, KEYS[type(column)]), ""]
+        return "\n".join(lines)
 
     @classmethod
     def from_toml(cls, source: str | Path) -> Self:

@@ -1,34 +1,35 @@
-"""Where rows lie: what every declared space can do, and a box, one interval a column.
+"""Declared spaces that rows are clipped into: ``Box``, one interval a column, and ``Ball``, a radius around a centre.
 
-A space says where rows may lie. It is declared by whoever knows the meaning of the columns, never taken from the
-rows: the least and the largest value of a column are themselves secrets of single rows.
+A space is declared by whoever knows the meaning of the columns, never taken from the rows: the least and the largest
+value of a column are themselves secrets of single rows.
 
-Two promises hold for every row whatever, NaN and infinities included, in floats and not only on paper:
+Two guarantees hold for every row, NaN and infinities included, in floats and not only on paper:
 
 - ``clip(x)`` lies in the space, and ``to_unit(x)`` has Euclidean norm at most 1;
 - a row becomes the same floats whatever rows stand beside it: only elementwise operations and sums over columns in
   a fixed order are used. So a neighbour that lacks one row changes no bit of the others.
 
-A ball: rows within a radius of a centre.
+**Why a clipped row lies in the box.** ``Box`` has the proof.
 
-Why the clipped row really lies in the ball. Let u = 2⁻⁵³, L = ⌈log₂ d⌉, a = (L + 16)u. For a row x let z = fl(x − c),
+**Why a clipped row lies in the ball.** Let u = 2⁻⁵³, L = ⌈log₂ d⌉, a = (L + 16)u. For a row x let z = fl(x − c),
 m the largest |z_i|, w = fl(z/m), and q the square root of the sum of w_i², the columns added in pairs (L levels). Each
 coordinate of z is off by a factor 1 ± u, of w by another, each square by another, the sum by L; the root halves all
 that and adds one: m·q is ‖x − c‖ times 1 ± (L/2 + 5)u. No step overflows (1 ≤ q ≤ √d), and what underflows is below
 10⁻³²³ against a radius of at least 10⁻³⁰⁰. (torch's square root on the CPU can be off by one rounding more; there is
 room for it.)
 
-- A row is left as it is where m ≤ fl(r_in/q), r_in = r(1 − a). Then ‖x − c‖ ≤ r_in(1 + (L/2 + 7)u) ≤ r.
+- A row stays as it is where m ≤ fl(r_in/q), r_in = r(1 − a). Then ‖x − c‖ ≤ r_in(1 + (L/2 + 7)u) ≤ r.
 - Any other row becomes c + y, y = w·(t/q) with t = r(1 − 3a) − 2u(‖c‖ + r). Then ‖y‖ ≤ t(1 + a), adding c rounds by at
   most u(‖c‖ + ‖y‖) in norm, and so it comes within r(1 − 2a) of c: inside, and so far inside that a second clipping
   leaves it as it is.
 
-Most rows are far inside, and to see that takes less: where the plain sum of the squares of z, in any order, is at most
-r²(1 − 10⁻⁶), the first case holds, as its relative error is below (d + 3)u, and no square that underflowed counts
-against a radius of 10⁻¹⁰⁰ or more. Only the other rows are looked at as above. Which way a row goes changes no bit.
+Most rows are far inside, which a cheaper test shows. Where the plain sum of the squares of z, in any order, is at most
+r²(1 − 10⁻⁶), the first case holds: the sum's relative error is below (d + 3)u, and squares that underflow do not matter
+for a radius of 10⁻¹⁰⁰ or more. Only the other rows take the steps above. Which test a row takes changes none of its
+bits.
 
-So a row that is inside, but closer than (L + 16)u·r to the sphere, moves by some 10⁻¹⁵(‖c‖ + r): the price of a bound
-that holds.
+A row inside of the ball that is closer than (L + 16)u·r to the sphere moves by some 10⁻¹⁵(‖c‖ + r). That is the price
+of a bound that holds in floats.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -48,25 +49,6 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.arguments import ArgumentError, integer, iterable
 from discreet.plain import from_plain, register_kind, to_plain
 
-__all__ = [
-    "LARGEST",
-    "SMALLEST",
-    "UNIT_ROUNDOFF",
-    "Ball",
-    "Box",
-    "Space",
-    "Vector",
-    "as_floats",
-    "as_number",
-    "check_ends",
-    "on_device",
-    "set_fields",
-    "spread",
-    "taken",
-    "to_host",
-    "vector",
-]
-
 Vector = float | tuple[float, ...]
 
 UNIT_ROUNDOFF = 2.0**-53
@@ -76,8 +58,12 @@ WRITE_BOX = "for example Box(low=[0, 40], high=[120, 250])"
 NO_NUMBERS = (str, bytes, bool, np.bool_, np.complexfloating, np.ndarray)  # although float() takes them
 
 
+@dataclass(frozen=True)
 class Space(ABC):
-    """A set that rows are declared to lie in: a ``Box`` or a ``Ball``."""
+    """A set that rows are declared to lie in: a ``Box`` or a ``Ball``.
+
+    A bound may be one number for all columns. While all bounds are, the number of columns is open.
+    """
 
     if TYPE_CHECKING:  # a ball has it as a field, which an abstract property would hide
 
@@ -86,18 +72,29 @@ class Space(ABC):
             """The point that ``to_unit`` maps to zero."""
 
     _kinds: ClassVar[dict[str, type[Space]]] = {}
+    _by_column: ClassVar[tuple[str, ...]]  # the fields that hold one number, or one a column
 
     def __init_subclass__(cls) -> None:
         register_kind(Space._kinds, cls)
 
     @property
-    @abstractmethod
     def columns(self) -> int | None:
-        """The number of columns, None while every bound is one number for all columns."""
+        """The number of columns, None while it is open."""
+        bounds = (getattr(self, name) for name in self._by_column)
+        return max((len(bound) for bound in bounds if isinstance(bound, tuple)), default=None)
 
-    @abstractmethod
     def for_columns(self, columns: int) -> Self:
-        """Return the space with one bound for each of ``columns`` columns; an error where the sizes differ."""
+        """Return the space with one bound for each of ``columns`` columns; an error where the sizes differ.
+
+        >>> from discreet.records import Ball, Box
+        >>> Box(0, [1, 2]).for_columns(2)
+        Box(low=(0.0, 0.0), high=(1.0, 2.0))
+        >>> Ball(2, center=1).for_columns(3)
+        Ball(radius=2.0, center=(1.0, 1.0, 1.0))
+        """
+        bounds = {name: getattr(self, name) for name in self._by_column}
+        spread = {name: spread_over(name, bound, columns) for name, bound in bounds.items()}
+        return self if all(spread[name] is bounds[name] for name in bounds) else replace(self, **spread)
 
     @abstractmethod
     def clip(self, x: Any) -> Any:
@@ -171,7 +168,7 @@ def as_number(item: Any) -> float:
         return math.nan
 
 
-def spread(name: str, value: Vector, columns: int) -> tuple[float, ...]:
+def spread_over(name: str, value: Vector, columns: int) -> tuple[float, ...]:
     """Return one value a column."""
     if not isinstance(value, tuple):
         return (value,) * integer("columns", columns, least=1, most=2**31)
@@ -182,18 +179,15 @@ def spread(name: str, value: Vector, columns: int) -> tuple[float, ...]:
 
 def as_floats(x: Any) -> tuple[Any, Any]:
     """Return the namespace of ``x`` and ``x`` in float64; lists and frames become NumPy arrays."""
-    x = x if is_array_api_obj(x) else _as_numbers(x)
+    if not is_array_api_obj(x):
+        try:
+            x = np.asarray(x, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):  # whose text may show a row
+            raise ValueError(f"rows of type {type(x).__name__}: expected numbers, as an array") from None
     if x.ndim == 0:
         raise ValueError("rows: expected an array whose last axis is the columns, got a single number")
     xp = array_namespace(x)
     return xp, xp.astype(x, xp.float64, copy=False)
-
-
-def _as_numbers(x: Any) -> NDArray[np.float64]:
-    try:
-        return np.asarray(x, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):  # whose words may show a row
-        raise ValueError(f"rows of type {type(x).__name__}: expected numbers, as an array") from None
 
 
 def on_device(values: Vector, like: Any) -> Any:
@@ -265,6 +259,7 @@ class Box(Space):
 
     low: Vector
     high: Vector
+    _by_column = ("low", "high")
 
     def __init__(self, low: ArrayLike | None = None, high: ArrayLike | None = None) -> None:
         low, high = vector("low", low, WRITE_BOX), vector("high", high, WRITE_BOX)
@@ -275,16 +270,11 @@ class Box(Space):
         for a, b in self._ends:
             check_ends(a, b, WRITE_BOX)
 
-    @property
-    def columns(self) -> int | None:
-        """The number of columns, None while both bounds are single numbers."""
-        return max((len(bound) for bound in (self.low, self.high) if isinstance(bound, tuple)), default=None)
-
     @cached_property
     def _ends(self) -> tuple[tuple[float, float], ...]:
         """The two ends of each column; of one while their number is open."""
         columns = self.columns or 1
-        return tuple(zip(spread("low", self.low, columns), spread("high", self.high, columns), strict=True))
+        return tuple(zip(spread_over("low", self.low, columns), spread_over("high", self.high, columns), strict=True))
 
     def intervals(self) -> list[tuple[float, float]]:
         """Return the two ends of each column."""
@@ -300,15 +290,6 @@ class Box(Space):
     def _half(self) -> tuple[float, ...]:
         """Half the width of each interval."""
         return tuple(b / 2.0 - a / 2.0 for a, b in self._ends)
-
-    def for_columns(self, columns: int) -> Self:
-        """Return the box with one interval for each of ``columns`` columns.
-
-        >>> Box(0, [1, 2]).for_columns(2)
-        Box(low=(0.0, 0.0), high=(1.0, 2.0))
-        """
-        low, high = spread("low", self.low, columns), spread("high", self.high, columns)
-        return self if low is self.low and high is self.high else type(self)(low, high)
 
     @classmethod
     def holding(cls, ball: Ball) -> Self:
@@ -400,6 +381,7 @@ class Ball(Space):
 
     radius: float
     center: Vector
+    _by_column = ("center",)
 
     def __init__(self, radius: float | None = None, center: ArrayLike | None = None) -> None:
         number = vector("radius", radius, WRITE_BALL)
@@ -412,20 +394,6 @@ class Ball(Space):
                 f"radius={number!r}: expected a radius that floats can tell apart from the center's rounding, at least "
                 f"{16 * UNIT_ROUNDOFF * self._reach:.2g} here"
             )
-
-    @property
-    def columns(self) -> int | None:
-        """The number of columns, None while the centre is a single number."""
-        return len(self.center) if isinstance(self.center, tuple) else None
-
-    def for_columns(self, columns: int) -> Self:
-        """Return the ball in ``columns`` dimensions.
-
-        >>> Ball(2, center=1).for_columns(3)
-        Ball(radius=2.0, center=(1.0, 1.0, 1.0))
-        """
-        center = spread("center", self.center, columns)
-        return self if center is self.center else type(self)(self.radius, center)
 
     @property
     def scale(self) -> tuple[float, ...]:

@@ -19,8 +19,6 @@ from discreet.records.reading import Reading
 from discreet.records.row_choice import DeclaredRows, UnitCells
 from discreet.records.sources.source import LocalSource
 
-__all__ = ["ArraySource", "check_array", "check_ids", "check_shape", "unit_cells"]
-
 
 def check_array(data: Any) -> Any:
     """Return ``data`` as an array of rows that can be read; its shape and its type are what is looked at."""

@@ -1,21 +1,20 @@
-"""CSV files, in which one line is one row, whatever stands in it.
+"""CSV files, read so that one line is always one row.
 
-Readers of CSV files let a cell go on over several lines where it stands between quotes. One person's cell with a quote
-that nobody closes then swallows the rows of others: the number of rows and all sums change by more than one row, and no
-bound holds. So here a line ends at a line feed (or at a carriage return and a line feed) and nowhere else, each line is
-read by itself, and there are as many rows as lines after the first. What a row can do is spoil its own cells:
+Other readers of CSV files let a cell between quotes continue over several lines. One person's cell with a quote that is
+never closed then takes in the rows of others: the number of rows and all sums change by more than one row, and no bound
+holds. So here a line ends at a line feed (or at a carriage return and a line feed) and nowhere else, each line is read
+by itself, and there are as many rows as lines after the first. A row can only make its own cells unreadable:
 
-- a line whose quotes do not match has none that can be read, and neither has one of more than 16 MiB, one with quotes
-  of more than 128 KiB, or an empty one;
-- cells that a line lacks are missing, and those that it has too many of are left out;
+- a line has no readable cell where its quotes do not match, where it is longer than 16 MiB, where it has quotes and is
+  longer than 128 KiB, or where it is empty;
+- cells that a line lacks are missing, and cells beyond the number of columns are ignored;
 - a cell that is not UTF-8, or is empty, is missing.
 
-All cells are text: a reader that looks for types looks at the rows. The names are those of the first line, and what
-separates the cells is told from that line alone. Line breaks inside of a cell are nothing for this reader; they are for
-Parquet.
+All cells are text: a reader that infers types does so from the rows. The names are those of the first line, and the
+separator is found from that line alone. Cells with line breaks cannot be read from CSV; use Parquet for them.
 
-A last line without a line feed is no line where nothing stands in it. Lines in which nothing is odd are handed to Arrow
-together, which is fast; others are read one by one.
+After the last line feed an empty rest is no line. Plain lines are parsed by Arrow together, which is fast; the others
+are read one by one.
 """
 
 from __future__ import annotations
@@ -34,8 +33,6 @@ from numpy.typing import NDArray
 
 from discreet.records.sources.frames import need
 from discreet.records.sources.stored import Engine, quietly
-
-__all__ = ["CSV_SUFFIXES", "CsvEngine", "csv_header"]
 
 CSV_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 SEPARATORS = (",", ";", "\t", "|")

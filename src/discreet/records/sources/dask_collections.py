@@ -4,16 +4,16 @@ Each partition is read as an array or a table of its own, in blocks of the same 
 compensated pair; pairs are merged on the workers, sixteen at a time. So the bound of ``summation`` holds, however large
 partitions are.
 
-With a privacy unit there are two passes before: every partition counts the rows of its units, and of those that have
-more than ``max_rows`` in all partitions together one task gets all rows and chooses (``row_choice``). A sum is then of
-the chosen rows, and in every partition over the rows of all other units. Nothing goes by places: rows may come in
-another order, or in other partitions, each time they are computed, after a shuffle or a retry. What must be the same
-each time are the rows themselves. No name of a unit leaves the workers.
+With a privacy unit there are two passes before. First every partition counts the rows of its units. Then one task gets
+all rows of the units that have more than ``max_rows`` in all partitions together, and chooses among them
+(``row_choice``). A sum is over the chosen rows, and in every partition over the rows of all other units. Nothing
+depends on a row's position: rows may come in another order, or in other partitions, each time they are computed, after
+a shuffle or a retry. Only the rows themselves must be the same each time. No name of a unit leaves the workers.
 
-A task of ours that fails hands its error over as a value, by its type's name only: Dask's workers would log the
-arguments of a task that raises, and with them rows. The collection's own tasks (a cast, a reader of files) may raise as
-well. Of these errors too only the type's name is passed on here, but the workers may still log them, with rows: keep
-their logs as you keep the data.
+A task of ours that fails returns the name of its error's type as a value: Dask's workers would log the arguments of a
+task that raises, and with them rows. The collection's own tasks (a cast, a reader of files) may raise as well. Of these
+errors too only the type's name is passed on here, but the workers may still log them, with rows: protect their logs as
+you protect the data.
 """
 
 from __future__ import annotations
@@ -42,8 +42,6 @@ from discreet.records.sources.source import (
     Source,
     sizes,
 )
-
-__all__ = ["DaskSource"]
 
 FAN_IN = 16
 

@@ -1,18 +1,15 @@
-"""A table outside of memory that a database reads.
+"""Tables that a database reads (``Table``): their rows are streamed, and sums are computed inside of the database.
 
-The SQL that sums a kernel over the rows of a table, as declared; see ``sql.text`` for what it promises.
-
+**The sum in SQL.** ``summing`` writes the sum of a kernel over the declared rows; ``sql.text`` says what it guarantees.
 It is written only where the database reads a cell as ``cells`` does: numbers from columns of numbers and booleans,
 dates from dates and timestamps, a category from a column of its own type, a unit from a column of its declared type.
-Otherwise rows are read. Where there are units, the sum is over the rows of those that have at most ``max_rows``; the
-rows of others, ``Summing.others``, are chosen among elsewhere.
+Otherwise rows are read. Where there are units, the sum is over the rows of those that have at most ``max_rows``. The
+rows of the other units, ``Summing.others``, are read, and ``row_choice`` chooses among them.
 
-Rows of a database: streamed in Arrow batches, and summed there where that can be done.
-
-A database gives its rows in whatever order it likes, another one each time. So nothing here goes by places. A question
-sees one snapshot of the table, in which it is first found out which units have more than ``max_rows`` rows; the rows of
-all others stream by as they are, those of these units are read with all that is declared, and ``row_choice`` says
-which of them count. Files have an order, and are read as ``LocalSource`` reads.
+**Rows without an order.** A database may give its rows in another order each time, so nothing here depends on a row's
+position. A query sees one snapshot of the table. It first finds the units with more than ``max_rows`` rows. The rows of
+all other units are streamed as they are. Those of these units are read with all declared columns, and ``row_choice``
+says which of them count. Files have an order, and are read as in ``LocalSource``.
 """
 
 from __future__ import annotations
@@ -22,7 +19,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -56,14 +52,12 @@ from discreet.sql.text import (
 )
 from discreet.sql.traced import NotTraceable, Step, Traced, columns
 
-__all__ = ["SqlSource", "Summing", "Table", "open_table", "summing"]
-
 PASSWORD = re.compile(r"(://[^:/@]*):.*@")
 
 
 @dataclass(frozen=True, repr=False)
 class Table:
-    """A table that a database reads, streamed; sums of moments are computed inside of it.
+    """A table that a database reads in a stream; sums of moments are computed inside of the database.
 
     A password in the location is never shown, and a pickle leaves it out.
 
@@ -77,10 +71,10 @@ class Table:
     table : str, optional
         Which table of a database, ``"name"`` or ``"schema.name"``; needed where there are several.
     per_unit : bool
-        For a view: the owner's word that each of its rows is made from the rows of one person, and from public tables,
-        alone. A view with window functions, aggregates or joins can put other people into a person's cells, and then no
-        rule about rows helps: one person more would change the rows of others. Nothing can check this, and every
-        release says that it was declared. Tables and files need no such word.
+        For a view: the owner declares that each of its rows is made from the rows of one person, and from public
+        tables, alone. A view with window functions, aggregates or joins can put other people's values into a person's
+        cells. Then one person more would change the rows of others, and no bound holds. Nothing can check this, and
+        every release says that it was declared. Tables and files need no such declaration.
 
     Examples
     --------
@@ -154,8 +148,8 @@ class Summing(NamedTuple):
     exponent : int
         By what power of two the sums grew.
     others : str or None
-        What stands behind FROM for the rows that were left out: those of units of more than ``max_rows``; None where
-        the row is the unit.
+        The WHERE clause for the rows that are left out: those of units of more than ``max_rows``; None where the row is
+        the unit.
     """
 
     text: str
@@ -220,7 +214,7 @@ def _where(cell: Any) -> tuple[Any, list[Any]]:
 
 
 def _traced(each: Contributions, block: Block) -> Traced:
-    """Return a kernel's numbers. There is no row, so whatever it raises here is about symbols: reading rows decides."""
+    """Return a kernel's numbers as expressions; an error here is about symbols, not rows, and then rows are read."""
     try:
         result = each.rows(block)
     except Exception:
@@ -291,10 +285,6 @@ def _code(engine: SqlEngine, name: str, category: Category) -> str:
             cell = quoted(name) if wide is None else f"CAST({quoted(name)} AS {wide})"
             test = f"{cell} = {key}" if kind != "float" else f"{engine.finite.format(cell=cell)} AND {cell} = {key}"
             cases.append((test, code))
-    return _chosen(cases, category)
-
-
-def _chosen(cases: list[tuple[str, int]], category: Category) -> str:
     other = "NULL" if category.fill is None else literal(float(category.fill_code))
     texts = "".join(f" WHEN {test} THEN {literal(float(code))}" for test, code in cases)
     return f"CASE{texts} ELSE {other} END" if texts else f"CAST({other} AS FLOAT8)"
@@ -337,8 +327,8 @@ Array = NDArray[np.float64]
 class SqlSource(StoredSource):
     """Rows of a table that a database reads.
 
-    Each pass reads the table as it then is, and one pass is about one state of a database. All questions of the library
-    are answered in one pass; in a table that changes, two measurements may be of two states.
+    Each pass reads one state of the database. All queries of the library take one pass. In a table that changes, two
+    measurements may be of two states.
 
     Parameters
     ----------
@@ -359,21 +349,20 @@ class SqlSource(StoredSource):
 
     def unit_sizes(self) -> Sizes:
         """Return how many units have one row, from two to ``max_rows`` rows, and more."""
-        return super().unit_sizes() if self._engine.ordered else self._sizes
+        return super().unit_sizes() if self._engine.ordered else self._once("sizes", self._count_sizes)
 
-    @cached_property
-    def _sizes(self) -> Sizes:
+    def _count_sizes(self) -> Sizes:
         _, codes = self.count_units()
         return sizes(np.bincount(codes[codes >= 0]), self.declared.max_rows)
 
-    def _marked(self) -> Iterator[DeclaredRows]:
+    def _read_limited(self) -> Iterator[DeclaredRows]:
         if self._engine.ordered:
-            yield from super()._marked()
+            yield from super()._read_limited()
         else:
             with self._engine.snapshot() as read:
-                yield from self._marked_in(read)
+                yield from self._read_unordered(read)
 
-    def _marked_in(self, read: Read) -> Iterator[DeclaredRows]:
+    def _read_unordered(self, read: Read) -> Iterator[DeclaredRows]:
         """Yield the rows that count from frames that may come in another order each time."""
         declared, size, engine = self.declared, self.declared.slab_rows, self._engine
         assert declared.unit is not None
@@ -396,10 +385,10 @@ class SqlSource(StoredSource):
                 places = np.flatnonzero(many)
                 more.append((codes[places], TableSource(frame, declared).declared_rows(places)))
         if more:
-            chosen = self._chosen(units, np.concatenate([whose for whose, _ in more]), [rows for _, rows in more])
+            chosen = self._choose_among(units, np.concatenate([whose for whose, _ in more]), [rows for _, rows in more])
             yield self.reading.of_declared(chosen, declared)
 
-    def _chosen(self, units: Units, codes: NDArray[np.int64], rows: list[DeclaredRows]) -> DeclaredRows:
+    def _choose_among(self, units: Units, codes: NDArray[np.int64], rows: list[DeclaredRows]) -> DeclaredRows:
         """Return the rows that count, of units that have too many."""
         named = np.flatnonzero(codes >= 0)
         result = DeclaredRows.joined(rows).take(named)
@@ -413,18 +402,18 @@ class SqlSource(StoredSource):
         """
         if each is not None:
             try:
-                return self._summed(each, size)
+                return self._sum_by_database(each, size)
             except NotTraceable:
                 pass
         return super().reduce(kernel, size)
 
-    def _summed(self, each: Contributions, size: int) -> Array:
+    def _sum_by_database(self, each: Contributions, size: int) -> Array:
         """Return a sum by the database: of the rows of all units within the limit, and of those chosen of others."""
         result = summing(self._engine, self.reading, each, size)
         try:
             with self._engine.snapshot() as read:
                 sums = texts(read, result.text)
-                chosen = self._of_others(read, result.others)
+                chosen = self._read_others(read, result.others)
         except OSError:  # text that is no UTF-8, say: an error would tell of the row, and reading does without
             raise NotTraceable("the database") from None
         total = CompensatedSum(size)  # to which the database's sum is one more block
@@ -433,7 +422,7 @@ class SqlSource(StoredSource):
         total.merge(add_up(compute(self.reading, lambda block: each.rows(block).sum(axis=0), rows, cores=1), size))
         return total.pair[0]
 
-    def _of_others(self, read: Read, where: str | None) -> DeclaredRows:
+    def _read_others(self, read: Read, where: str | None) -> DeclaredRows:
         """Return the rows that count, of units that have too many; of a file once for all questions."""
         declared, unit = self.declared, self.declared.unit
         if unit is None:
@@ -444,7 +433,7 @@ class SqlSource(StoredSource):
             frames, units = list(as_frames(read(query, declared.slab_rows))), Units(unit.unit_type)
             codes = units.add([unit_cells(frame[unit.column]) for frame in frames])
             rows = [TableSource(frame, declared).declared_rows(np.arange(len(frame))) for frame in frames]
-            return self._chosen(units, codes, [declared.no_rows(), *rows])
+            return self._choose_among(units, codes, [declared.no_rows(), *rows])
 
         # The state of a database is None: its rows may change.
         return choose() if self.state() is None else self._once("others", choose)

@@ -1,7 +1,8 @@
-"""Tables that DuckDB reads: Parquet and Arrow files, and tables of a DuckDB file. CSV files have a reader of their own.
+"""Tables that DuckDB reads: Parquet and Arrow files, and tables of a DuckDB file.
 
-Parquet and Arrow files are streamed by Arrow, as everywhere: DuckDB stops at text that is not UTF-8. Paths are
-absolute and name one file each: DuckDB would look for others where one has a ``*``, ``?`` or ``[``.
+DuckDB computes sums over Parquet and Arrow files, and Arrow streams their rows: DuckDB fails at text that is not UTF-8.
+Paths are absolute and name one file each: in a path DuckDB would take ``*``, ``?`` and ``[`` for patterns. CSV files
+have a reader of their own (``csv_files``).
 """
 
 from __future__ import annotations
@@ -18,8 +19,6 @@ from discreet.records.sources.frames import need, unique_names
 from discreet.records.sources.parquet_files import ParquetFiles, parquet_files
 from discreet.records.sources.stored import Engine, Read, SqlEngine, quietly
 from discreet.sql.text import quoted, text_literal
-
-__all__ = ["ARROW_SUFFIXES", "DUCKDB_SUFFIXES", "DuckDBEngine", "duckdb_engine"]
 
 DUCKDB_SUFFIXES = (".duckdb", ".ddb", ".db")
 ARROW_SUFFIXES = (".arrow", ".feather", ".ipc")

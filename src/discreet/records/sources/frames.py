@@ -1,9 +1,9 @@
 """Rows of a table in memory: pandas, Polars, Arrow and whatever else narwhals knows as an eager data frame.
 
-A library that makes Python values of a column fails as a whole for one cell: text that is not UTF-8, a date after the
-year 9999. Its error would show the cell, and come after the spend. So nothing here raises for a cell: moments are read
-as whole numbers in the column's resolution, and where a column fails all the same it is read cell by cell, and what
-fails then is missing.
+A library that converts a column to Python values fails for the whole column because of one cell: text that is not
+UTF-8, a date after the year 9999. Its error would show the cell, and would come after the spend. So nothing here raises
+for a cell. Instants are read as whole numbers in the column's resolution. Where a column fails nevertheless, it is read
+cell by cell, and a cell that fails is missing.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from discreet.records import cells
 from discreet.records.reading import Reading
 from discreet.records.row_choice import DeclaredRows, UnitCells
 from discreet.records.sources.source import LocalSource
-
-__all__ = ["TableSource", "as_frame", "check_type", "check_types", "need", "numeric", "plain", "unit_cells"]
 
 NOT_A_TIME = -(2**63)
 
@@ -117,7 +115,8 @@ def readable(series: nw.Series[Any], wanted: str) -> bool:
     arrow = _arrow(series)
     if arrow is not None:
         kind = arrow_values(arrow.type)
-        named = wanted is NAMES and (_uuid(arrow.type) or getattr(kind, "scale", 1) == 0)  # a decimal without a point
+        uuid = str(getattr(arrow.type, "extension_name", "")) == "arrow.uuid"
+        named = wanted is NAMES and (uuid or getattr(kind, "scale", 1) == 0)  # a decimal without a point
         return named or _is(kind, ARROW[wanted])
     return _polars_reads(series, wanted) if series.implementation.is_polars() else _pandas_reads(series, wanted)
 
@@ -134,10 +133,6 @@ def _pandas_reads(series: nw.Series[Any], wanted: str) -> bool:
     native = series.to_native()
     dtype = getattr(getattr(native, "cat", native), "categories", native).dtype  # of pandas' categories
     return dtype.kind in {NAMES: "iuOUT", DATES: "MOUTS"}.get(wanted, "biufOUTS")
-
-
-def _uuid(kind: Any) -> bool:
-    return str(getattr(kind, "extension_name", "")) == "arrow.uuid"
 
 
 def arrow_values(kind: Any) -> Any:
@@ -204,9 +199,9 @@ def _or_none(read: Callable[[], Any]) -> Any:
 
 
 def plain(series: nw.Series[Any]) -> list[Any]:
-    """Return a column as Python values, moments as NumPy's, None where a cell cannot be read.
+    """Return a column as Python values, instants as NumPy's, None where a cell cannot be read.
 
-    Whole numbers stay whole: beyond 2**53 a float would confuse two units.
+    Whole numbers stay whole: from 2**53 on a float would make one unit of two.
     """
     times = _or_none(lambda: _times(series))
     result = _or_none(series.to_list) if times is None else list(times)

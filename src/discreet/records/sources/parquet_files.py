@@ -1,4 +1,4 @@
-"""Rows of Parquet files, streamed: a file is never read whole.
+"""Rows of Parquet files, streamed by Arrow in batches: a file is never read whole.
 
 A folder stands for all files ``*.parquet`` below it, in the order of their paths. Each file is read with the types that
 it states itself: nothing is cast to the types of another file, which could fail with a text that shows a value.
@@ -14,28 +14,22 @@ from typing import Any
 from discreet.records.sources.frames import need, unique_names
 from discreet.records.sources.stored import Engine, quietly
 
-__all__ = ["ParquetFiles", "parquet_files"]
-
 BUFFER = 2**18  # bytes read ahead in each column; without it a column of a row group is read at once
 
 
 def parquet_files(path: Path) -> list[Path]:
     """Return the files that a path stands for."""
-    if "\n" in str(path):  # somebody's rows, most likely: they do not belong into an error
+    if "\n" in str(path):  # most likely rows, which must not be shown in an error
         raise ValueError("data: expected the path of Parquet files, and got text of several lines; make a table of it")
     if path.exists() and not path.is_dir():
         return [path]
     files = sorted(path.rglob("*.parquet"))
+    if not files and path.is_dir():
+        raise ValueError(f"{str(path)!r}: expected a folder with files named *.parquet, and there are none")
     if not files:
-        raise _no_files(path)
+        wanted = "Parquet files, or a .csv, .arrow or .duckdb file"
+        raise FileNotFoundError(f"{str(path)!r}: no such file or folder; expected {wanted}")
     return files
-
-
-def _no_files(path: Path) -> Exception:
-    if path.is_dir():
-        return ValueError(f"{str(path)!r}: expected a folder with files named *.parquet, and there are none")
-    wanted = "Parquet files, or a .csv, .arrow or .duckdb file"
-    return FileNotFoundError(f"{str(path)!r}: no such file or folder; expected {wanted}")
 
 
 def _open(file: Path) -> Any:

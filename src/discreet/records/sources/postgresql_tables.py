@@ -1,4 +1,4 @@
-"""A table of a PostgreSQL database, in Arrow batches by ADBC."""
+"""A table of a PostgreSQL database, read in Arrow batches by ADBC."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ from discreet.records.sources.frames import need, unique_names
 from discreet.records.sources.stored import Read, SqlEngine, quietly
 from discreet.sql.text import quoted, text_literal
 
-__all__ = ["PostgreSQLEngine", "database_address", "is_postgresql"]
-
 TYPES = {"int2": "integer", "int4": "integer", "int8": "integer", "float4": "float", "float8": "float"}
 TYPES |= {"bool": "boolean", "text": "text", "varchar": "text", "numeric": "decimal"}
 TYPES |= {"date": "date", "timestamp": "timestamp", "timestamptz": "timestamp"}
 AS_TEXT = ("decimal", "uuid", "bpchar", "enum", "name")
-# Text, numbers and dates are written and read in one way, whatever the server, the database or the account is used to.
+# Text, numbers and dates are written and read in one way, whatever the defaults of the server or the account are.
 SETTINGS = {"standard_conforming_strings": "on", "default_transaction_read_only": "on"}
 SETTINGS |= {"TimeZone": "UTC", "extra_float_digits": "3"}
 ENCODING = "SELECT current_setting('server_encoding') AS encoding"

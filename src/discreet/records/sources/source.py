@@ -1,7 +1,15 @@
-"""Sums over rows in floats, with a bound on their error that holds for every order of the rows.
+"""Sources of rows, and sums over them: the interface, the loop over blocks, and a bound on the float error.
 
-A source cuts its rows into blocks of at most n rows. A kernel sums the contributions of a block, in whatever order,
-and this module sums the blocks. With u = 2⁻⁵³, c_i ∈ R^D the contribution of row i as floats, ‖c_i‖₂ ≤ B, and N rows:
+**A source** gives its rows again each time it is asked: as blocks, or as the sum of a kernel over them. A kernel runs
+under ``numpy.errstate``, so that an overflow in some row makes no warning.
+
+**The loop.** Blocks are small, so a matrix product gains nothing from several threads and loses much to their
+synchronisation. The other way round is faster: one thread a core, each with a block of its own, and BLAS on one thread
+meanwhile. The result does not depend on the number of threads: sums are added in the order of the blocks.
+
+**The float error** has a bound that holds for every order of the rows. A source cuts its rows into blocks of at most n
+rows. A kernel sums the contributions of a block, in whatever order, and this module sums the blocks. With u = 2⁻⁵³,
+c_i ∈ R^D the contribution of row i as floats, ‖c_i‖₂ ≤ B, and N rows:
 
     ‖computed − Σ c_i‖₂ ≤ γ·N·B,   γ = ``float_error(n)`` = n·u/(1 − n·u) + 2u.
 
@@ -27,15 +35,6 @@ rows like everything else, so the bound stays as it is.
 
 The bound asks for kernels that sum in float64, and for N·B below 2¹⁰⁰⁰, so that nothing overflows. It is about the
 floats c_i that the kernel has computed; how far these are from the ideal contributions is for the query to say.
-
-What a source of rows is, and the loop that all sources on one machine share.
-
-A source gives its rows again each time it is asked: blocks, or the sum of a kernel over them. What a kernel does goes
-on behind ``numpy.errstate``, so that an overflow in some row makes no warning.
-
-Each block is small, so a matrix product gains nothing from several threads and loses much to their meeting. The other
-way round is faster: one thread a core, each with a block of its own, and BLAS on one thread meanwhile. What comes out
-does not depend on the number of threads: results are taken in the order of the blocks.
 """
 
 from __future__ import annotations
@@ -58,21 +57,6 @@ from discreet.arguments import integer
 from discreet.records.declared.spaces import UNIT_ROUNDOFF, to_host
 from discreet.records.reading import Block, Reading
 from discreet.records.row_choice import DeclaredRows, UnitCells, Units, rows_that_count
-
-__all__ = [
-    "CompensatedSum",
-    "Contributions",
-    "Kernel",
-    "LocalSource",
-    "Pair",
-    "Sizes",
-    "Source",
-    "add_up",
-    "compute",
-    "default_block_rows",
-    "float_error",
-    "sizes",
-]
 
 Array = NDArray[np.float64]
 
@@ -134,7 +118,7 @@ class CompensatedSum:
 Kernel: TypeAlias = Callable[[Block], Any]
 Pair: TypeAlias = tuple[Array, Array]
 Sizes: TypeAlias = tuple[int, int, int]
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 def sizes(rows: NDArray[np.int64], max_rows: int) -> Sizes:
@@ -194,13 +178,12 @@ class Source(ABC):
         """Return what changes where the rows change: of files, how large they are and when they were written."""
         return None
 
-    def _once(self, what: str, decide: Callable[[], Found]) -> Found:
+    def _once(self, what: str, decide: Callable[[], Result]) -> Result:
         """Return what is decided once for all views of the source, as long as its state is the same."""
         state = self.state()
-        known = self._decided.get(what)
-        if known is None or known[0] != state:
-            known = self._decided[what] = (state, decide())
-        result: Found = known[1]
+        if what not in self._decided or self._decided[what][0] != state:
+            self._decided[what] = (state, decide())
+        result: Result = self._decided[what][1]
         return result
 
     @abstractmethod
@@ -245,25 +228,21 @@ class LocalSource(Source):
         """Yield the unit's column, in pieces of any length; nothing where each row stands for itself."""
         return iter(())
 
-    @property
-    def _kept(self) -> tuple[NDArray[np.bool_], Sizes]:
-        """Which rows are within the limit of their unit, one byte a row, and how many rows units have."""
-        return self._once("kept", self._decide)
-
     def count_units(self) -> tuple[Units, NDArray[np.int64]]:
         """Return the units, and whose each row is."""
         assert self.declared.unit is not None
         units = Units(self.declared.unit.unit_type)
         return units, units.add(self.unit_cells(self.declared.unit.column))
 
-    def _decide(self) -> tuple[NDArray[np.bool_], Sizes]:
+    def _choose(self) -> tuple[NDArray[np.bool_], Sizes]:
+        """Return which rows are within the limit of their unit, one byte a row, and how many rows units have."""
         units, codes = self.count_units()
         if self.left_out:
             out = units.find(UnitCells(list(self.left_out)))
             codes[np.isin(codes, out[out >= 0])] = -1
         most, order = self.declared.max_rows, self.declared.order
-        kept = rows_that_count(codes, most, self.declared_rows, units.names, order)
-        return kept, sizes(np.bincount(codes[codes >= 0]), most)
+        within = rows_that_count(codes, most, self.declared_rows, units.names, order)
+        return within, sizes(np.bincount(codes[codes >= 0]), most)
 
     def declared_rows(self, places: NDArray[np.int64]) -> DeclaredRows:
         """Return all declared columns of some rows, at ascending places."""
@@ -277,36 +256,36 @@ class LocalSource(Source):
 
     def unit_sizes(self) -> Sizes:
         """Return how many units have one row, from two to ``max_rows`` rows, and more."""
-        return self._kept[1]
+        return self._once("choice", self._choose)[1]
 
-    def _raw(self) -> Iterator[DeclaredRows]:
-        return self.read(self.reading) if self.reading.unit is None else self._marked()
+    def _read(self) -> Iterator[DeclaredRows]:
+        return self.read(self.reading) if self.reading.unit is None else self._read_limited()
 
-    def _marked(self) -> Iterator[DeclaredRows]:
+    def _read_limited(self) -> Iterator[DeclaredRows]:
         """Yield rows, with whether they are within the limit of their unit."""
-        first, kept = 0, self._kept[0]
+        first, within = 0, self._once("choice", self._choose)[0]
         for rows in self.read(self.reading):
             keep = np.zeros(len(rows.codes), dtype=np.bool_)  # of a file that grows: none of the new rows
-            keep[: max(len(kept) - first, 0)] = kept[first : first + len(keep)]
+            keep[: max(len(within) - first, 0)] = within[first : first + len(keep)]
             yield rows._replace(keep=keep)
             first += len(keep)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows that contribute. Blocks without any are left out."""
-        return (block for block in map(self.reading.block, self.reading.cut(self._raw())) if block.x.shape[0])
+        return (block for block in map(self.reading.block, self.reading.cut(self._read())) if block.x.shape[0])
 
     def partial(self, kernel: Kernel, size: int) -> Pair:
         """Return the sum of ``kernel`` over all blocks, with its compensation, on this thread alone."""
-        return add_up(compute(self.reading, kernel, self._raw(), cores=1), size)
+        return add_up(compute(self.reading, kernel, self._read(), cores=1), size)
 
     def reduce(self, kernel: Kernel, size: int, each: Contributions | None = None) -> Array:
         """Return the sum of ``kernel`` over all blocks, on all cores: a thread clips and sums its own."""
-        return add_up(compute(self.reading, kernel, self._raw()), size)[0]
+        return add_up(compute(self.reading, kernel, self._read()), size)[0]
 
     def gather(self, kernel: Kernel, width: int) -> Array:
         """Return what ``kernel`` makes of each row that contributes, in their order, on all cores."""
         pieces = [np.empty((0, width))]
-        for result in compute(self.reading, kernel, self._raw()):
+        for result in compute(self.reading, kernel, self._read()):
             if result.shape[1:] != (width,):
                 raise ValueError(f"width={width}: expected a kernel that makes so many numbers of a row")
             pieces.append(result)
@@ -328,8 +307,8 @@ def compute(
 ) -> Iterator[Array]:
     """Return what a kernel makes of each block in which a row contributes, in order, without a warning.
 
-    That is on several threads where it pays, if nobody says on how many. Blocks of another library than NumPy are
-    worked on one after the other: those libraries use the machine themselves.
+    That is on several threads where it pays, unless ``cores`` is 1. Blocks of another library than NumPy are computed
+    one after the other: those libraries use all cores themselves.
     """
 
     def work(rows: DeclaredRows) -> Array | None:
@@ -341,7 +320,7 @@ def compute(
     first = list(islice(ahead, 4))
     cores = cores or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     alone = cores == 1 or len(first) < 4 or not is_numpy_array(first[0].numbers)
-    result = map(work, chain(first, ahead)) if alone else _on_threads(work, chain(first, ahead), cores)
+    result = map(work, chain(first, ahead)) if alone else _run_on_threads(work, chain(first, ahead), cores)
     return (one for one in result if one is not None)
 
 
@@ -352,8 +331,10 @@ def _libraries() -> Any:
     return ThreadpoolController()
 
 
-def _on_threads(work: Callable[[DeclaredRows], Found], blocks: Iterable[DeclaredRows], cores: int) -> Iterator[Found]:
-    waiting: deque[Future[Found]] = deque()
+def _run_on_threads(
+    work: Callable[[DeclaredRows], Result], blocks: Iterable[DeclaredRows], cores: int
+) -> Iterator[Result]:
+    waiting: deque[Future[Result]] = deque()
     with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(cores, "discreet") as pool:
         try:
             for block in blocks:

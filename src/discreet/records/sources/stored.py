@@ -1,9 +1,9 @@
-"""Rows of a table outside of memory, streamed in Arrow batches: what reads them, and how a database sums them.
+"""Engines, which read one table outside of memory each, and the source that streams an engine's rows in Arrow batches.
 
-An engine knows one table: its columns and their types, which are public, and how to ask for rows and for numbers. It
-opens a connection for each question and closes it, so that it can be pickled and used from any thread. A question that
-needs the table twice (who has too many rows, and then the rows) sees one state of it: a snapshot. Errors of a database
-may show a cell; once the table is open they are replaced by one that does not.
+An engine knows one table: its columns and their types, which are public, and how to read rows and numbers. It opens a
+connection for each query and closes it, so that it can be pickled and used from any thread. A query that needs the
+table twice (which units have too many rows, and then the rows) sees one state of it: a snapshot. Errors of a database
+may show a cell, so once the table is open they are replaced by one that does not.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -24,16 +23,18 @@ from discreet.records.sources.frames import TableSource, check_types, need, unit
 from discreet.records.sources.source import LocalSource
 from discreet.sql.text import quoted
 
-__all__ = ["Engine", "Read", "SqlEngine", "StoredSource", "as_frames", "quietly", "texts"]
-
+FAILED = (
+    "the database failed to answer: is the file still there, does the server run? Its own error is left out, since it "
+    "may show rows. What was recorded for an answer stays recorded"
+)
 Read: TypeAlias = Callable[[str, int], Any]  # from a query to Arrow's reader of batches of about so many rows
 
 
 class quietly:  # noqa: N801
     """Replace an error of the database, whose text may show rows.
 
-    An error that is raised while another is handled carries that one along as its context, also behind ``from None``:
-    it is taken off.
+    An error that is raised while another one is handled keeps that one as its context, even with ``from None``. So the
+    context is removed.
     """
 
     def __enter__(self) -> None:
@@ -41,18 +42,11 @@ class quietly:  # noqa: N801
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception):
-            _fail()
-
-
-def _fail() -> None:
-    try:
-        raise OSError(
-            "the database failed to answer: is the file still there, does the server run? Its own error is left out, "
-            "since it may show rows. What was recorded for an answer stays recorded"
-        )
-    except OSError as clean:
-        clean.__context__ = None
-        raise
+            clean = OSError(FAILED)
+            try:
+                raise clean
+            finally:
+                clean.__context__ = None
 
 
 class Engine(ABC):
@@ -189,7 +183,7 @@ class StoredSource(LocalSource):
     def __init__(self, engine: Engine, declared: Reading) -> None:
         super().__init__(declared)
         self._engine = engine
-        self.kind, self.per_unit = engine.kind, engine.view  # opened on the owner's word
+        self.kind, self.per_unit = engine.kind, engine.view  # a view is opened only where its owner declared per_unit
         try:
             for empty in engine.empty(tuple(dict.fromkeys(declared.needed)), tuple(declared.numbers)):
                 check_types(nw.from_native(empty, eager_only=True), declared)
@@ -198,13 +192,9 @@ class StoredSource(LocalSource):
                 "a declared column has a type that cannot be read: expected numbers or text; cast it in a view"
             ) from None
 
-    @cached_property
-    def _count(self) -> int:
-        return self._engine.rows()
-
     def rows(self) -> int:
         """Return how many rows the table has."""
-        return self._count
+        return self._once("rows", self._engine.rows)
 
     def state(self) -> Any:
         """Return what changes where a file is written anew."""
