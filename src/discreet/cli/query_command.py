@@ -239,7 +239,7 @@ def _priced(pricing: Any) -> CommandOutput:
     verdict = "yes" if pricing.admitted else "no"
     return CommandOutput(
         {
-            "question": one.draft.words,
+            "question": one.draft.description,
             "which_rows": pricing.which_rows,
             "guarantee": one.guarantee,
             "share": one.share,
@@ -249,7 +249,7 @@ def _priced(pricing: Any) -> CommandOutput:
         [
             facts(
                 {
-                    "question": one.draft.words,
+                    "question": one.draft.description,
                     "from": pricing.which_rows,
                     "would cost": str(one.guarantee),
                     "of the budget": f"{one.share:.1%}",
@@ -267,7 +267,7 @@ def _replied(reply: Any, level: float) -> CommandOutput:
     head = [name for name in rows[0] if name != "which_rows"]  # which is said once, above the table
     return CommandOutput(
         {
-            "question": reply.priced.draft.words,
+            "question": reply.priced.draft.description,
             "which_rows": about,
             "answer": rows,
             "level": level,

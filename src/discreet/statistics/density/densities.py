@@ -47,8 +47,6 @@ from discreet.statistics.density.density_estimates import (
 from discreet.statistics.density.piecewise import Piecewise
 from discreet.statistics.request import ColumnRequest, Request, cells_of, known_rows, noise_variance, statistic
 
-__all__ = ["Density", "density"]
-
 Array = NDArray[np.float64]
 
 METHODS = ("smooth", "histogram", "functional")
@@ -131,10 +129,10 @@ class Density(Answer):
         return self._points, self.value
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
-        """Return limits at each point of ``grid()``, around ``before``.
+        """Return an interval at each point of ``grid()``, around ``before``.
 
-        They speak of the noise alone: each holds, with probability ``level``, what the same smoothing would have given
-        without noise; not of clipping, of smoothing, nor of sampling the people in the data. For a histogram and for
+        They are about the noise alone: each holds, with probability ``level``, what the same smoothing would have given
+        without noise; not about clipping, smoothing, or sampling the people in the data. For a histogram and for
         "functional" with a public number of rows that is exact. For "smooth" the factors are taken as given, though
         they were chosen after the noise, and a private number of rows enters to first order: it is nearly so.
         """
@@ -182,7 +180,7 @@ class DensityRequest(ColumnRequest[Density]):
 
     def plan(self) -> Inquiry[Density]:
         """Return one question, for counts or for sums of cosines."""
-        curator, (number,), (interval,) = self.curator, self.places, self.limits
+        curator, (number,), (scale,) = self.curator, self.places, self.scales
         rows, plan = known_rows(curator, self.guess), cells_of(curator.space, [number], [2])
         variance = noise_variance(curator, plan, self.losses[0])
         if self.method == "histogram" or not self.guarantee.delta:
@@ -193,7 +191,7 @@ class DensityRequest(ColumnRequest[Density]):
             made = from_fine_bins if fine else partial(from_histogram, denoise=self.denoise)
             return self._asks(cells_of(curator.space, [number], [some]), made)
         noise = math.sqrt(variance / plan.bound.sensitivity("l2", curator.neighbors) ** 2)
-        width = _width(self.bandwidth, interval, balanced_width(rows, noise))
+        width = _width(self.bandwidth, scale, balanced_width(rows, noise))
         functional = self.method == "functional"
         weights = heat_weights(width) if functional else power_weights(balanced_cosines(rows, noise))
         sums = Cosines(curator.space, number, weights, 1.0 if curator.size.rows is None else 0.0)
@@ -204,7 +202,8 @@ class DensityRequest(ColumnRequest[Density]):
 
     def _answer(self, release: Release, made_from: Callable[[Release], Estimate]) -> Density:
         made = made_from(release)
-        ((low, high),), (scale,) = self.limits, self.scales
+        (scale,) = self.scales
+        low, high = scale.low, scale.high
         curve, points = made.curve(low, high)
         own = scale.to_own(points)
         apart = (high - low) * (own if scale.kind == "log" else 1.0)  # dx = x·d(log x)
@@ -224,13 +223,13 @@ class DensityRequest(ColumnRequest[Density]):
         )
 
 
-def _width(bandwidth: float | None, interval: tuple[float, float], usual: float) -> float:
+def _width(bandwidth: float | None, scale: ColumnScale, default: float) -> float:
     """Return the kernel's width as a share of the interval."""
     if bandwidth is None:
-        return usual
-    width = positive("bandwidth", bandwidth) / (interval[1] - interval[0])
+        return default
+    width = positive("bandwidth", bandwidth) / (scale.high - scale.low)
     if not 2.0 / MOST_COSINES <= width <= 10.0:
-        least = 2.0 / MOST_COSINES * (interval[1] - interval[0])
+        least = 2.0 / MOST_COSINES * (scale.high - scale.low)
         raise ArgumentError("bandwidth", bandwidth, f"at least {least:.3g} and at most ten times the bounds")
     return width
 
