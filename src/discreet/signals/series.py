@@ -33,7 +33,8 @@ from discreet.queries.question import Query, additive_loss
 from discreet.queries.series.operators import MOST_STEPS, Identity, Operator
 from discreet.queries.series.series_sums import ColumnSums, StepSums
 from discreet.records import Box
-from discreet.statistics.request import checked_scale, place_of
+from discreet.scales import place_of
+from discreet.statistics.request import checked_scale
 
 Array = NDArray[np.float64]
 Result = TypeVar("Result")
@@ -134,8 +135,9 @@ class Series:
             raise ArgumentError(
                 "bounds", UNSHOWN, "an interval for every column of numbers", write="bounds={'day': (0, 365)}"
             )
-        view, grid, *places = _wide(curator, value, steps) if time is None else _long(curator, time, value, steps)
-        return cls(view, guarantee, grid, *places, bits=bits)
+        layout = _wide(curator, value, steps) if time is None else _long(curator, time, value, steps)
+        view, grid, place_time, place_value = layout
+        return cls(view, guarantee, grid, place_time, place_value, bits)
 
     @property
     def count(self) -> int:

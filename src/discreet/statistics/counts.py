@@ -24,8 +24,8 @@ from discreet.queries.adapted import Grouped
 from discreet.queries.counts.count_queries import Bins, Count
 from discreet.queries.question import Query
 from discreet.records.cells import day_text
-from discreet.scales import ColumnScale, as_days
-from discreet.statistics.request import Request, checked_scale, place_of, statistic, unwrapped
+from discreet.scales import ColumnScale, as_days, place_of
+from discreet.statistics.request import Request, checked_scale, statistic, unwrapped
 from discreet.statistics.statistic import Statistic
 
 Array = NDArray[np.float64]

@@ -31,21 +31,9 @@ from discreet.queries.question import Query, Question, additive_loss
 from discreet.records import Ball, Box, Records
 from discreet.records.declared.bounds import is_pair
 from discreet.records.opening import is_array
-from discreet.scales import ColumnScale
+from discreet.scales import ColumnScale, place_of
 
 GUESSED_ROWS = 1000
-
-
-def place_of(argument: str, name: Any, known: Sequence[str]) -> int:
-    """Return the place of a column that was named, or numbered."""
-    if isinstance(name, str) and name in known:
-        return known.index(name)
-    if isinstance(name, int | np.integer) and not isinstance(name, bool) and 0 <= name < len(known):
-        return int(name)
-    have = ", ".join(map(repr, known)) or "none: declare them in a Schema"
-    kind = "a declared column of categories" if argument == "by" else "a declared column of numbers"
-    given = shown(name) if isinstance(name, str | int | float | None) else f"a {type(name).__name__}"  # never rows
-    raise ValueError(f"{argument}={given}: expected {kind}, by its name or number; there are {have}")
 
 
 def known_rows(curator: Curator, rows: int | None) -> int:
