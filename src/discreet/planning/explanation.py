@@ -85,9 +85,10 @@ class Explanation:
     @property
     def question(self) -> str:
         """What the attacker asks, which is what the neighbour relation protects."""
+        given = f"a given {self.unit} is in the data"
         if self.guarantee.neighbors is Neighbors.ADD_REMOVE:
-            return f"Suppose an attacker guesses whether a given {self.unit} is in the data at all."
-        return f"Suppose an attacker knows that a given {self.unit} is in the data, and guesses which of two values it has."
+            return f"Suppose an attacker guesses whether {given} at all."
+        return f"Suppose an attacker knows that {given}, and guesses which of two values it has."
 
     def _lines(self) -> list[str]:
         source = ", by the whole curve of its losses" if self.whole_curve else ""
@@ -118,12 +119,12 @@ class Explanation:
 
     def _failures(self) -> str:
         if not self.failure:
-            return f"The promise exposes no {self.unit} outright."
+            return f"The guarantee exposes no {self.unit} outright."
         number, chance = rounded_up(self.expected_failures or 0.0, 3), rounded_up(self.failure, 3)
         return (
             f"On average at most n times {chance} = {number} of {self.n} {self.unit}s are exposed outright. To publish "
-            f"each whole with probability {chance}, and nothing else, would do so and keep the promise; noise on a sum "
-            "does no such thing."
+            f"each whole with probability {chance}, and nothing else, would do so and keep the guarantee; noise on a "
+            "sum does no such thing."
         )
 
     def __str__(self) -> str:

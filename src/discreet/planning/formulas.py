@@ -436,7 +436,7 @@ class QuantileFormula(Formula):
     e·(e^(−ηqn) + e^(−η(1−q)n)), beside 2/(ηnf) of the rows. A draw from there is up to w off: w²/3 times that share is
     added to the squared error. With skewed rows in wide bounds it is this that decides which ε is needed.
 
-    A statistic that also draws limits for its value leaves only a ``share`` of ε to the value itself.
+    A statistic that also draws an interval for its value leaves only a ``share`` of ε to the value itself.
 
     Parameters
     ----------

@@ -130,7 +130,9 @@ class Prepared:
         self._lengths = np.where(lengths > 0.0, lengths, 1.0)  # D
         if self.smooth:
             sizes, vectors = np.linalg.svd(weighted / self._lengths, full_matrices=False)[1:]
-            sizes, self._vectors = _padded(sizes, len(vectors.T))[None], _completed(vectors).T[None]
+            missing = len(vectors.T) - len(vectors)  # orthonormal rows of a square matrix, where steps are few
+            vectors = np.linalg.svd(vectors)[2] if missing else vectors
+            sizes, self._vectors = np.append(sizes, np.zeros(missing))[None], vectors.T[None]
         else:
             values, self._vectors = np.linalg.eigh(squares / (self._lengths[:, :, None] * self._lengths[:, None, :]))
             sizes = np.sqrt(np.maximum(values, 0.0))
@@ -183,15 +185,6 @@ class _Run(NamedTuple):
     covariances: Array  # shape (s, s, T)
     errors: Array  # of the forecasts, 0 where nothing was measured
     forecast_variances: Array
-
-
-def _padded(sizes: Array, count: int) -> Array:
-    return np.append(sizes, np.zeros(count - len(sizes)))
-
-
-def _completed(vectors: Array) -> Array:
-    """Return these orthonormal rows, and as many more as make a square matrix."""
-    return vectors if len(vectors) == len(vectors.T) else np.linalg.svd(vectors)[2]
 
 
 def _with_own_variance(model: StateSpace) -> StateSpace:

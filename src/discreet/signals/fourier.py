@@ -98,7 +98,7 @@ def fourier(
     Returns
     -------
     Waves
-        ``std`` and ``interval`` speak of the noise alone: not of what the coefficients that are left out had.
+        ``std`` and ``interval`` are about the noise alone: not about what the coefficients that are left out had.
 
     Examples
     --------

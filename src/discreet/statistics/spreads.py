@@ -339,9 +339,9 @@ def variance(
     method : {"one-shot", "adaptive", "direct"}
         One release of moments in the declared bounds, or some rounds in coordinates that follow the rows. These win by
         far where bounds are loose. They take Gaussian noise (δ > 0), neither groups nor weights, and rows that are
-        roughly Gaussian: of others they give the covariance of a Gaussian that fits, and limits do not speak of that.
-        Or directly, with noise on the variance itself and limits that hold exactly: neither groups nor weights, and the
-        number of rows must be public (replace-one, bounds for each column, no row that may be dropped).
+        roughly Gaussian: of others they give the covariance of a Gaussian that fits, and intervals say nothing of that.
+        Or directly, with noise on the variance itself and intervals that hold exactly: neither groups nor weights, and
+        the number of rows must be public (replace-one, bounds for each column, no row that may be dropped).
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 

@@ -1,7 +1,7 @@
 """The density of one column: private, smooth or a histogram, at least 0 and with integral 1.
 
-Three methods, each one additive release and post-processing (``queries.counts.grids`` and ``cosine_features`` have
-the proofs, ``smoothing`` the rules, ``density_estimates`` what is made of a release):
+Three methods, each one additive release and post-processing (``queries.counts.grids`` and
+``queries.moments.cosines`` have the proofs, ``density_estimates`` the rules and what is made of a release):
 
 - ``"smooth"`` (the default) estimates the coefficients of the density in cosines and shrinks them. With Gaussian noise
   (δ > 0) sums of cosines are released, with less noise on the slow ones. At δ = 0 the L1 norm of many cosines is too
@@ -86,11 +86,9 @@ class Density(Answer):
         """Return the density at points in the column's own units (dates, or days); 0 outside of the declared bounds."""
         own = self._own(points)
         heights = self.curve.density(self._scale.to_values(own))
-        return (
-            heights
-            if self._scale.kind != "log"
-            else np.where(own > 0.0, heights / np.where(own > 0.0, own, 1.0), 0.0)[()]
-        )
+        if self._scale.kind != "log":
+            return heights
+        return np.where(own > 0.0, heights / np.where(own > 0.0, own, 1.0), 0.0)[()]
 
     def _own(self, points: Any) -> Array:
         """Return points as numbers in the column's own units."""
@@ -186,23 +184,23 @@ class DensityRequest(ColumnRequest[Density]):
         if self.method == "histogram" or not self.guarantee.delta:
             fine = self.method == "smooth"
             least, most = (4, 2**11) if fine else (2, 2**16)
-            usual = fine_bins(rows, variance) if fine else balanced_bins(rows, variance)
-            some = usual if self.bins is None else integer("bins", self.bins, least=least, most=most)
+            default = fine_bins(rows, variance) if fine else balanced_bins(rows, variance)
+            count = default if self.bins is None else integer("bins", self.bins, least=least, most=most)
             made = from_fine_bins if fine else partial(from_histogram, denoise=self.denoise)
-            return self._asks(cells_of(curator.space, [number], [some]), made)
+            return self._estimate(cells_of(curator.space, [number], [count]), made)
         noise = math.sqrt(variance / plan.bound.sensitivity("l2", curator.neighbors) ** 2)
         width = _width(self.bandwidth, scale, balanced_width(rows, noise))
         functional = self.method == "functional"
         weights = heat_weights(width) if functional else power_weights(balanced_cosines(rows, noise))
         sums = Cosines(curator.space, number, weights, 1.0 if curator.size.rows is None else 0.0)
-        return self._asks(sums, partial(from_sums, weights=np.asarray(weights), functional=functional))
+        return self._estimate(sums, partial(from_sums, weights=np.asarray(weights), functional=functional))
 
-    def _asks(self, question: Query, made_from: Callable[[Release], Estimate]) -> Inquiry[Density]:
-        return self.asks([question], lambda measure: self._answer(measure(question), made_from))
+    def _estimate(self, question: Query, estimate: Callable[[Release], Estimate]) -> Inquiry[Density]:
+        """Return one question, and how an estimate is made from its release."""
+        return self.asks([question], lambda measure: self._answer(measure(question), estimate))
 
-    def _answer(self, release: Release, made_from: Callable[[Release], Estimate]) -> Density:
-        made = made_from(release)
-        (scale,) = self.scales
+    def _answer(self, release: Release, estimate: Callable[[Release], Estimate]) -> Density:
+        made, (scale,) = estimate(release), self.scales
         low, high = scale.low, scale.high
         curve, points = made.curve(low, high)
         own = scale.to_own(points)

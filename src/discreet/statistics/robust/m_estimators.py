@@ -111,12 +111,11 @@ class MEstimate(Answer):
     def _shown(self) -> str:
         if all(scale.kind != "date" for scale in self._scales):
             return super()._shown()
-        values = np.atleast_1d(self.value)
-        told = [
+        values = [
             scale.shown(one if scale.kind == "date" else float(f"{one:.6g}"))
-            for scale, one in zip(self._scales, values.tolist(), strict=True)
+            for scale, one in zip(self._scales, np.atleast_1d(self.value).tolist(), strict=True)
         ]
-        return str(told[0]) if len(told) == 1 else str(dict(zip(self.columns, told, strict=True)))
+        return str(values[0]) if len(values) == 1 else str(dict(zip(self.columns, values, strict=True)))
 
 
 @dataclass(frozen=True, kw_only=True)
