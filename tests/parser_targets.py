@@ -51,7 +51,7 @@ def _question(text: str) -> None:
     if not isinstance(given, dict):
         raise ValueError("no question")
     draft = Draft(given.get("statistic"), given.get("arguments"), given.get("where"), given.get("epsilon"))
-    assert isinstance(draft.words, str)
+    assert isinstance(draft.description, str)
 
 
 def _schema(text: str) -> None:

@@ -63,6 +63,7 @@ INNER = {
     "engine", "encode", "get_metadata_routing", "set_score_request", "set_output", "maximize", "of", "answered",
     "complain", "picture", "query", "release", "totals_of", "noise", "draw", "rates", "renyi", "delta_at", "beside",
     "apply", "back", "box_norm", "column_norm", "reach", "next_interval", "log_density",
+    "from_values", "from_series", "from_releases", "from_rows",
 }  # fmt: skip
 
 

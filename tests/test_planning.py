@@ -27,7 +27,7 @@ from conftest import FALSE_ALARM
 from discreet import planning, statistics
 from discreet.guarantees import ObjectiveLoss
 from discreet.noise import NotPrivateWarning
-from discreet.planning import Explanation, Plan, PlanningWarning, caution, explain, plan
+from discreet.planning import EpsilonPlan, Explanation, PlanningWarning, caution, explain, plan
 from discreet.planning.formulas import (
     AxesFormula,
     CellsFormula,
@@ -38,11 +38,10 @@ from discreet.planning.formulas import (
     MixtureFormula,
     QuantileFormula,
     VarianceFormula,
-    second_moments,
 )
 from discreet.planning.recognition import NAMES
 from discreet.planning.tradeoff import CurveTradeoff, GaussianTradeoff, PointTradeoff, tradeoff_of
-from discreet.queries.counts.count_queries import CountFormula as CountQuery
+from discreet.queries.counts.count_queries import Count as CountQuery
 from discreet.queries.moments.clipped_moments import Components
 from test_rooms import HEAVY, imported_rooms
 
@@ -198,8 +197,8 @@ class TestExplain:
 
     def test_the_words_say_what_the_relation_protects(self):
         replaced, added = (str(explain(dp.Guarantee(1.0, 0.0, relation), unit="patient")) for relation in BOTH)
-        assert "is known to be in the data: does it have these values or those?" in replaced
-        assert "Was a given patient in the data at all?" in added
+        assert "is in the data, and guesses which of two values it has." in replaced
+        assert "guesses whether a given patient is in the data at all." in added
         assert "at all" not in replaced
 
     def test_a_delta_near_one_over_n_warns(self):
@@ -598,7 +597,7 @@ class TestPlan:
     def test_it_is_the_smallest_epsilon_that_meets_the_target(self, name, relation, sampling):
         more = {"target": 200.0 if name in ("count", "histogram") else 0.02} | self.MORE.get(name, {})
         result = plan(name, 10_000, neighbors=relation, sampling=sampling, **more)
-        assert isinstance(result, Plan)
+        assert isinstance(result, EpsilonPlan)
         assert result.predicted <= result.target
         assert result.predicted == pytest.approx(result.target, rel=1e-6)
         assert result.curve(0.99 * result.epsilon)[0] > result.target
@@ -621,8 +620,8 @@ class TestPlan:
             function = getattr(statistics, name)
             assert inspect.signature(function).parameters["method"].default == "one-shot"
             assert "by method='one-shot'" in str(plan(function, 1000, 2, target=0.1))
-        assert "for covariances found in rounds" not in second_moments.__doc__
-        assert 'predicted for ``method="one-shot"``' in second_moments.__doc__
+        assert "for covariances found in rounds" not in VarianceFormula.__doc__
+        assert 'predicted for ``method="one-shot"``' in VarianceFormula.__doc__
 
     def test_a_rough_plan_says_so(self):
         for name, target in (("mean", 0.12), ("variance", 0.05)):

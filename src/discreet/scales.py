@@ -1,23 +1,22 @@
-"""From the values that queries see to a column's own units, and back. All of it from public declarations.
+"""Declared columns: which one is meant, and how its values are read in its own units. All by public declarations.
 
 The values of a log column are natural logarithms, those of a column of dates whole days since 1970-01-01
-(``columns``). Whatever was measured is on that scale, and what follows from it may be shown on another one: that is
-post-processing.
+(``records.declared.columns``). Whatever was measured is on that scale, and what follows from it may be shown on another
+one: that is post-processing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.arguments import shown
 from discreet.records.cells import date, day_text
 from discreet.records.declared.spaces import Ball, Space
-
-__all__ = ["ColumnScale", "as_dates", "as_days", "column_scales"]
 
 Array = NDArray[np.float64]
 
@@ -99,6 +98,18 @@ class ColumnScale:
         return as_dates(own) if self.kind == "date" else own
 
 
+def place_of(argument: str, name: Any, known: Sequence[str]) -> int:
+    """Return the place of a column that was named, or numbered."""
+    if isinstance(name, str) and name in known:
+        return known.index(name)
+    if isinstance(name, int | np.integer) and not isinstance(name, bool) and 0 <= name < len(known):
+        return int(name)
+    have = ", ".join(map(repr, known)) or "none: declare them in a Schema"
+    kind = "a declared column of categories" if argument == "by" else "a declared column of numbers"
+    given = shown(name) if isinstance(name, str | int | float | None) else f"a {type(name).__name__}"  # never rows
+    raise ValueError(f"{argument}={given}: expected {kind}, by its name or number; there are {have}")
+
+
 def column_scales(declared: Mapping[str, Any]) -> dict[str, ColumnScale]:
     """Return the scale of each numeric column, from what a release or a curator says was declared.
 
@@ -157,7 +168,7 @@ def _number_of_log(value: float) -> float:
         near = min(float(np.exp(value)), float(np.finfo(np.float64).max))
     written = [float(f"{near:.{digits}g}") for digits in range(1, DIGITS + 1)]
     for room in (0.0, 2.0 * float(np.spacing(max(abs(value), 1.0)))):  # another machine may round a logarithm otherwise
-        for result in written:
-            if 0.0 < result < np.inf and abs(float(np.log(result)) - value) <= room:
-                return result
+        for number in written:
+            if 0.0 < number < np.inf and abs(float(np.log(number)) - value) <= room:
+                return number
     return near

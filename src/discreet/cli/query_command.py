@@ -233,7 +233,7 @@ def _price_output(pricing: Any) -> CommandOutput:
     (one,) = pricing.questions
     return CommandOutput(
         {
-            "question": one.draft.words,
+            "question": one.draft.description,
             "which_rows": pricing.which_rows,
             "guarantee": one.guarantee,
             "share": one.share,
@@ -243,7 +243,7 @@ def _price_output(pricing: Any) -> CommandOutput:
         [
             facts(
                 {
-                    "question": one.draft.words,
+                    "question": one.draft.description,
                     "from": pricing.which_rows,
                     "would cost": str(one.guarantee),
                     "of the budget": f"{one.share:.1%}",
@@ -261,7 +261,7 @@ def _answer_output(reply: Any, level: float) -> CommandOutput:
     head = [name for name in rows[0] if name != "which_rows"]  # which is said once, above the table
     return CommandOutput(
         {
-            "question": reply.priced.draft.words,
+            "question": reply.priced.draft.description,
             "which_rows": about,
             "answer": rows,
             "level": level,

@@ -1,4 +1,4 @@
-"""A budget as its owner thinks of it: so much of the whole.
+"""Shares of a budget: which share a question takes, and which ε a share buys.
 
 The limit's filter (``discreet.ledger.dataset_limits``) adds up a price for each loss and compares the sum with a
 capacity. The share of a loss is its price over the capacity: shares add up, and what sums to 1 is admitted, whatever
@@ -7,7 +7,7 @@ the questions were and in whatever order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,8 +18,6 @@ from discreet.guarantees.loss import Losses, as_counts
 from discreet.ledger import Ledger
 from discreet.ledger.dataset_limits import Filter, Limit
 from discreet.statistics.request import Request
-
-__all__ = ["BudgetShares"]
 
 MARGIN = 1.0 - 1e-9  # so that ten tenths are a whole, with their last digits
 FILLED = 0.99  # of a share that a question takes
@@ -63,7 +61,7 @@ class BudgetShares:
         """Return the share that is left when so much has been spent."""
         return max(1.0 - self.share(spent), 0.0) if spent else 1.0
 
-    def filled(self, request: Request[Any], share: float) -> Request[Any]:
+    def fill(self, request: Request[Any], share: float) -> Request[Any]:
         """Return a request at about the largest ε at which it keeps to a share.
 
         A release with additive noise at (ε, δ) has the price of one Gaussian loss, and one draw that of a pure ε, which
@@ -79,9 +77,9 @@ class BudgetShares:
                 raise ValueError(f"share={share:g}: expected a larger one; with δ={delta:g} it buys no answer at any ε")
 
         def at(noise: float) -> Request[Any]:
-            return request.at(Guarantee(epsilon / noise, delta, relation))
+            return replace(request, guarantee=Guarantee(epsilon / noise, delta, relation))
 
-        result = at(1.0)
-        if FILLED * share <= self.share(result.losses) <= share:
-            return result
+        filled = at(1.0)
+        if FILLED * share <= self.share(filled.losses) <= share:
+            return filled
         return at(least(lambda noise: self.share(at(noise).losses), share, 1.0 / RANGE, RANGE, relative=1e-4))

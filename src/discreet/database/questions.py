@@ -1,4 +1,4 @@
-"""What can be asked: every statistic of the registry, whether it is answered now or drafted for later."""
+"""Questions: a method for each statistic of the registry, which is answered now or drafted for later."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 from discreet.arguments import ArgumentError, iterable, positive, shown
 from discreet.statistics import Statistic
 from discreet.statistics.request import STATISTICS, Registered
-
-__all__ = ["QUESTIONS", "Draft", "Drafting", "Questions", "checked_share"]
 
 Asked = TypeVar("Asked")
 
@@ -32,10 +30,10 @@ class Draft:
         Its own arguments.
     where : str or None
     epsilon, share : float or None
-        What it may cost; the database's usual share where both are None.
+        What it may cost; the database's default share where both are None.
     scales : mapping of str to str
-        Which columns are on a log scale, so that the words say it: of these a mean is a geometric one, and a spread is
-        that of the logarithms. A database fills it in.
+        Which columns are on a log scale, so that the description says it: of these a mean is a geometric one, and a
+        spread is that of the logarithms. A database fills it in.
     """
 
     statistic: str
@@ -64,7 +62,7 @@ class Draft:
         object.__setattr__(self, "arguments", {name: _listed(value) for name, value in self.arguments.items()})
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The question in words."""
         return self.question if self.where is None else f"{self.question} where {self.where}"
 
@@ -76,11 +74,11 @@ class Draft:
         names = [one if isinstance(one, str) else shown(one) for one in given]
         logs = [name for name in names if self.scales.get(name) == "log"]
         result: type[Statistic] = QUESTIONS[self.statistic].result
-        words = result._described(self.statistic.replace("_", " "), names, logs)
-        return words if by is None else f"{words} by {by if isinstance(by, str) else shown(by)}"
+        question = result._describe(self.statistic.replace("_", " "), names, logs)
+        return question if by is None else f"{question} by {by if isinstance(by, str) else shown(by)}"
 
     def __repr__(self) -> str:
-        return f"<Draft: {self.words}>"
+        return f"<Draft: {self.description}>"
 
 
 def _listed(value: Any) -> Any:
@@ -92,9 +90,9 @@ def _listed(value: Any) -> Any:
 
 def checked_share(share: Any) -> float:
     """Return a share of the budget if it is one."""
-    accepted = f"share={shown(share)}: expected a share of the budget, above 0 and at most 1; write 0.1 for a tenth"
     if isinstance(share, bool) or not isinstance(share, Real) or not 0.0 < float(share) <= 1.0:
-        raise ValueError(accepted)
+        expected = "a share of the budget, above 0 and at most 1; write 0.1 for a tenth"
+        raise ValueError(f"share={shown(share)}: expected {expected}")
     return float(share)
 
 
@@ -118,7 +116,7 @@ class ColumnArguments(RowArguments, total=False):
     weights: str | None
 
 
-class Ranked(ColumnArguments, total=False):
+class RankArguments(ColumnArguments, total=False):
     """What questions about quantiles take beside their column; see ``Questions``."""
 
     step: float | None
@@ -139,8 +137,8 @@ class Questions(ABC, Generic[Asked]):
     step : float
         Of quantiles: what the values are multiples of (1 for whole years).
     interval : float or None
-        Of quantiles: the level of the limits that are drawn along with them, 0.95 by default; with None the quantiles
-        have all of the budget, and no limits.
+        Of quantiles: the level of the intervals that are drawn along with them, 0.95 by default; with None the
+        quantiles have all of the budget, and no interval.
     where : str
         A condition on declared columns: ``"age >= 18 and smoker == 1"``, ``"ward in ['a', 'b']"``; see
         ``discreet.records.Condition``. With persons of several rows it chooses among the rows of each that count.
@@ -152,53 +150,53 @@ class Questions(ABC, Generic[Asked]):
 
     @abstractmethod
     def _ask(self, draft: Draft) -> Asked:
-        """Answer, or draft."""
+        """Answer a question, or return its draft."""
 
     if TYPE_CHECKING:  # what ``_method`` makes of the registry, for those who read types
 
-        def count(self, *, by: str | None = None, **asking: Unpack[RowArguments]) -> Asked:
+        def count(self, *, by: str | None = None, **request: Unpack[RowArguments]) -> Asked:
             """Return the number of rows: of all (within the limit of a person), or of those where a condition holds."""
 
-        def sum(self, columns: Any, **asking: Unpack[ColumnArguments]) -> Asked:
+        def sum(self, columns: Any, **request: Unpack[ColumnArguments]) -> Asked:
             """Return sums of columns."""
 
-        def mean(self, columns: Any, *, loose: bool = False, **asking: Unpack[ColumnArguments]) -> Asked:
+        def mean(self, columns: Any, *, loose: bool = False, **request: Unpack[ColumnArguments]) -> Asked:
             """Return means of columns, geometric ones of those that are on a log scale."""
 
         def trimmed_mean(
-            self, column: str, *, trim: float = 0.1, weights: str | None = None, **asking: Unpack[RowArguments]
+            self, column: str, *, trim: float = 0.1, weights: str | None = None, **request: Unpack[RowArguments]
         ) -> Asked:
             """Return the mean of the middle of a column, without a share ``trim`` of the rows at each end."""
 
-        def variance(self, columns: Any, *, method: str = "one-shot", **asking: Unpack[ColumnArguments]) -> Asked:
+        def variance(self, columns: Any, *, method: str = "one-shot", **request: Unpack[ColumnArguments]) -> Asked:
             """Return variances of columns."""
 
         def covariance(
-            self, columns: Sequence[str], *, method: str = "one-shot", **asking: Unpack[ColumnArguments]
+            self, columns: Sequence[str], *, method: str = "one-shot", **request: Unpack[ColumnArguments]
         ) -> Asked:
             """Return the covariance matrix of columns."""
 
-        def median(self, column: str, **asking: Unpack[Ranked]) -> Asked:
+        def median(self, column: str, **request: Unpack[RankArguments]) -> Asked:
             """Return the median of a column."""
 
-        def quantile(self, column: str, q: float, **asking: Unpack[Ranked]) -> Asked:
+        def quantile(self, column: str, q: float, **request: Unpack[RankArguments]) -> Asked:
             """Return the q-quantile of a column."""
 
-        def quantiles(self, column: str, levels: Sequence[float], **asking: Unpack[Ranked]) -> Asked:
+        def quantiles(self, column: str, levels: Sequence[float], **request: Unpack[RankArguments]) -> Asked:
             """Return quantiles of a column."""
 
-        def interquartile_range(self, column: str, **asking: Unpack[Ranked]) -> Asked:
+        def interquartile_range(self, column: str, **request: Unpack[RankArguments]) -> Asked:
             """Return how far the quartiles of a column are apart."""
 
         def histogram(
-            self, column: str, *, bins: Any = 10, by: str | None = None, **asking: Unpack[RowArguments]
+            self, column: str, *, bins: Any = 10, by: str | None = None, **request: Unpack[RowArguments]
         ) -> Asked:
             """Return how many rows have each category of a column, or a number between each two edges."""
 
-        def check_schema(self, **asking: Unpack[CostArguments]) -> Asked:
+        def check_schema(self, **request: Unpack[CostArguments]) -> Asked:
             """Return how many of the rows that count each column's declaration drops, fills or clips."""
 
-        def count_persons(self, **asking: Unpack[CostArguments]) -> Asked:
+        def count_persons(self, **request: Unpack[CostArguments]) -> Asked:
             """Return how many persons have one row, how many up to ``max_rows`` rows, and how many more."""
 
 

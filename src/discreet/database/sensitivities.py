@@ -130,7 +130,7 @@ def median(n: int | None, d: int, norm: str = "l1") -> Sensitivity:
 
 def mean_by_sum_and_size(n: int | None, d: int, norm: str = "l1") -> Sensitivity:
     """Return that of d sums and the number of records (theorem 3.4), which siblings share: that of the sums."""
-    return Sensitivity(**{**vars(total(n, d, norm)), "statistic": "sum and size"})
+    return replace(total(n, d, norm), statistic="sum and size")
 
 
 def variance(n: int | None, d: int, norm: str = "l1") -> Sensitivity:

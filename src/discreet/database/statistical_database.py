@@ -10,9 +10,8 @@ from typing import Any
 
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.database.budget_shares import BudgetShares
-from discreet.database.pricing import Priced, Pricing
+from discreet.database.pricing import Priced, Pricing, Reply
 from discreet.database.questions import QUESTIONS, Draft, Drafting, Questions, checked_share
-from discreet.database.reply import Reply
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.door.release import rows_in_words
@@ -23,9 +22,7 @@ from discreet.ledger.dataset_limits import Preview
 from discreet.records import Bounds, Schema, Table, dataset_name, open_records
 from discreet.statistics.request import Request
 
-__all__ = ["StatisticalDatabase"]
-
-USUAL_SHARE = 0.1
+DEFAULT_SHARE = 0.1
 
 
 class StatisticalDatabase(Questions[Reply]):
@@ -33,7 +30,7 @@ class StatisticalDatabase(Questions[Reply]):
 
     Answers are those of ``discreet.statistics``; sums and moments are computed inside the database, with the clipping
     and the limit of a person in the SQL. No text that an analyst writes reaches it. How long an answer takes may depend
-    on the rows: timing is outside of what is promised.
+    on the rows: timing is outside of what is guaranteed.
 
     Parameters
     ----------
@@ -107,7 +104,7 @@ class StatisticalDatabase(Questions[Reply]):
         unit_name: str | None = None,
         at_most: int | None = None,
         who: str | None = None,
-        share: float = USUAL_SHARE,
+        share: float = DEFAULT_SHARE,
     ) -> None:
         self._share = checked_share(share)
         if ledger is None:
@@ -141,21 +138,19 @@ class StatisticalDatabase(Questions[Reply]):
             records, name=name, neighbors=relation, budget=budget, ledger=book, unit_name=unit_name, who=who, **most
         )
         self._ledger, self._name = book, name
-        self._warn_of_delta()
-        if self.budget.neighbors is not self._curator.neighbors:
+        limit, rows = self.budget, self._curator.size.units
+        if rows and limit.delta * rows > 0.1:
+            warnings.warn(
+                f"budget: δ={limit.delta:g} promises little where {rows} are protected: to publish one of them, chosen "
+                f"at random, with a probability of {limit.delta * rows:.1g} would keep it; expected at most "
+                f"{0.1 / rows:.1g}",
+                stacklevel=2,
+            )
+        if limit.neighbors is not self._curator.neighbors:
             raise ArgumentError(
                 "neighbors",
                 str(self._curator.neighbors),
-                f"{str(self.budget.neighbors)!r}, the relation of the limit that the ledger has for {name!r}",
-            )
-
-    def _warn_of_delta(self) -> None:
-        rows, delta = self._curator.size.units, self.budget.delta
-        if rows and delta * rows > 0.1:
-            warnings.warn(
-                f"budget: δ={delta:g} promises little where {rows} are protected: to publish one of them, chosen at "
-                f"random, with a probability of {delta * rows:.1g} would keep it; expected at most {0.1 / rows:.1g}",
-                stacklevel=3,
+                f"{str(limit.neighbors)!r}, the relation of the limit that the ledger has for {name!r}",
             )
 
     @property
@@ -204,8 +199,8 @@ class StatisticalDatabase(Questions[Reply]):
         questions : Draft or list of Draft
             From ``draft``: ``db.preview([db.draft.mean("age"), db.draft.count(where="age > 65")])``.
         """
-        drafts = _drafts(questions)
-        return self._priced(drafts)[0] if drafts else Pricing((), self.remaining, True, self._which_rows)
+        drafts = _as_drafts(questions)
+        return self._price(drafts)[0] if drafts else Pricing((), self.remaining, True, self._which_rows)
 
     def answer(self, questions: Pricing | Draft | Iterable[Draft]) -> list[Reply]:
         """Ask drafted questions, or what ``preview`` returned: all of them, or none.
@@ -218,14 +213,14 @@ class StatisticalDatabase(Questions[Reply]):
         BudgetExceeded
             Where the budget does not admit them all. Nothing was recorded.
         """
-        drafts = [one.draft for one in questions.questions] if isinstance(questions, Pricing) else _drafts(questions)
+        drafts = [one.draft for one in questions.questions] if isinstance(questions, Pricing) else _as_drafts(questions)
         if not drafts:
             return []
-        pricing, inquiries, preview = self._priced(drafts)
+        pricing, inquiries, preview = self._price(drafts)
         if not pricing.admitted:
             raise BudgetExceeded(preview, str(pricing))
         losses = [loss for one in pricing.questions for loss in one.losses]
-        noting = self._curator.noting("; ".join(one.draft.words for one in pricing.questions))
+        noting = self._curator.noting("; ".join(one.draft.description for one in pricing.questions))
         paid = noting.reserve(losses, query="batch")
         replies: list[Reply] = []
         try:
@@ -237,7 +232,7 @@ class StatisticalDatabase(Questions[Reply]):
             raise
         return replies
 
-    def _priced(self, drafts: Sequence[Draft]) -> tuple[Pricing, list[Inquiry[Any]], Preview]:
+    def _price(self, drafts: Sequence[Draft]) -> tuple[Pricing, list[Inquiry[Any]], Preview]:
         """Return the price of questions together, what each of them asks, and what the ledger says to it.
 
         The ledger would also admit what the pure filter alone admits. Shares say nothing of that, so it is refused
@@ -245,29 +240,29 @@ class StatisticalDatabase(Questions[Reply]):
         """
         shares, known = self._shares, zip(self._curator.columns, self._curator.scales, strict=True)
         scales = {name: scale for name, scale in known if scale != "linear"}
-        told = [replace(draft, scales=scales) for draft in drafts]
-        inquiries = [self._request(draft, shares).plan() for draft in told]
+        drafts = [replace(draft, scales=scales) for draft in drafts]
+        inquiries = [self._request(draft, shares).plan() for draft in drafts]
         priced = [
             Priced(draft, one.guarantee, one.losses, shares.share(one.losses))
-            for draft, one in zip(told, inquiries, strict=True)
+            for draft, one in zip(drafts, inquiries, strict=True)
         ]
-        preview = self.ledger.preview(self.name, [loss for one in priced for loss in one.losses])
-        left = shares.left(self.ledger.spent(self.name))
+        preview = self._ledger.preview(self._name, [loss for one in priced for loss in one.losses])
+        left = shares.left(self._ledger.spent(self._name))
         fits = sum(one.share for one in priced) <= left * (1.0 + 1e-9)
         return Pricing(tuple(priced), left, fits and preview.admitted, self._which_rows), inquiries, preview
 
     def _request(self, draft: Draft, shares: BudgetShares) -> Request[Any]:
         """Return what a question asks for at the ε that it says, or at as much as its share buys."""
-        view = self._curator.noting(draft.words)
+        view = self._curator.noting(draft.description)
         view = view if draft.where is None else view.where(draft.where)
         make, delta = QUESTIONS[draft.statistic].request, shares.delta
         request = make(view, **draft.arguments, epsilon=1.0 if draft.epsilon is None else draft.epsilon, delta=delta)
         if draft.epsilon is None:
-            return shares.filled(request, self._share if draft.share is None else draft.share)
-        return request.at(replace(request.guarantee, delta=0.0)) if request.pure else request
+            return shares.fill(request, self._share if draft.share is None else draft.share)
+        return replace(request, guarantee=replace(request.guarantee, delta=0.0)) if request.pure else request
 
     def _ask(self, draft: Draft) -> Reply:
-        pricing, (inquiry,), preview = self._priced([draft])
+        pricing, (inquiry,), preview = self._price([draft])
         (priced,) = pricing.questions
         if not pricing.admitted:
             raise self._refusal(priced, preview)
@@ -296,7 +291,7 @@ class StatisticalDatabase(Questions[Reply]):
         return f"<StatisticalDatabase {self.name!r}: {left}{rows}>"
 
 
-def _drafts(questions: Draft | Iterable[Draft]) -> list[Draft]:
+def _as_drafts(questions: Draft | Iterable[Draft]) -> list[Draft]:
     several = questions if isinstance(questions, Iterable) and not isinstance(questions, Draft) else [questions]
     result = list(several)
     if not all(isinstance(draft, Draft) for draft in result):

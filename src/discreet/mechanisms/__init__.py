@@ -1,16 +1,15 @@
 """General mechanisms: to put around a statistic, a score or a function of one's own.
 
-This room promises what the proof in each module says, given what its function takes on trust and names: a stated
+This room guarantees what the proof in each module says, given what its function takes on trust and names: a stated
 sensitivity, a smooth bound, a distance. ``sample_and_aggregate`` takes nothing on trust but that a function has no side
 effects and keeps no state between calls. Rows go to a user's function and nowhere else; what comes back is made finite,
 moved into declared bounds and released through the door. It may import ``arguments``, ``guarantees``, ``noise``,
 ``records`` and ``door``.
 
-Where to look: ``own`` for how a user's function is called; ``input_perturbation`` and ``output_perturbation`` for noise
-on rows and on results; ``exponential`` and ``interval`` for choices by a score, ``factored_exponential`` for choices by
-scores of each row; ``sample_and_aggregate``, with its proof in ``blocks``; ``smooth_sensitivity``, ``smooth_median``,
-``admissible`` and ``median_sensitivity`` for noise that fits the rows at hand; ``propose_test_release``; ``order`` for
-quantiles.
+Where to look: ``trial`` for what is checked of a user's function before anything is spent; ``perturbation`` for noise
+on rows and on results; ``exponential`` for choices by a score, ``factored_exponential`` for choices by scores of each
+row; ``sample_and_aggregate``; ``smooth_sensitivity`` for noise that fits the rows at hand; ``propose_test_release``.
+Proofs are in ``queries.functions``.
 """
 
 from discreet.mechanisms.exponential import Choice, exponential, exponential_on_interval

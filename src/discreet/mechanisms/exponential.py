@@ -1,9 +1,9 @@
-"""The exponential mechanism for scores of one's own: one of finitely many public candidates (McSherry and Talwar 2007).
+"""The exponential mechanism for scores of one's own (McSherry and Talwar 2007): over candidates, or over an interval.
 
-The question and its proof are in ``queries.functions.score_queries``. Equation 9 of Sarwate and Chaudhuri (2013)
-lacks a sign: here more is better.
+**Finitely many public candidates** (``exponential``). The question and its proof are in
+``queries.functions.score_queries``. Equation 9 of Sarwate and Chaudhuri (2013) lacks a sign: here more is better.
 
-The exponential mechanism over an interval: cells of a fine public grid are the candidates.
+**An interval** (``exponential_on_interval``): cells of a fine public grid are the candidates.
 
 *Proof.* The score is constant on each cell, its value at the middle. A cell is chosen as in ``exponential``, bounded
 range ε. Then a point of the cell is drawn, uniform over 2²⁰ places, by bits that do not depend on the rows: post-
@@ -30,8 +30,6 @@ from discreet.noise import Bits
 from discreet.queries.functions.score_queries import Chosen, OnInterval, middles
 from discreet.queries.functions.user_functions import LARGEST, Array, Own, WholeRows
 from discreet.records import Box
-
-__all__ = ["Choice", "exponential", "exponential_on_interval", "scores_of", "spread_of"]
 
 SCORES = 2.0**32  # the largest score, in sensitivities, unless another is declared
 

@@ -28,8 +28,6 @@ from discreet.queries.functions.factored_scores import COMPANY, FactoredSum
 from discreet.queries.functions.user_functions import Array, Own, attempt_rows
 from discreet.records import Box
 
-__all__ = ["FactoredChoice", "FactoredExponential"]
-
 ONE_AT_A_TIME = threading.RLock()  # blocks may come from several threads: no two meet in an array that a score reuses
 
 LARGEST, SMALLEST = 1e200, 1e-200  # of a score, and of the width: sums of any number of rows stay in range
@@ -93,10 +91,10 @@ class FactoredExponential:
     def __post_init__(self) -> None:
         if not callable(self.score):
             raise ArgumentError("score", self.score, "a function of rows and candidates")
-        kept = _kept(self.candidates)
-        if not len(kept):
+        candidates = _frozen(self.candidates)
+        if not len(candidates):
             raise ArgumentError("candidates", self.candidates, "at least one")
-        object.__setattr__(self, "candidates", kept)
+        object.__setattr__(self, "candidates", candidates)
         try:
             low, high = float(self.low), float(self.high)
         except (TypeError, ValueError, OverflowError):
@@ -152,10 +150,10 @@ class FactoredExponential:
     def log_scores(self, rows: Array) -> Array:
         """Return log φ of each row and candidate, between ``low`` and ``high``; never an error, never a warning."""
         with ONE_AT_A_TIME:
-            result = attempt_rows(partial(self._asked, rows), len(rows), len(self.candidates), self.low)
+            result = attempt_rows(partial(self._ask, rows), len(rows), len(self.candidates), self.low)
         return np.asarray(np.clip(np.where(np.isnan(result), self.low, result), self.low, self.high))
 
-    def _asked(self, rows: Array, some: slice) -> Any:
+    def _ask(self, rows: Array, some: slice) -> Any:
         """Return what the function makes of some rows; it is given copies, and may write into them."""
         return self.score(np.array(rows[some]), deepcopy(self.candidates))
 
@@ -186,7 +184,7 @@ class FactoredExponential:
             )
 
 
-def _kept(candidates: Any) -> Any:
+def _frozen(candidates: Any) -> Any:
     """Return candidates that nobody can change afterwards: an array, or a tuple."""
     if isinstance(candidates, str | bytes | Mapping | Set) or not isinstance(candidates, Iterable):
         raise ArgumentError("candidates", candidates, "a list or an array of them, in an order")
@@ -199,6 +197,6 @@ def _kept(candidates: Any) -> Any:
             raise ArgumentError("candidates", UNSHOWN, "values that are not so deep") from None
     if candidates.ndim == 0:
         raise ArgumentError("candidates", candidates, "a list or an array of them, in an order")
-    kept = np.array(candidates)
-    kept.setflags(write=False)
-    return kept
+    frozen = np.array(candidates)
+    frozen.setflags(write=False)
+    return frozen

@@ -1,10 +1,10 @@
-"""Noise on a statistic of one's own, whose global sensitivity is stated (Sarwate and Chaudhuri 2013, (5) to (7)).
+"""Perturbation: noise on a statistic of one's own, or on every row (Sarwate and Chaudhuri 2013, (3) to (7)).
 
-The question and its proof are in ``discreet.queries.functions.perturbations``.
+**Output** (``output_perturbation``): the global sensitivity of the statistic is stated, (5) to (7). The question and
+its proof are in ``discreet.queries.functions.perturbations``.
 
-Noisy rows: every row gets noise of its own, and all of them are released (Sarwate and Chaudhuri 2013, (3) and (4)).
-
-The question and its proof are in ``discreet.queries.functions.perturbations``.
+**Input** (``input_perturbation``): every row gets noise of its own, and all of them are released, (3) and (4). The
+question and its proof are in ``discreet.queries.functions.perturbations``.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from discreet.noise import Bits, NoiseDistribution
 from discreet.queries.functions.perturbations import NoisyRows, Perturbed
 from discreet.queries.functions.user_functions import Array, Own, WholeRows
 
-__all__ = ["NoisyValue", "input_perturbation", "output_perturbation"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NoisyValue(Answer):
@@ -31,16 +29,16 @@ class NoisyValue(Answer):
 
     Attributes
     ----------
-    law : Law
-        Of the noise on each number.
+    noise : NoiseDistribution
+        On each number.
     """
 
     noise: NoiseDistribution
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return lower and upper limits.
+        """Return intervals, one for each number.
 
-        Each number before noise lies between its own with probability ``level``. They speak of the noise alone.
+        Each holds its number before noise with probability ``level``. They are about the noise alone.
         """
         width = self.noise.half_width(level)
         return self.value - width, self.value + width
@@ -130,7 +128,7 @@ def input_perturbation(
 ) -> Inquiry[Answer]:
     """Return the rows with noise on each: the numeric columns, in their units, in a random order.
 
-    Each row keeps the promise by itself, so the noise is large: some ‖half-widths‖·√d/ε in every column. Whatever is
+    Each row keeps the guarantee by itself, so the noise is large: some ‖half-widths‖·√d/ε in every column. Whatever is
     computed from the noisy rows afterwards is free.
 
     Parameters

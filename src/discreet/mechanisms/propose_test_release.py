@@ -11,16 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from discreet.arguments import ArgumentError, positive, probability, shown
+from discreet.arguments import ArgumentError, positive, shown
 from discreet.door import Answer, Curator, Declarations, Release, open_rows
 from discreet.door.inquiry import Inquiry, planned
 from discreet.guarantees import Guarantee
-from discreet.mechanisms.trial import made_up, tried
+from discreet.mechanisms.trial import checked_share_of_epsilon, made_up, tried
 from discreet.noise import Bits, NoiseDistribution
 from discreet.queries.functions.proposals import ProposedTest
 from discreet.queries.functions.user_functions import Array, Own, WholeRows
-
-__all__ = ["Verdict", "propose_test_release"]
 
 FARTHEST = 2.0**50
 COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 99, 100)  # of made-up rows, on which two functions are compared
@@ -28,21 +26,21 @@ COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 99, 100)  # of made-up rows, on which two func
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Verdict(Answer):
-    """A statistic that passed a test, or the word that it did not.
+    """A statistic that passed a test, or the fact that it did not.
 
     Attributes
     ----------
     passed : bool
         Public, like the value; where it is False, ``value`` is None.
-    law : Law
-        Of the noise on the value.
+    noise : NoiseDistribution
+        On the value.
     """
 
     passed: bool
     noise: NoiseDistribution
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return limits between which the statistic lies with probability ``level``; an error where none came out."""
+        """Return an interval that holds the statistic with probability ``level``; an error where none came out."""
         if not self.passed:
             raise ArgumentError("value", None, "a statistic that passed the test")
         width = self.noise.half_width(level)
@@ -122,12 +120,11 @@ def propose_test_release(
             f"max_rows={curator.setting.max_rows}: expected 1, since distances count rows; write sample_and_aggregate"
         )
     bound = positive("proposal", proposal)
-    _fits(distance, bound, curator)
-    own = tried(_spoken_of(f, distance, output, default, curator), curator)
+    _check_distance(distance, bound, curator)
+    own = tried(_statistic_of(f, distance, output, default, curator), curator)
     away = Own.with_output(lambda rows: min(float(distance(rows)), FARTHEST), (0.0, FARTHEST), None, 0.0)
-    if probability("share", share, accepted="a number in (0, 1)") == 0.0:
-        raise ArgumentError("share", share, "a number in (0, 1)")
-    way = ProposedTest(own, tried(away, curator, "distance"), bound, float(share))
+    part = checked_share_of_epsilon(share)
+    way = ProposedTest(own, tried(away, curator, "distance"), bound, part)
     loss = way.default_loss(guarantee)
 
     def answer(release: Release) -> Verdict:
@@ -140,7 +137,7 @@ def propose_test_release(
     return Inquiry.of_one(curator, guarantee, WholeRows.for_rows(curator, way), answer, loss=loss, bits=bits)
 
 
-def _fits(distance: Any, proposal: float, curator: Curator) -> None:
+def _check_distance(distance: Any, proposal: float, curator: Curator) -> None:
     """Refuse a distance that says of itself that it is for another relation or another proposal."""
     if not callable(distance):
         raise ArgumentError("distance", distance, "a function of rows", write="for example median_distance(…)")
@@ -153,7 +150,7 @@ def _fits(distance: Any, proposal: float, curator: Curator) -> None:
         raise ArgumentError("proposal", proposal, f"at least the distance's own, {distance.proposal!r}")
 
 
-def _spoken_of(f: Any, distance: Any, output: Any, default: Any, curator: Curator) -> Own:
+def _statistic_of(f: Any, distance: Any, output: Any, default: Any, curator: Curator) -> Own:
     """Return the function that the distance is about, made total: its own where it names one, otherwise f."""
     statistic = getattr(distance, "statistic", None)
     if not callable(statistic):

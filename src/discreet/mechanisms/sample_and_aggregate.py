@@ -3,7 +3,7 @@
 Nothing is asked of the function (Nissim, Raskhodnikova and Smith 2007): whatever it does, a row is in one block only.
 Nothing but that it is one: that what it makes of a block depends on no other block.
 
-The proof stands beside the two centres, in ``blocks``.
+The proof stands beside the two centres, in ``queries.functions.blocks``.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ from discreet.noise import Bits
 from discreet.queries.functions.blocks import MeanOfBlocks, MedianOfBlocks, OfBlocks
 from discreet.queries.functions.user_functions import Array, Own, WholeRows
 
-__all__ = ["Aggregate", "sample_and_aggregate"]
-
 MOST_BLOCKS = 2**24
 
 
@@ -46,14 +44,14 @@ class Aggregate(Answer):
     width: Any
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return lower and upper limits for the mean of the blocks' results, before noise.
+        """Return intervals for the mean of the blocks' results, before noise.
 
-        Each holds its number with probability ``level``. They speak of the noise alone: not of how a function's results
-        on small blocks differ from its result on all rows.
+        Each holds its number with probability ``level``. They are about the noise alone: not about how a function's
+        results on small blocks differ from its result on all rows.
         """
         noise = self.release.noise
         if noise is None:
-            raise ArgumentError("aggregate", "median", "'mean' for an interval; a median's draw has no noise law")
+            raise ArgumentError("aggregate", "median", "'mean' for an interval; a median has no additive noise")
         half = self.width * noise.half_width(level)
         return self.value - half, self.value + half
 

@@ -1,11 +1,11 @@
 """Smooth sensitivity: noise that fits how far a statistic can move near these rows, and not near the worst ones.
 
-The question and its proof are in ``discreet.queries.functions.smooth_noise``.
+**A statistic of one's own** (``smooth_sensitivity``). The question and its proof are in
+``discreet.queries.functions.smooth_noise``.
 
-The median with noise of its smooth sensitivity, through the door.
-
-*Proof.* ``median_sensitivity`` has the smooth sensitivity of the lower median under replace-one with n public;
-``smooth_sensitivity`` what a release with it keeps. Values are the column inside of its declared bounds.
+**The median** (``smooth_median``). *Proof.* ``queries.functions.median_sensitivity`` has the smooth sensitivity of the
+lower median under replace-one with n public; ``smooth_noise`` what a release with it keeps. Values are the column
+inside of its declared bounds.
 """
 
 from __future__ import annotations
@@ -13,21 +13,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Unpack
 
-import numpy as np
-
-from discreet.arguments import UNSHOWN, ArgumentError, probability
-from discreet.door import Answer, Curator, Declarations, Release, open_rows
+from discreet.arguments import UNSHOWN, ArgumentError
+from discreet.door import Answer, Declarations, Release, open_rows
 from discreet.door.inquiry import Inquiry, planned
 from discreet.guarantees import Guarantee, Neighbors
-from discreet.mechanisms.trial import tried
+from discreet.mechanisms.trial import checked_share_of_epsilon, tried
 from discreet.noise import Bits
+from discreet.queries.adapted import limits_of
 from discreet.queries.functions.admissible_noise import AdmissibleNoise, LaplaceSlide, StudentNoise
 from discreet.queries.functions.median_sensitivity import OneColumn, SmoothMedian
 from discreet.queries.functions.smooth_noise import SmoothOwn, width_of
 from discreet.queries.functions.user_functions import LARGEST, Array, Own, WholeRows
-from discreet.records import Ball, Box
-
-__all__ = ["noise_for", "share_for", "smooth_median", "smooth_sensitivity"]
+from discreet.records import Box
+from discreet.scales import place_of
 
 
 @planned
@@ -58,7 +56,7 @@ def smooth_sensitivity(
         From rows and β to S ≥ 0: at least as much as f can move when one row changes, and at most e^β times what it is
         for a neighbour. A row is replaced by another, or comes or goes, as the relation says; under replace-one it
         may come or go too where rows may be dropped. It must not fail: where it does, S is the width of ``output``, and
-        if it does so for one of two neighbours only, that is a step of more than e^β and the promise is broken.
+        if it does so for one of two neighbours only, that is a step of more than e^β and the guarantee is broken.
     data : Curator, Records, array, data frame, path of Parquet files or Dask collection
         With one row for each unit.
     output : (low, high)
@@ -107,7 +105,7 @@ def smooth_sensitivity(
         raise ArgumentError("output", output, f"numbers at most {LARGEST:g} apart", write="for example (0, 100)")
     if not callable(s):
         raise ArgumentError("s", s, "a function of rows and β", write="for example lambda rows, beta: 1.0")
-    way = SmoothOwn(noise_for(noise, guarantee), share_for(share), own.box, own, s)
+    way = SmoothOwn(noise_for(noise, guarantee), checked_share_of_epsilon(share), own.box, own, s)
     tried(Own.with_output(lambda rows: s(rows, 1.0), (0.0, width), None, width), curator, "s")
 
     def answer(release: Release) -> Answer:
@@ -117,20 +115,13 @@ def smooth_sensitivity(
 
 
 def noise_for(noise: AdmissibleNoise | None, guarantee: Guarantee) -> AdmissibleNoise:
-    """Return the noise that was asked for, or the usual one; an error where it needs a δ and there is none."""
+    """Return the noise that was asked for, or the default one; an error where it needs a δ and there is none."""
     chosen = (LaplaceSlide() if guarantee.delta else StudentNoise()) if noise is None else noise
     if not isinstance(chosen, AdmissibleNoise) or not (chosen.pure or guarantee.delta):
         raise ArgumentError(
             "noise", noise, "StudentNoise or CauchyNoise, or with delta > 0 LaplaceSlide or GaussianSlide"
         )
     return chosen
-
-
-def share_for(share: float) -> float:
-    """Return a share of ε, strictly between 0 and 1."""
-    if probability("share", share, accepted="a number in (0, 1)") == 0.0:
-        raise ArgumentError("share", share, "a number in (0, 1)")
-    return float(share)
 
 
 @planned
@@ -197,35 +188,16 @@ def smooth_median(
             "number as public",
             write="missing='fill' for columns with gaps, and one row for each person",
         )
-    place = _place(curator, column)
-    way = SmoothMedian(noise_for(noise, guarantee), share_for(share), _interval(curator.space, place))
-
-    def answer(release: Release) -> Answer:
-        return Answer.from_releases(float(release["value"][0]), curator, guarantee, [release])
-
-    return Inquiry.of_one(curator, guarantee, OneColumn(way, len(curator.columns), place), answer, bits=bits)
-
-
-def _place(curator: Curator, column: str | int | None) -> int:
-    """Return the number of a numeric column."""
-    names = list(curator.columns)
+    names = curator.columns
     if not names:
         raise ArgumentError(
             "data", UNSHOWN, "a numeric column, since categories have no median", write="Number(low, high)"
         )
-    if column is None and len(names) == 1:
-        return 0
-    if isinstance(column, str) and column in names:
-        return names.index(column)
-    if isinstance(column, int) and not isinstance(column, bool) and 0 <= column < len(names):
-        return column
-    raise ArgumentError("column", column, f"one of {names}, or its number")
+    place = 0 if column is None and len(names) == 1 else place_of("column", column, names)
+    interval = Box(*limits_of(curator.space, place)).for_columns(1)
+    way = SmoothMedian(noise_for(noise, guarantee), checked_share_of_epsilon(share), interval)
 
+    def answer(release: Release) -> Answer:
+        return Answer.from_releases(float(release["value"][0]), curator, guarantee, [release])
 
-def _interval(space: Box | Ball, place: int) -> Box:
-    """Return the bounds of one column."""
-    if isinstance(space, Ball):
-        center = float(np.broadcast_to(space.center, space.dimension)[place])
-        return Box(center - space.radius, center + space.radius).for_columns(1)
-    low, high = (np.broadcast_to(bound, space.dimension)[place] for bound in (space.low, space.high))
-    return Box(float(low), float(high)).for_columns(1)
+    return Inquiry.of_one(curator, guarantee, OneColumn(way, len(names), place), answer, bits=bits)

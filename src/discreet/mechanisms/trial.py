@@ -1,4 +1,4 @@
-"""A user's function, tried on made-up rows before anything is spent.
+"""Checks of a user's function and arguments before anything is spent, on made-up rows.
 
 ``queries.functions.user_functions`` makes such a function total on real rows, so a mistake in it would pass unnoticed.
 Made-up rows are public: what goes wrong there is an error that says so.
@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.arguments import UNSHOWN, ArgumentError
+from discreet.arguments import UNSHOWN, ArgumentError, probability
 from discreet.door import Curator
 from discreet.queries.functions.user_functions import Array, NotNumbers, Own, numbers, quiet
-
-__all__ = ["made_up", "result_on_made_up_rows", "tried"]
 
 MADE_UP = 100
 
@@ -50,3 +48,10 @@ def made_up(curator: Curator, count: int = MADE_UP) -> Array:
         columns.append(curator.space.clip(center + scale * rng.uniform(-1.0, 1.0, (count, len(scale)))))
     columns += [rng.integers(len(values), size=(count, 1)).astype(np.float64) for values in curator.categories]
     return np.concatenate(columns, axis=1)
+
+
+def checked_share_of_epsilon(share: float) -> float:
+    """Return a share of ε, strictly between 0 and 1."""
+    if probability("share", share, accepted="a number in (0, 1)") == 0.0:
+        raise ArgumentError("share", share, "a number in (0, 1)")
+    return float(share)

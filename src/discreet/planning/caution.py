@@ -1,4 +1,4 @@
-"""The one warning of this room, and when a δ is too large for the number of records.
+"""When a δ is too large for the number of records, and the warning that says so.
 
 A mechanism that looks at each record by itself and publishes it whole with probability δ, else nothing of it, keeps
 (0, δ): a neighbour changes one record, and the two outputs differ only where that one is published. Over n records it
@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["MILD", "STRONG", "PlanningWarning", "delta_caution", "spending_caution", "too_large"]
-
 STRONG, MILD = 0.1, 0.01  # of a record, on average
 ANY = 1e-3  # a δ above it is too large for any number of records
 ROUNDING = 1.0 + 1e-9  # n times MILD/n may come out above MILD
 
 
 class PlanningWarning(UserWarning):
-    """A promise that reads better than it is.
+    """A guarantee that reads better than it is.
 
     >>> issubclass(PlanningWarning, UserWarning)
     True

@@ -19,15 +19,13 @@ from discreet.arguments import ArgumentError, axes, positive
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.planning.caution import PlanningWarning, delta_caution, too_large
 from discreet.planning.formulas import Formula
-from discreet.planning.recognition import delta_for, formula_for, name_of, neighbors_for
-
-__all__ = ["LEAST", "MOST", "EpsilonPlan", "plan"]
+from discreet.planning.recognition import delta_for, formula_for, name_of
 
 LEAST, MOST = 1e-6, 1e4  # of ε
 LITTLE = 10.0  # from here on ε promises next to nothing
 HALVINGS = 60
 STRAINED = 0.1  # of the number of rows, in noise on it: from here on formulas are some 10 % off
-LIMITED = 0.6  # of ε, for a quantile whose limits are drawn as well
+VALUE_SHARE = 0.6  # of ε, for a quantile whose interval is drawn as well
 
 
 @dataclass(frozen=True)
@@ -38,10 +36,10 @@ class EpsilonPlan:
     ----------
     what : str
     guarantee : Guarantee
-        The smallest promise that meets the target.
+        The smallest guarantee that meets the target.
     target : float
     formula : Formula
-        The predicted error, with its derivation in its module.
+        The predicted error, with its derivation in its docstring.
     """
 
     what: str
@@ -140,7 +138,7 @@ def plan(
     counted: bool | None = None,
     q: float | None = None,
     density: float | None = None,
-    share: float = LIMITED,
+    share: float = VALUE_SHARE,
     cells: int = 10,
     n_components: int | None = None,
     gap: float | None = None,
@@ -184,7 +182,7 @@ def plan(
         For quantiles: of the rows at the quantile, by default 1/width. It means rows that lie evenly around it: no
         ties, as of rounded values, and no gaps wider than the target. Where there are, the plan is wrong.
     share : float
-        For quantiles: of ε, for the value. By default 0.6: the rest draws limits for it. 1 where none are drawn.
+        For quantiles: of ε, for the value. By default 0.6: the rest draws its interval. 1 where none is drawn.
     cells : int
         For a histogram.
     n_components : int, optional
@@ -208,7 +206,7 @@ def plan(
     """
     question = name_of(what)
     target = positive("target", target)
-    relation = neighbors_for(question, neighbors)
+    relation = Neighbors.parse(neighbors or question.said("neighbors") or Neighbors.REPLACE_ONE)
     private = relation is Neighbors.ADD_REMOVE
     if counted is False and private:
         raise ArgumentError("counted", False, "True under 'add-remove', where the number of rows is private")

@@ -1,4 +1,4 @@
-"""``explain``: what a promise means for somebody whose record is in the data."""
+"""``explain``: what a guarantee means for somebody whose record is in the data."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from discreet.guarantees.loss import MOST, Losses, as_counts
 from discreet.planning.caution import MILD, PlanningWarning, delta_caution, too_large
 from discreet.planning.tradeoff import belief, beyond, tradeoff_of
 
-__all__ = ["ALARMS", "GRADES", "PRIORS", "Explanation", "explain"]
-
 PRIORS = (0.01, 0.1, 0.5)
 ALARMS = (0.001, 0.01)
 SHOWN = 1e-6  # the δ at which an ε is shown, where losses leave the choice
@@ -27,7 +25,7 @@ GRADES = ((0.55, "strong"), (0.75, "meaningful"), (0.95, "weak"), (math.inf, "ve
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a promise means, in numbers and in words. ``print`` shows the words.
+    """What a guarantee means, in numbers and in words. ``print`` shows the words.
 
     Each number is a limit on what the record's own presence or values give away, to somebody who knows all other
     records, the mechanism, and how it was set. One may learn about a person from the others as well (that smokers fall
@@ -36,7 +34,7 @@ class Explanation:
     Attributes
     ----------
     guarantee : Guarantee
-        The promise. Of losses, the (ε, δ) at one δ: a point of their curve.
+        The guarantee. Of losses, the (ε, δ) at one δ: a point of their curve.
     whole_curve : bool
         Whether accuracies and rates come from the losses' whole curve, or from the one point (ε, δ).
     unit : str
@@ -58,7 +56,7 @@ class Explanation:
         A bound on the probability that one unit's protection fails outright. δ of a guarantee, since it says no more;
         of losses, what the mechanisms state: 0 for noise that is Gaussian or Laplace.
     expected_failures : float or None
-        n times that: an upper bound on how many units a mechanism under this promise exposes on average.
+        n times that: an upper bound on how many units a mechanism under this guarantee exposes on average.
     grade : str
         ``"strong"``, ``"meaningful"``, ``"weak"`` or ``"very weak"``: an accuracy of at most 55, 75, 95 or 100 %.
     caution : str
@@ -87,9 +85,10 @@ class Explanation:
     @property
     def question(self) -> str:
         """What the attacker asks, which is what the neighbour relation protects."""
+        given = f"a given {self.unit} is in the data"
         if self.guarantee.neighbors is Neighbors.ADD_REMOVE:
-            return f"Was a given {self.unit} in the data at all?"
-        return f"A given {self.unit} is known to be in the data: does it have these values or those?"
+            return f"Suppose an attacker guesses whether {given} at all."
+        return f"Suppose an attacker knows that {given}, and guesses which of two values it has."
 
     def _lines(self) -> list[str]:
         source = ", by the whole curve of its losses" if self.whole_curve else ""
@@ -120,12 +119,12 @@ class Explanation:
 
     def _failures(self) -> str:
         if not self.failure:
-            return f"The promise exposes no {self.unit} outright."
+            return f"The guarantee exposes no {self.unit} outright."
         number, chance = rounded_up(self.expected_failures or 0.0, 3), rounded_up(self.failure, 3)
         return (
             f"On average at most n times {chance} = {number} of {self.n} {self.unit}s are exposed outright. To publish "
-            f"each whole with probability {chance}, and nothing else, would do so and keep the promise; noise on a sum "
-            "does no such thing."
+            f"each whole with probability {chance}, and nothing else, would do so and keep the guarantee; noise on a "
+            "sum does no such thing."
         )
 
     def __str__(self) -> str:
@@ -150,7 +149,7 @@ def explain(
     prior: float | Iterable[float] = PRIORS,
     delta: float | None = None,
 ) -> Explanation:
-    """Return what a promise means, in words and as the odds of guessing about one record.
+    """Return what a guarantee means, in words and as the odds of guessing about one record.
 
     Parameters
     ----------
@@ -178,7 +177,7 @@ def explain(
     >>> guarantee.grade, round(guarantee.accuracy, 3), round(guarantee.posteriors[0.01], 3)
     ('meaningful', 0.731, 0.03)
 
-    The same promise, kept by Gaussian noise, is a good deal better than its one point says:
+    The same guarantee, kept by Gaussian noise, is a good deal better than its one point says:
 
     >>> from discreet.guarantees import calibrate
     >>> kept = explain(calibrate(Guarantee(1.0, 1e-6), GaussianLoss(1.0)).losses, n=1000)
@@ -193,15 +192,15 @@ def explain(
     if isinstance(guarantee, Guarantee):
         if delta is not None:
             raise ArgumentError("delta", delta, "None where a Guarantee has its own", write="it for losses only")
-        promise, failure, whole = guarantee, guarantee.delta, False
+        stated, failure, whole = guarantee, guarantee.delta, False
     else:
-        promise, failure = _stated(guarantee, n, delta)
+        stated, failure = _stated(guarantee, n, delta)
         whole = True
     accuracy = tradeoff.accuracy()
-    chance = beyond(promise.delta)
-    largest = tradeoff.log_ratio(promise.epsilon, chance) if chance else promise.epsilon
+    chance = beyond(stated.delta)
+    largest = tradeoff.log_ratio(stated.epsilon, chance) if chance else stated.epsilon
     result = Explanation(
-        guarantee=promise,
+        guarantee=stated,
         whole_curve=whole,
         unit=unit,
         n=n,
@@ -226,8 +225,8 @@ def _stated(losses: Losses, n: int | None, delta: float | None) -> tuple[Guarant
     log_success = math.fsum(count * math.log1p(-loss.failure) for loss, count in counts.items())
     failure = abs(math.expm1(log_success))
     if delta is None:
-        usual = 0.0 if counts.total() == 1 and math.isfinite(next(iter(counts)).pure) else SHOWN
-        delta = failure + (usual if n is None else min(usual, MILD / n))
+        default = 0.0 if counts.total() == 1 and math.isfinite(next(iter(counts)).pure) else SHOWN
+        delta = failure + (default if n is None else min(default, MILD / n))
     return compose(counts).guarantee(delta), failure
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.arguments import ArgumentError, choice, integer, meant, nonnegative, positive, probability
-from discreet.guarantees import Neighbors
 from discreet.guarantees.loss import MOST
 from discreet.planning.caution import MILD
 from discreet.planning.formulas import (
@@ -29,8 +28,6 @@ from discreet.planning.formulas import (
 )
 from discreet.records import Ball, Box, space_of
 
-__all__ = ["NAMES", "PlannedQuestion", "delta_for", "formula_for", "name_of", "neighbors_for"]
-
 NAMES = (
     "mean",
     "variance",
@@ -44,7 +41,7 @@ NAMES = (
     "gaussian-mixture",
 )
 CLASSES = {"GaussianMixture": "gaussian-mixture", "PCA": "pca"}
-USUAL_DELTA = 1e-6
+DEFAULT_DELTA = 1e-6
 SINGLE = ("median", *(one.name for one in (QuantileFormula, InterquartileRangeFormula, CellsFormula, CountFormula)))
 
 
@@ -198,18 +195,13 @@ def _width(question: PlannedQuestion, d: int, width: float | None) -> float:
 
 
 def delta_for(question: PlannedQuestion, formula: Formula, delta: float | None) -> float:
-    """Return δ: as given, as the estimator says, or the usual one."""
+    """Return δ: as given, as the estimator says, or the default one."""
     chosen = question.said("delta") if delta is None else delta
     if chosen is None:
-        chosen = min(USUAL_DELTA, MILD / formula.n) if formula.gaussian else 0.0
+        chosen = min(DEFAULT_DELTA, MILD / formula.n) if formula.gaussian else 0.0
     checked = probability("delta", chosen)
     if formula.gaussian and not checked:
         raise ArgumentError("delta", chosen, f"one above 0, as {question.name} takes Gaussian noise")
     if formula.drawn and checked:
         raise ArgumentError("delta", chosen, f"None or 0, as what={question.name!r} spends no δ")
     return checked
-
-
-def neighbors_for(question: PlannedQuestion, neighbors: Neighbors | str | None) -> Neighbors:
-    """Return the relation: as given, as the estimator says, or replace-one."""
-    return Neighbors.parse(neighbors or question.said("neighbors") or Neighbors.REPLACE_ONE)

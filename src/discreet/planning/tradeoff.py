@@ -1,12 +1,12 @@
 """What an attacker can tell, from the privacy curve: the best test, and the best guess.
 
-Let P and Q be the laws of the output on two neighbouring data sets, and δ(ε) = sup over events A of P(A) − e^ε Q(A),
-for every real ε, a bound in both directions (``discreet.guarantees.loss``). An attacker says "P" where the output lies
-in A. False alarms have probability α = Q(A), the right alarm has power β = P(A).
+Let P and Q be the distributions of the output on two neighbouring data sets, and δ(ε) = sup over events A of P(A) − e^ε
+Q(A), for every real ε, a bound in both directions (``discreet.guarantees.loss``). An attacker says "P" where the output
+lies in A. False alarms have probability α = Q(A), the right alarm has power β = P(A).
 
 **Power.** β ≤ e^ε α + δ(ε) for each ε, so β ≤ min over ε of that. It is the trade-off function of Dong, Roth and Su
-(2022), and where the curve is that of a pair of laws, the test of Neyman and Pearson attains it. Two cases in closed
-form:
+(2022), and where the curve is that of a pair of distributions, the test of Neyman and Pearson attains it. Two cases in
+closed form:
 
 - μ-Gaussian: P = N(μ, 1), Q = N(0, 1), the best A is a half-line, β = Φ(Φ⁻¹(α) + μ).
 - one point (ε, δ): the curve is that of Kairouz, Oh and Viswanath (2015), δ(e) = δ + (1 − δ)(e^ε − e^e)/(1 + e^ε) for 0
@@ -32,8 +32,8 @@ It is at most τ exactly where t ≥ e − ln(1 − δ(e)/τ), for an e with δ(
     t(τ) = min over e ≥ 0, δ(e) < τ, of e − ln(1 − δ(e)/τ)
 
 the ratio is above e^t with probability τ at most; under Q with even less, Q(A) ≤ e^(−t)P(A) and t ≥ 0. It is one event
-for every prior. It holds for whatever is made of the output as well: that has a curve no higher. (The exact law of the
-ratio, normal where noise is Gaussian, does not: to merge outputs can move some to a higher ratio.)
+for every prior. It holds for whatever is made of the output as well: that has a curve no higher. (The exact
+distribution of the ratio, normal where noise is Gaussian, does not: to merge outputs can move some to a higher ratio.)
 
 Of one point (ε, δ) the best e is ε, t = ε − ln(1 − δ/τ): with x = e^e below e^ε the curve is c − kx, c = δ + (1 −
 δ)e^ε/(1 + e^ε), and e^t = τx/(τ − c + kx) does not grow with x as long as τ ≤ c, and c ≥ (1 + δ)/2. No smaller t will
@@ -58,8 +58,6 @@ from numpy.typing import NDArray
 from discreet.guarantees import Composition, Guarantee, Loss
 from discreet.guarantees.composition import Exact
 from discreet.guarantees.loss import Losses, as_counts
-
-__all__ = ["CurveTradeoff", "GaussianTradeoff", "PointTradeoff", "Tradeoff", "belief", "beyond", "tradeoff_of"]
 
 LOWEST = -50.0  # e^(−50) changes no probability's digits
 POINTS, HALVINGS = 80, 40

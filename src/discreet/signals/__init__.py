@@ -1,10 +1,10 @@
 """Signals: private time series, their running sums and filters.
 
-This room promises that every function here checks its arguments first, pays for all that it measures at once, measures
-through the door, and returns a ``Signal``: a series with the deviation of its noise at every step, which says whether
-one event is protected or all that a person has in the series. What is released is a public linear map of the series,
-chosen so that the noise that comes back out of it is small (``operators``, ``factorization``); the rest is done with
-what was released, and costs nothing.
+This room guarantees that every function here checks its arguments first, pays for all that it measures at once,
+measures through the door, and returns a ``Signal``: a series with the standard deviation of its noise at every step,
+which says whether one event is protected or all that a person has in the series. What is released is a public linear
+map of the series, chosen so that the noise that comes back out of it is small (``operators``, ``factorization``); the
+rest is done with what was released, and costs nothing.
 
 It may import ``arguments``, ``guarantees``, ``noise``, ``records``, ``door``, ``models``, ``statistics`` and, from
 outside, numpy and scipy; statsmodels and matplotlib when they are first needed.

@@ -1,4 +1,4 @@
-"""What a released series says of its totals, by a state-space model: filter and smoother.
+"""Filter and smoother: what a released series says of its totals, by a state-space model.
 
 All here is post-processing: no row is seen. The noise is known, so it is no parameter: the filter has R + σ² where a
 textbook has R.
@@ -8,10 +8,10 @@ own v_t is part of what the rows did. For the total v_t becomes one more state, 
 alone is left to be filtered out. As σ² goes to 0 the estimated total goes to z_t; the level does not.
 
 **A diffuse start** knows nothing of the first state x. For a *given* x everything is an ordinary filter, linear in x:
-estimates m_t + H_t·x, forecast errors e_t + W_t·x of variances F_t. So x has a flat law to begin with, and afterwards
-the normal one of least squares, x̂ = −(ΣW_tᵀW_t/F_t)⁻¹·ΣW_tᵀe_t/F_t with that inverse as its covariance; this adds
-H_t·x̂ and H_t·cov·H_tᵀ (Rosenberg 1973; de Jong 1991). A filter takes the sums up to t. Directions in which the sums are
-zero are not known at all: what looks into one of them has no estimate.
+estimates m_t + H_t·x, forecast errors e_t + W_t·x of variances F_t. So x has a flat distribution to begin with, and
+afterwards the normal one of least squares, x̂ = −(ΣW_tᵀW_t/F_t)⁻¹·ΣW_tᵀe_t/F_t with that inverse as its covariance;
+this adds H_t·x̂ and H_t·cov·H_tᵀ (Rosenberg 1973; de Jong 1991). A filter takes the sums up to t. Directions in which
+the sums are zero are not known at all: what looks into one of them has no estimate.
 
 Only m and e depend on what is released. Everything else follows from public numbers, so it is computed beforehand, and
 what could not be answered is refused before anything is spent (``Prepared.check``).
@@ -30,8 +30,6 @@ from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.signals.state_space import StateSpace
-
-__all__ = ["LIMIT", "Belief", "Prepared", "believed", "machine", "need_statsmodels"]
 
 Array = NDArray[np.float64]
 
@@ -132,7 +130,9 @@ class Prepared:
         self._lengths = np.where(lengths > 0.0, lengths, 1.0)  # D
         if self.smooth:
             sizes, vectors = np.linalg.svd(weighted / self._lengths, full_matrices=False)[1:]
-            sizes, self._vectors = _padded(sizes, len(vectors.T))[None], _completed(vectors).T[None]
+            missing = len(vectors.T) - len(vectors)  # orthonormal rows of a square matrix, where steps are few
+            vectors = np.linalg.svd(vectors)[2] if missing else vectors
+            sizes, self._vectors = np.append(sizes, np.zeros(missing))[None], vectors.T[None]
         else:
             values, self._vectors = np.linalg.eigh(squares / (self._lengths[:, :, None] * self._lengths[:, None, :]))
             sizes = np.sqrt(np.maximum(values, 0.0))
@@ -185,15 +185,6 @@ class _Run(NamedTuple):
     covariances: Array  # shape (s, s, T)
     errors: Array  # of the forecasts, 0 where nothing was measured
     forecast_variances: Array
-
-
-def _padded(sizes: Array, count: int) -> Array:
-    return np.append(sizes, np.zeros(count - len(sizes)))
-
-
-def _completed(vectors: Array) -> Array:
-    """Return these orthonormal rows, and as many more as make a square matrix."""
-    return vectors if len(vectors) == len(vectors.T) else np.linalg.svd(vectors)[2]
 
 
 def _with_own_variance(model: StateSpace) -> StateSpace:

@@ -1,6 +1,4 @@
-"""When to look next: the controller of FAST (Fan and Xiong 2012).
-
-FAST: a series watched as it goes, with a Kalman filter and a controller that says when to look (Fan and Xiong 2012).
+"""FAST: a series watched as it goes, with a Kalman filter and a controller that says when to look (Fan and Xiong 2012).
 
 At each step the total is predicted, from a random walk of variance Q a step. At sampling steps it is measured through
 the door, and the prediction is corrected by the Kalman gain. How much the correction was, relative to the estimate, is
@@ -41,10 +39,8 @@ from discreet.queries.series.operators import Identity, Picked
 from discreet.signals.beliefs import LIMIT
 from discreet.signals.kalman import Filtered, Places, measured_steps
 from discreet.signals.series import Series, Steps
-from discreet.signals.signal import promised_delta, quietest
+from discreet.signals.signal import quietest, spent_delta
 from discreet.signals.state_space import local_level
-
-__all__ = ["Controller", "Watched", "fast"]
 
 
 @dataclass(frozen=True)
@@ -102,7 +98,7 @@ Array = NDArray[np.float64]
 Look = Callable[[int], tuple[float, float]]  # of a step: what was measured, and the variance of its noise
 Plan = tuple[Sequence[tuple[Question, Loss]], Callable[[Measure], Look]]
 
-SHARE = 4  # a look for so many steps, where looks are dear
+SHARE = 4  # a look for so many steps, where looks are expensive
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,7 +172,7 @@ def fast(
     >>> result.level, int(result.sampled.sum()) <= 8, bool(abs(result.value.mean() - 6000) < 1000)
     ('user', True, True)
     """
-    spent = promised_delta("method", method, delta)
+    spent = spent_delta("method", method, delta)
     series = Series.from_rows(
         data, time=time, value=value, steps=steps, epsilon=epsilon, delta=spent, bits=bits, declared=declared
     )
@@ -185,9 +181,9 @@ def fast(
         raise ArgumentError("controller", controller, "a Controller, for example Controller(target=0.05)")
     there = measured_steps(missing, series.count)
     open_ = np.arange(series.count, dtype=np.int64) if there is None else there
-    dear = series.layout == "wide" and not series.guarantee.delta
-    usual = math.ceil(len(open_) / SHARE) if dear else len(open_)
-    most = usual if samples is None else integer("samples", samples, least=1, most=len(open_))
+    expensive = series.layout == "wide" and not series.guarantee.delta
+    default = math.ceil(len(open_) / SHARE) if expensive else len(open_)
+    most = default if samples is None else integer("samples", samples, least=1, most=len(open_))
     chooser = None if most == len(open_) else controller or Controller()
     plan = _at_once if chooser is None or series.layout == "long" else _one_by_one
     asked, look_through = plan(series, open_, most, method, moves)
@@ -199,11 +195,10 @@ def fast(
             releases.append(measure(question))
             return releases[-1]
 
-        watched = _watch(series.count, open_, most, chooser, moves, look_through(noted))
-        values, variances, sampled, result = watched
-        facts = {"model": local_level(result), "target": "totals", "states": values[:, None], "sampled": sampled}
-        facts |= {"times": series.steps.starts, "level": series.level, "std": np.sqrt(variances)}
-        return Watched.from_releases(values, series.curator, series.guarantee, releases, **facts)
+        look = look_through(noted)
+        values, variances, sampled, movement = _watch(series.count, open_, most, chooser, moves, look)
+        facts = {"model": local_level(movement), "target": "totals", "states": values[:, None], "sampled": sampled}
+        return Watched.from_series(values, series, releases, std=np.sqrt(variances), **facts)
 
     name = "fast" if plan is _one_by_one else None
     return Inquiry(series.curator, series.guarantee, asked, answer, name, bits)
@@ -231,8 +226,8 @@ def _at_once(series: Series, places: Places, most: int, method: str | None, proc
 
     def look_through(measure: Measure) -> Look:
         totals = series.totals_of(measure(query), operator)
-        result = dict(zip(places.tolist(), totals.tolist(), strict=True))
-        return lambda step: (result[step], variance)
+        seen = dict(zip(places.tolist(), totals.tolist(), strict=True))
+        return lambda step: (seen[step], variance)
 
     return [(query, loss)], look_through
 

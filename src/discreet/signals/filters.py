@@ -1,16 +1,16 @@
-"""Public causal filters of a private series.
+"""``lti_filter``: public causal filters of a private series.
 
 A filter with impulse response h gives y = h * S. Three places for the noise:
 
-- *output*: on y itself; the scale follows from ‖h[:T]‖, and every step has the same deviation;
-- *input*: on S, and then filtered; scale 1, and step t has the deviation ‖h[:t + 1]‖;
+- *output*: on y itself; the scale follows from ‖h[:T]‖, and every step has the same standard deviation;
+- *input*: on S, and then filtered; scale 1, and step t has the standard deviation ‖h[:t + 1]‖;
 - *factored*: H = B·C with C the minimum-phase filter of |C| = √|H| on the unit circle: c gets noise, and b = h/c, as a
   power series, is applied to what came out. For long series ‖c‖² is the mean of |H| over frequencies, and so is ‖b‖²,
-  so the deviation is at most that mean, where the other two have the root of the mean of |H|² (Cauchy and Schwarz: no
-  better; Le Ny and Pappas 2014, the zero-forcing mechanism, where this C is optimal).
+  so the standard deviation is at most that mean, where the other two have the root of the mean of |H|² (Cauchy and
+  Schwarz: no better; Le Ny and Pappas 2014, the zero-forcing mechanism, where this C is optimal).
 
-For short series, or few coefficients, the order can be another. ``"best"`` computes the deviation of all three from
-public numbers and takes the least.
+For short series, or few coefficients, the order can be another. ``"best"`` computes the standard deviation of all
+three from public numbers and takes the least.
 
 C comes from the cepstrum: log √|H| on a fine grid of the circle, its causal part doubled, and the exponential of that.
 Zeros on the circle are lifted to 10⁻⁶ of the largest |H|, and the grid is finite, so |C| is √|H| only nearly. Nothing
@@ -31,11 +31,9 @@ from discreet.door.inquiry import Inquiry, planned
 from discreet.noise import Bits
 from discreet.queries.series.factorization import Convolved, series_quotient
 from discreet.queries.series.operators import Toeplitz, convolve
-from discreet.signals.running_sum import answered
+from discreet.signals.running_sum import ask_factored
 from discreet.signals.series import Series, Steps
 from discreet.signals.signal import Signal
-
-__all__ = ["METHODS", "factored", "impulse_response", "lti_filter", "placed"]
 
 Array = NDArray[np.float64]
 
@@ -95,11 +93,11 @@ def lti_filter(
     )
     response = impulse_response(b, a, sos, series.count)
     chosen = [placed(response, one) for one in (METHODS if method == "best" else (method,))]
-    return answered(series, min(chosen, key=lambda factors: _mean_variance(series, factors)))
+    return ask_factored(series, min(chosen, key=lambda factors: _mean_variance(series, factors)))
 
 
 def _mean_variance(series: Series, factors: Convolved) -> float:
-    """Return it, or infinity where the noise does not fit; ``answered`` says why where none does."""
+    """Return it, or infinity where the noise does not fit; ``ask_factored`` says why where none does."""
     try:
         variance = series.noise(series.query(factors.operator), series.loss()).variance
     except ValueError:

@@ -1,7 +1,7 @@
 """Private series by their leading Fourier coefficients: a smooth series has few, and few take little noise.
 
-One *event* moves k of T coefficients by B·√(k/T) (``fourier_operator``). Noise of deviation σ on each comes back as
-σ·√(k/T) at each step: k/T of what a plain release of the series would need. One *person* in all steps moves the
+One *event* moves k of T coefficients by B·√(k/T) (``fourier_operator``). Noise of standard deviation σ on each comes
+back as σ·√(k/T) at each step: k/T of what a plain release of the series would need. One *person* in all steps moves the
 constant as far as everything together: fewer coefficients take no less noise each, but there are fewer of them.
 
 **Laplace noise** is the method of Rastogi and Nath (2010, FPA_k). They scale it by √k·Δ₂/ε for k complex coefficients,
@@ -32,9 +32,7 @@ from discreet.queries.series.fourier_choice import Kept
 from discreet.queries.series.operators import Fourier, Identity
 from discreet.queries.series.series_sums import ColumnSums, StepSums, WaveSums
 from discreet.signals.series import Series, Steps
-from discreet.signals.signal import Signal, promised_delta, quietest
-
-__all__ = ["Waves", "fourier"]
+from discreet.signals.signal import Signal, quietest, spent_delta
 
 Array = NDArray[np.float64]
 
@@ -100,7 +98,7 @@ def fourier(
     Returns
     -------
     Waves
-        ``std`` and ``interval`` speak of the noise alone: not of what the coefficients that are left out had.
+        ``std`` and ``interval`` are about the noise alone: not about what the coefficients that are left out had.
 
     Examples
     --------
@@ -111,7 +109,7 @@ def fourier(
     >>> bool(abs(result.value[6] - 1300) < 30), result.level, bool(result.std[0] < 1.0)
     (True, 'event', True)
     """
-    spent = promised_delta("method", method, delta)
+    spent = spent_delta("method", method, delta)
     series = Series.from_rows(
         data, time=time, value=value, steps=steps, epsilon=epsilon, delta=spent, bits=bits, declared=declared
     )
@@ -120,13 +118,13 @@ def fourier(
         operator = Fourier(T, 1 if coefficients is None else coefficients)
         query = _query(series, operator)
         loss = quietest(series, query, method)[0]
-        return series.asks(query, loss, lambda release: _answered(series, operator, [release]))
+        return series.asks(query, loss, lambda release: _waves(series, operator, [release]))
     norm = "l2" if series.guarantee.delta else "l1"
     fewest, all_ = (series.curator.setting.sensitivity(_query(series, Fourier(T, k)), norm) for k in (1, T))
     if all_ <= (1.0 + 1e-6) * fewest or series.guarantee.epsilon > AMPLE:
         query, loss = series.query(Identity(T)), series.loss()
         series.noise(query, loss)
-        return series.asks(query, loss, lambda release: _answered(series, Fourier(T, T), [release], trim=True))
+        return series.asks(query, loss, lambda release: _waves(series, Fourier(T, T), [release], trim=True))
     choosing, measuring = _losses(CHOOSING, series.guarantee)
     candidates = _candidates(T)
     queries = [_query(series, Fourier(T, k)) for k in candidates]
@@ -136,7 +134,7 @@ def fourier(
     def answer(measure: Measure) -> Waves:
         chosen = measure(kept)
         place = int(chosen.value[0])
-        return _answered(series, Fourier(T, candidates[place]), [chosen, measure(queries[place])], trim=True)
+        return _waves(series, Fourier(T, candidates[place]), [chosen, measure(queries[place])], trim=True)
 
     asked = [(kept, choosing), (queries[0], measuring)]
     return Inquiry(series.curator, series.guarantee, asked, answer, "fourier", bits)
@@ -178,32 +176,29 @@ def _losses(share: float, guarantee: Guarantee) -> tuple[Loss, Loss]:
     return choosing, measuring
 
 
-def _answered(series: Series, operator: Fourier, releases: Sequence[Release], *, trim: bool = False) -> Waves:
+def _waves(series: Series, operator: Fourier, releases: Sequence[Release], *, trim: bool = False) -> Waves:
     """Return the series of the coefficients that were released last; some of them where it pays to leave others out."""
-    noise, result, T = releases[-1].noise, np.array(releases[-1].value), operator.count
+    noise, spectrum, T = releases[-1].noise, np.array(releases[-1].value), operator.count
     assert noise is not None
     peak = noise.scale * (1.0 if operator.kept == T else math.sqrt((1.0 if operator.kept == 1 else 2.0) / T))
     if operator.kept == T:
-        result = operator.apply(result)
+        spectrum = operator.apply(spectrum)
     if trim:
         ks = np.array([k for k in _candidates(T) if k <= operator.kept])
-        risks = np.append(np.cumsum((result**2 - noise.variance)[::-1])[::-1], 0.0)[ks] + ks * noise.variance
+        risks = np.append(np.cumsum((spectrum**2 - noise.variance)[::-1])[::-1], 0.0)[ks] + ks * noise.variance
         operator = Fourier(T, int(ks[risks.argmin()]))
-        result = result[: operator.kept]
-    values = operator.back(result)
+        spectrum = spectrum[: operator.kept]
+    values = operator.back(spectrum)
     rows, query = series.curator.size.rows, series.query(Identity(T))
     if isinstance(query, ColumnSums) and query.centred and rows is not None:
         values = values + rows * query.middle
     std = math.sqrt(noise.variance) * operator.column_norm("l2")
-    return Waves.from_releases(
+    return Waves.from_series(
         values,
-        series.curator,
-        series.guarantee,
+        series,
         releases,
-        times=series.steps.starts,
-        level=series.level,
         std=np.full(T, std),
         peak=np.full(T, peak),
         kept=operator.kept,
-        spectrum=result,
+        spectrum=spectrum,
     )

@@ -1,10 +1,8 @@
-"""The variances of a named model, learnt from a released series with noise of known variance: post-processing.
-
-Private series by Kalman filters: noise on the way in, and smoothed away; or a filter of the exact totals, and noise.
+"""``kalman``: private series by Kalman filters, with noise on the totals or on what a filter makes of them.
 
 **Input perturbation.** The series is released with noise of known variance σ² at every step. A filter or
-smoother of a model of the series, with R + σ² where R was, is post-processing of it (``state_space``), whatever
-the model is; its variances may be learnt from the released series as well.
+smoother of a model of the series, with R + σ² where R was, is post-processing of it (``beliefs``), whatever the
+model is. The variances of a named model are learnt from the released series as well (``fitted``), with the noise known.
 
 **Output perturbation** (Le Ny and Pappas 2014). The steady-state filter of a public model is a public linear map of the
 totals. With P the fixed point of the Riccati equation, K = P·Cᵀ/(C·P·Cᵀ + R) and M = (I − K·C)·A,
@@ -38,10 +36,8 @@ from discreet.noise import Bits
 from discreet.queries.series.operators import Identity, Operator, Picked, Toeplitz
 from discreet.signals.beliefs import LIMIT, Prepared, machine, need_statsmodels
 from discreet.signals.series import Series, Steps
-from discreet.signals.signal import Signal, promised_delta, quietest
+from discreet.signals.signal import Signal, quietest, spent_delta
 from discreet.signals.state_space import NAMED, StateSpace, local_level, local_linear_trend
-
-__all__ = ["Filtered", "Places", "fitted", "kalman", "measured_steps", "steady_filter"]
 
 Array = NDArray[np.float64]
 
@@ -104,10 +100,10 @@ class Filtered(Signal):
     ----------
     value : array of shape (T,)
         What is expected of each step's total (or level) given all that was released.
-    deviation : array of shape (T,)
+    std : array of shape (T,)
         The standard deviation of what is not known about it, if the model holds: the noise and the movement of the
-        series together. For a series that the model does not describe it can be too small, and so can the limits of
-        ``interval``, which rest on it.
+        series together. For a series that the model does not describe it can be too small, and so can
+        ``interval``, which rests on it.
     model : StateSpace
         The model, with its variances where they were learnt.
     target : str
@@ -275,7 +271,7 @@ def kalman(
         raise ArgumentError("model", model, f"a StateSpace, None, or one of {', '.join(map(repr, NAMED))}")
     if smooth is not None and not isinstance(smooth, bool | np.bool_):
         raise ArgumentError("smooth", smooth, "True, False, or None for what the method can")
-    spent = promised_delta("noise", noise, delta)
+    spent = spent_delta("noise", noise, delta)
     series = Series.from_rows(
         data, time=time, value=value, steps=steps, epsilon=epsilon, delta=spent, bits=bits, declared=declared
     )
@@ -331,10 +327,7 @@ def _input(
         known = fitted(model, released, variances) if isinstance(model, str) else model
         belief = prepared(known).belief(released)
         facts = {"std": np.sqrt(belief.variance), "model": known, "target": target, "states": belief.states}
-        times, level = series.steps.starts, series.level
-        return Filtered.from_releases(
-            belief.mean, series.curator, series.guarantee, [release], times=times, level=level, **facts
-        )
+        return Filtered.from_series(belief.mean, series, [release], **facts)
 
     return series.asks(query, loss, answer)
 
@@ -368,10 +361,6 @@ def _output(
 
     def answer(release: Release) -> Filtered:
         values = series.totals_of(release, operator) + start
-        facts = {"std": std, "model": model, "target": "level"}
-        times, level = series.steps.starts, series.level
-        return Filtered.from_releases(
-            values, series.curator, series.guarantee, [release], times=times, level=level, **facts
-        )
+        return Filtered.from_series(values, series, [release], std=std, model=model, target="level")
 
     return series.asks(query, loss, answer)

@@ -17,8 +17,6 @@ from discreet.queries.series.factorization import Blocks, Doubling, Factorizatio
 from discreet.signals.series import SMALLEST, Series, Steps
 from discreet.signals.signal import Signal
 
-__all__ = ["METHODS", "answered", "running_sum"]
-
 Array = NDArray[np.float64]
 
 METHODS: dict[str, Callable[[int], Factorization]] = {
@@ -45,7 +43,7 @@ def running_sum(
 ) -> Inquiry[Signal]:
     """Return the private running sum S_1 + … + S_t after every step of a series.
 
-    All of them together cost what is promised, once. The noise of one grows with the logarithm of their number.
+    All of them together cost one guarantee, once. The noise of one grows with the logarithm of their number.
 
     Parameters
     ----------
@@ -60,15 +58,15 @@ def running_sum(
         the declared range first, so declare it wider than the grid where late or early rows must not fall into the
         steps at the ends. None for wide rows.
     epsilon, delta : float
-        The promise. Noise is Gaussian; at δ = 0, for the tree alone, Laplace.
+        The guarantee. Noise is Gaussian; at δ = 0, for the tree alone, Laplace.
     method : str
         ``"toeplitz"``: the square root of the matrix of ones, the least noise. ``"streaming"``: what ``Stream`` does
         with a known number of steps, nearly the same noise. ``"doubling"``: what it does without. ``"tree"``: binary
         tree, a baseline, and the way to δ = 0.
     monotone : bool
         Whether to make sums of values that are declared at least 0 increase, by isotonic regression. It is free,
-        and never farther from the truth in the sum of squares over variances; ``std`` and limits stay those of
-        the noise.
+        and never farther from the truth in the sum of squares over variances; ``std`` and ``interval`` stay
+        those of the noise.
     bits : Bits, optional
         Seeded bits, for a test; the answer is then not private and says so.
     **declared
@@ -104,10 +102,10 @@ def running_sum(
         raise ArgumentError("monotone", monotone, "True or False")
     if monotone and not series.nonnegative:
         raise ArgumentError("monotone", True, "values that are declared at least 0; sums of others may decrease")
-    return answered(series, METHODS[method](series.count), monotone=monotone)
+    return ask_factored(series, METHODS[method](series.count), monotone=monotone)
 
 
-def answered(series: Series, factors: Factorization, *, monotone: bool = False) -> Inquiry[Signal]:
+def ask_factored(series: Series, factors: Factorization, *, monotone: bool = False) -> Inquiry[Signal]:
     """Return the question for C·S, whose answer is B times what came out, about zero."""
     query, loss = series.query(factors.operator), series.loss()
     noise = series.noise(query, loss)
@@ -117,7 +115,7 @@ def answered(series: Series, factors: Factorization, *, monotone: bool = False) 
         raise ArgumentError(
             "bounds, epsilon",
             UNSHOWN,
-            f"noise of a deviation of at most {1.0 / SMALLEST:.0e}; it would be {std.max():.1e}. Write the "
+            f"noise of a standard deviation of at most {1.0 / SMALLEST:.0e}; it would be {std.max():.1e}. Write the "
             "values, or the filter, in another unit",
         )
 
@@ -125,10 +123,7 @@ def answered(series: Series, factors: Factorization, *, monotone: bool = False) 
         value = factors.decode(series.totals_of(release, factors.operator))
         if monotone:
             value = _increasing(value, std)
-        facts = {"level": series.level, "std": std, "peak": noise.scale * factors.peaks}
-        return Signal.from_releases(
-            value, series.curator, series.guarantee, [release], times=series.steps.starts, **facts
-        )
+        return Signal.from_series(value, series, [release], std=std, peak=noise.scale * factors.peaks)
 
     return series.asks(query, loss, answer)
 

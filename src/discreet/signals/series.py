@@ -1,12 +1,12 @@
-"""Private series: which rows, which steps, and at what promise. Everything is checked here, before anything is spent.
+"""Private series: which rows, which steps, and at what guarantee. All is checked here, before anything is spent.
 
 There are two layouts of the rows.
 
 - *Long*: a row is an event, with a column of time and perhaps one of value. S_t is the sum of the values (or the
-  number) of the rows whose time falls into step t. A row changes one step: the promise for a row is *event-level*. With
-  ``unit=`` and ``max_rows=`` it is *user-level*: a person changes up to so many events, at any steps.
+  number) of the rows whose time falls into step t. A row changes one step: the guarantee for a row is *event-level*.
+  With ``unit=`` and ``max_rows=`` it is *user-level*: a person changes up to so many events, at any steps.
 - *Wide*: a row is a person, its numeric columns in their order are the steps, S_t is the sum of a column. A row may
-  change every step: the promise is *user-level*.
+  change every step: the guarantee is *user-level*.
 
 A row without a time or a value is treated as its column declares, dropped or filled. Times are first clipped into their
 declared range. Rows outside of the grid count nothing; so where late or early rows must not fall into the steps at the
@@ -33,9 +33,8 @@ from discreet.queries.question import Query, additive_loss
 from discreet.queries.series.operators import MOST_STEPS, Identity, Operator
 from discreet.queries.series.series_sums import ColumnSums, StepSums
 from discreet.records import Box
-from discreet.statistics.request import check_limits, place_of
-
-__all__ = ["Series", "Steps"]
+from discreet.scales import place_of
+from discreet.statistics.request import checked_scale
 
 Array = NDArray[np.float64]
 Result = TypeVar("Result")
@@ -90,7 +89,7 @@ class Series:
     ----------
     curator : Curator
         Of the columns that are needed.
-    promise : Guarantee
+    guarantee : Guarantee
     steps : Steps
     place_time, place_value : int or None
         The columns of time and value; None for wide rows, and for counts.
@@ -136,9 +135,9 @@ class Series:
             raise ArgumentError(
                 "bounds", UNSHOWN, "an interval for every column of numbers", write="bounds={'day': (0, 365)}"
             )
-        if time is None:
-            return cls(*_wide(curator, guarantee, value, steps), bits)
-        return cls(*_long(curator, guarantee, time, value, steps), bits)
+        layout = _wide(curator, value, steps) if time is None else _long(curator, time, value, steps)
+        view, grid, place_time, place_value = layout
+        return cls(view, guarantee, grid, place_time, place_value, bits)
 
     @property
     def count(self) -> int:
@@ -190,7 +189,7 @@ class Series:
         return ColumnSums(self.curator.space, operator or Identity(self.count), self.centred)
 
     def loss(self) -> Loss:
-        """Return the loss of one release that spends the whole promise: Gaussian, or Laplace at δ = 0."""
+        """Return the loss of one release that spends the whole guarantee: Gaussian, or Laplace at δ = 0."""
         return additive_loss(self.guarantee)
 
     def noise(self, query: Query, loss: Loss) -> NoiseDistribution:
@@ -211,7 +210,7 @@ class Series:
         return Inquiry.of_one(self.curator, self.guarantee, query, answer, loss=loss, bits=self.bits)
 
     def measure(self, operator: Operator) -> Release:
-        """Return O·S with noise at the whole promise; ``totals_of`` reads it."""
+        """Return O·S with noise at the whole guarantee; ``totals_of`` reads it."""
         return self.curator.measure(self.query(operator), self.loss(), bits=self.bits)
 
     def totals_of(self, release: Release, operator: Operator) -> Array:
@@ -222,10 +221,11 @@ class Series:
         return np.asarray(release.value + operator.apply(rows * self._wide_query().middle))
 
 
-Found = tuple[Curator, Guarantee, Steps, int | None, int | None]
+Layout = tuple[Curator, Steps, int | None, int | None]  # a view of the rows, the grid, the columns of time and value
 
 
-def _long(curator: Curator, guarantee: Guarantee, time: Any, value: Any, steps: int | Steps | None) -> Found:
+def _long(curator: Curator, time: Any, value: Any, steps: int | Steps | None) -> Layout:
+    """Return the layout of rows that are events."""
     for argument, name in (("time", time), ("value", value)):
         if isinstance(name, str) and name in curator.category_columns:
             raise ArgumentError(
@@ -246,34 +246,36 @@ def _long(curator: Curator, guarantee: Guarantee, time: Any, value: Any, steps: 
             write="for example steps=24, or Steps(0, 24, count=24) for a narrower grid",
         )
     view = curator.only([name for name in (when, what) if name is not None])
-    place = check_limits(view, view.columns.index(when))
-    where = None if what is None else check_limits(view, view.columns.index(what))
-    low, high = limits_of(view.space, place)
-    grid = steps if isinstance(steps, Steps) else Steps(low, high, steps)
-    if not (low <= grid.start and grid.stop <= high):
+    place, where = view.columns.index(when), None if what is None else view.columns.index(what)
+    times = checked_scale(view, place)
+    if where is not None:
+        checked_scale(view, where)
+    grid = steps if isinstance(steps, Steps) else Steps(times.low, times.high, steps)
+    if not (times.low <= grid.start and grid.stop <= times.high):
         raise ArgumentError(
             "steps",
             grid,
-            f"a grid within the declared range of {when!r}, {low!r} to {high!r}; a row's time is clipped into that "
-            "range, so steps outside of it would be empty",
+            f"a grid within the declared range of {when!r}, {times.low!r} to {times.high!r}; a row's time is clipped "
+            "into that range, so steps outside of it would be empty",
         )
-    return view, guarantee, grid, place, where
+    return view, grid, place, where
 
 
-def _wide(curator: Curator, guarantee: Guarantee, value: Any, steps: int | Steps | None) -> Found:
+def _wide(curator: Curator, value: Any, steps: int | Steps | None) -> Layout:
+    """Return the layout of rows that are persons."""
     if value is not None:
         raise ArgumentError("value", value, "a column of time beside it", write="for example time='day'")
     view = curator.only(curator.columns)
     count = len(view.columns)
-    result = steps.count if isinstance(steps, Steps) else steps
-    if count < 2 or result not in (None, count):
+    given = steps.count if isinstance(steps, Steps) else steps
+    if count < 2 or given not in (None, count):
         raise ArgumentError(
             ("time", "steps"),
-            (None, result),
+            (None, given),
             f"rows of several columns, one a step, and steps=None; there are {count} columns of numbers. For rows "
             f"that are events write time={view.columns[0]!r} and how many steps",
         )
     for place in range(count):
-        check_limits(view, place)
+        checked_scale(view, place)
     grid = steps if isinstance(steps, Steps) else Steps(0.0, float(count), count)
-    return view, guarantee, grid, None, None
+    return view, grid, None, None

@@ -1,36 +1,34 @@
-"""Which noise a series gets: Gaussian by its L2 norm, Laplace by its L1 norm, or whichever is less.
+"""``Signal``: a private series with the standard deviation of its noise at every step; and which noise it gets.
 
-Pure ε is more than (ε, δ) asks for, so either keeps the promise. One event that moves one step has the same norm in
-L1 as in L2, and Laplace noise is then the smaller one at a small δ; a person who moves every step has an L1 norm √T
-times the L2 norm. Which of the two has the lower variance follows from public numbers. Where a ledger records, Gaussian
-noise is taken: a pure ε is dear beside Gaussian losses, and what comes after it would pay.
-
-A signal: a private series with the deviation of its noise at every step.
+**Which noise** (``quietest``): Gaussian by the L2 norm, Laplace by the L1 norm, or whichever is less. Pure ε is more
+than (ε, δ) asks for, so either keeps the guarantee. One event that moves one step has the same norm in L1 as in L2, and
+Laplace noise is then the smaller one at a small δ; a person who moves every step has an L1 norm √T times the L2 norm.
+Which of the two has the lower variance follows from public numbers. Where a ledger records, Gaussian noise is taken:
+pure-ε queries are expensive in a Gaussian budget, and what comes after would pay for it.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from discreet.arguments import ArgumentError, axes, choice, probability
-from discreet.door import Answer
+from discreet.door import Answer, Release
 from discreet.guarantees import LaplaceLoss, Loss
 from discreet.noise import NoiseDistribution
 from discreet.queries.question import Query
 from discreet.signals.series import Series
 
-__all__ = ["Signal", "promised_delta", "quietest"]
-
 NOISES = ("gaussian", "laplace")
 
 
-def promised_delta(argument: str, noise: str | None, delta: float) -> float:
+def spent_delta(argument: str, noise: str | None, delta: float) -> float:
     """Return the δ that a noise spends: none for Laplace noise."""
     if noise is not None and choice(argument, noise, NOISES) == "laplace":
         return 0.0
@@ -40,19 +38,19 @@ def promised_delta(argument: str, noise: str | None, delta: float) -> float:
 
 
 def quietest(series: Series, query: Query, noise: str | None) -> tuple[Loss, NoiseDistribution]:
-    """Return the loss of one release at the whole promise and its noise: what was asked for, or the lesser one."""
+    """Return the loss of one release at the whole guarantee and its noise: what was asked for, or the lesser one."""
     losses: list[Loss] = [series.loss()]
     if noise is None and series.guarantee.delta and series.curator.ledger is None:
         losses.append(LaplaceLoss(series.guarantee.epsilon, series.guarantee.neighbors))
-    result, refusals = [], []
+    choices, refusals = [], []
     for loss in losses:
         try:
-            result.append((loss, series.noise(query, loss)))
+            choices.append((loss, series.noise(query, loss)))
         except ValueError as refusal:  # of a noise that does not fit, where the other one may
             refusals.append(refusal)
-    if not result:
+    if not choices:
         raise refusals[0]
-    return min(result, key=lambda pair: pair[1].variance)
+    return min(choices, key=lambda pair: pair[1].variance)
 
 
 Array = NDArray[np.float64]
@@ -69,11 +67,11 @@ class Signal(Answer):
         Where the steps begin.
     level : str
         ``"event"``: one event is protected, wherever it is. ``"user"``: all that one person has in the series.
-    deviation : array of shape (T,)
+    std : array of shape (T,)
         The standard deviation of the noise at each step.
     peak : array of shape (T,) or None
         For Laplace noise: the largest scale among the independent draws that a step's noise is a sum of. None where it
-        is not known, and limits are then a little wider.
+        is not known, and intervals are then a little wider.
     """
 
     times: Array
@@ -81,13 +79,19 @@ class Signal(Answer):
     std: Array
     peak: Array | None = None
 
-    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
-        """Return limits that hold each step of the series with this probability, each alone.
+    @classmethod
+    def from_series(cls, value: Array, series: Series, releases: Sequence[Release], **facts: Any) -> Self:
+        """Return the answer that was made from these releases of a series."""
+        facts |= {"times": series.steps.starts, "level": series.level}
+        return cls.from_releases(value, series.curator, series.guarantee, releases, **facts)
 
-        They speak of the noise: not of clipping, nor of how these people were sampled, nor of what ``monotone`` did
-        afterwards; for a series that a model has filtered (``kalman``, ``fast``) also of the movement that the model
+    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Return intervals that hold each step of the series with this probability, each alone.
+
+        They are about the noise: not about clipping, how these people were sampled, or what ``monotone`` did
+        afterwards; for a series that a model has filtered (``kalman``, ``fast``) also about the movement that the model
         has, if it holds. With Gaussian noise they are exact. With Laplace noise they are a little wide, the narrower of
-        two that both hold. A sum of symmetric unimodal draws is unimodal, so that with its deviation σ
+        two that both hold. A sum of symmetric unimodal draws is unimodal, so that with its standard deviation σ
         P(|noise| > kσ) ≤ 4/(9k²), or 4/(3k²) − 1/3 where that is above 1/6 (Vysochanskij and Petunin 1980). And with
         b_i the scales of the draws, σ² = 2Σb_i² and b = max b_i, Chernoff's bound is 2·e^(−λx)·Π 1/(1 − λ²b_i²) for λ <
         1/b, in which −ln(1 − λ²b_i²) ≤ −(b_i/b)²·ln(1 − λ²b²), as −ln(1 − s) is convex. Where a model's normal movement
@@ -106,12 +110,12 @@ class Signal(Answer):
         peak = np.maximum(single if self.peak is None else self.peak, 1e-300)
         draws = (single / peak) ** 2
         share = np.linspace(0.001, 0.999, 999)[:, None]  # λb
-        result, widths = np.unique(draws, return_inverse=True)
-        tails = (math.log(2.0 / outside) - result[None, :] * np.log1p(-(share**2))) / share
-        return np.asarray(peak * tails.min(axis=0)[widths])
+        distinct, places = np.unique(draws, return_inverse=True)
+        tails = (math.log(2.0 / outside) - distinct[None, :] * np.log1p(-(share**2))) / share
+        return np.asarray(peak * tails.min(axis=0)[places])
 
     def table(self, level: float = 0.95) -> dict[str, NDArray[Any]]:
-        """Return columns: times, values and limits; ``pandas.DataFrame`` takes them as they are.
+        """Return columns: times, values and the ends of intervals; ``pandas.DataFrame`` takes them as they are.
 
         Where the series is not about all rows, ``which_rows`` is among them: "at most 4 rows of each patient".
         """
@@ -120,7 +124,7 @@ class Signal(Answer):
         return {"times": self.times, "value": self.value, "low": low, "high": high, **about}
 
     def plot(self, ax: Any = None, truth: Any = None, level: float = 0.95) -> Any:
-        """Draw the series with its limits, and return the axes.
+        """Draw the series with its intervals, and return the axes.
 
         Parameters
         ----------
@@ -128,7 +132,7 @@ class Signal(Answer):
         truth : array of shape (T,), optional
             Another series beside it, a public one or one that the owner may see.
         level : float
-            Of the limits.
+            Of the intervals.
         """
         other = None if truth is None else np.asarray(truth)
         if other is not None and (other.dtype.kind not in "biuf" or other.shape != self.times.shape):
@@ -139,7 +143,7 @@ class Signal(Answer):
             ax = plt.subplots()[1]
         axes(ax)
         low, high = self.interval(level)
-        ax.fill_between(self.times, low, high, step="post", alpha=0.25, linewidth=0, label=f"{level:.0%} limits")
+        ax.fill_between(self.times, low, high, step="post", alpha=0.25, linewidth=0, label=f"{level:.0%} interval")
         ax.step(self.times, self.value, where="post", label=f"private, {self.level}-level")
         if truth is not None:
             ax.step(self.times, other, where="post", color="black", linewidth=0.8, label="truth")
@@ -155,5 +159,5 @@ class Signal(Answer):
 
 
 def _unimodal(outside: float) -> float:
-    """Return k so that a symmetric unimodal variate is beyond k deviations with at most this probability."""
+    """Return k so that a symmetric unimodal variate is beyond k standard deviations with at most this probability."""
     return math.sqrt(4.0 / (9.0 * outside)) if outside <= 1.0 / 6.0 else math.sqrt(4.0 / (3.0 * outside + 1.0))

@@ -1,9 +1,9 @@
-"""State-space models of a series.
+"""State-space models of a series, which the user states or of which the variances are learnt.
 
     x_{t+1} = A·x_t + w_t,  w_t ~ N(0, Q);    S_t = C·x_t + v_t,  v_t ~ N(0, R);    z_t = S_t + noise of variance σ_t².
 
 z is what was released, σ² is public. What a released series says of its totals is in ``beliefs``, how variances are
-learnt from one in ``likelihood``.
+learnt from one in ``kalman``.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError, nonnegative
-
-__all__ = ["NAMED", "StateSpace", "local_level", "local_linear_trend"]
 
 Array = NDArray[np.float64]
 
@@ -46,7 +44,7 @@ class StateSpace:
 
     Examples
     --------
-    A level that moves by about 3 a step, seen with a deviation of 10:
+    A level that moves by about 3 a step, seen with a standard deviation of 10:
 
     >>> model = StateSpace([[1.0]], [[1.0]], [[9.0]], 100.0)
     >>> model.states, model.observable

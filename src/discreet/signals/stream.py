@@ -1,9 +1,9 @@
-"""Running sums for one who gets rows step by step.
+"""``Stream``: a running sum for one who gets rows step by step.
 
 At step t the rows of that step are summed to S_t, k private buffers make u_t = (C·S)_t of it (``blt``), u_t is released
 with noise by the door (``door.schedule``), and k public buffers make the running sum of what was released. Everything
-is paid for at the beginning. Nothing private is kept but the buffers.
-The proof, float error included, stands beside the question (``queries.series.stream_sums``).
+is paid for at the beginning. Nothing private is kept but the buffers. The proof, float error included, stands beside
+the question (``queries.series.stream_sums``).
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ from discreet.queries.series.stream_sums import StreamSums
 from discreet.records import Box
 from discreet.records.declared.bounds import read_pair
 
-__all__ = ["Stream"]
-
 Array = NDArray[np.float64]
 
 AT_MOST = 10**7
@@ -43,7 +41,7 @@ MOST_ERROR = 0.1
 class Stream:
     """A private running sum that goes on.
 
-    The promise is event-level: each row is in one step. All steps together cost what is promised, once, when the
+    The guarantee is event-level: each row is in one step. All steps together cost one guarantee, once, when the
     stream is opened. What is added may depend on what was released before.
 
     Parameters
@@ -53,7 +51,7 @@ class Stream:
     horizon : int or None
         The largest number of steps, up to 2²². None: it need not be known; the noise is 1.3 to 2.1 times as large.
     epsilon, delta : float
-        The promise; δ above 0.
+        The guarantee; δ above 0.
     name, ledger, budget, who
         As in ``Curator``: under what name the spend is recorded.
     neighbors : str
@@ -61,7 +59,7 @@ class Stream:
         private) or ``"add-remove"``.
     at_most : int
         A public bound on the number of rows in all. It only enters the bound on float error, and the grid. More rows
-        are an error: the owner's promise was wrong.
+        are an error: the owner's bound was wrong.
     bits : Bits, optional
         Seeded bits, for a test.
 
@@ -94,7 +92,7 @@ class Stream:
         failure = probability("delta", delta)
         if not failure:
             raise ArgumentError("delta", 0, "δ above 0, since the noise is Gaussian", write="delta=1e-6")
-        self._promise = Guarantee(positive("epsilon", epsilon), failure, Neighbors.parse(neighbors))
+        self._guarantee = Guarantee(positive("epsilon", epsilon), failure, Neighbors.parse(neighbors))
         self._horizon = None if horizon is None else integer("horizon", horizon, least=1, most=MOST_STEPS)
         self._at_most = integer("at_most", at_most, least=1, most=2**50)
         self._limits = None if bounds is None else _limits(bounds)
@@ -124,7 +122,7 @@ class Stream:
             neighbors=neighbors,
             who=who,
         )
-        loss = calibrate(self._promise, GaussianLoss(1.0, self._promise.neighbors)).losses[0]
+        loss = calibrate(self._guarantee, GaussianLoss(1.0, self._guarantee.neighbors)).losses[0]
         self._mechanism = StreamMechanism(curator, question, loss, bits=bits)
         self._before, self._rows = 0.0, 0
         self._last: Release | None = None
@@ -203,7 +201,7 @@ class Stream:
         return math.sqrt(self._mechanism.noise.variance * (self._totals.variance + self._run.variance))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return limits that hold the sum so far with this probability; they speak of the noise."""
+        """Return an interval that holds the sum so far with this probability; it is about the noise alone."""
         half = -float(ndtri((1.0 - probability("level", level)) / 2.0)) * self.std
         return self._value - half, self._value + half
 
@@ -214,12 +212,12 @@ class Stream:
 
     @property
     def guarantee(self) -> Guarantee | None:
-        """What the whole stream costs; None where a seed made the promise void."""
-        return None if self._mechanism.seeded else self._promise
+        """What the whole stream costs; None where the noise came from a seed, which voids the guarantee."""
+        return None if self._mechanism.seeded else self._guarantee
 
     def __repr__(self) -> str:
         of = "" if self._horizon is None else f" of {self._horizon}"
-        guarantee = f"{self._promise} for each row"
+        guarantee = f"{self._guarantee} for each row"
         if self._mechanism.seeded:
             guarantee = "WITHOUT privacy: its noise comes from a seed"
         elif not self._mechanism.recorded:

@@ -1,8 +1,7 @@
-"""Bins of a calendar: the days, weeks, months or years between two declared days.
-
-Counts: of rows, of categories, of numbers between edges, each in groups if need be.
+"""Counts: of rows, of categories, and of numbers or dates between edges, each in groups if need be.
 
 A row adds 1 to one of all the counts (``queries.counts``), so any number of them is one release with noise on each.
+Bins of dates may be those of a calendar: the days, weeks, months or years between two declared days.
 """
 
 from __future__ import annotations
@@ -25,11 +24,9 @@ from discreet.queries.adapted import Grouped
 from discreet.queries.counts.count_queries import Bins, Count
 from discreet.queries.question import Query
 from discreet.records.cells import day_text
-from discreet.scales import ColumnScale, as_days, column_scales
-from discreet.statistics.request import Request, check_limits, place_of, statistic
+from discreet.scales import ColumnScale, as_days, place_of
+from discreet.statistics.request import Request, checked_scale, statistic, unwrapped
 from discreet.statistics.statistic import Statistic
-
-__all__ = ["CALENDAR", "MOST", "Counts", "calendar_bins", "count", "histogram", "interval_labels"]
 
 Array = NDArray[np.float64]
 
@@ -88,11 +85,6 @@ def _label(bins: str, start: int) -> str:
     return day_text(start)[: {"year": 4, "month": 7, "day": 10}[bins]]
 
 
-def interval_labels(edges: Array) -> list[tuple[str, str]]:
-    """Return what bins between days are called, by the days on which they begin and before which they end."""
-    return [(day_text(start), day_text(end)) for start, end in pairwise(edges.tolist())]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Counts(Statistic):
     """Private counts.
@@ -115,18 +107,17 @@ class Counts(Statistic):
     @property
     def shares(self) -> Array:
         """The counts as shares of their sum, in each group: at least 0, summing to 1."""
-        kept = np.maximum(np.atleast_1d(np.asarray(self.value)), 0.0)
-        total = kept.sum(axis=-1, keepdims=True)
-        return np.asarray(np.where(total > 0.0, kept / np.where(total > 0.0, total, 1.0), 1.0 / kept.shape[-1]))
+        counts = np.maximum(np.atleast_1d(np.asarray(self.value)), 0.0)
+        total = counts.sum(axis=-1, keepdims=True)
+        return np.asarray(np.where(total > 0.0, counts / np.where(total > 0.0, total, 1.0), 1.0 / counts.shape[-1]))
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return limits that hold each number of rows with this probability, by itself.
+        """Return intervals that hold each number of rows with this probability, by itself.
 
-        They speak of the noise, and of the rows that count (``which_rows``): not of those beyond the limit of a unit.
+        They are about the noise, and the rows that count (``which_rows``): not about those beyond the limit of a unit.
         """
-        half = self._law.half_width(level)
-        lower, upper = np.maximum(np.asarray(self.value) - half, 0.0), np.maximum(np.asarray(self.value) + half, 0.0)
-        return (lower, upper) if lower.ndim else (float(lower), float(upper))
+        half = self._noise.half_width(level)
+        return unwrapped(np.maximum(self.value - half, 0.0)), unwrapped(np.maximum(self.value + half, 0.0))
 
     def _shown_with_rows(self) -> str:
         return count_in_words(self._shown(), self.release.declared)
@@ -137,8 +128,8 @@ class Counts(Statistic):
             return [*axes, (self.columns[0], self.labels)]
         if self.edges is not None:
             dated = any(scale.kind == "date" for scale in self._scales)
-            between = interval_labels(self.edges) if dated else list(pairwise(self.edges.tolist()))
-            return [*axes, (self.columns[0], between)]
+            edges = [day_text(edge) if dated else edge for edge in self.edges.tolist()]
+            return [*axes, (self.columns[0], list(pairwise(edges)))]
         return axes
 
 
@@ -214,7 +205,7 @@ def count(
     >>> 950 < result.value < 1050
     True
     """
-    curator, guarantee = Request.opened(data, [], epsilon, delta, declared)
+    curator, guarantee = Request.open(data, [], epsilon, delta, declared)
     if by is None:
         curator = curator.counting()
         if curator.size.rows is not None:
@@ -271,7 +262,7 @@ def histogram(
     >>> result.edges.tolist(), bool(abs(result.value - 5000).max() < 400)
     ([0.0, 25.0, 50.0, 75.0, 100.0], True)
     """
-    curator, guarantee = Request.opened(data, [] if column is None else [column], epsilon, delta, declared)
+    curator, guarantee = Request.open(data, [] if column is None else [column], epsilon, delta, declared)
     named = curator.columns + curator.category_columns
     if column is None:
         if len(named) != 1:
@@ -290,9 +281,8 @@ def histogram(
         place = curator.category_columns.index(column)
         labels, edges, query = curator.categories[place], None, Grouped(Count(), len(curator.categories[place]), place)
     else:
-        place = check_limits(curator, curator.columns.index(column))
-        scale = column_scales(curator.declared)[column]
-        labels, edges, ends = _bins(bins, scale)
+        place = curator.columns.index(column)
+        labels, edges, ends = _bins(bins, checked_scale(curator, place))
         query = Bins(curator.space, place, tuple(ends[1:-1].tolist()))
     facts = {"columns": (str(column),), "labels": labels, "edges": edges}
     return CountsRequest(curator=curator, guarantee=guarantee, bits=bits, query=query, by=group, facts=facts)

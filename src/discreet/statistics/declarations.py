@@ -1,4 +1,4 @@
-"""Checks of a declaration: what it does to the rows that count, and how many rows persons have.
+"""Checks of a declaration: how many rows it drops, fills or clips, and how many rows persons have.
 
 An owner who declares a column wrongly (another code book, another unit, bounds of another year) gets answers about few
 rows, and nothing says so: what was dropped, filled or clipped is as private as everything else. Here it can be asked.
@@ -28,8 +28,6 @@ from discreet.statistics.counts import Counts
 from discreet.statistics.request import Request, statistic
 from discreet.statistics.statistic import Statistic
 
-__all__ = ["PersonCounts", "SchemaCheck", "check_schema", "count_persons"]
-
 ALARM = 0.05  # of the rows: from here on a column is named first
 
 
@@ -58,8 +56,8 @@ class SchemaCheck(Statistic):
         return STATES
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return limits that hold each number of rows with this probability, by itself. They speak of the noise."""
-        half = np.full(self.value.shape, self._law.half_width(level))
+        """Return intervals that hold each number of rows with this probability, by itself; about the noise alone."""
+        half = np.full(self.value.shape, self._noise.half_width(level))
         half[self.numbers :, 1:3] = 0.0
         return np.maximum(self.value - half, 0.0), np.maximum(self.value + half, 0.0)
 
@@ -72,9 +70,9 @@ class SchemaCheck(Statistic):
     @property
     def shares(self) -> Any:
         """The same as shares of a column's rows: at least 0, summing to 1."""
-        kept = np.maximum(self.value, 0.0)
-        total = kept.sum(axis=1, keepdims=True)
-        return np.where(total > 0.0, kept / np.where(total > 0.0, total, 1.0), 0.0)
+        counts = np.maximum(self.value, 0.0)
+        total = counts.sum(axis=1, keepdims=True)
+        return np.where(total > 0.0, counts / np.where(total > 0.0, total, 1.0), 0.0)
 
     def _axes(self) -> list[tuple[str, Sequence[Any]]]:
         return [("column", self.columns), ("state", self.states)]
@@ -166,7 +164,7 @@ def check_schema(
     >>> statistics.check_schema(clinic, epsilon=1.0, schema=wrong)
     <sex: 2...% gap, 7...% unreadable (these rows are dropped): at (ε=1, δ=0) replace-one for each row, ...
     """
-    curator, guarantee = Request.opened(data, [], epsilon, delta, declared)
+    curator, guarantee = Request.open(data, [], epsilon, delta, declared)
     return SchemaCheckRequest(curator=curator, guarantee=guarantee, bits=bits)
 
 
@@ -198,5 +196,5 @@ def count_persons(
     >>> result.labels, abs(result.value[2] - 100) < 30
     (('1 row', '2 to 4 rows', 'more than 4 rows'), np.True_)
     """
-    curator, guarantee = Request.opened(data, [], epsilon, delta, declared)
+    curator, guarantee = Request.open(data, [], epsilon, delta, declared)
     return PersonCountsRequest(curator=curator, guarantee=guarantee, bits=bits)

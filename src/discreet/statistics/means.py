@@ -1,12 +1,13 @@
-"""Means: of bounded columns, of columns whose bounds are loose, and of the middle of a column.
+"""Means: of bounded columns, of columns whose bounds are loose, and trimmed means.
 
 Rows of k columns are mapped into the unit ball, y, and Σ(a, b·y) is released: the number of rows (or their weight) with
 a share a² of the budget, and the sum with b² = 1 − a². Where it is public how many rows count, a = 0. A mean of m, in
 units of the ball, has a variance ∝ 1/b² + m²/a², which is least at a² = |m|/(1 + |m|); a quarter suits most.
 
-**Limits.** For the true mean μ of the rows, S̃ − μÑ is noise of a known law: the sum's over b and the count's times μ
-over a. So the μ for which noise of this size or more has a probability of 1 − level or more hold the mean as often
-as level says (Fieller 1954), however few rows there are. It is cut to the bounds, where every mean lies.
+**Intervals.** For the true mean μ of the rows, S̃ − μÑ is noise of a known distribution: the sum's over b and the
+count's times μ over a. So the μ for which noise of this size or more has a probability of 1 − level or more are an
+interval that holds the mean as often as level says (Fieller 1954), however few rows there are. It is cut to the bounds,
+where every mean lies.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.guarantees import Loss
 from discreet.noise import Bits
-from discreet.queries.adapted import Within, limits_of
+from discreet.queries.adapted import Within
 from discreet.queries.moments.moments import Moments
 from discreet.queries.question import Query
 from discreet.queries.ranks.quantile_queries import Quantiles, RankTarget, Scale
@@ -34,8 +35,6 @@ from discreet.records import Box
 from discreet.scales import ColumnScale
 from discreet.statistics.request import ColumnRequest, Request, statistic
 from discreet.statistics.statistic import Statistic, in_own_units
-
-__all__ = ["Mean", "mean", "trimmed_mean"]
 
 Array = NDArray[np.float64]
 
@@ -47,50 +46,51 @@ GUESS = 1000  # rows, where their number is not public; only accuracy depends on
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mean(Statistic):
-    """A private mean; of a log column the geometric mean, and of dates a number of days since 1970-01-01.
+    """A private mean; of a log column the geometric mean, and of dates a number of days since 1970-01-01."""
 
-    Attributes
-    ----------
-    bounds : tuple of Box
-        For each column (or for all at once) the bounds to which rows were clipped: the declared ones, or narrower. In
-        the data's own units, as the value.
-    """
-
-    bounds: tuple[Box, ...]
-    _measured_in: tuple[Box, ...]  # the same, as values
+    _boxes: tuple[Box, ...]  # for each column, or for all at once: to which rows were clipped, as values
 
     _kind: ClassVar[str] = "location"
 
-    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return limits that hold the mean of these rows, clipped to ``bounds``, with this probability, each by itself.
+    @property
+    def bounds(self) -> tuple[Box, ...]:
+        """The bounds to which rows were clipped, for each column or for all at once: the declared ones, or narrower.
 
-        They speak of the noise: not of clipping, nor of how these people were sampled. Those of a trimmed mean are for
-        the mean of the rows inside of ``bounds``, its two quantiles as they were drawn; others would have been drawn
-        with other noise. Those of a geometric mean are the exponentials of the limits for the mean of the logarithms;
-        those of dates are days since 1970-01-01.
+        They are in the data's own units, as the value.
         """
-        limits = [_limits(release, box, level) for release, box in self._pairs]
-        lower, upper = (in_own_units(np.concatenate(side, axis=1), self._scales) for side in zip(*limits, strict=True))
+        scales, own = list(self._scales), []
+        for box in self._boxes:
+            these, scales = scales[: box.dimension], scales[box.dimension :]
+            own.append(Box(*(in_own_units(np.asarray(end), these) for end in (box.low, box.high))))
+        return tuple(own)
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """Return intervals that hold the mean of these rows, clipped to ``bounds``, with this probability, each alone.
+
+        They are about the noise: not about clipping, nor about how these people were sampled. The interval of a trimmed
+        mean is for the mean of the rows inside of ``bounds``, its two quantiles as they were drawn; others would have
+        been drawn with other noise. The interval of a geometric mean has the exponentials of that of the mean of the
+        logarithms; the ends of one of dates are days since 1970-01-01.
+        """
+        releases = self.releases[-len(self._boxes) :]
+        ends = [_interval(release, box, level) for release, box in zip(releases, self._boxes, strict=True)]
+        lower, upper = (in_own_units(np.concatenate(side, axis=1), self._scales) for side in zip(*ends, strict=True))
         return self._shaped(lower), self._shaped(upper)
 
     @classmethod
-    def _described(cls, statistic: str, columns: Sequence[str], logs: Sequence[str]) -> str:
-        """Return a question for it in words: for a geometric mean where a column is on a log scale."""
+    def _describe(cls, statistic: str, columns: Sequence[str], logs: Sequence[str]) -> str:
+        """Return the question in words: for a geometric mean where a column is on a log scale."""
         others = [name for name in columns if name not in logs]
         geometric = [f"{statistic.replace('mean', 'geometric mean')} of {', '.join(logs)}"] if logs else []
-        plain = [super()._described(statistic, others, ())] if others or not logs else []
+        plain = [super()._describe(statistic, others, ())] if others or not logs else []
         return " and ".join(plain + geometric)
-
-    @property
-    def _pairs(self) -> list[tuple[Release, Box]]:
-        return list(zip(self.releases[-len(self._measured_in) :], self._measured_in, strict=True))
 
     @property
     def _geometric(self) -> list[str]:
         """The columns of which it is a geometric mean."""
         return [scale.name for scale in self._scales if scale.kind == "log"]
 
-    def _said(self, labels: dict[str, Any]) -> dict[str, Any]:
+    def _extra_cells(self, labels: dict[str, Any]) -> dict[str, Any]:
         if not self._geometric:
             return {}
         scale = self._scale_of(labels)
@@ -116,15 +116,8 @@ def _sums(release: Release) -> tuple[Array, Array | None, Array]:
     return sums, counts, np.maximum(counts, 1.0)
 
 
-def _values(release: Release, box: Box) -> Array:
-    """Return the means of each group and column, inside the bounds."""
-    sums, _, rows = _sums(release)
-    means: Array = np.clip(np.asarray(box.from_unit(sums / rows)), np.asarray(box.low), np.asarray(box.high))
-    return means
-
-
-def _limits(release: Release, box: Box, level: float) -> tuple[Array, Array]:
-    """Return limits for each group and column; see the module."""
+def _interval(release: Release, box: Box, level: float) -> tuple[Array, Array]:
+    """Return the ends of an interval for each group and column; see the module."""
     probability("level", level)
     sums, counts, rows = _sums(release)
     noise, b = release.noise, release.parts["first"].weight
@@ -142,7 +135,7 @@ def _limits(release: Release, box: Box, level: float) -> tuple[Array, Array]:
 
         for place in np.ndindex(sums.shape):
             total, count = float(sums[place]), float(counts[place[0], 0])
-            start = float(np.clip(total / max(count, 1.0), -edge, edge))  # the value, which the limits always hold
+            start = float(np.clip(total / max(count, 1.0), -edge, edge))  # the value, which the interval always holds
             lower[place] = _boundary(start, -edge, lambda mu, t=total, c=count: outside(mu, t, c))
             upper[place] = _boundary(start, edge, lambda mu, t=total, c=count: outside(mu, t, c))
     ends = np.clip(np.stack([lower, upper]), -edge, edge)
@@ -161,7 +154,7 @@ def _boundary(start: float, end: float, outside: Any) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AboutMeans(ColumnRequest[Mean]):
+class AnyMeanRequest(ColumnRequest[Mean]):
     """A request for means, of which some may be drawn first to find where rows are."""
 
     def moments(self, box: Box) -> Moments:
@@ -169,21 +162,21 @@ class AboutMeans(ColumnRequest[Mean]):
         counted = COUNTED if self.rows is None else 0.0
         return Moments(box, (counted, 1.0 - counted, 0.0))
 
-    def quantile(self, place: int, q: float) -> Quantiles:
+    def quantile(self, place: int, column: ColumnScale, q: float) -> Quantiles:
         """Return the question for a quantile of a column."""
-        scale = Scale(*limits_of(self.curator.space, place))
+        scale = Scale(column.low, column.high)
         return Quantiles(self.curator.space, place, scale, (RankTarget(q, 0, 0, scale.count),), weights=self.weights)
 
     def answer(self, releases: list[Release], boxes: list[Box]) -> Mean:
-        """Return the means that the last releases tell, one for each box."""
-        parts = [_values(release, box) for release, box in zip(releases[-len(boxes) :], boxes, strict=True)]
-        places = np.cumsum([0, *(box.dimension for box in boxes)])
-        own = [_own(box, self.scales[first:last]) for box, first, last in zip(boxes, places, places[1:], strict=False)]
-        facts = {"bounds": tuple(own), "_measured_in": tuple(boxes)}
-        return Mean.answered(np.concatenate(parts, axis=1), self, releases, **facts)
+        """Return the means of the last releases, one release for each box; every mean is inside of its bounds."""
+        means = []
+        for release, box in zip(releases[-len(boxes) :], boxes, strict=True):
+            sums, _, rows = _sums(release)
+            means.append(np.clip(np.asarray(box.from_unit(sums / rows)), np.asarray(box.low), np.asarray(box.high)))
+        return Mean.from_values(np.concatenate(means, axis=1), self, releases, _boxes=tuple(boxes))
 
 
-class MeanRequest(AboutMeans):
+class MeanRequest(AnyMeanRequest):
     """A request for means of columns in their bounds."""
 
     def plan(self) -> Inquiry[Mean]:
@@ -192,7 +185,7 @@ class MeanRequest(AboutMeans):
         return self.asks([query], lambda measure: self.answer([measure(query)], [self.box]), "mean")
 
 
-class LooseMeanRequest(AboutMeans):
+class LooseMeanRequest(AnyMeanRequest):
     """A request for means of columns that are clipped to a range of their own, from two quantiles near the ends.
 
     Beyond the rows lies a range that may be e^10 times as wide as theirs, all of it as good as the outermost row. So
@@ -205,36 +198,37 @@ class LooseMeanRequest(AboutMeans):
     def losses(self) -> tuple[Loss, ...]:
         """Of two quantiles and a sum for each column."""
         number = len(self.places)
-        return (*self.drawn(RANGE, 2 * number), *self.additive(1.0 - RANGE, number))
+        return (*self.selection_losses(RANGE, 2 * number), *self.additive_losses(1.0 - RANGE, number))
 
     def plan(self) -> Inquiry[Mean]:
         """Return quantiles, and sums that are like those to come."""
         rows = float(max(self.curator.size.units or GUESS, 2))
-        eta = self.drawn(RANGE, 2 * len(self.places))[0].epsilon
+        eta = self.selection_losses(RANGE, 2 * len(self.places))[0].epsilon
         share = min(max(2.0 * (math.log(rows) + 12.0) / (eta * rows), 1.0 / rows), 0.25)
         further = (ndtri(1.0 - 1.0 / rows) / ndtri(1.0 - share) - 1.0) / 2.0
-        questions = [self.quantile(place, q) for place in self.places for q in (share, 1.0 - share)]
+        columns = list(zip(self.places, self.scales, strict=True))
+        questions = [self.quantile(*column, q) for column in columns for q in (share, 1.0 - share)]
 
         def total(place: int, box: Box) -> Query:
             return self.query(self.moments(box), [place])
 
         def answer(measure: Measure) -> Mean:
             releases = [measure(question) for question in questions]
-            values = [_drawn(question, release) for question, release in zip(questions, releases, strict=True)]
+            values = [_drawn_value(question, release) for question, release in zip(questions, releases, strict=True)]
             boxes = []
-            for place, (low, high), *ends in zip(self.places, self.limits, values[::2], values[1::2], strict=True):
-                least, most = sorted(ends)
-                least, most = max(low, least - further * (most - least)), min(high, most + further * (most - least))
-                boxes.append(_box(least, most, low, high))
+            for (place, scale), *ends in zip(columns, values[::2], values[1::2], strict=True):
+                least, most = min(ends), max(ends)
+                wider = further * (most - least)
+                boxes.append(_box(max(scale.low, least - wider), min(scale.high, most + wider), scale))
                 releases.append(measure(total(place, boxes[-1])))
             return self.answer(releases, boxes)
 
-        whole = [total(place, Box([low], [high])) for place, (low, high) in zip(self.places, self.limits, strict=True)]
+        whole = [total(place, Box([scale.low], [scale.high])) for place, scale in columns]
         return self.asks([*questions, *whole], answer, "mean")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrimmedMeanRequest(AboutMeans):
+class TrimmedMeanRequest(AnyMeanRequest):
     """A request for the mean of the rows between two quantiles."""
 
     trim: float
@@ -249,12 +243,12 @@ class TrimmedMeanRequest(AboutMeans):
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
         """Of two quantiles, and a sum between them."""
-        return (*self.drawn(TRIMMING, 2), *self.additive(1.0 - TRIMMING))
+        return (*self.selection_losses(TRIMMING, 2), *self.additive_losses(1.0 - TRIMMING))
 
     def plan(self) -> Inquiry[Mean]:
         """Return both quantiles, and a sum that is like the one to come."""
-        (place,), ((low, high),) = self.places, self.limits
-        questions = [self.quantile(place, q) for q in (self.trim, 1.0 - self.trim)]
+        (place,), (scale,) = self.places, self.scales
+        questions = [self.quantile(place, scale, q) for q in (self.trim, 1.0 - self.trim)]
 
         def between(box: Box) -> Query:
             inner = self.query(Moments(box, (COUNTED, 1.0 - COUNTED, 0.0)))
@@ -262,26 +256,21 @@ class TrimmedMeanRequest(AboutMeans):
 
         def answer(measure: Measure) -> Mean:
             releases = [measure(question) for question in questions]
-            ends = sorted(_drawn(question, release) for question, release in zip(questions, releases, strict=True))
-            box = _box(ends[0], ends[1], low, high)
+            values = [_drawn_value(question, release) for question, release in zip(questions, releases, strict=True)]
+            box = _box(min(values), max(values), scale)
             return self.answer([*releases, measure(between(box))], [box])
 
-        return self.asks([*questions, between(Box([low], [high]))], answer, "trimmed mean")
+        return self.asks([*questions, between(self.box)], answer, "trimmed mean")
 
 
-def _own(box: Box, scales: Sequence[ColumnScale]) -> Box:
-    """Return bounds in the units of their columns."""
-    if all(scale.kind != "log" for scale in scales):
-        return box
-    return Box(*(in_own_units(np.asarray(end), scales) for end in (box.low, box.high)))
-
-
-def _drawn(question: Quantiles, release: Release) -> float:
+def _drawn_value(question: Quantiles, release: Release) -> float:
+    """Return the quantile that a release has, as a value of the column."""
     return question.scale.value(float(release["numbers"][0, 0]))
 
 
-def _box(least: float, most: float, low: float, high: float) -> Box:
+def _box(least: float, most: float, scale: ColumnScale) -> Box:
     """Return a range inside the bounds; where it is a point, a little around it."""
+    low, high = scale.low, scale.high
     room = max(1e-9 * (high - low), 4.0 * float(np.spacing(max(abs(low), abs(high)))))
     if not most - least > room:
         least, most = max(low, least - room), min(high, most + room)

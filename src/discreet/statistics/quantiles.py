@@ -1,15 +1,15 @@
-"""How quantiles and their limits are drawn, level by level and group by group; see ``quantiles``.
+"""Quantiles: drawn by the exponential mechanism on a fine grid (``queries.ranks``, where the proofs are).
 
-**Limits.** Once a value v is drawn, a limit is looked for at v less (or more) a distance that shrinks by a factor from
-step to step: some sixty candidates, however wide the bounds are. Rows go to the step below them for a lower limit and
-to the one above for an upper one, so that a limit for them is one for the rows themselves; and rows are made up at the
-far end, as many as the level asks for (``mechanisms.order``).
+Several quantiles are drawn level by level of a tree, those in the middle first, in all groups at once.
 
-Quantiles: the exponential mechanism on a fine grid (``mechanisms.order``, where the proofs are).
+**Intervals.** Part of ε draws a lower and an upper end of an interval for each quantile. The intervals hold whatever
+the rows are, and are wide for that. Without them no number is known that says how far off a quantile is: that depends
+on how dense the rows are there, which is private.
 
-**Limits.** Part of ε draws a lower and an upper limit for each quantile (``quantile_drawing``). They hold whatever the
-rows are, and are wide for that. Without them no number is known that says how far off a quantile is: that depends on
-how dense the rows are there, which is private.
+Once a value v is drawn, an end is looked for at v less (or more) a distance that shrinks by a factor from step to step:
+some sixty candidates, however wide the bounds are. Rows go to the step below them for a lower end and to the one above
+for an upper one, so that an end for them is one for the rows themselves; and rows are made up at the far end, as many
+as the level asks for.
 """
 
 from __future__ import annotations
@@ -39,20 +39,74 @@ from discreet.queries.ranks.quantile_queries import (
     Scale,
     quantile_levels,
 )
-from discreet.statistics.request import ColumnRequest, Request, statistic
+from discreet.statistics.request import ColumnRequest, Request, statistic, unwrapped
 from discreet.statistics.statistic import Statistic
-
-__all__ = ["AboutQuantiles", "Quantile", "interquartile_range", "median", "quantile", "quantiles"]
 
 Array = NDArray[np.float64]
 Result = TypeVar("Result", covariant=True)
 
-LIMITS = 0.4  # of ε, for the limits
-RATIO, STEPS = 1.5, 55  # of the distances of a limit's candidates from the value: down to 2⁻³¹ of the bounds
+INTERVALS = 0.4  # of ε, for the ends of the intervals
+RATIO, STEPS = 1.5, 55  # of the distances of an end's candidates from the value: down to 2⁻³¹ of the bounds
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Quantile(Statistic):
+    """A private quantile, or several.
+
+    Attributes
+    ----------
+    value : float or array
+        In the data's own units; of dates whole days since 1970-01-01. An axis of groups first, where there are groups,
+        then one of ``levels``, where there are several.
+    levels : tuple of float
+        Which quantiles they are.
+    limits : (array, array) or None
+        The ends of the interval, where it was drawn.
+    level : float or None
+        The probability with which it holds.
+    """
+
+    levels: tuple[float, ...]
+    limits: tuple[Any, Any] | None
+    level: float | None
+
+    _kind: ClassVar[str] = "location"
+
+    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """Return a row for each number: its labels, its value and, where it was drawn, its interval."""
+        if self.limits is not None:
+            return super().table(level)
+        free = replace(self, limits=(self.value, self.value), level=0.95).table(level=0.0)
+        return [{name: cell for name, cell in row.items() if name not in ("low", "high")} for row in free]
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """Return intervals that hold the quantile of these rows with at least this probability, each by itself.
+
+        They were drawn together with the value, for one level: at lower ones they are the same. They are about the
+        noise: not about how these people were sampled.
+        """
+        if self.limits is None or self.level is None:
+            raise ValueError("interval=None: no interval was drawn; write for example median(…, interval=0.95)")
+        if probability("level", level) > self.level:
+            raise ValueError(
+                f"level={level!r}: expected at most {self.level}, for which the interval was drawn; ask again with "
+                f"interval={level!r}"
+            )
+        return self.limits
+
+    def _axes(self) -> list[tuple[str, Sequence[Any]]]:
+        several = np.ndim(self.value) > (self.groups is not None)
+        return super()._axes() + ([("level", self.levels)] if several else [])
+
+
+class QuantileRange(Quantile):
+    """The private distance between two quantiles: of logarithms for a log column, in days for dates."""
+
+    _kind: ClassVar[str] = "spread"
 
 
 @dataclass(frozen=True, kw_only=True)
-class AboutQuantiles(ColumnRequest[Result]):
+class AnyQuantileRequest(ColumnRequest[Result]):
     """A request for quantiles of a column in every group, or for what follows from them.
 
     Attributes
@@ -60,13 +114,16 @@ class AboutQuantiles(ColumnRequest[Result]):
     levels : tuple of float
         Which, as they were asked for.
     step : float or None
+        What values are multiples of.
     interval : float or None
+        The level of the intervals.
     """
 
     levels: tuple[float, ...]
     step: float | None
     interval: float | None
 
+    kind: ClassVar[type[Any]]  # of the answers
     argument: ClassVar[str] = "column"
     one: ClassVar[bool] = True
     pure: ClassVar[bool] = True
@@ -83,51 +140,59 @@ class AboutQuantiles(ColumnRequest[Result]):
         if scale.kind == "date" and self.step is None:
             object.__setattr__(self, "step", 1.0)
         if self.interval is not None and probability("interval", self.interval) == 0.0:
-            raise ArgumentError("interval", self.interval, "a level in (0, 1), or None for no limits")
+            raise ArgumentError("interval", self.interval, "a level in (0, 1), or None for no interval")
 
     @property
     def each(self) -> float | None:
-        """The level of the limits of each quantile."""
+        """The level of the interval of each quantile."""
         return self.interval
+
+    @abstractmethod
+    def read(self, values: Array, others: Array) -> Array:
+        """Return the answer from quantiles, groups by levels in order; ``others`` are at the other end of intervals."""
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """Of each level of the tree, and of two limits for each quantile."""
-        number, epsilon = len(self._tree), self.guarantee.epsilon * (1.0 if self.interval is None else 1.0 - LIMITS)
+        """Of each level of the tree, and of two ends for each quantile."""
+        number, epsilon = len(self._tree), self.guarantee.epsilon * (1.0 if self.interval is None else 1.0 - INTERVALS)
         kind = PureLoss if number > 1 or self._flips else BoundedRangeLoss
-        drawn = (kind(epsilon / number, self.guarantee.neighbors),) * number
-        return drawn if self.interval is None else (*drawn, *self.drawn(LIMITS, 2 * len(self.levels)))
+        values = (kind(epsilon / number, self.guarantee.neighbors),) * number
+        return values if self.interval is None else (*values, *self.selection_losses(INTERVALS, 2 * len(self.levels)))
 
     def plan(self) -> Inquiry[Result]:
         """Return questions that are like those to come."""
         several, scale = len(self._tree) > 1, self._scale
         targets = [RankTarget(0.5, group, 0, self._last) for group in range(self._groups)]
         questions = [self._question(scale, targets, break_ties=several)] * len(self._tree)
-        rows = {} if self.each is None else self._made_up(self.each)
+        rows = {} if self.each is None else self._made_up_rows(self.each)
 
         def answer(measure: Measure) -> Result:
-            result, releases = self._draw(measure)
-            if not rows:
-                return self.answer(result, None, releases)
-            lower, upper, outer = self._draw_limits(measure, result, rows)
-            return self.answer(result, (lower, upper), [*outer, *releases])  # the value is read from the last one
+            values, releases = self._draw(measure)
+            ends = None
+            if rows:
+                lower, upper, outer = self._draw_ends(measure, values, rows)
+                ends = self._unwrap(self.read(lower, upper)), self._unwrap(self.read(upper, lower))
+                releases = [*outer, *releases]  # the value is read from the last one
+            result: Result = self.kind.from_releases(
+                self._unwrap(self.read(values, values)),
+                self.curator,
+                self.guarantee,
+                releases,
+                columns=tuple(one.label if self.kind._kind == "spread" else one.name for one in self.scales),
+                groups=self.groups,
+                single=True,
+                levels=self.levels,
+                limits=ends,
+                level=self.interval,
+            )
+            return result
 
-        questions += [self._limit(q, GridSteps((0.0, 1.0), up), 1.0) for q, up in rows]
+        questions += [self._end(q, GridSteps((0.0, 1.0), up), 1.0) for q, up in rows]
         return self.asks(questions, answer, "quantiles")
 
-    @abstractmethod
-    def answer(self, result: Array, limits: tuple[Array, Array] | None, releases: list[Release]) -> Result:
-        """Return the answer, from arrays with an axis of groups and one of levels, in order."""
-
-    def shown(self, values: Array) -> Any:
+    def _unwrap(self, values: Array) -> Any:
         """Return values that have an axis of groups, without it where there are none."""
-        kept = values if self.groups is not None else values[0]
-        return kept if np.ndim(kept) else float(kept)
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What every answer says."""
-        return {"groups": self.groups, "single": True, "levels": self.levels, "level": self.interval}
+        return unwrapped(values if self.groups is not None else values[0])
 
     @cached_property
     def wanted(self) -> list[float]:
@@ -141,7 +206,7 @@ class AboutQuantiles(ColumnRequest[Result]):
     @property
     def _scale(self) -> Scale:
         """The candidates for values."""
-        return Scale(*self.limits[0], self.step)
+        return Scale(self.scales[0].low, self.scales[0].high, self.step)
 
     @property
     def _last(self) -> int:
@@ -191,17 +256,17 @@ class AboutQuantiles(ColumnRequest[Result]):
         steps = places[:, 1:-1] >> (TIE_BITS if several else 0)
         return np.vectorize(scale.value, otypes=[np.float64])(steps), releases
 
-    def _limit(self, q: float, steps: GridSteps, rows: float) -> Quantiles:
-        """Return the question for a limit of a quantile in every group, with so many rows made up."""
+    def _end(self, q: float, steps: GridSteps, rows: float) -> Quantiles:
+        """Return the question for an end of a quantile's interval in every group, with so many rows made up."""
         made_up = {"above" if steps.up else "below": rows}
         return self._question(steps, [RankTarget(q, group, 0, steps.count, **made_up) for group in range(self._groups)])
 
     def _steps(self, values: Array, *, up: bool) -> GridSteps:
         """Return steps away from the values that were drawn for the groups, each half as far again as the one before.
 
-        A limit is found to within that factor of its distance, whatever the bounds are.
+        An end is found to within that factor of its distance, whatever the bounds are.
         """
-        ((low, high),) = self.limits
+        low, high = self.scales[0].low, self.scales[0].high
         away = (high - low) * RATIO ** -np.arange(float(STEPS))
         spread = np.concatenate([values, *(values + (away[:, None] if up else -away[:, None]))])
         if self.step is not None:
@@ -211,92 +276,38 @@ class AboutQuantiles(ColumnRequest[Result]):
             result = np.array([low, high])
         return GridSteps(tuple(result.tolist()), up)
 
-    def _made_up(self, level: float) -> dict[tuple[float, bool], float]:
-        """Return how many rows to make up for each limit; what cannot be drawn is refused here."""
-        loss, setting = self.drawn(LIMITS, 2 * len(self.levels))[0], self.curator.setting
+    def _made_up_rows(self, level: float) -> dict[tuple[float, bool], float]:
+        """Return how many rows to make up for each end of an interval; what cannot be drawn is refused here."""
+        loss, setting = self.selection_losses(INTERVALS, 2 * len(self.levels))[0], self.curator.setting
         most = self._groups * (STEPS + 1)
         result = {}
         for q in self.wanted:
             for up in (False, True):
                 steps = GridSteps(tuple(np.arange(float(max(most, 2)))), up)
-                one = self._limit(q, steps, 1.0)
+                one = self._end(q, steps, 1.0)
                 eta = one.way.eta(one, loss, setting)
                 result[q, up] = math.log(2.0 * most / (1.0 - level)) / eta
-                if one.way.eta(self._limit(q, steps, result[q, up]), loss, setting) < eta * (1.0 - 1e-6):
+                if one.way.eta(self._end(q, steps, result[q, up]), loss, setting) < eta * (1.0 - 1e-6):
                     spent = self.guarantee.epsilon
-                    raise ArgumentError("epsilon", spent, "a larger one for limits, or interval=None")
+                    raise ArgumentError("epsilon", spent, "a larger one for an interval, or interval=None")
         return result
 
-    def _draw_limits(
+    def _draw_ends(
         self, measure: Measure, result: Array, rows: Mapping[tuple[float, bool], float]
     ) -> tuple[Array, Array, list[Release]]:
-        """Return the limits, groups by levels, with the values between them, and the releases."""
+        """Return both ends of the intervals, groups by levels, with the values between them, and the releases."""
         ends, releases = {False: result.copy(), True: result.copy()}, []
         for (q, up), made_up in rows.items():
             place = self.wanted.index(q)
             steps = self._steps(result[:, place], up=up)
-            releases.append(measure(self._limit(q, steps, made_up)))
+            releases.append(measure(self._end(q, steps, made_up)))
             values = np.array([steps.value(float(number)) for number in releases[-1]["numbers"][:, 0]])
             ends[up][:, place] = np.maximum(values, result[:, place]) if up else np.minimum(values, result[:, place])
         return ends[False], ends[True], releases
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Quantile(Statistic):
-    """A private quantile, or several.
-
-    Attributes
-    ----------
-    value : float or array
-        In the data's own units; of dates whole days since 1970-01-01. An axis of groups first, where there are groups,
-        then one of ``levels``, where there are several.
-    levels : tuple of float
-        Which quantiles they are.
-    limits : (array, array) or None
-        What ``interval`` returns, where limits were drawn.
-    level : float or None
-        The probability with which they hold.
-    """
-
-    levels: tuple[float, ...]
-    limits: tuple[Any, Any] | None
-    level: float | None
-
-    _kind: ClassVar[str] = "location"
-
-    def table(self, level: float = 0.95) -> list[dict[str, Any]]:
-        """Return a row for each number: its labels, its value and, where limits were drawn, these."""
-        if self.limits is not None:
-            return super().table(level)
-        free = replace(self, limits=(self.value, self.value), level=0.95).table(level=0.0)
-        return [{name: cell for name, cell in row.items() if name not in ("low", "high")} for row in free]
-
-    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return limits that hold the quantile of these rows with at least this probability, each by itself.
-
-        They were drawn together with the value, for one level: at lower ones they are the same. They speak of the
-        noise: not of how these people were sampled.
-        """
-        if self.limits is None or self.level is None:
-            raise ValueError("interval=None: no limits were drawn; write for example median(…, interval=0.95)")
-        if probability("level", level) > self.level:
-            drawn = f"expected at most {self.level}, for which the limits were drawn"
-            raise ValueError(f"level={level!r}: {drawn}; ask again with interval={level!r}")
-        return self.limits
-
-    def _axes(self) -> list[tuple[str, Sequence[Any]]]:
-        several = np.ndim(self.value) > (self.groups is not None)
-        return super()._axes() + ([("level", self.levels)] if several else [])
-
-
-class QuantileRange(Quantile):
-    """The private distance between two quantiles: of logarithms for a log column, in days for dates."""
-
-    _kind: ClassVar[str] = "spread"
-
-
 @dataclass(frozen=True, kw_only=True)
-class QuantileRequest(AboutQuantiles[Quantile]):
+class QuantileRequest(AnyQuantileRequest[Quantile]):
     """A request for quantiles of a column.
 
     Attributes
@@ -307,37 +318,27 @@ class QuantileRequest(AboutQuantiles[Quantile]):
 
     several: bool
 
-    def answer(self, result: Array, limits: tuple[Array, Array] | None, releases: list[Release]) -> Quantile:
-        """Return the quantiles in the column's own units."""
-        (scale,) = self.scales
-        order = [self.wanted.index(level) for level in self.levels]
+    kind: ClassVar[type[Any]] = Quantile
 
-        def shown(values: Array) -> Any:
-            own = scale.to_own(values)
-            return self.shown(own[:, order] if self.several else own[:, 0])
-
-        ends = None if limits is None else (shown(limits[0]), shown(limits[1]))
-        facts = self.facts | {"columns": self.names, "limits": ends}
-        return Quantile.from_releases(shown(result), self.curator, self.guarantee, releases, **facts)
+    def read(self, values: Array, others: Array) -> Array:
+        """Return the quantiles in the column's own units, in the order in which they were asked for."""
+        own = self.scales[0].to_own(values)
+        return own[:, [self.wanted.index(level) for level in self.levels]] if self.several else own[:, 0]
 
 
-class QuantileRangeRequest(AboutQuantiles[QuantileRange]):
+class QuantileRangeRequest(AnyQuantileRequest[QuantileRange]):
     """A request for how far two quantiles are apart."""
+
+    kind: ClassVar[type[Any]] = QuantileRange
 
     @property
     def each(self) -> float | None:
-        """The level of the limits of each quantile, of two that both must hold."""
+        """The level of the interval of each quantile, of two that both must hold."""
         return None if self.interval is None else (1.0 + self.interval) / 2.0
 
-    def answer(self, result: Array, limits: tuple[Array, Array] | None, releases: list[Release]) -> QuantileRange:
+    def read(self, values: Array, others: Array) -> Array:
         """Return the distance, on the scale that the column is measured on."""
-
-        def distance(upper: Array, lower: Array) -> Any:
-            return self.shown(np.maximum(upper[:, 1] - lower[:, 0], 0.0))
-
-        ends = None if limits is None else (distance(*limits), distance(*limits[::-1]))
-        facts = self.facts | {"columns": tuple(scale.label for scale in self.scales), "limits": ends}
-        return QuantileRange.from_releases(distance(result, result), self.curator, self.guarantee, releases, **facts)
+        return np.maximum(values[:, 1] - others[:, 0], 0.0)
 
 
 def _levels(name: str, levels: Any) -> tuple[float, ...]:
@@ -393,7 +394,7 @@ def quantiles(
         Where the values have steps of their own (1 for whole numbers): only such values are drawn. Dates have steps of
         one day, and a log column takes none.
     interval : float or None
-        The level of the limits that ``.interval()`` returns. They take two fifths of ε, shared by all; with None the
+        The level of what ``.interval()`` returns. Intervals take two fifths of ε, shared by all; with None the
         quantiles have all of it.
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
@@ -491,8 +492,8 @@ def interquartile_range(
 ) -> Request[QuantileRange]:
     """Return the private distance between the quartiles of a column; see ``quantiles`` for the arguments.
 
-    Of a log column it is that of the logarithms, and the answer names it so; of dates it is in days. Limits come from
-    those of the quartiles, so they hold at least as often as they say.
+    Of a log column it is that of the logarithms, and the answer names it so; of dates it is in days. Its interval
+    comes from those of the quartiles, so it holds at least as often as it says.
 
     Examples
     --------

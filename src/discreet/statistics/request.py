@@ -1,11 +1,11 @@
-"""Columns: which of them is meant, where it can lie, and where in there a row is. All by public facts.
-
-A request: rows behind a door, what is asked about them, and for how much; and the registry of all statistics.
+"""Requests: what is asked about which columns and for how much, and the registry of all statistics.
 
 A statistic is a class of requests and a function under ``statistic`` that makes one from a user's arguments. The class
 checks everything against what is declared. Its ``losses`` are arithmetic over a guarantee, so that a price is found
 without asking anything; its ``plan`` has the questions, and what follows from the releases. The function is then what
 a user calls, and ``STATISTICS`` has it for the database, its drafts, the command line and the audit.
+
+Everything here is decided by public facts: which column is meant, and what is declared of it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, wraps
 from typing import Any, ClassVar, Generic, ParamSpec, Self, TypeVar, get_args, get_type_hints
 
@@ -31,35 +31,9 @@ from discreet.queries.question import Query, Question, additive_loss
 from discreet.records import Ball, Box, Records
 from discreet.records.declared.bounds import is_pair
 from discreet.records.opening import is_array
-from discreet.scales import ColumnScale, column_scales
-
-__all__ = [
-    "STATISTICS",
-    "ColumnRequest",
-    "Registered",
-    "Request",
-    "cells_of",
-    "check_limits",
-    "known_rows",
-    "noise_variance",
-    "place_of",
-    "shaped",
-    "statistic",
-]
+from discreet.scales import ColumnScale, place_of
 
 GUESSED_ROWS = 1000
-
-
-def place_of(argument: str, name: Any, known: Sequence[str]) -> int:
-    """Return the place of a column that was named, or numbered."""
-    if isinstance(name, str) and name in known:
-        return known.index(name)
-    if isinstance(name, int | np.integer) and not isinstance(name, bool) and 0 <= name < len(known):
-        return int(name)
-    have = ", ".join(map(repr, known)) or "none: declare them in a Schema"
-    kind = "a declared column of categories" if argument == "by" else "a declared column of numbers"
-    given = shown(name) if isinstance(name, str | int | float | None) else f"a {type(name).__name__}"  # never rows
-    raise ValueError(f"{argument}={given}: expected {kind}, by its name or number; there are {have}")
 
 
 def known_rows(curator: Curator, rows: int | None) -> int:
@@ -76,16 +50,19 @@ def noise_variance(curator: Curator, query: Query, loss: Loss) -> float:
     return noise.variance
 
 
-def check_limits(curator: Curator, column: int) -> int:
-    """Return the column if its bounds leave room for statistics: squares that floats hold, and cells between them."""
-    low, high = limits_of(curator.space, column)
+def checked_scale(curator: Curator, place: int) -> ColumnScale:
+    """Return how a column of numbers is to be read, if its bounds leave room for statistics.
+
+    Floats must hold the squares of its values, and there must be cells between its bounds.
+    """
+    low, high = limits_of(curator.space, place)
     size = max(abs(low), abs(high))
     if not (size <= 1e100 and high - low >= max(1e-8 * size, 1e-100)):
         raise ValueError(
-            f"bounds of {curator.columns[column]!r}: expected numbers of at most 1e100 in size, apart by 1e-100 and by "
+            f"bounds of {curator.columns[place]!r}: expected numbers of at most 1e100 in size, apart by 1e-100 and by "
             f"1e-8 of their size or more, got {low!r} and {high!r}; shift or scale the column"
         )
-    return column
+    return ColumnScale(curator.columns[place], curator.scales[place], low, high)
 
 
 def cells_of(space: Box | Ball, columns: Sequence[int], bins: Sequence[int]) -> Query:
@@ -120,16 +97,16 @@ class Request(ABC, Generic[Result]):
     guarantee: Guarantee
     bits: Bits | None
 
+    pure: ClassVar[bool] = False  # drawn by exponential mechanisms, which have a pure ε and no use for a δ
+
     def __post_init__(self) -> None:
         """Raise where what is asked does not fit the columns."""
 
-    pure: ClassVar[bool] = False  # drawn by exponential mechanisms, which have a pure ε and no use for a δ
-
     @staticmethod
-    def opened(
+    def open(
         data: Any, names: Sequence[Any], epsilon: float, delta: float, declared: Mapping[str, Any]
     ) -> tuple[Curator, Guarantee]:
-        """Return rows behind a door, and what is promised for them.
+        """Return rows behind a door, and the guarantee for what is asked of them.
 
         A pair of bounds beside names of a table's columns is for those columns alone.
         """
@@ -139,10 +116,6 @@ class Request(ABC, Generic[Result]):
             declared = {**declared, "bounds": dict.fromkeys(names, declared["bounds"])}
         curator = open_rows(data, **declared)
         return curator, Guarantee(budget, failure, curator.neighbors)
-
-    def at(self, guarantee: Guarantee) -> Self:
-        """Return the same request at another guarantee."""
-        return replace(self, guarantee=guarantee)
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
@@ -169,17 +142,23 @@ class ColumnRequest(Request[Result]):
     ----------
     places : tuple of int
         The numeric columns.
+    scales : tuple of ColumnScale
+        How their values are to be read, and where they lie.
     single : bool
         Whether one column was named, or there is only one: the answer is a number.
     by : int or None
         The column of categories that groups are of.
+    groups : tuple or None
+        The labels of the groups; None where there are none.
     weights : (int, float) or None
         The column of weights, and the largest of them.
     """
 
     places: tuple[int, ...]
+    scales: tuple[ColumnScale, ...]
     single: bool
     by: int | None
+    groups: tuple[Any, ...] | None
     weights: tuple[int, float] | None
 
     argument: ClassVar[str] = "columns"  # "column" where it has to be said which of several
@@ -200,10 +179,31 @@ class ColumnRequest(Request[Result]):
     ) -> Self:
         """Check the arguments of a statistic against each other."""
         given = [columns] if isinstance(columns, str) else list(columns) if isinstance(columns, list | tuple) else []
-        curator, guarantee = cls.opened(data, given, epsilon, delta, declared)
+        curator, guarantee = cls.open(data, given, epsilon, delta, declared)
         if curator.space is None:
             raise ArgumentError("columns", UNSHOWN, "at least one column of numbers; the schema declares none")
         weighed = None if weights is None else curator.columns[place_of("weights", weights, curator.columns)]
+        named, single = cls._choose(curator, columns, weighed)
+        group = None if by is None else curator.category_columns[place_of("by", by, curator.category_columns)]
+        curator = curator.only([name for name in (*named, weighed, group) if name is not None])
+        places = tuple(curator.columns.index(name) for name in named)
+        place = None if group is None else curator.category_columns.index(group)
+        return cls(
+            curator=curator,
+            guarantee=guarantee,
+            bits=bits,
+            places=places,
+            scales=tuple(checked_scale(curator, place) for place in places),
+            single=single,
+            by=place,
+            groups=None if place is None else curator.categories[place],
+            weights=None if weighed is None else _weights(curator, weighed),
+            **more,
+        )
+
+    @classmethod
+    def _choose(cls, curator: Curator, columns: Any, weighed: str | None) -> tuple[list[str], bool]:
+        """Return the names of the columns that are meant, and whether the answer is about a single one."""
         if columns is None:
             named = [name for name in curator.columns if name != weighed]
             single = len(named) == 1
@@ -221,47 +221,12 @@ class ColumnRequest(Request[Result]):
             raise ValueError(f"{cls.argument}={columns!r}: expected at least one column, each once")
         if len(named) > 1 and (cls.one or (columns is None and cls.argument == "column")):
             raise ValueError(f"{cls.argument}={shown(columns)}: expected one of {', '.join(map(repr, named))}")
-        group = None if by is None else curator.category_columns[place_of("by", by, curator.category_columns)]
-        curator = curator.only([name for name in (*named, weighed, group) if name is not None])
-        places = tuple(curator.columns.index(name) for name in named)
-        for place in places:
-            check_limits(curator, place)
-        return cls(
-            curator=curator,
-            guarantee=guarantee,
-            bits=bits,
-            places=places,
-            single=single,
-            by=None if group is None else curator.category_columns.index(group),
-            weights=None if weighed is None else _weights(curator, weighed),
-            **more,
-        )
+        return named, single
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns' names."""
-        return tuple(self.curator.columns[place] for place in self.places)
-
-    @property
-    def scales(self) -> tuple[ColumnScale, ...]:
-        """How the values of the columns are to be read."""
-        known = column_scales(self.curator.declared)
-        return tuple(known[name] for name in self.names)
-
-    @property
-    def groups(self) -> tuple[Any, ...] | None:
-        """The labels of the groups; None where there are none."""
-        return None if self.by is None else self.curator.categories[self.by]
-
-    @property
-    def limits(self) -> tuple[tuple[float, float], ...]:
-        """Where each column can lie."""
-        return tuple(limits_of(self.curator.space, place) for place in self.places)
-
-    @property
+    @cached_property
     def box(self) -> Box:
         """The declared bounds of the columns."""
-        return Box(*zip(*self.limits, strict=True))
+        return Box([scale.low for scale in self.scales], [scale.high for scale in self.scales])
 
     @property
     def rows(self) -> int | None:
@@ -275,20 +240,20 @@ class ColumnRequest(Request[Result]):
             asked = Weighted(asked, *self.weights)
         return asked if self.groups is None or self.by is None else Grouped(asked, len(self.groups), self.by)
 
-    def additive(self, share: float, number: int = 1) -> tuple[Loss, ...]:
+    def additive_losses(self, share: float, number: int = 1) -> tuple[Loss, ...]:
         """Return equal losses for sums, together at a share of ε and all of δ: Laplace at δ = 0, else Gaussian."""
         epsilon, delta, relation = share * self.guarantee.epsilon, self.guarantee.delta, self.guarantee.neighbors
         if not delta:
             return (LaplaceLoss(epsilon / number, relation),) * number
         return calibrate(Guarantee(epsilon, delta, relation), [GaussianLoss(1.0, relation)] * number).losses
 
-    def drawn(self, share: float, number: int = 1) -> tuple[BoundedRangeLoss, ...]:
+    def selection_losses(self, share: float, number: int = 1) -> tuple[BoundedRangeLoss, ...]:
         """Return equal losses for exponential mechanisms, together at a share of ε."""
         return (BoundedRangeLoss(share * self.guarantee.epsilon / number, self.guarantee.neighbors),) * number
 
 
 def _weights(curator: Curator, name: str) -> tuple[int, float]:
-    """Return the place of a column of weights, and the largest weight."""
+    """Return the column of weights, and the largest weight."""
     place = curator.columns.index(name)
     if curator.scales[place] != "linear":
         raise ArgumentError(
@@ -305,9 +270,13 @@ def _weights(curator: Curator, name: str) -> tuple[int, float]:
 
 def shaped(values: Array, *, grouped: bool, single: bool) -> Any:
     """Return values of shape (groups, columns) in the shape of an answer."""
-    shown = values if grouped else values[0]
-    shown = shown[..., 0] if single else shown
-    return float(shown) if shown.ndim == 0 else shown
+    values = values if grouped else values[0]
+    return unwrapped(values[..., 0] if single else values)
+
+
+def unwrapped(values: Any) -> Any:
+    """Return an array, or a float in place of one without axes."""
+    return values if np.ndim(values) else float(values)
 
 
 @dataclass(frozen=True)
@@ -331,8 +300,8 @@ class Registered:
     @property
     def result(self) -> type:
         """The class of its answers."""
-        found: type = get_args(get_type_hints(self.request)["return"])[0]
-        return found
+        answers: type = get_args(get_type_hints(self.request)["return"])[0]
+        return answers
 
     @property
     def parameters(self) -> tuple[inspect.Parameter, ...]:

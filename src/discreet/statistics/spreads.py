@@ -1,9 +1,9 @@
-"""Variances and covariances: by one release of moments, in rounds that each look through the one before, or directly.
+"""Variances and covariances: by one release of moments, in rounds that each whiten by the previous one, or directly.
 
 **One release.** For a variance a row contributes (a, b·y, c·(2y² − 1)), y in [−1, 1]: the query ``Squares``. With
 counts N, means m and means t of the squares' part, all noisy, the variance is (t + 1)/2 − m². To first order its error
-is e₂/(2c) − 2m·e₁/b − (t/2 − 2m²)·e₀/a, over N, for noises e of one law. For a covariance rows y in the unit ball
-contribute (a, b·y, c·yyᵀ): the query ``Moments``. With second moments Q it is Q − mmᵀ, and its error
+is e₂/(2c) − 2m·e₁/b − (t/2 − 2m²)·e₀/a, over N, for noises e of one distribution. For a covariance rows y in the unit
+ball contribute (a, b·y, c·yyᵀ): the query ``Moments``. With second moments Q it is Q − mmᵀ, and its error
 e₂/c − (m_i e₁ⱼ + m_j e₁ᵢ)/b − (Q_ij − 2m_i m_j)·e₀/a, over N; e₂ is smaller by √2 off the diagonal, since the matrix is
 packed with √2 there.
 
@@ -15,8 +15,8 @@ of the last round, entry (i, j) has the variance v(Σ_ii·Σ_jj + Σ_ij²).
 **Directly**, where the number of rows is public: noise on Σ(x − x̄)(x − x̄)ᵀ itself, the question ``Scatter``, over n. No
 mean is released, wherever the rows lie, and the error is the noise, without any approximation. A variance that is moved
 into [0, w²/4], w the width of its bounds, comes no farther from the true one, which lies in there. A matrix whose
-negative eigenvalues are raised to 0 comes no farther in the Frobenius norm, but an entry may: so limits are around the
-entry as it was measured, and stretched to where it was moved.
+negative eigenvalues are raised to 0 comes no farther in the Frobenius norm, but an entry may: so its interval
+is around the entry as it was measured, and stretched to where it was moved.
 """
 
 from __future__ import annotations
@@ -41,10 +41,8 @@ from discreet.noise import Bits
 from discreet.queries.moments.moments import Moments, Squares
 from discreet.queries.moments.scatter import Scatter
 from discreet.records import Box
-from discreet.statistics.request import ColumnRequest, Request, shaped, statistic
+from discreet.statistics.request import ColumnRequest, Request, shaped, statistic, unwrapped
 from discreet.statistics.statistic import Statistic
-
-__all__ = ["Covariance", "covariance", "variance"]
 
 Array = NDArray[np.float64]
 
@@ -87,17 +85,17 @@ class Covariance(Statistic):
         return super()._axes() + ([("with", self.columns)] if matrix else [])
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return limits that hold the value of these rows with about this probability, each by itself.
+        """Return intervals that hold the value of these rows with about this probability, each by itself.
 
-        They speak of the noise: not of clipping, nor of how these people were sampled. To first order; those of the
-        direct method hold with this probability, or a little more.
+        They are about the noise: not about clipping, nor about how these people were sampled. They hold to first order;
+        those of the direct method hold with this probability, or a little more.
         """
         value = np.asarray(self.value)
         rows = self.coefficients.reshape(-1, self.coefficients.shape[-1]).tolist()
-        half = np.array([self._law.half_width_of_sum(row, level) for row in rows]).reshape(value.shape)
+        half = np.array([self._noise.half_width_of_sum(row, level) for row in rows]).reshape(value.shape)
         lower = np.maximum(np.minimum(self.measured - half, value), self.least)
         upper = np.maximum(self.measured + half, value)
-        return (lower, upper) if value.ndim else (float(lower), float(upper))
+        return unwrapped(lower), unwrapped(upper)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +142,7 @@ class SpreadRequest(ColumnRequest[Covariance]):
         """Of each round; else of one matrix, or of each variance."""
         if self.method == "adaptive":
             return self.rounds.losses(self.guarantee)
-        return self.additive(1.0, 1 if self.matrix else len(self.places))
+        return self.additive_losses(1.0, 1 if self.matrix else len(self.places))
 
     def plan(self) -> Inquiry[Covariance]:
         """Return what the method asks."""
@@ -197,7 +195,7 @@ class SpreadRequest(ColumnRequest[Covariance]):
             "coefficients": shown[..., 0, :] if single else shown,
             "least": -math.inf if self.matrix else 0.0,
         }
-        return Covariance.answered(result, self, releases, **facts)
+        return Covariance.from_values(result, self, releases, **facts)
 
 
 class VarianceRequest(SpreadRequest):
@@ -208,7 +206,7 @@ class VarianceRequest(SpreadRequest):
 
     def at_once(self) -> Inquiry[Covariance]:
         """Return a question for each column."""
-        boxes = [Box([low], [high]) for low, high in self.limits]
+        boxes = [Box([scale.low], [scale.high]) for scale in self.scales]
         counted = self.rows is None
         queries = [self.query(Squares(box, counted), [place]) for box, place in zip(boxes, self.places, strict=True)]
 
@@ -242,7 +240,7 @@ class CovarianceRequest(SpreadRequest):
 
     def __post_init__(self) -> None:
         if self.single:
-            raise ArgumentError("columns", self.names[0], "two columns or more; of one, write variance(…)")
+            raise ArgumentError("columns", self.scales[0].name, "two columns or more; of one, write variance(…)")
         super().__post_init__()
 
     def at_once(self) -> Inquiry[Covariance]:
@@ -341,9 +339,9 @@ def variance(
     method : {"one-shot", "adaptive", "direct"}
         One release of moments in the declared bounds, or some rounds in coordinates that follow the rows. These win by
         far where bounds are loose. They take Gaussian noise (δ > 0), neither groups nor weights, and rows that are
-        roughly Gaussian: of others they give the covariance of a Gaussian that fits, and limits do not speak of that.
-        Or directly, with noise on the variance itself and limits that hold exactly: neither groups nor weights, and the
-        number of rows must be public (replace-one, bounds for each column, no row that may be dropped).
+        roughly Gaussian: of others they give the covariance of a Gaussian that fits, and intervals say nothing of that.
+        Or directly, with noise on the variance itself and intervals that hold exactly: neither groups nor weights, and
+        the number of rows must be public (replace-one, bounds for each column, no row that may be dropped).
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 

@@ -1,4 +1,4 @@
-"""What a statistic returns: its value, limits on what noise did to it, and the release behind it.
+"""What a statistic returns: its value, intervals for what the noise did to it, and the releases behind it.
 
 **Scales.** What is measured of a log column is of its logarithms, and of a column of dates in days since 1970-01-01
 (``records.declared.columns``). A location (a mean, a quantile) comes back in the column's own units; of dates ``value``
@@ -22,8 +22,6 @@ from discreet.noise import NoiseDistribution
 from discreet.scales import ColumnScale, column_scales
 from discreet.statistics.request import ColumnRequest, shaped
 
-__all__ = ["Statistic", "in_own_units"]
-
 Array = NDArray[np.float64]
 
 MOST_SHOWN = 24  # numbers with the labels of their groups, in one line
@@ -45,7 +43,7 @@ class Statistic(Answer):
     release : Release
         What the value was read from; ``releases`` has all that was measured for it.
     guarantee : Guarantee or None
-        What it cost; None where a seed made the promise void.
+        What it cost; None where the noise came from a seed, which voids the guarantee.
     single : bool
         Whether there is no axis of columns.
     """
@@ -57,15 +55,15 @@ class Statistic(Answer):
     _kind: ClassVar[str] = "amount"  # or "location" or "spread": what becomes of the scale of a column
 
     @property
-    def _law(self) -> NoiseDistribution:
+    def _noise(self) -> NoiseDistribution:
         """The noise of the release."""
-        assert self.release.noise is not None  # additive, where limits speak of noise alone
+        assert self.release.noise is not None  # additive, where intervals are about noise alone
         return self.release.noise
 
     @classmethod
-    def answered(cls, values: Array, request: ColumnRequest[Any], releases: list[Release], **more: Any) -> Self:
-        """Return the answer to what was asked, from values of shape (groups, columns)."""
-        names = request.names
+    def from_values(cls, values: Array, request: ColumnRequest[Any], releases: list[Release], **more: Any) -> Self:
+        """Return the answer to a request, from values of shape (groups, columns)."""
+        names = tuple(scale.name for scale in request.scales)
         if cls._kind == "location":
             values = in_own_units(values, request.scales)
         elif cls._kind == "spread":
@@ -75,8 +73,8 @@ class Statistic(Answer):
         return cls.from_releases(value, request.curator, request.guarantee, releases, **facts)
 
     @classmethod
-    def _described(cls, statistic: str, columns: Sequence[str], logs: Sequence[str]) -> str:
-        """Return a question for it in words, where some of its columns are on a log scale."""
+    def _describe(cls, statistic: str, columns: Sequence[str], logs: Sequence[str]) -> str:
+        """Return the question in words, where some of its columns are on a log scale."""
         spread = cls._kind == "spread"
         names = [f"log({name})" if spread and name in logs else name for name in columns]
         return f"{statistic} of {', '.join(names)}" if names else statistic
@@ -94,7 +92,7 @@ class Statistic(Answer):
             return None
         return next((one for one in self._scales if one.name == labels.get("column")), self._scales[0])
 
-    def _shown_number(self, number: float, labels: dict[str, Any]) -> Any:
+    def _show_number(self, number: float, labels: dict[str, Any]) -> Any:
         scale = self._scale_of(labels)
         return number if scale is None else scale.shown(number)
 
@@ -108,7 +106,7 @@ class Statistic(Answer):
 
     @abstractmethod
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return lower and upper limits, for what ``which_rows`` would give without noise."""
+        """Return the ends of an interval for what ``which_rows`` would give without noise."""
 
     def _axes(self) -> list[tuple[str, Sequence[Any]]]:
         """Return the name and the labels of each axis of ``value``."""
@@ -128,7 +126,7 @@ class Statistic(Answer):
 
         def labelled(values: Array, axes: Sequence[tuple[str, Sequence[Any]]], labels: dict[str, Any]) -> Any:
             if not axes:
-                return self._shown_number(values.item(), labels)
+                return self._show_number(values.item(), labels)
             name, several = axes[0]
             parts = zip(several, values, strict=True)
             return {label: labelled(np.asarray(one), axes[1:], labels | {name: label}) for label, one in parts}
@@ -137,7 +135,7 @@ class Statistic(Answer):
         return result if isinstance(result, dict) else {self.columns[0]: result}
 
     def table(self, level: float = 0.95) -> list[dict[str, Any]]:
-        """Return a row for each number: its labels, its value and its limits; ``pandas.DataFrame`` takes it as it is.
+        """Return a row for each number: its labels, its value and its interval; ``pandas.DataFrame`` takes it as it is.
 
         Where the numbers are not about all rows, ``which_rows`` is among them: "at most 4 rows of each patient". Places
         in a column of dates are dates. Where a column is on a log scale, it is said what a number is: a geometric mean,
@@ -155,11 +153,11 @@ class Statistic(Answer):
         for place in np.ndindex(value.shape):
             labels = {name: several[one] for (name, several), one in zip(axes, place, strict=True)}
             numbers = {"value": value[place].item(), "low": low[place].item(), "high": high[place].item()}
-            ends = {name: self._shown_number(number, labels) for name, number in numbers.items()}
-            rows.append(labels | self._said(labels) | ends | about)
+            ends = {name: self._show_number(number, labels) for name, number in numbers.items()}
+            rows.append(labels | self._extra_cells(labels) | ends | about)
         return rows
 
-    def _said(self, labels: dict[str, Any]) -> dict[str, Any]:
+    def _extra_cells(self, labels: dict[str, Any]) -> dict[str, Any]:
         """Return what else a row of the table says: of which logarithms its number is."""
         if self._kind == "spread" and self.single and any(scale.kind == "log" for scale in self._scales):
             return {"column": self.columns[0]}
@@ -172,8 +170,8 @@ class Statistic(Answer):
             labelled = labels is not None and 0 < np.size(self.value) <= MOST_SHOWN
             return str(_rounded(self.to_dict())) if labelled else super()._shown()
         if self._kind == "location":
-            told = self.to_dict()
-            shown = _rounded(told[scales[0].name] if set(told) == {scales[0].name} else told)
+            values = self.to_dict()
+            shown = _rounded(values[scales[0].name] if set(values) == {scales[0].name} else values)
             return shown if isinstance(shown, str) else str(shown)
         if len(scales) == 1 and kinds == {"date"}:
             return f"{super()._shown()} {self._days}"
@@ -187,8 +185,8 @@ def in_own_units(values: Array, scales: Sequence[ColumnScale]) -> Array:
     return np.stack([scale.to_own(values[..., j]) for j, scale in enumerate(scales)], axis=-1)
 
 
-def _rounded(told: Any) -> Any:
-    """Return what ``to_dict`` tells with few digits, for a ``repr``."""
-    if isinstance(told, dict):
-        return {label: _rounded(one) for label, one in told.items()}
-    return float(f"{told:.6g}") if isinstance(told, float) else told
+def _rounded(values: Any) -> Any:
+    """Return what ``to_dict`` returns with few digits, for a ``repr``."""
+    if isinstance(values, dict):
+        return {label: _rounded(one) for label, one in values.items()}
+    return float(f"{values:.6g}") if isinstance(values, float) else values

@@ -1,4 +1,4 @@
-"""Totals: sums of columns, in groups and with weights if need be (``queries.moments.moments``)."""
+"""Sums of columns, in groups and with weights if need be (``queries.moments.moments``)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.noise import Bits
 from discreet.queries.moments.moments import Total
-from discreet.statistics.request import ColumnRequest, Request, statistic
+from discreet.statistics.request import ColumnRequest, Request, statistic, unwrapped
 from discreet.statistics.statistic import Statistic
-
-__all__ = ["Totals", "sum"]
 
 Array = NDArray[np.float64]
 
@@ -36,14 +34,13 @@ class Totals(Statistic):
     _from: ClassVar[str] = "summed over"
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return limits that hold the sum of these rows, clipped to their bounds, with this probability, each alone.
+        """Return intervals that hold the sum of these rows, clipped to their bounds, with this probability, each alone.
 
-        They speak of the noise, and of the rows that count (``which_rows``): not of those beyond the limit of a unit,
-        nor of clipping, nor of how these people were sampled.
+        They are about the noise, and about the rows that count (``which_rows``): not about those beyond the limit of a
+        unit, clipping, or how these people were sampled.
         """
-        half = self._law.half_width(level) * (self.scales[0] if self.single else self.scales)
-        lower, upper = self.value - half, self.value + half
-        return (lower, upper) if np.ndim(lower) else (float(lower), float(upper))
+        half = self._noise.half_width(level) * (self.scales[0] if self.single else self.scales)
+        return unwrapped(self.value - half), unwrapped(self.value + half)
 
 
 class TotalsRequest(ColumnRequest[Totals]):
@@ -75,8 +72,8 @@ class TotalsRequest(ColumnRequest[Totals]):
 
         def answer(measure: Measure) -> Totals:
             release = measure(query)
-            result = release["total"].reshape(-1, len(scales)) * scales
-            return Totals.answered(result, self, [release], scales=scales)
+            sums = release["total"].reshape(-1, len(scales)) * scales
+            return Totals.from_values(sums, self, [release], scales=scales)
 
         return self.asks([query], answer, "sum")
 

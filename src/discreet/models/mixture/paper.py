@@ -21,7 +21,7 @@ from discreet.guarantees import Guarantee, Loss, calibrate
 from discreet.models.method import Method
 from discreet.models.mixture.joint import Prior, components_from_moments, spread_components
 from discreet.models.mixture.moment_model import noise_of, positive_counts
-from discreet.planning.scenarios import dpem_losses
+from discreet.planning.comparison import dpem_losses
 from discreet.queries.moments.clipped_moments import COUNTS, FIRST, SECOND, ClippedMoments, Components, MomentSums
 from discreet.records import Ball, Box
 

@@ -1,7 +1,7 @@
 """The density of one column: private, smooth or a histogram, at least 0 and with integral 1.
 
-Three methods, each one additive release and post-processing (``queries.counts.grids`` and ``cosine_features`` have
-the proofs, ``smoothing`` the rules, ``density_estimates`` what is made of a release):
+Three methods, each one additive release and post-processing (``queries.counts.grids`` and
+``queries.moments.cosines`` have the proofs, ``density_estimates`` the rules and what is made of a release):
 
 - ``"smooth"`` (the default) estimates the coefficients of the density in cosines and shrinks them. With Gaussian noise
   (δ > 0) sums of cosines are released, with less noise on the slow ones. At δ = 0 the L1 norm of many cosines is too
@@ -47,8 +47,6 @@ from discreet.statistics.density.density_estimates import (
 from discreet.statistics.density.piecewise import Piecewise
 from discreet.statistics.request import ColumnRequest, Request, cells_of, known_rows, noise_variance, statistic
 
-__all__ = ["Density", "density"]
-
 Array = NDArray[np.float64]
 
 METHODS = ("smooth", "histogram", "functional")
@@ -88,11 +86,9 @@ class Density(Answer):
         """Return the density at points in the column's own units (dates, or days); 0 outside of the declared bounds."""
         own = self._own(points)
         heights = self.curve.density(self._scale.to_values(own))
-        return (
-            heights
-            if self._scale.kind != "log"
-            else np.where(own > 0.0, heights / np.where(own > 0.0, own, 1.0), 0.0)[()]
-        )
+        if self._scale.kind != "log":
+            return heights
+        return np.where(own > 0.0, heights / np.where(own > 0.0, own, 1.0), 0.0)[()]
 
     def _own(self, points: Any) -> Array:
         """Return points as numbers in the column's own units."""
@@ -131,10 +127,10 @@ class Density(Answer):
         return self._points, self.value
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
-        """Return limits at each point of ``grid()``, around ``before``.
+        """Return an interval at each point of ``grid()``, around ``before``.
 
-        They speak of the noise alone: each holds, with probability ``level``, what the same smoothing would have given
-        without noise; not of clipping, of smoothing, nor of sampling the people in the data. For a histogram and for
+        They are about the noise alone: each holds, with probability ``level``, what the same smoothing would have given
+        without noise; not about clipping, smoothing, or sampling the people in the data. For a histogram and for
         "functional" with a public number of rows that is exact. For "smooth" the factors are taken as given, though
         they were chosen after the noise, and a private number of rows enters to first order: it is nearly so.
         """
@@ -182,29 +178,30 @@ class DensityRequest(ColumnRequest[Density]):
 
     def plan(self) -> Inquiry[Density]:
         """Return one question, for counts or for sums of cosines."""
-        curator, (number,), (interval,) = self.curator, self.places, self.limits
+        curator, (number,), (scale,) = self.curator, self.places, self.scales
         rows, plan = known_rows(curator, self.guess), cells_of(curator.space, [number], [2])
         variance = noise_variance(curator, plan, self.losses[0])
         if self.method == "histogram" or not self.guarantee.delta:
             fine = self.method == "smooth"
             least, most = (4, 2**11) if fine else (2, 2**16)
-            usual = fine_bins(rows, variance) if fine else balanced_bins(rows, variance)
-            some = usual if self.bins is None else integer("bins", self.bins, least=least, most=most)
+            default = fine_bins(rows, variance) if fine else balanced_bins(rows, variance)
+            count = default if self.bins is None else integer("bins", self.bins, least=least, most=most)
             made = from_fine_bins if fine else partial(from_histogram, denoise=self.denoise)
-            return self._asks(cells_of(curator.space, [number], [some]), made)
+            return self._estimate(cells_of(curator.space, [number], [count]), made)
         noise = math.sqrt(variance / plan.bound.sensitivity("l2", curator.neighbors) ** 2)
-        width = _width(self.bandwidth, interval, balanced_width(rows, noise))
+        width = _width(self.bandwidth, scale, balanced_width(rows, noise))
         functional = self.method == "functional"
         weights = heat_weights(width) if functional else power_weights(balanced_cosines(rows, noise))
         sums = Cosines(curator.space, number, weights, 1.0 if curator.size.rows is None else 0.0)
-        return self._asks(sums, partial(from_sums, weights=np.asarray(weights), functional=functional))
+        return self._estimate(sums, partial(from_sums, weights=np.asarray(weights), functional=functional))
 
-    def _asks(self, question: Query, made_from: Callable[[Release], Estimate]) -> Inquiry[Density]:
-        return self.asks([question], lambda measure: self._answer(measure(question), made_from))
+    def _estimate(self, question: Query, estimate: Callable[[Release], Estimate]) -> Inquiry[Density]:
+        """Return one question, and how an estimate is made from its release."""
+        return self.asks([question], lambda measure: self._answer(measure(question), estimate))
 
-    def _answer(self, release: Release, made_from: Callable[[Release], Estimate]) -> Density:
-        made = made_from(release)
-        ((low, high),), (scale,) = self.limits, self.scales
+    def _answer(self, release: Release, estimate: Callable[[Release], Estimate]) -> Density:
+        made, (scale,) = estimate(release), self.scales
+        low, high = scale.low, scale.high
         curve, points = made.curve(low, high)
         own = scale.to_own(points)
         apart = (high - low) * (own if scale.kind == "log" else 1.0)  # dx = x·d(log x)
@@ -224,13 +221,13 @@ class DensityRequest(ColumnRequest[Density]):
         )
 
 
-def _width(bandwidth: float | None, interval: tuple[float, float], usual: float) -> float:
+def _width(bandwidth: float | None, scale: ColumnScale, default: float) -> float:
     """Return the kernel's width as a share of the interval."""
     if bandwidth is None:
-        return usual
-    width = positive("bandwidth", bandwidth) / (interval[1] - interval[0])
+        return default
+    width = positive("bandwidth", bandwidth) / (scale.high - scale.low)
     if not 2.0 / MOST_COSINES <= width <= 10.0:
-        least = 2.0 / MOST_COSINES * (interval[1] - interval[0])
+        least = 2.0 / MOST_COSINES * (scale.high - scale.low)
         raise ArgumentError("bandwidth", bandwidth, f"at least {least:.3g} and at most ten times the bounds")
     return width
 

@@ -1,7 +1,20 @@
-"""How fine to ask and how much to smooth: rules from public numbers, and shrinking of what came out.
+"""Density estimates on [0, 1]: how fine to ask, what follows from a release, and how much to smooth.
 
-All lengths are in units of the column's interval. v is the variance of the noise on a count, n the number of rows. The
-density that the rules have in mind is a normal one whose deviation is a sixteenth of the interval.
+All of it is pure functions of public numbers, total for whatever numbers came out. All lengths are in units of the
+column's interval. v is the variance of the noise on a count, n the number of rows.
+
+From a release to a density
+---------------------------
+Sums of cosines S_j = Σ_i φ_j(t_i), over the number of rows n, are the density's coefficients: 1 + Σ_j (S_j/n)·φ_j.
+Counts of m bins give them too: Σ_b φ_j(middle of b)·count_b, where a bin's width has blurred cos(πjt) by the factor
+sin(x)/x, x = πj/(2m), which is undone. The φ_j at the middles are orthogonal, of squared length m, so noise of variance
+v on each count is noise of variance m·v on each sum, uncorrelated.
+
+Where n is private it is released too; its noise enters the noise of the density to first order.
+
+Rules from public numbers
+-------------------------
+The density that the rules have in mind is a normal one whose standard deviation is a sixteenth of the interval.
 
 **Bins** (``balanced_bins``). A histogram of m bins is wrong, in integrated square, by about R/(12·m²) for its steps
 (R = ∫f'²), m/n for the rows being a sample, and m²·v/n² for the noise (each height is m/n counts). The first and the
@@ -17,15 +30,6 @@ frequency. Of all such factors those are taken that minimise an unbiased estimat
 2·f_j·(a_j² − v_j), where v_j is the variance of the noise and of the sample: a weighted monotone regression of
 1 − v_j/a_j² with weights a_j² (Beran and Dümbgen 1998). In simulations over six densities it did better than hard
 thresholds, than a cut at the best frequency, and by far than a fixed kernel.
-
-From a release to an estimate of a density on [0, 1]: pure functions, total for whatever numbers came out.
-
-Sums of cosines S_j = Σ_i φ_j(t_i), over the number of rows n, are the density's coefficients: 1 + Σ_j (S_j/n)·φ_j.
-Counts of m bins give them too: Σ_b φ_j(middle of b)·count_b, where a bin's width has blurred cos(πjt) by the factor
-sin(x)/x, x = πj/(2m), which is undone. The φ_j at the middles are orthogonal, of squared length m, so noise of variance
-v on each count is noise of variance m·v on each sum, uncorrelated.
-
-Where n is private it is released too; its noise enters the noise of the density to first order.
 """
 
 from __future__ import annotations
@@ -43,22 +47,11 @@ from discreet.models.table.column_maps import on_simplex
 from discreet.queries.moments.cosines import cosines_at
 from discreet.statistics.density.piecewise import Piecewise, nearest_density
 
-__all__ = [
-    "Estimate",
-    "balanced_bins",
-    "balanced_cosines",
-    "balanced_width",
-    "fine_bins",
-    "from_fine_bins",
-    "from_histogram",
-    "from_sums",
-    "shrunk",
-]
-
 Array = NDArray[np.float64]
 
 SPREAD = 1.0 / 16.0
 MOST = 1024
+NODES = 512
 
 
 def balanced_bins(rows: float, variance: float) -> int:
@@ -121,9 +114,6 @@ def shrunk(coefficients: Array, variances: Array) -> Array:
         np.full(length, max(signal, 0.0) / all_of_it if all_of_it else 0.0) for signal, all_of_it, length in blocks
     ]
     return np.asarray(np.clip(np.concatenate(factors), 0.0, 1.0))
-
-
-NODES = 512
 
 
 @dataclass(frozen=True)

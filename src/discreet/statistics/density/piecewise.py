@@ -12,8 +12,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Piecewise", "nearest_density"]
-
 Array = NDArray[np.float64]
 
 

@@ -47,14 +47,12 @@ from discreet.statistics.robust.perturbed_histogram import (
 )
 from discreet.statistics.statistic import in_own_units
 
-__all__ = ["MEstimate", "huber_location", "m_estimate"]
-
 Array = NDArray[np.float64]
 Solve = Callable[[Array, Array | None], Array]  # weights of shape (draws, *bins) and a start, to θ of shape (draws, p)
 
 MOST = 2**16
 FINER = 3e4  # n·ε from which bins of half the width k pay: what they miss is then more than their noise
-USUAL = 1.345  # deviations: 95 % as efficient as the mean on normal rows
+EFFICIENT = 1.345  # standard deviations: 95 % as efficient as the mean on normal rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,13 +82,13 @@ class MEstimate(Answer):
     _solve: Solve
 
     def interval(self, level: float = 0.95, draws: int = 400) -> tuple[Any, Any]:
-        """Return lower and upper limits for what the rows would have given without noise.
+        """Return the ends of an interval for what the rows would have given without noise.
 
-        A parametric bootstrap: noise of the released law is put on the counts that were used, and the estimate is made
-        again, ``draws`` times; the limits are as far from the value as a share ``level`` of those is, coordinate by
-        coordinate, and by half a bin more, since where in its bin a row lies is not known. They speak of noise and
-        bins: not of clipping, nor of sampling the people in the data. They are approximate, since the counts that were
-        used stand in for the true ones, and were on the safe side in simulations.
+        A parametric bootstrap: noise like that of the release is put on the counts that were used, and the estimate is
+        made again, ``draws`` times. The ends are as far from the value as a share ``level`` of those is, coordinate by
+        coordinate, and by half a bin more, since where in its bin a row lies is not known. They are about noise and
+        bins: not about clipping, nor about sampling the people in the data. They are approximate, since the counts that
+        were used stand in for the true ones, and were on the safe side in simulations.
         """
         probability("level", level)
         noise, rng = self.release.noise, np.random.default_rng(0)
@@ -113,12 +111,11 @@ class MEstimate(Answer):
     def _shown(self) -> str:
         if all(scale.kind != "date" for scale in self._scales):
             return super()._shown()
-        values = np.atleast_1d(self.value)
-        told = [
+        values = [
             scale.shown(one if scale.kind == "date" else float(f"{one:.6g}"))
-            for scale, one in zip(self._scales, values.tolist(), strict=True)
+            for scale, one in zip(self._scales, np.atleast_1d(self.value).tolist(), strict=True)
         ]
-        return str(told[0]) if len(told) == 1 else str(dict(zip(self.columns, told, strict=True)))
+        return str(values[0]) if len(values) == 1 else str(dict(zip(self.columns, values, strict=True)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +144,7 @@ class MEstimateRequest(ColumnRequest[MEstimate]):
 
     def plan(self) -> Inquiry[MEstimate]:
         """Return one histogram."""
-        numbers, intervals = self.places, np.array(self.limits)
+        numbers, intervals = self.places, np.array([(scale.low, scale.high) for scale in self.scales])
         most = int(MOST ** (1.0 / len(numbers)) + 1e-9)
         if self.bins is None:
             bins = min(self._default_bins(cells_of(self.curator.space, numbers, [2] * len(numbers)), intervals), most)
@@ -168,12 +165,21 @@ class MEstimateRequest(ColumnRequest[MEstimate]):
             theta = solve(weights[None], None)[0]
             located = () if callable(self.loss) else self.scales
             shown_theta = in_own_units(theta, located) if located else theta
-            facts = {"columns": self.names, "weights": weights, "_theta": theta, "_scales": located}
-            facts |= {"edges": [scale.to_own(ends) for scale, ends in zip(self.scales, edges, strict=True)]}
-            facts |= {"_widths": np.array([ends[1] - ends[0] for ends in edges])}
-            facts |= {"_counts": self.counts, "_within": box, "_solve": solve}
-            value = float(shown_theta[0]) if len(theta) == 1 else shown_theta
-            return MEstimate.from_releases(value, self.curator, self.guarantee, [release], **facts)
+            return MEstimate.from_releases(
+                float(shown_theta[0]) if len(theta) == 1 else shown_theta,
+                self.curator,
+                self.guarantee,
+                [release],
+                columns=tuple(scale.name for scale in self.scales),
+                weights=weights,
+                edges=[scale.to_own(ends) for scale, ends in zip(self.scales, edges, strict=True)],
+                _theta=theta,
+                _widths=np.array([ends[1] - ends[0] for ends in edges]),
+                _scales=located,
+                _counts=self.counts,
+                _within=box,
+                _solve=solve,
+            )
 
         return self.asks([query], answer)
 
@@ -313,6 +319,6 @@ def huber_location(
         raise ArgumentError(("scale", "k"), (scale, k), "one of them", write="for example scale=10.0")
     if isinstance(column, list | tuple):
         raise ArgumentError("column", column, "one column; ask for several one by one, or write m_estimate")
-    width = positive("k", k) if scale is None else USUAL * positive("scale", scale)
+    width = positive("k", k) if scale is None else EFFICIENT * positive("scale", scale)
     spent = {"epsilon": epsilon, "delta": delta, "bins": bins, "rows": rows, "bits": bits}
     return STATISTICS["m_estimate"].request(data, column, loss="huber", k=width, **spent, **declared)

@@ -24,20 +24,6 @@ from discreet.door import Release
 from discreet.models.mixture.moment_model import noise_of
 from discreet.models.table.column_maps import on_simplex
 
-__all__ = [
-    "COUNTS",
-    "LOSSES",
-    "by_column",
-    "by_function",
-    "cleaned",
-    "lei_bins",
-    "located",
-    "middles",
-    "minimised",
-    "theta_box",
-    "try_loss",
-]
-
 Array = NDArray[np.float64]
 Loss = Callable[[Array, Array], Array]
 

@@ -1,8 +1,4 @@
-"""Locations of weighted rows: what an estimator makes of a distribution, for ``robustness``.
-
-Plain functions of rows and weights, both of one dimension; exact, and so not private.
-
-How far one point can pull an estimator: influence and gross error sensitivity, for public or synthetic rows.
+"""How far one point can pull an estimator: influence and gross error sensitivity, for public or synthetic rows.
 
 **NOT PRIVATE.** What is here reads rows exactly and returns exact numbers. It is a tool to choose an estimator with,
 before anything is spent: on published data, on rows that one made up, or on rows drawn from a released model (the
@@ -16,6 +12,9 @@ and its largest size over x is the gross error sensitivity, GES_ρ. Chaudhuri an
 error of order GES_ρ/(ε·n) to an estimate from n rows, with ρ of order 1/(ε·n): for some private estimator no more, for
 any accurate one no less, either at F or close by. So the predicted error is good to a constant, and good to compare
 estimators by. The supremum is searched over candidates: a grid over the bounds, the rows' own quantiles, and both ends.
+
+The estimators (``weighted_mean`` and the like) are plain functions of rows and weights, both of one dimension; exact,
+and so not private.
 """
 
 from __future__ import annotations
@@ -33,20 +32,10 @@ from discreet.door import Curator
 from discreet.records import Records
 from discreet.records.declared.bounds import read_pair
 
-__all__ = [
-    "ESTIMATORS",
-    "Estimator",
-    "Influence",
-    "gross_error_sensitivity",
-    "influence",
-    "weighted_huber",
-    "weighted_mean",
-    "weighted_median",
-    "weighted_trimmed_mean",
-]
-
 Array = NDArray[np.float64]
 Estimator = Callable[[Array, Array], float]
+
+GRID = 257
 
 
 def weighted_mean(rows: Array, weights: Array) -> float:
@@ -84,7 +73,7 @@ def weighted_trimmed_mean(rows: Array, weights: Array, trim: float = 0.1) -> flo
 
 
 def weighted_huber(rows: Array, weights: Array, k: float | None = None) -> float:
-    """Return the Huber location; k is 1.345 normal deviations by default, judged from the median deviation.
+    """Return the Huber location; k is by default 1.345 standard deviations, judged from the median deviation.
 
     >>> round(weighted_huber(np.array([1.0, 2.0, 3.0, 1000.0]), np.ones(4), k=1.0), 3)
     2.5
@@ -107,9 +96,6 @@ ESTIMATORS: dict[str, Estimator] = {
     "trimmed": weighted_trimmed_mean,
     "huber": weighted_huber,
 }
-
-
-GRID = 257
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,11 +208,12 @@ def influence(
             f"an array of public rows, got a {type(rows).__name__}; what is computed here is exact and not private, "
             "so write for example rows=density(...).sample(1000)",
         )
-    compute = _named(estimator, options)
+    compute = _find_estimator(estimator, options)
     x = np.asarray(rows, dtype=np.float64)
     if x.ndim != 1 or not len(x) or not np.all(np.isfinite(x)):
         raise ArgumentError("rows", UNSHOWN, f"at least one finite number in one dimension, got shape {x.shape}")
-    low, high = _interval(bounds)
+    column = read_pair("bounds", bounds, "of the rows; write for example bounds=(0, 120)")
+    low, high = column.low, column.high
     rho = _scale(scale, epsilon, len(x) if n is None else integer("n", n, least=1, most=2**53))
     points = _candidates(candidates, x, low, high)
     inside = np.clip(x, low, high)
@@ -257,7 +244,7 @@ def gross_error_sensitivity(estimator: str | Estimator, rows: ArrayLike, **argum
     return influence(estimator, rows, **arguments).gross_error_sensitivity
 
 
-def _named(estimator: str | Estimator, options: dict[str, Any]) -> Estimator:
+def _find_estimator(estimator: str | Estimator, options: dict[str, Any]) -> Estimator:
     if callable(estimator):
         if options:
             raise ValueError(f"{next(iter(options))}: expected no option, since the estimator is a function")
@@ -271,11 +258,6 @@ def _named(estimator: str | Estimator, options: dict[str, Any]) -> Estimator:
     if options.get("k") is not None:
         positive("k", options["k"])
     return partial(ESTIMATORS[name], **options) if options else ESTIMATORS[name]
-
-
-def _interval(bounds: Any) -> tuple[float, float]:
-    column = read_pair("bounds", bounds, "of the rows; write for example bounds=(0, 120)")
-    return column.low, column.high
 
 
 def _scale(scale: float | None, epsilon: float | None, n: int) -> float:
