@@ -24,7 +24,7 @@ from discreet.estimators.fitted_columns import (
     value_labels,
     values_of_rows,
 )
-from discreet.models.mixture.moment_model import noise_of, released_rows
+from discreet.models.noisy_sums import noise_of, released_rows
 from discreet.plots import (
     Centres,
     Coefficients,

@@ -21,7 +21,7 @@ from discreet.estimators.base import PrivateEstimator
 from discreet.estimators.fitted_columns import values_of_rows
 from discreet.estimators.gaussian_mixture import full_covariances, shaped_covariances
 from discreet.guarantees import Neighbors
-from discreet.models.mixture.moment_model import noise_of
+from discreet.models.noisy_sums import noise_of
 from discreet.models.table.column_maps import moved
 from discreet.models.table.table_method import AdaptiveTables, MixedComponents
 from discreet.queries.counts.grids import ColumnCells

@@ -37,9 +37,9 @@ from discreet.guarantees.normal import normal_mu
 from discreet.models.classes.class_estimates import ClassEstimates, ClassGaussians, believed
 from discreet.models.method import Method
 from discreet.models.mixture.adaptive import GUESS
-from discreet.models.mixture.moment_model import released_rows
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape, mixture_weights
+from discreet.models.noisy_sums import released_rows
 from discreet.queries.moments.class_moments import ClassMoments
 from discreet.queries.moments.clipped_moments import Components
 from discreet.records import Ball, Box
@@ -193,7 +193,7 @@ class AdaptiveClasses(Method[ClassGaussians]):
             query = ClassMoments(space, classes, clipping.radius, weights, shape.name, self.column)
             releases.append(measure(query))
             new = ClassEstimates.from_release(releases[-1], classes, clipping, shape)
-            result = new if result is None else result.pooled(new, shape)
+            result = new if result is None else result.pool(new, shape)
             classes = believed(result, shape)
         assert result is not None  # there is a round
         return ClassGaussians.from_estimates(classes, result, shape), releases

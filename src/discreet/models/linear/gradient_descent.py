@@ -24,7 +24,8 @@ from discreet.door import Release
 from discreet.em import Step
 from discreet.models.linear.row_coordinates import Coordinates, Seen
 from discreet.models.method import Method
-from discreet.models.mixture.moment_model import inside_ball, kept, noise_of
+from discreet.models.noisy_sums import inside_ball, noise_of
+from discreet.models.shrinkage import shrinkage_factor
 from discreet.queries.objectives.gradients import MarginGradient
 from discreet.queries.objectives.labelled_rows import Features
 from discreet.queries.objectives.margin_losses import LinearScores, MarginLoss
@@ -139,6 +140,6 @@ class NoisyGradient(Method[LinearScores]):
         believed = theta.copy()
         for part in parts:
             squares = len(theta) * float((stds[part] ** 2).sum())
-            share = kept(squares, float((theta[:, part] ** 2).sum()), theta[:, part].size, 0.0)
+            share = shrinkage_factor(squares, float((theta[:, part] ** 2).sum()), theta[:, part].size, 0.0)
             believed[:, part] *= max(share, LEAST_KEPT)
         return believed

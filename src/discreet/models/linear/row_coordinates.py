@@ -19,9 +19,9 @@ from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
 from discreet.models.mixture.adaptive import GUESS
-from discreet.models.mixture.moment_model import released_rows
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape
+from discreet.models.noisy_sums import released_rows
 from discreet.queries.counts.count_queries import Count
 from discreet.queries.objectives.labelled_rows import Features
 from discreet.records import Ball, Box

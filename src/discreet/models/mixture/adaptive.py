@@ -19,9 +19,9 @@ from discreet.guarantees.normal import normal_mu
 from discreet.models.method import Method
 from discreet.models.mixture.adaptive_mixture import AdaptiveMixture
 from discreet.models.mixture.joint import Prior
-from discreet.models.mixture.moment_model import released_rows
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape, mixture_weights
+from discreet.models.noisy_sums import released_rows
 from discreet.queries.moments.clipped_moments import Components
 from discreet.records import Ball, Box
 

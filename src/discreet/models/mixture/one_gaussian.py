@@ -15,17 +15,10 @@ from numpy.typing import NDArray
 
 from discreet.door import Release
 from discreet.guarantees import Neighbors
-from discreet.models.mixture.moment_model import (
-    LARGEST,
-    SMALLEST,
-    MomentModel,
-    clipped_spectrum,
-    inside_ball,
-    kept,
-    noise_of,
-    released_rows,
-)
+from discreet.models.mixture.moment_model import MomentModel
 from discreet.models.mixture.own_coordinates import Clipping, Shape, moment_weights
+from discreet.models.noisy_sums import LARGEST, SMALLEST, clip_eigenvalues, inside_ball, noise_of, released_rows
+from discreet.models.shrinkage import shrinkage_factor
 from discreet.models.spectral.spectrum import Spectrum
 from discreet.queries.moments.clipped_moments import ClippedMoments, Components
 
@@ -83,7 +76,7 @@ class OneGaussian(MomentModel[Components]):
         rows, factor = released_rows(release), params.factors[0]
         first = release["first"][0] / rows
         second = shape.matrices(np.atleast_1d(release["second"]) / rows, 1)[0]
-        shift, covariance, size = clipping.undone(first, shape.held(second - np.outer(first, first)))
+        shift, covariance, size = clipping.undo(first, shape.restrict(second - np.outer(first, first)))
 
         response = clipping.response(size)
         entry = noise_of(release, "second") * clipping.squared / rows / response.beta2
@@ -94,9 +87,9 @@ class OneGaussian(MomentModel[Components]):
         own = self._believed(covariance, size, noise)
 
         moved = noise_of(release, "first") * clipping.radius / rows / clipping.response(size).beta1
-        shift = shift * kept(moved * moved * d, float(shift @ shift), d, 0.0)
+        shift = shift * shrinkage_factor(moved * moved * d, float(shift @ shift), d, 0.0)
         mean = inside_ball(params.means + factor @ shift)
-        covariance = clipped_spectrum(factor @ own @ factor.T, SMALLEST, LARGEST)
+        covariance = clip_eigenvalues(factor @ own @ factor.T, SMALLEST, LARGEST)
         if self.spectral:  # rows in a unit ball vary by 1 at most, all directions together
             covariance /= max(1.0, float(np.trace(covariance)))
         if shape.name in ("diag", "spherical"):  # without what rounding has put beside the diagonal
@@ -108,7 +101,9 @@ class OneGaussian(MomentModel[Components]):
         shape, d = self.shape, self.shape.dimension
         traceless = covariance - np.trace(covariance) / d * np.eye(d)
         energy = noise * (shape.energy() - shape.size_energy() * d)
-        share = kept(energy, float((traceless**2).sum()), shape.numbers, CAUTION) if shape.numbers > 1 else 0.0
+        share = (
+            shrinkage_factor(energy, float((traceless**2).sum()), shape.numbers, CAUTION) if shape.numbers > 1 else 0.0
+        )
         edge = math.sqrt(noise * d) / size  # half of how far noise alone spreads eigenvalues
         if share and self.spectral:
             spectrum = Spectrum.from_matrix(covariance, math.sqrt(noise))
@@ -116,4 +111,4 @@ class OneGaussian(MomentModel[Components]):
             least = max(LEAST_RATIO, min(0.7, 0.5 * edge))
             return spectrum.matrix(np.clip(values, least * size, MOST_RATIO * size))
         least = max(LEAST_RATIO, min(0.7, 2.0 * share * edge))
-        return clipped_spectrum(size * np.eye(d) + share * traceless, least * size, MOST_RATIO * size)
+        return clip_eigenvalues(size * np.eye(d) + share * traceless, least * size, MOST_RATIO * size)

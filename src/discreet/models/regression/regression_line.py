@@ -50,6 +50,7 @@ from numpy.typing import NDArray
 
 from discreet.models.mixture.own_coordinates import Shape
 from discreet.models.regression.regression import RegressionMoments
+from discreet.models.shrinkage import HIDDEN
 from discreet.models.spectral.spectrum import Spectrum
 
 __all__ = ["Completion", "Line", "adaptive_ridge", "noise_aware"]
@@ -149,7 +150,6 @@ class Completion:
         return np.asarray(moved + back**2 @ self.wavering**2)
 
 
-HIDDEN = 0.65  # of how far noise alone spreads eigenvalues to either side: none is below
 UNSEEN, SURE = 5.0, 7.5  # deviations of noise up to which a variance could be noise alone, and from which it is none
 LEAST = 1e-9  # of the frame's own variance
 RHO = 0.05

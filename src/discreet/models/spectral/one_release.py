@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from discreet.door import PublicSize, Release
 from discreet.em import Step
 from discreet.models.method import Method
-from discreet.models.mixture.moment_model import LARGEST, clipped_spectrum, inside_ball, kept, noise_of, released_rows
+from discreet.models.noisy_sums import LARGEST, clip_eigenvalues, inside_ball, noise_of, released_rows
+from discreet.models.shrinkage import shrinkage_factor
 from discreet.models.spectral.spectrum import Spectrum
 from discreet.queries.moments.clipped_moments import Components
 from discreet.queries.moments.moments import Moments, Products
@@ -81,7 +82,7 @@ class OneRelease(Method[Components]):
         mean = np.zeros(d)
         if self.centered:
             mean, spread = release["first"] / rows, (noise_of(release, "first") / rows) ** 2
-            mean = inside_ball(mean * kept(d * spread, float(mean @ mean), d, 0.0))
+            mean = inside_ball(mean * shrinkage_factor(d * spread, float(mean @ mean), d, 0.0))
             second -= np.outer(mean, mean)
         spectrum = Spectrum.from_matrix(second, noise / math.sqrt(2.0))
         values = spectrum.shrunk if self.nearest else spectrum.estimates
@@ -112,4 +113,4 @@ class Sulq(Method[Components]):
         i, j = np.triu_indices(d)
         second = np.zeros((d, d))
         second[i, j] = second[j, i] = release["products"] / rows
-        return Components(np.ones(1), np.zeros((1, d)), clipped_spectrum(second, 1e-9, LARGEST)[None]), [release]
+        return Components(np.ones(1), np.zeros((1, d)), clip_eigenvalues(second, 1e-9, LARGEST)[None]), [release]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from discreet.door import Release
-from discreet.models.mixture.moment_model import noise_of
+from discreet.models.noisy_sums import noise_of
 from discreet.queries.counts.grids import EVEN, ColumnCells, Marginals
 from discreet.queries.moments.clipped_moments import Components
 from discreet.queries.moments.mixed_moments import LEAST

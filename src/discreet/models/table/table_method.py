@@ -26,8 +26,8 @@ from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee
 from discreet.models.method import Method
 from discreet.models.mixture.adaptive import ROUNDS, Adaptive
-from discreet.models.mixture.moment_model import released_rows
 from discreet.models.mixture.own_coordinates import Clipping, Shape, costs
+from discreet.models.noisy_sums import released_rows
 from discreet.models.table.column_maps import corrected, probabilities
 from discreet.models.table.table_model import TableModel
 from discreet.queries.counts.grids import Marginals
