@@ -22,21 +22,6 @@ from discreet.records import Ball, Space
 from discreet.records.sources.frames import as_frame, numeric
 from discreet.scales import ColumnScale, as_days, column_scales
 
-__all__ = [
-    "all_declared_bounds",
-    "chosen_columns",
-    "columns_of",
-    "dated_columns",
-    "declared_bounds",
-    "drawn_columns",
-    "rows_of_values",
-    "scales_of",
-    "select_columns",
-    "value_labels",
-    "values_of_rows",
-    "with_days",
-]
-
 Array = NDArray[np.float64]
 
 

@@ -30,8 +30,6 @@ from discreet.queries.moments.class_moments import SHAPES
 from discreet.queries.moments.clipped_moments import Components
 from discreet.records import Bounds, Box
 
-__all__ = ["GaussianClassifier"]
-
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
@@ -139,28 +137,10 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the classes, at a cost of ``epsilon`` and ``delta``.
-
-        Parameters
-        ----------
-        X : array, data frame, Curator, StatisticalDatabase, Records, path, Table, or Dask data frame
-            All numeric columns are used. For an array or a data frame see ``discreet.estimators.base`` for what may be
-            raised; behind a curator nothing that is raised depends on a row.
-        y : array of labels, or str
-            The label of each row of an array or a data frame; or the name of the column that holds them. Behind a
-            curator that column is a declared category.
-
-        Returns
-        -------
-        self
-        """
-        return self._asks(X, y).run()
-
     def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
         choice("method", self.method, METHODS)
         choice("covariance_type", self.covariance_type, SHAPES)
-        curator, name, values = self._labelled(X, y)
+        curator, name, values = self._open_with_target(X, y)
 
         def take(result: ClassGaussians) -> None:
             order = sorted_places(values)  # as scikit-learn's scores take them to be

@@ -11,8 +11,6 @@ from discreet.guarantees import Neighbors
 from discreet.queries.objectives.margin_losses import HuberHinge, MarginLoss
 from discreet.records import Bounds
 
-__all__ = ["LinearSVC"]
-
 LEAST_WIDTH, MOST_WIDTH = 0.01, 100.0
 
 

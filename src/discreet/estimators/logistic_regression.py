@@ -20,8 +20,6 @@ from discreet.queries.objectives.gradients import MarginGradient
 from discreet.queries.objectives.margin_losses import LinearScores, Logistic, MarginLoss
 from discreet.records import Bounds
 
-__all__ = ["LogisticRegression"]
-
 Array = NDArray[np.float64]
 
 

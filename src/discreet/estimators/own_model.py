@@ -29,8 +29,6 @@ from discreet.queries.models.model_query import GuardedQuery, ModelQuery
 from discreet.queries.question import Question
 from discreet.records import Ball, Box
 
-__all__ = ["FittedModel", "fit_model"]
-
 Params = TypeVar("Params")
 Array = NDArray[np.float64]
 

@@ -40,8 +40,6 @@ from discreet.queries.question import Query
 from discreet.records import Date, Number, Schema, Space
 from discreet.scales import column_scales
 
-__all__ = ["FORMAT", "Persistent", "PublicRows", "check_losses", "check_release"]
-
 ALIKE = 1e-6  # losses that are found by a search may differ in their last digits from one machine to another
 ROUNDING = 1.0 + 1e-9
 

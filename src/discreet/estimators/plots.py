@@ -43,8 +43,6 @@ from discreet.plots.scatter_matrix import MOST_PAIRED
 from discreet.plots.statistic_names import statistic_names
 from discreet.queries.moments.clipped_moments import Components
 
-__all__ = ["portrait", "portraits_of"]
-
 Array = NDArray[np.float64]
 
 DRAWN = 600  # synthetic rows

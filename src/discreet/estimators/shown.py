@@ -13,8 +13,6 @@ from discreet.estimators.plots import portrait
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["DisplayMixin"]
-
 LINE = (
     '<p style="margin: 0.4em 0; padding: 0.4em 0.7em; border-left: 4px solid {colour}; font-family: sans-serif; '
     'font-size: 0.9em">{text}</p>'

@@ -44,9 +44,10 @@ def shrinkage_factor(noise: Any, observed: Any, dof: float, caution: float = 0.0
     (0.75, 0.0)
     """
     threshold = noise * (1.0 + caution * math.sqrt(2.0 / max(dof, 1.0)))
-    factor = 1.0 - threshold / np.maximum(observed, 1e-300)
-    shares = np.where(np.asarray(observed) > 0.0, np.maximum(factor, 0.0), 0.0)
-    return shares if shares.ndim else float(shares)
+    threshold, observed = np.broadcast_arrays(threshold, observed)
+    share_of_noise = np.divide(threshold, observed, out=np.ones(observed.shape), where=observed > threshold)
+    factor = 1.0 - share_of_noise
+    return factor if factor.ndim else float(factor)
 
 
 class Estimate(NamedTuple):
