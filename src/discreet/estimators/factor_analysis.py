@@ -45,13 +45,13 @@ class FactorAnalysis(
     n_components : int
         How many factors.
     epsilon, delta : float
-        The promise.
+        The guarantee.
     bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie; see ``GaussianMixture``.
     method : str
         ``"one-release"``: moments in the declared bounds, measured once; for any number of columns. ``"adaptive"``:
         some rounds, each in the coordinates of the one before; better where columns are narrow within their bounds, up
-        to some hundred columns. ``"auto"`` (default) chooses by the numbers of rows and columns and the promise.
+        to some hundred columns. ``"auto"`` (default) chooses by the numbers of rows and columns and the guarantee.
     center : str
         ``"private"``: the mean is measured. ``"declared"``: the centre of the bounds is the mean; only with
         ``"one-release"``.

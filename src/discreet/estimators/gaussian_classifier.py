@@ -41,14 +41,14 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
     """A Gaussian for each class, and Bayes' rule, fitted under differential privacy.
 
     With full covariances this is quadratic discriminant analysis, with a tied one linear discriminant analysis, with
-    diagonal ones naive Bayes. The promise (``epsilon``, ``delta``) is for the whole fit, the priors included.
+    diagonal ones naive Bayes. The guarantee (``epsilon``, ``delta``) is for the whole fit, the priors included.
     Everything that can be read off the fitted object follows from its releases and costs nothing more: predictions,
     probabilities, any number of synthetic rows with labels.
 
     Parameters
     ----------
     epsilon, delta : float
-        The promise. ``method="xi2011"`` spends ε alone: its promise has δ = 0, whatever ``delta`` is.
+        The guarantee. ``method="xi2011"`` spends ε alone: its promise has δ = 0, whatever ``delta`` is.
     bounds : Box, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie, in their own units; rows outside are moved to the border, here and in
         predictions. Never taken from the data. With a mapping only these columns of a data frame or a file are used.
@@ -94,7 +94,7 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
     losses_ : tuple of Loss
         What each release cost.
     releases_ : tuple of Release
-        Every noisy statistic that was measured, with its noise law.
+        Every noisy statistic that was measured, with its noise distribution.
     n_features_in_, feature_names_in_
         As scikit-learn's.
 

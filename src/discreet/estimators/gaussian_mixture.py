@@ -36,15 +36,15 @@ PUBLISHED_STEPS = 10
 class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type: ignore[misc]
     """A mixture of Gaussians, fitted under differential privacy.
 
-    The promise (``epsilon``, ``delta``) is for the whole fit. Everything that can be read off the fitted object follows
-    from its releases and costs nothing more: predictions, densities, any number of synthetic rows.
+    The guarantee (``epsilon``, ``delta``) is for the whole fit. Everything that can be read off the fitted object
+    follows from its releases and costs nothing more: predictions, densities, any number of synthetic rows.
 
     Parameters
     ----------
     n_components : int or list of int
         How many Gaussians; of several numbers the best is chosen privately, within the same promise.
     epsilon, delta : float
-        The promise.
+        The guarantee.
     bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie, in their own units; rows outside are moved to the border. Never taken from the
         data. None with a ``Curator`` or ``Records``, which have their own.
@@ -82,7 +82,7 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
     losses_ : tuple of Loss
         What each release cost.
     releases_ : tuple of Release
-        Every noisy statistic that was measured, with its noise law.
+        Every noisy statistic that was measured, with its noise distribution.
     n_features_in_, feature_names_in_
         As scikit-learn's.
 

@@ -31,7 +31,7 @@ JOINT_WEIGHTS = (0.5, 0.5, 0.0)
 class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  # type: ignore[misc]
     """k-means under differential privacy.
 
-    The promise (``epsilon``, ``delta``) is for the whole fit. What can be read off the fitted object follows from its
+    The guarantee (``epsilon``, ``delta``) is for the whole fit. What can be read off the fitted object follows from its
     releases and costs nothing more. There is no ``labels_`` and no ``inertia_``: both tell of single rows. For the
     same reason there is no ``fit_predict``; whoever may see the rows calls ``predict``.
 
@@ -43,7 +43,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
     n_clusters : int
         How many centres, at most 1000.
     epsilon, delta : float
-        The promise. With few columns ``"adaptive"`` spends ε alone and leaves δ.
+        The guarantee. With few columns ``"adaptive"`` spends ε alone and leaves δ.
     bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie, in their own units; rows outside are moved to the border. Never taken from the
         data. None with a ``Curator`` or ``Records``, which have their own.
@@ -74,7 +74,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
     losses_ : tuple of Loss
         What each release cost.
     releases_ : tuple of Release
-        Every noisy statistic that was measured, with its noise law.
+        Every noisy statistic that was measured, with its noise distribution.
     n_features_in_, feature_names_in_
         As scikit-learn's.
 

@@ -86,7 +86,7 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
     losses_ : tuple of Loss
         What each release cost.
     releases_ : tuple of Release
-        Every noisy statistic that was measured, with its noise law.
+        Every noisy statistic that was measured, with its noise distribution.
     n_features_in_, feature_names_in_
         As scikit-learn's.
 

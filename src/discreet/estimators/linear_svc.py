@@ -24,7 +24,7 @@ class LinearSVC(LinearClassifier):
     Parameters
     ----------
     epsilon, delta : float
-        The promise. ``method="objective-2011"`` spends ε alone.
+        The guarantee. ``method="objective-2011"`` spends ε alone.
     bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie, in their own units. Never taken from the data. None with a ``Curator`` or
         ``Records``, which have their own.

@@ -48,7 +48,7 @@ class FittedModel(Generic[Params]):
     losses : tuple of Loss
         What each release cost.
     releases : tuple of Release
-        Every noisy statistic that was measured, with its noise law.
+        Every noisy statistic that was measured, with its noise distribution.
     """
 
     params: Params
@@ -95,7 +95,7 @@ def fit_model(
     X : Curator, Records, array, data frame, path of Parquet files, or Dask collection
         As the ``fit`` of every estimator.
     epsilon, delta : float
-        The promise.
+        The guarantee.
     n_steps : int
         How many EM steps. There is no stopping on the data.
     bounds : Box or Ball

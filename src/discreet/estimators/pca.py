@@ -43,14 +43,14 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, LogLikelihoodScore, P
     n_components : int, float or None
         How many components; a share in (0, 1) of the variance that they shall explain; None for all.
     epsilon, delta : float
-        The promise.
+        The guarantee.
     bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie; see ``GaussianMixture``.
     method : str
         - ``"adaptive"``: a covariance in some rounds, each in the coordinates of the one before.
         - ``"analyze-gauss"``: one release of the second moments (Dwork, Talwar, Thakurta, Zhang 2014), with eigenvalues
           that take the noise into account. For any number of columns.
-        - ``"auto"`` (default): the better one of these two by the numbers of rows and columns and the promise.
+        - ``"auto"`` (default): the better one of these two by the numbers of rows and columns and the guarantee.
         - ``"sulq"``: every product with noise of its own, nothing corrected; to compare with.
         - ``"exponential"``: directions drawn one after the other by the exponential mechanism, exactly but for floats.
         - ``"gibbs"``: all of them at once by a Gibbs sampler. A chain that was stopped proves nothing, so

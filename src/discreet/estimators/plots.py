@@ -1,4 +1,4 @@
-"""Pictures of fitted estimators: which there are, and the public numbers that go into each.
+"""Plots of fitted estimators: which there are, and the public numbers that go into each.
 
 Everything here reads fitted attributes and releases, which are public. No row comes near it; the rows of a picture are
 synthetic.

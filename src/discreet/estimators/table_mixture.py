@@ -45,7 +45,7 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
     """A mixture over numbers and categories, fitted under differential privacy.
 
     Within a component the numbers are Gaussian and every column of categories has its own probabilities, independent of
-    the rest. Synthetic rows have both. The promise (``epsilon``, ``delta``) is for the whole fit. Everything that can
+    the rest. Synthetic rows have both. The guarantee (``epsilon``, ``delta``) is for the whole fit. Everything that can
     be read off the fitted object costs nothing more: predictions, densities, any number of synthetic rows.
 
     Parameters
@@ -53,7 +53,7 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
     n_components : int
         How many components, at most: there are fewer where the budget could not tell them apart.
     epsilon, delta : float
-        The promise.
+        The guarantee.
     schema : Schema, optional
         The declared columns: numbers with their bounds and categories with their values, never taken from the rows. It
         also says what becomes of missing values. A ``Curator`` or ``Records`` has declarations of its own; with these
@@ -94,7 +94,7 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
     losses_ : tuple of Loss
         What each release cost.
     releases_ : tuple of Release
-        Every noisy statistic that was measured, with its noise law.
+        Every noisy statistic that was measured, with its noise distribution.
     n_features_in_, feature_names_in_
         As scikit-learn's.
 

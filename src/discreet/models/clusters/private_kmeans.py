@@ -1,9 +1,8 @@
-"""The metric of k-means: distances are Euclidean in the data's own units, up to one factor for all columns.
+"""Private k-means: centres from one noisy histogram where there are few columns, else by clipped Lloyd steps.
 
-A row y of the unit ball is v = g∘y there, with g the declared scale over its largest entry. Centres are computed in v,
-and ``clusters`` takes them back to the unit ball, as components for ``clipped_moments``.
-
-Private k-means: centres from one noisy histogram where there are few columns, else by clipped Lloyd steps.
+**Metric.** Distances are Euclidean in the data's own units, up to one factor for all columns. A row y of the unit ball
+is v = g∘y there, with g the declared scale over its largest entry. Centres are computed in v, and ``clusters`` takes
+them back to the unit ball, as components for ``clipped_moments``.
 
 **Few columns** (``GridKMeans``). One histogram with Laplace noise; k-means on its cells (``histogram_clusters``) is
 free, and needs no start, which is what a few noisy Lloyd steps get wrong. Laplace and not Gaussian: the noise of a
@@ -16,7 +15,7 @@ histogram along its main axes; k-means on its cells; and Lloyd steps in all colu
 last centre and clipped to its radius. A centre on those axes has the same nearest rows in all columns as on the axes,
 since the rest of the distance is the same for all centres.
 
-Centres are computed in v of ``cluster_metric``. Every choice is a function of public numbers and earlier releases.
+Every choice is a function of public numbers and earlier releases.
 """
 
 from __future__ import annotations
@@ -134,7 +133,7 @@ class GridKMeans(Method[Components]):
         return [*counting, 1.0 - sum(counting) - self.steps * each, *[each] * self.steps]
 
     def losses(self, guarantee: Guarantee) -> tuple[Loss, ...]:
-        """Return losses of Laplace noise whose ε sum to the promise's."""
+        """Return losses of Laplace noise whose ε sum to the guarantee's."""
         scenario = [LaplaceLoss(share, guarantee.neighbors) for share in self.shares]
         return calibrate(guarantee, scenario, "linear").losses
 
@@ -296,7 +295,7 @@ def adaptive_kmeans(count: int, curator: Curator, guarantee: Guarantee, steps: i
         K.
     curator : Curator
         Asked for what is public: space, size, and what noise a loss means. Nothing is spent.
-    promise : Guarantee
+    guarantee : Guarantee
     steps : int or None
         Lloyd steps; None chooses.
     """

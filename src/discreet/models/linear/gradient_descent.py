@@ -130,10 +130,10 @@ class NoisyGradient(Method[LinearScores]):
             before, theta = theta, self.next(ahead, seen, releases[-1]["gradient"])
             path.append(theta)
         result = np.mean(path[int(len(path) * (1.0 - LATER)) :], axis=0)
-        return seen.features.scores(self._believed(result, seen, noise_of(releases[-1], "gradient"))), releases
+        return seen.features.scores(self._shrink(result, seen, noise_of(releases[-1], "gradient"))), releases
 
-    def _believed(self, theta: Array, seen: Seen, noise: float) -> Array:
-        """Return θ drawn back by the share of noise in it, the weights together and the intercepts together."""
+    def _shrink(self, theta: Array, seen: Seen, noise: float) -> Array:
+        """Return θ shrunk by the share of noise in it, the weights together and the intercepts together."""
         stds = noise / (seen.rows * self.curvature(seen) * math.sqrt(self.steps))
         weights = slice(0, seen.features.space.dimension)
         parts = [weights, slice(weights.stop, None)] if seen.features.constant else [weights]

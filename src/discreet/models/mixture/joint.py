@@ -1,6 +1,6 @@
-"""The conjugate prior of a Gaussian mixture, and the mode of its posterior (Park et al. 2017, section 4.1, MAP).
+"""A Gaussian mixture by one joint release a step, in the coordinates of the unit ball: the lemma and nothing else.
 
-A mixture by one joint release a step, in the coordinates of the unit ball (DESIGN 4): the lemma and nothing else.
+``Prior`` is the conjugate prior of a mixture, and the mode of its posterior (Park et al. 2017, section 4.1, MAP).
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def components_from_moments(
     """Return the components that have these counts and sums, made valid; with a prior, the mode of the posterior.
 
     Eigenvalues are kept above what the noise on the second moments, of this standard deviation, could hide: a random
-    symmetric matrix with off-diagonal deviation τ has eigenvalues down to −2τ√d.
+    symmetric matrix with off-diagonal standard deviation τ has eigenvalues down to −2τ√d.
     """
     k, d = first.shape
     hidden = noise * math.sqrt(2.0 * d)

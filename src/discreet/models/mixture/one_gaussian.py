@@ -1,8 +1,8 @@
-"""One Gaussian, by a few releases: each round clips and whitens by the estimate of the one before.
+"""One Gaussian, by a few releases: each round clips and whitens by the previous estimate.
 
 The first release clips to the unit ball and learns roughly where the rows are; each later one clips to an ellipsoid
-around them, so that its noise is relative to the rows' own spread. What noise alone could have done is not believed
-(``released.kept`` and ``spectrum``).
+around them, so that its noise is relative to the rows' own spread. What noise alone could make is shrunk
+(``shrinkage`` and ``spectrum``).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class OneGaussian(MomentModel[Components]):
         Whether the rows are counted, where their number is not public.
     spectral : bool
         Whether eigenvalues are corrected one by one (``spectrum``), which serves where few directions matter, or
-        deviations are drawn back all alike, which serves the density of the whole.
+        differences are shrunk all alike, which serves the density of the whole.
     metric : tuple of float, optional
         For spherical covariances: what one step in the unit ball is in each column.
     """
@@ -84,7 +84,7 @@ class OneGaussian(MomentModel[Components]):
         ratio = response.beta2 / max(response.trace, 0.05)
         size_noise = math.sqrt(noise * shape.size_energy()) * ratio
         size = min(max(size, LEAST_SIZE, min(1.0, CAUTION * size_noise)), MOST_SIZE)
-        own = self._believed(covariance, size, noise)
+        own = self._shrink(covariance, size, noise)
 
         moved = noise_of(release, "first") * clipping.radius / rows / clipping.response(size).beta1
         shift = shift * shrinkage_factor(moved * moved * d, float(shift @ shift), d, 0.0)
@@ -96,7 +96,7 @@ class OneGaussian(MomentModel[Components]):
             covariance = np.diag(np.diag(covariance))
         return Components(np.ones(1), mean, covariance[None])
 
-    def _believed(self, covariance: Array, size: float, noise: float) -> Array:
+    def _shrink(self, covariance: Array, size: float, noise: float) -> Array:
         """Return a covariance of this mean eigenvalue, without what noise of variance v off the diagonal has put in."""
         shape, d = self.shape, self.shape.dimension
         traceless = covariance - np.trace(covariance) / d * np.eye(d)

@@ -1,20 +1,18 @@
-"""A mean and a covariance of features and target together, as releases tell them, with what noise they have.
+"""Linear regression by releases of moments of features and target together: in rounds, or all at once.
 
-Noise. A release has white noise in coordinates L⁻¹(y − m), and an average of releases that of each, by its weight. So
-the covariance carries for each round v of ``own_coordinates``, the variance of an entry off the diagonal, in the
-coordinates of that round's *frame* LLᵀ. An earlier round looked less closely at directions in which rows hardly vary,
+**Noise.** A release has white noise in coordinates L⁻¹(y − m), and an average of releases that of each, by its weight.
+So the covariance carries for each round v of ``own_coordinates``, the variance of an entry off the diagonal, in the
+coordinates of that round's *frame* LLᵀ. An earlier round was less precise along directions in which rows hardly vary,
 and most of the noise along these is its own. The mean carries the variance of a coordinate in those of the last frame.
 Nothing here is shrunk or floored but what is divided by: ``regression_line`` says what of it to believe.
-
-Linear regression by releases of moments: in rounds, or all at once.
 
 **Adaptive.** Features and target are one Gaussian together, found in rounds (``one_gaussian``); each later round
 measures their moments in the coordinates of the one before, in which the target is what the line so far leaves of it.
 So the noise is relative to the residuals, and to the features' own spread. Rounds are averaged by their noise
-(``class_estimates``), and a ridge that knows the noise draws the line back (``regression_line``).
+(``class_estimates``), and a ridge that knows the noise shrinks the line (``regression_line``).
 
 Clipping in these coordinates would bend the line where rows are no Gaussian's: rows far off count for less, as in a
-robust regression. So the later rounds clip less where there is less noise, as ``adaptive_classes`` does.
+robust regression. So the later rounds clip less where there is less noise, as ``AdaptiveClasses`` does.
 
 **AdaSSP** (Wang 2018): one release of all moments in the unit ball, with the published ridge. The first moments, for
 the intercept, are in it, as is the target's square; the paper spends a third of ε on each of XᵀX, Xᵀy and the smallest
@@ -139,7 +137,7 @@ class AdaptiveMoments(Method[RegressionMoments]):
 
     @classmethod
     def for_data(cls, columns: int, guarantee: Guarantee, size: PublicSize) -> AdaptiveMoments:
-        """Return the method for a promise."""
+        """Return the method for a guarantee."""
         return cls(columns, guarantee.neighbors, size, normal_mu(guarantee.epsilon, guarantee.delta) ** 2)
 
     @property

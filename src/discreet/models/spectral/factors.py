@@ -5,8 +5,9 @@ number of them costs nothing:
 
     M = I + WᵀΨ⁻¹W,  β = M⁻¹WᵀΨ⁻¹,  C = Sβᵀ,  R = E[zzᵀ] = M⁻¹ + βC,  W ← CR⁻¹,  ψ ← diag(S − WCᵀ), with the new W;
 
-and then W ← W·chol(R): the step of Liu, Rubin and Wu (1998), where the law of z is fitted as well and then taken into
-W. It ends where EM does, in a tenth of the steps. ψ has a floor, so whatever S is, what comes out is a covariance.
+and then W ← W·chol(R): the step of Liu, Rubin and Wu (1998), where the distribution of z is fitted as well and then
+taken into W. It ends where EM does, in a tenth of the steps. ψ has a floor, so whatever S is, what comes out is a
+covariance.
 """
 
 from __future__ import annotations

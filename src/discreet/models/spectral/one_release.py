@@ -1,17 +1,15 @@
-"""A mean and a covariance from one release of first and second moments, for any number of columns.
+"""A mean and a covariance from one release of moments, for any number of columns (``OneRelease``, ``Sulq``).
 
-Rows y in the unit ball contribute (a, b·y, c·yyᵀ): the query ``Moments``, with its bound and proof. What comes out is
-noisy by the same amount in every entry, and ``spectrum`` says what of it to believe. With d columns the second moment
-has a share c² of the budget, the first b² = c²/√d and the count a² = c²/(2d): about what makes the error of the
-covariance smallest where the mean is half-way to the sphere, and next to nothing where there are many columns. The
-first moment is left out where the centre of the space serves as the mean, the count where it is public.
+**One release.** Rows y in the unit ball contribute (a, b·y, c·yyᵀ): the query ``Moments``, with its bound and proof.
+What comes out is noisy by the same amount in every entry, and ``spectrum`` says what of it to believe. With d columns
+the second moment has a share c² of the budget, the first b² = c²/√d and the count a² = c²/(2d): about what makes the
+error of the covariance smallest where the mean is half-way to the sphere, and next to nothing where there are many
+columns. The first moment is left out where the centre of the space serves as the mean, the count where it is public.
 
-A covariance by SuLQ (Blum, Dwork, McSherry and Nissim 2005), to compare with: every entry is a query of its own.
-
-Rows y in the unit ball contribute the products y_i·y_j, i ≤ j. *Bound.* Their squares sum to (‖y‖⁴ + Σy_i⁴)/2 ≤ 1. For
-two rows, with D = yyᵀ − y'y'ᵀ, to (‖D‖² + ΣD_ii²)/2, where ‖D‖² ≤ 2, as ⟨yyᵀ, y'y'ᵀ⟩ ≥ 0, and ΣD_ii² is at most
-Σy_i⁴ + Σy'_i⁴ ≤ 2: √2 in all. The noise is copied across the diagonal; the packed matrix of ``Moments`` has half of its
-variance there.
+**SuLQ** (Blum, Dwork, McSherry and Nissim 2005), to compare with: every entry is a query of its own. Rows y in the unit
+ball contribute the products y_i·y_j, i ≤ j. *Bound.* Their squares sum to (‖y‖⁴ + Σy_i⁴)/2 ≤ 1. For two rows, with D =
+yyᵀ − y'y'ᵀ, to (‖D‖² + ΣD_ii²)/2, where ‖D‖² ≤ 2, as ⟨yyᵀ, y'y'ᵀ⟩ ≥ 0, and ΣD_ii² is at most Σy_i⁴ + Σy'_i⁴ ≤ 2: √2 in
+all. The noise is copied across the diagonal; the packed matrix of ``Moments`` has half of its variance there.
 """
 
 from __future__ import annotations
