@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import discreet as dp
-from discreet.models.mixture.moment_model import noise_of
+from discreet.models.noisy_sums import noise_of
 from discreet.noise import NotPrivateWarning
 
 DELTA = 1e-4

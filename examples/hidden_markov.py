@@ -12,7 +12,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 import discreet as dp
-from discreet.models.mixture.moment_model import noise_of, positive_counts
+from discreet.models.noisy_sums import positive_counts
 
 WEIGHTS = {"start": 0.03, "moves": 0.3, "counts": 0.1, "first": 0.2, "second": 0.37}  # squared, by what errors cost
 R, NARROWEST, RAREST = 3.0, 0.03, 1e-3  # clipping, in widths of the state before; and the least that is believed
@@ -57,7 +57,7 @@ class HiddenMarkov(dp.Model[tuple]):
         return xp.concat([w**0.5 * xp.reshape(xp.mean(part, axis=1), (n, -1)) for part, w in result], axis=1)
 
     def maximize(self, params, release):  # all positive, means inside, widths at most half or twice what they were
-        sums = [positive_counts(release[part].ravel(), release, noise_of(release, part)) for part in list(WEIGHTS)[:3]]
+        sums = [positive_counts(release, part) for part in list(WEIGHTS)[:3]]
         start, moves = shares(shares(sums[0]) + RAREST), shares(shares(sums[1].reshape(self.states, -1)) + RAREST)
         reach, shift = R * params[3], np.clip(release["first"] / sums[2], -1.0, 1.0)
         widths = reach * np.sqrt(np.clip(release["second"] / sums[2] - shift**2, (0.5 / R) ** 2, (2.0 / R) ** 2))

@@ -18,7 +18,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 import discreet as dp
-from discreet.models.mixture.moment_model import inside_ball, noise_of
+from discreet.models.noisy_sums import inside_ball, noise_of
 from discreet.records import Block
 
 A = B = math.sqrt(0.5)

@@ -16,7 +16,7 @@ from array_api_compat import array_namespace, device
 import discreet as dp
 from discreet import mechanisms, signals, statistics
 from discreet.door import Curator
-from discreet.models.mixture.moment_model import inside_ball, noise_of
+from discreet.models.noisy_sums import inside_ball, noise_of
 from discreet.queries.bound import Bound
 from discreet.queries.question import Part
 

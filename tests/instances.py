@@ -18,9 +18,9 @@ from discreet.models.clusters.lloyd import lloyd_weights, packed_start
 from discreet.models.clusters.private_kmeans import clusters
 from discreet.models.mixture.adaptive_mixture import AdaptiveMixture, Pool
 from discreet.models.mixture.joint import JointMixture, spread_components
-from discreet.models.mixture.moment_model import inside_ball
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape
+from discreet.models.noisy_sums import inside_ball
 from discreet.models.table.column_maps import on_simplex
 from discreet.models.table.table_model import TableModel, TablePool
 from discreet.queries.adapted import Grouped, OfColumns, Weighted, Within

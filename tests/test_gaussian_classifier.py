@@ -25,8 +25,8 @@ from discreet.door import PublicSize, Release
 from discreet.models.classes.bayes_error import bhattacharyya_bound
 from discreet.models.classes.class_estimates import ClassEstimates, believed, positive_part
 from discreet.models.classes.xi_classes import repaired
-from discreet.models.mixture.moment_model import inside_ball
 from discreet.models.mixture.own_coordinates import Clipping, Shape
+from discreet.models.noisy_sums import inside_ball
 from discreet.noise import GaussianNoise, NotPrivateWarning
 from discreet.queries.bound import Bound
 from discreet.queries.moments.class_moments import SHAPES, ClassMoments
@@ -554,7 +554,7 @@ class TestRobustness:
                 noise=GaussianNoise(10.0 ** rng.uniform(-6, 6)), loss=dp.GaussianLoss(1.0),
             )  # fmt: skip
             new = ClassEstimates.from_release(release, classes, clipping, form)
-            result = new if result is None else result.pooled(new, form)
+            result = new if result is None else result.pool(new, form)
             classes = believed(result, form)
             assert np.all(classes.weights > 0.0)
             assert classes.weights.sum() == pytest.approx(1.0)

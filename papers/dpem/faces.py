@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import discreet as dp
-from discreet.models.mixture.moment_model import noise_of
+from discreet.models.noisy_sums import noise_of
 from discreet.models.spectral.factors import Factors
 from discreet.noise import SeededBits
 

@@ -21,7 +21,7 @@ from discreet.guarantees import Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.models.clusters.lloyd import packed_start
 from discreet.models.clusters.private_kmeans import clusters, column_scales, inside_space
 from discreet.models.method import Method
-from discreet.models.mixture.moment_model import noise_of, positive_counts
+from discreet.models.noisy_sums import positive_counts
 from discreet.queries.moments.clipped_moments import COUNTS, FIRST, ClippedMoments, Components, MomentSums
 from discreet.records import Ball, Box
 
@@ -58,7 +58,7 @@ class _Centres(Method[Components]):
                 moments = ClippedMoments(components, None, weights, "spherical", hard=True)
                 releases.append(ask(MomentSums(moments, space, "k-means")))
             counted, summed = releases[-2:]
-            counts = positive_counts(counted["counts"], counted, noise_of(counted, "counts"))
+            counts = positive_counts(counted)
             centers = inside_space(space, summed["first"] / counts[:, None] * g)
             components = clusters(space, counts, centers, even)
         return components, releases

@@ -1,9 +1,9 @@
-"""What all estimators share: from what a user hands to ``fit`` to a curator, and from a promise to losses.
+"""``PrivateEstimator``: what all estimators share, from what a user hands to ``fit`` to a curator and its losses.
 
 ``fit`` takes
 
-- a ``Curator``, or a ``StatisticalDatabase``, which has one: rows behind the door. Bounds and relation are the
-  curator's; an estimator that names others is refused before anything is spent;
+- a ``Curator``, or a ``StatisticalDatabase``, which has one. Bounds and relation are the curator's; an estimator that
+  names others is refused before anything is spent;
 - ``Records``, a path, a ``Table`` or a Dask collection: read as declared, and nothing that is raised depends on
   a row;
 - an array or a data frame: the owner's own path. NaN, infinities and text are an error that names the column, and so
@@ -27,7 +27,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from discreet.arguments import UNSHOWN, ArgumentError, listed, positive, probability
+from discreet.arguments import UNSHOWN, ArgumentError, integer, listed, positive, probability
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.door.release import promise_in_words
@@ -40,8 +40,6 @@ from discreet.models.method import Found, Method
 from discreet.noise import Bits, NotPrivateWarning, SeededBits
 from discreet.records import Ball, Box, Records, check_finite, open_records, space_of
 from discreet.records.opening import is_array, is_file, is_numpy, is_stored
-
-__all__ = ["PrivateEstimator", "RowTransformer"]
 
 
 def as_curator(X: Any) -> Any:
@@ -70,6 +68,20 @@ class RowTransformer(TransformerMixin):  # type: ignore[misc]
         return super().fit_transform(X, y, **parameters)
 
 
+class LogLikelihoodScore:
+    """A model with ``score_samples``, scored by its mean log-likelihood."""
+
+    score_samples: Callable[[Any], NDArray[np.float64]]
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log-likelihood of the rows, in the data's own units, as scikit-learn does.
+
+        It is exact: for private rows it must not be published. ``discreet.private_score`` is the private one, for
+        models of numbers alone.
+        """
+        return float(np.mean(self.score_samples(X)))
+
+
 class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore[misc]
     """An estimator with ``epsilon``, ``delta``, ``bounds``, ``neighbors``, ``random_state`` and ``verbose``."""
 
@@ -79,6 +91,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
     neighbors: Neighbors | str | None
     random_state: Any
     verbose: bool
+    n_steps: int | None  # of those that take steps
 
     @property
     def _label(self) -> str:
@@ -86,7 +99,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
         return type(self).__name__
 
     def _promised(self, neighbors: Neighbors) -> Guarantee:
-        """Return what the fit shall cost, its arguments checked."""
+        """Return the guarantee that was asked for, its arguments checked."""
         accepted = "a probability in (0, 1), for example 1e-6"
         delta = probability("delta", self.delta, accepted=accepted)
         if delta == 0.0:
@@ -94,7 +107,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
         return Guarantee(positive("epsilon", self.epsilon), delta, neighbors)
 
     def _open(self, X: Any) -> Curator:
-        """Return the rows behind a door, and note their columns as scikit-learn does."""
+        """Return a curator of the rows, and note their columns as scikit-learn does."""
         relation = None if self.neighbors is None else Neighbors.parse(self.neighbors)
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         X = as_curator(X)
@@ -105,7 +118,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
             if isinstance(self.bounds, Mapping) and tuple(self.bounds) != tuple(curator.columns):
                 raise ArgumentError("bounds", self.bounds, f"None, or bounds of {listed(curator.columns)}")
         else:
-            curator = self._enclosed(X, relation or Neighbors.REPLACE_ONE)
+            curator = self._make_curator(X, relation or Neighbors.REPLACE_ONE)
         if curator.space is None:
             raise ArgumentError("X", UNSHOWN, "rows with numeric columns; the schema declares none")
         if self.bounds is not None and not self._agrees(curator.space):
@@ -118,15 +131,12 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
 
     def _agrees(self, space: Box | Ball) -> bool:
         """Return whether rows are declared as they are here."""
-        return self._declared().for_columns(space.dimension) == space
+        return space_of(self.bounds).for_columns(space.dimension) == space
 
-    def _declared(self) -> Box | Ball:
-        return space_of(self.bounds)
-
-    def _enclosed(self, X: Any, neighbors: Neighbors) -> Curator:
+    def _make_curator(self, X: Any, neighbors: Neighbors) -> Curator:
         if isinstance(X, Records):
             return Curator(X, neighbors=neighbors)
-        space, bounds = self._declared(), self.bounds
+        space, bounds = space_of(self.bounds), self.bounds
         if is_stored(X):
             return Curator(open_records(X, bounds=bounds), neighbors=neighbors)
         rows = self._owned_rows(X)
@@ -142,17 +152,17 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
 
     def _owned_rows(self, X: Any) -> Any:
         """Return the owner's rows as an array of numbers, of dates as days, checked; note their columns."""
-        X = self._selected(with_days(X, [name for name, scale in self._declared_scales.items() if scale == "date"]))
+        X = self._select(with_days(X, [name for name, scale in self._declared_scales.items() if scale == "date"]))
         if is_array(X) and not is_numpy(X):
             check_finite(X)
             return X
-        return self._validated(X)
+        return self._validate(X)
 
-    def _selected(self, X: Any) -> Any:
+    def _select(self, X: Any) -> Any:
         """Return the columns of a data frame that have bounds, where these are by name; else all of it."""
         if not isinstance(self.bounds, Mapping):
             return X
-        space: Any = self._declared()
+        space: Any = space_of(self.bounds)
         if not hasattr(X, "columns"):
             pairs = list(zip(space.low, space.high, strict=True))
             raise ArgumentError(
@@ -163,7 +173,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
             )
         return select_columns(X, list(self.bounds))
 
-    def _validated(self, X: Any) -> NDArray[np.float64]:
+    def _validate(self, X: Any) -> NDArray[np.float64]:
         """Return the owner's rows as numbers, checked and named as scikit-learn does. No error shows a row."""
         if hasattr(X, "columns") or (is_numpy(X) and X.ndim == 2 and X.dtype.kind in "biuf"):
             check_finite(X)  # names the column, where scikit-learn would show a value
@@ -178,6 +188,21 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
         if rows is None:  # outside of the except block, or the error would come along as context
             raise ValueError("X holds text: expected numbers" if "could not convert string" in refusal else refusal)
         return rows
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the model, at a cost of ``epsilon`` and ``delta``.
+
+        Parameters
+        ----------
+        X : Curator, StatisticalDatabase, Records, array, data frame, path, Table, or Dask collection
+            See ``discreet.estimators.base`` for what may be raised.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        return self._asks(X, y).run()
 
     def plan(self, X: Any, y: Any = None) -> Inquiry[Self]:
         """Return what ``fit`` would ask of these rows, and at which losses; nothing is spent, and no row is read.
@@ -243,7 +268,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
         return Inquiry(curator, guarantee, asked, answer, f"{self._label}, {len(losses)} releases", bits)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Return the parameters and, once it is fitted, what is promised."""
+        """Return the parameters and, once it is fitted, the guarantee."""
         shown = str(super().__repr__(N_CHAR_MAX))
         if not hasattr(self, "releases_"):
             return shown
@@ -255,8 +280,19 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
         scales = scales_of(self)
         X = with_days(X, [scale.name for scale in scales if scale.kind == "date"])
         if hasattr(X, "columns"):
-            X = self._selected(X)  # as in fit
+            X = self._select(X)  # as in fit
         return values_of_rows(validate_data(self, X, dtype=np.float64, reset=False), scales)
+
+    @property
+    def _steps(self) -> int | None:
+        """How many steps were asked for, checked; None to choose."""
+        steps: int | None = self.n_steps
+        return None if steps is None else integer("n_steps", steps, least=1, most=10_000)
+
+    def _check_at_most_rows(self, name: str, count: int, rows: int | None) -> None:
+        """Raise where more components are asked for than there are rows, where their number is public."""
+        if rows is not None and count > rows:
+            raise ArgumentError(name, getattr(self, name), f"at most the number of rows; there are {rows} samples")
 
     def _randomness(self) -> tuple[Bits | None, np.random.Generator]:
         """Return where noise and public choices (a start) come from: the system, or a seed, with a warning."""

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
-from discreet.estimators.base import PrivateEstimator, RowTransformer
+from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator, RowTransformer
 from discreet.estimators.fitted_columns import rows_of_values, scales_of
 from discreet.guarantees import Neighbors
 from discreet.models.method import Method
@@ -22,8 +22,6 @@ from discreet.models.spectral.factors import Factors
 from discreet.models.spectral.one_release import OneRelease
 from discreet.queries.moments.clipped_moments import Components
 from discreet.records import Bounds
-
-__all__ = ["FactorAnalysis"]
 
 Array = NDArray[np.float64]
 
@@ -34,6 +32,7 @@ CENTERS = ("private", "declared")
 class FactorAnalysis(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     RowTransformer,
+    LogLikelihoodScore,
     DensityMixin,  # type: ignore[misc]
     PrivateEstimator,
 ):
@@ -46,13 +45,13 @@ class FactorAnalysis(
     n_components : int
         How many factors.
     epsilon, delta : float
-        The promise.
+        The guarantee.
     bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie; see ``GaussianMixture``.
     method : str
         ``"one-release"``: moments in the declared bounds, measured once; for any number of columns. ``"adaptive"``:
         some rounds, each in the coordinates of the one before; better where columns are narrow within their bounds, up
-        to some hundred columns. ``"auto"`` (default) chooses by the numbers of rows and columns and the promise.
+        to some hundred columns. ``"auto"`` (default) chooses by the numbers of rows and columns and the guarantee.
     center : str
         ``"private"``: the mean is measured. ``"declared"``: the centre of the bounds is the mean; only with
         ``"one-release"``.
@@ -104,21 +103,6 @@ class FactorAnalysis(
         self.neighbors = neighbors
         self.random_state = random_state
         self.verbose = verbose
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the model, at a cost of ``epsilon`` and ``delta``.
-
-        Parameters
-        ----------
-        X : Curator, Records, array, data frame, path of Parquet files, or Dask collection
-            See ``discreet.estimators.base`` for what may be raised.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        return self._asks(X, y).run()
 
     def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
@@ -199,10 +183,6 @@ class FactorAnalysis(
         """Return the logarithm of the density at each row, in the data's own units. Exact: not for publishing."""
         rows = self._rows(X)
         return self._factors.log_density(rows)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-likelihood of the rows. Exact: not for publishing; see ``discreet.private_score``."""
-        return float(np.mean(self.score_samples(X)))
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Array:
         """Return synthetic rows from the model. It costs nothing, and a seed is fine here.

@@ -1,11 +1,8 @@
-"""The columns of a fitted estimator: their names, their declared bounds, and which of them a picture is drawn along.
-
-Rows of a fitted model in their own units, where columns are dates or on a log scale.
+"""The columns of a fitted estimator: names, declared bounds, and rows in their own units (dates, log scales).
 
 Fitted parameters are of the values that were measured: of logarithms, and of days since 1970-01-01. Rows that come in
 to be scored and rows that are drawn are as the table has them. All of it follows from what the releases declare.
-
-Data frames in memory, as estimators take them apart.
+Data frames in memory are taken apart here as well.
 """
 
 from __future__ import annotations
@@ -21,23 +18,6 @@ from discreet.arguments import ArgumentError, listed
 from discreet.records import Ball, Space
 from discreet.records.sources.frames import as_frame, numeric
 from discreet.scales import ColumnScale, as_days, column_scales
-
-__all__ = [
-    "all_declared_bounds",
-    "chosen_columns",
-    "columns_of",
-    "dated_columns",
-    "declared_bounds",
-    "drawn_columns",
-    "frame_library",
-    "rows_of_values",
-    "scales_of",
-    "select_columns",
-    "to_frame",
-    "value_labels",
-    "values_of_rows",
-    "with_days",
-]
 
 Array = NDArray[np.float64]
 

@@ -30,8 +30,6 @@ from discreet.queries.moments.class_moments import SHAPES
 from discreet.queries.moments.clipped_moments import Components
 from discreet.records import Bounds, Box
 
-__all__ = ["GaussianClassifier"]
-
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
@@ -43,14 +41,14 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
     """A Gaussian for each class, and Bayes' rule, fitted under differential privacy.
 
     With full covariances this is quadratic discriminant analysis, with a tied one linear discriminant analysis, with
-    diagonal ones naive Bayes. The promise (``epsilon``, ``delta``) is for the whole fit, the priors included.
+    diagonal ones naive Bayes. The guarantee (``epsilon``, ``delta``) is for the whole fit, the priors included.
     Everything that can be read off the fitted object follows from its releases and costs nothing more: predictions,
     probabilities, any number of synthetic rows with labels.
 
     Parameters
     ----------
     epsilon, delta : float
-        The promise. ``method="xi2011"`` spends ε alone: its promise has δ = 0, whatever ``delta`` is.
+        The guarantee. ``method="xi2011"`` spends ε alone: its promise has δ = 0, whatever ``delta`` is.
     bounds : Box, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie, in their own units; rows outside are moved to the border, here and in
         predictions. Never taken from the data. With a mapping only these columns of a data frame or a file are used.
@@ -96,7 +94,7 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
     losses_ : tuple of Loss
         What each release cost.
     releases_ : tuple of Release
-        Every noisy statistic that was measured, with its noise law.
+        Every noisy statistic that was measured, with its noise distribution.
     n_features_in_, feature_names_in_
         As scikit-learn's.
 
@@ -139,28 +137,10 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the classes, at a cost of ``epsilon`` and ``delta``.
-
-        Parameters
-        ----------
-        X : array, data frame, Curator, StatisticalDatabase, Records, path, Table, or Dask data frame
-            All numeric columns are used. For an array or a data frame see ``discreet.estimators.base`` for what may be
-            raised; behind a curator nothing that is raised depends on a row.
-        y : array of labels, or str
-            The label of each row of an array or a data frame; or the name of the column that holds them. Behind a
-            curator that column is a declared category.
-
-        Returns
-        -------
-        self
-        """
-        return self._asks(X, y).run()
-
     def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
         choice("method", self.method, METHODS)
         choice("covariance_type", self.covariance_type, SHAPES)
-        curator, name, values = self._labelled(X, y)
+        curator, name, values = self._open_with_target(X, y)
 
         def take(result: ClassGaussians) -> None:
             order = sorted_places(values)  # as scikit-learn's scores take them to be

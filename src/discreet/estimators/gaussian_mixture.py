@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
-from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator
 from discreet.estimators.fitted_columns import columns_of, rows_of_values, scales_of, to_frame
 from discreet.guarantees import Neighbors
 from discreet.guarantees.composition import METHODS as COMPOSITIONS
@@ -27,26 +28,24 @@ from discreet.queries.moments.clipped_moments import SHAPES, Components
 from discreet.records import Bounds
 from discreet.scales import as_dates
 
-__all__ = ["GaussianMixture"]
-
 Array = NDArray[np.float64]
 
 METHODS = ("adaptive", "joint", "paper")
 PUBLISHED_STEPS = 10
 
 
-class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
+class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type: ignore[misc]
     """A mixture of Gaussians, fitted under differential privacy.
 
-    The promise (``epsilon``, ``delta``) is for the whole fit. Everything that can be read off the fitted object follows
-    from its releases and costs nothing more: predictions, densities, any number of synthetic rows.
+    The guarantee (``epsilon``, ``delta``) is for the whole fit. Everything that can be read off the fitted object
+    follows from its releases and costs nothing more: predictions, densities, any number of synthetic rows.
 
     Parameters
     ----------
     n_components : int or list of int
         How many Gaussians; of several numbers the best is chosen privately, within the same promise.
     epsilon, delta : float
-        The promise.
+        The guarantee.
     bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie, in their own units; rows outside are moved to the border. Never taken from the
         data. None with a ``Curator`` or ``Records``, which have their own.
@@ -84,7 +83,7 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
     losses_ : tuple of Loss
         What each release cost.
     releases_ : tuple of Release
-        Every noisy statistic that was measured, with its noise law.
+        Every noisy statistic that was measured, with its noise distribution.
     n_features_in_, feature_names_in_
         As scikit-learn's.
 
@@ -134,21 +133,6 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the mixture, at a cost of ``epsilon`` and ``delta``.
-
-        Parameters
-        ----------
-        X : Curator, Records, array, data frame, path of Parquet files, or Dask collection
-            See ``discreet.estimators.base`` for what may be raised.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        return self._asks(X, y).run()
-
     def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
         return self._inquiry(self._method_for(curator), curator, self._take)
@@ -178,7 +162,7 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         name = choice("method", self.method, METHODS)
         shape = choice("covariance_type", self.covariance_type, SHAPES)
         prior = Prior() if choice("estimate", self.estimate, ("mle", "map")) == "map" else None
-        steps = None if self.n_steps is None else integer("n_steps", self.n_steps, least=1, most=10_000)
+        steps = self._steps
         counts = self._counts(curator)
         make: Callable[[int], Method[Components]]
         if name == "paper":
@@ -227,11 +211,7 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         counts = tuple(dict.fromkeys(counts))
         if not counts:
             raise ArgumentError("n_components", given, "a whole number, or several to choose from")
-        rows = curator.size.units
-        if rows is not None and max(counts) > rows:
-            raise ArgumentError(
-                "n_components", self.n_components, f"at most the number of rows; there are {rows} samples"
-            )
+        self._check_at_most_rows("n_components", max(counts), curator.size.units)
         return counts
 
     @property
@@ -247,19 +227,10 @@ class GaussianMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         rows = self._rows(X)
         return self._components.log_density(rows)
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-likelihood of the rows, in the data's own units, as scikit-learn does.
-
-        It is exact: for private rows it must not be published. ``discreet.private_score`` is the private one.
-        """
-        return float(np.mean(self.score_samples(X)))
-
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each component for each row."""
         rows = self._rows(X)
-        joint = self._components.log_joint(rows)
-        shares = np.exp(joint - joint.max(axis=1, keepdims=True))
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        return np.asarray(softmax(self._components.log_joint(rows), axis=1))
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the most likely component for each row."""

@@ -22,8 +22,6 @@ from discreet.queries.moments.clipped_moments import Components
 from discreet.records import Bounds
 from discreet.records.opening import is_stored
 
-__all__ = ["KMeans"]
-
 Array = NDArray[np.float64]
 
 METHODS = ("adaptive", "joint", "dplloyd")
@@ -34,7 +32,7 @@ JOINT_WEIGHTS = (0.5, 0.5, 0.0)
 class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  # type: ignore[misc]
     """k-means under differential privacy.
 
-    The promise (``epsilon``, ``delta``) is for the whole fit. What can be read off the fitted object follows from its
+    The guarantee (``epsilon``, ``delta``) is for the whole fit. What can be read off the fitted object follows from its
     releases and costs nothing more. There is no ``labels_`` and no ``inertia_``: both tell of single rows. Whoever
     may see the rows calls ``predict`` or ``fit_predict``; what these return is not private.
 
@@ -46,7 +44,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
     n_clusters : int
         How many centres, at most 1000.
     epsilon, delta : float
-        The promise. With few columns ``"adaptive"`` spends ε alone and leaves δ.
+        The guarantee. With few columns ``"adaptive"`` spends ε alone and leaves δ.
     bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie, in their own units; rows outside are moved to the border. Never taken from the
         data. None with a ``Curator`` or ``Records``, which have their own.
@@ -77,7 +75,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
     losses_ : tuple of Loss
         What each release cost.
     releases_ : tuple of Release
-        Every noisy statistic that was measured, with its noise law.
+        Every noisy statistic that was measured, with its noise distribution.
     n_features_in_, feature_names_in_
         As scikit-learn's.
 
@@ -130,21 +128,6 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the centres, at a cost of ``epsilon`` and ``delta``.
-
-        Parameters
-        ----------
-        X : Curator, Records, array, data frame, path of Parquet files, or Dask collection
-            See ``discreet.estimators.base`` for what may be raised.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        return self._asks(X, y).run()
-
     def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
         """Find the centres, and return the number of the nearest one for each row that they were fitted to.
 
@@ -178,7 +161,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
 
     def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
-        return self._inquiry(self._chosen(curator), curator, self._take)
+        return self._inquiry(self._choose_method(curator), curator, self._take)
 
     def _take(self, components: Components) -> None:
         self.cluster_centers_ = components.means
@@ -191,7 +174,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
 
         The adaptive one also follows what reading the rows did to floats, which no file holds.
         """
-        return None if self.method == "adaptive" else self._chosen(rows)
+        return None if self.method == "adaptive" else self._choose_method(rows)
 
     def _check_fitted(self) -> None:
         """Raise where a file holds no centres."""
@@ -199,15 +182,14 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
         if self.cluster_centers_.shape != (self.n_clusters, self.n_features_in_):
             raise ArgumentError("cluster_centers_", UNSHOWN, f"{self.n_clusters} rows of {self.n_features_in_} columns")
 
-    def _chosen(self, curator: Curator) -> Method[Components]:
+    def _choose_method(self, curator: Curator) -> Method[Components]:
         """Return the method that the parameters ask for, all of them checked."""
         name = choice("method", self.method, METHODS)
         composition = choice("composition", self.composition, ("linear", "zcdp"))
-        steps = None if self.n_steps is None else integer("n_steps", self.n_steps, least=1, most=10_000)
+        steps = self._steps
         count = integer("n_clusters", self.n_clusters, least=1, most=1000)
         rows, dimension = curator.size.units, curator.space.dimension
-        if rows is not None and count > rows:
-            raise ArgumentError("n_clusters", self.n_clusters, f"at most the number of rows; there are {rows} samples")
+        self._check_at_most_rows("n_clusters", count, rows)
         guarantee = self._promised(curator.neighbors)
         if name == "adaptive":
             return adaptive_kmeans(count, curator, guarantee, steps)

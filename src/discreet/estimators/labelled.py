@@ -1,18 +1,17 @@
-"""Rows with a target among their columns: what classifiers and regressions share of opening what a user hands over.
+"""Estimators of a target: rows with a target or a label among their columns, from what a user hands over to a curator.
 
 The target is given beside the rows, or is the name of one of their columns. Where bounds are by name, only the columns
 that they name, and the target, are used.
 
-Rows with labels: from what a user hands to a classifier to a curator whose labels are a declared category.
-
-Which labels there can be is declared, or said to be public: that one occurs may tell of somebody. A row with another
-label, or none, is dropped, as one with a missing category is.
+Of labels (``LabelledEstimator``) it is declared which there can be, or said to be public: that one occurs may tell of
+somebody. A row with another label, or none, is dropped, as one with a missing category is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -24,13 +23,23 @@ from discreet.arguments import UNSHOWN, ArgumentError, iterable, listed
 from discreet.door import Curator
 from discreet.estimators.base import PrivateEstimator, as_curator
 from discreet.guarantees import Neighbors
-from discreet.records import Ball, Box, Category, Date, Number, Records, Schema, Space, open_records, read_bounds
+from discreet.records import (
+    Ball,
+    Box,
+    Category,
+    Date,
+    Number,
+    Records,
+    Schema,
+    Space,
+    open_records,
+    read_bounds,
+    space_of,
+)
 from discreet.records.cells import category_key
 from discreet.records.declared.bounds import box_columns
 from discreet.records.opening import column_names, is_numpy, is_stored
 from discreet.records.sources.frames import as_frame
-
-__all__ = ["Labelled", "LabelledEstimator", "TargetedEstimator", "apart", "sorted_places", "unlike"]
 
 
 class TargetedEstimator(PrivateEstimator):
@@ -39,16 +48,74 @@ class TargetedEstimator(PrivateEstimator):
     Attributes
     ----------
     _holds : str
-        What the column of the target holds, for errors; and
+        What the column of the target holds, for errors.
+    _column : str
+        What that column is called where nobody has named it.
     _for_example : str
-        the name of such a column.
+        The name of such a column, for errors.
     _takes_balls : bool
         Whether bounds may be a ball. Its rows are read within the box around it, and it is for the query to clip them.
     """
 
     _holds: ClassVar[str]
+    _column: ClassVar[str]
     _for_example: ClassVar[str]
     _takes_balls: ClassVar[bool] = False
+
+    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
+        """Fit the model, at a cost of ``epsilon`` and ``delta``.
+
+        Parameters
+        ----------
+        X : array, data frame, Curator, StatisticalDatabase, Records, path, Table, or Dask data frame
+            All numeric columns but the target's are used. For an array or a data frame see ``discreet.estimators.base``
+            for what may be raised; behind a curator nothing that is raised depends on a row.
+        y : array, or str
+            The label or the target of each row of an array or a data frame; or the name of the column that holds them.
+            Behind a curator labels are a declared category.
+
+        Returns
+        -------
+        self
+        """
+        return self._asks(X, y).run()
+
+    @abstractmethod
+    def _target(self) -> Number | Category:
+        """Return the declared column of the target."""
+
+    @abstractmethod
+    def _read_target(self, X: Any, y: Any) -> tuple[Any, Number | Category, Any, tuple[Any, ...] | None]:
+        """Return rows that their owner has handed over, the column of their target, its numbers, and its labels."""
+
+    @abstractmethod
+    def _check_target(self, curator: Curator, name: str, labels: tuple[Any, ...] | None) -> Any:
+        """Return rows with their target, checked, and note the other columns as scikit-learn does."""
+
+    def _open_with_target(self, X: Any, y: Any) -> Any:
+        """Return what ``_check_target`` makes of a curator of the rows and their target."""
+        X, names, labels = as_curator(X), None, None
+        if isinstance(X, Curator | Records):
+            held, name = X, self._name(y)
+        elif is_stored(X):
+            name = self._name(y)
+            held = self._stored(X, name, self._target())
+        else:
+            if isinstance(y, str):
+                X, y = _take_target(X, y, self._holds)
+            if y is None:
+                raise ValueError(
+                    "requires y to be passed, but the target y is None; write fit(X, y) with the "
+                    f"{self._holds} of each row"
+                )
+            rows, column, values, labels = self._read_target(X, y)
+            held, name, names = self._owned(rows, column, values)
+        relation = Neighbors.REPLACE_ONE if self.neighbors is None else Neighbors.parse(self.neighbors)
+        curator = held if isinstance(held, Curator) else Curator(held, neighbors=relation)
+        result = self._check_target(curator, name, labels)
+        if names is not None:
+            self.feature_names_in_ = names
+        return result
 
     def _name(self, y: Any) -> str:
         """Return the name of the target's column, where rows are behind a curator or in a file."""
@@ -59,20 +126,15 @@ class TargetedEstimator(PrivateEstimator):
             )
         return y
 
-    def _behind(self, held: Curator | Records) -> Curator:
-        """Return rows that have their declarations behind a door, under the relation that was asked for."""
-        relation = Neighbors.REPLACE_ONE if self.neighbors is None else Neighbors.parse(self.neighbors)
-        return held if isinstance(held, Curator) else Curator(held, neighbors=relation)
-
     def _agrees(self, space: Box | Ball) -> bool:
         """Return whether rows are declared as they are here, or are in the box around a ball that clips them."""
-        declared = self._declared().for_columns(space.dimension)
+        declared = space_of(self.bounds).for_columns(space.dimension)
         around = isinstance(declared, Ball) and self._takes_balls and Box.holding(declared) == space
         return around or declared == space
 
     def _numbers(self, count: int) -> Sequence[Number | Date]:
         """Return the numeric columns as the bounds declare them."""
-        space = self._declared()
+        space = space_of(self.bounds)
         if isinstance(self.bounds, Mapping):
             declared = read_bounds(self.bounds)
             assert isinstance(declared, Schema)
@@ -92,14 +154,16 @@ class TargetedEstimator(PrivateEstimator):
         columns = dict(zip(others, self._numbers(len(others)), strict=True))
         return open_records(X, bounds=columns | {name: target})
 
-    def _owned(self, rows: Any, name: str, target: Number | Category, values: Any) -> tuple[Records, str, Any]:
+    def _owned(self, rows: Any, target: Number | Category, values: Any) -> tuple[Records, str, Any]:
         """Return rows of an array that their owner has handed over, their target beside them; its name, and theirs.
 
         They are checked, and no number is missing.
         """
         names = getattr(self, "feature_names_in_", None) if is_numpy(rows) else None
         columns = [f"x{j}" for j in range(rows.shape[1])] if names is None else [str(one) for one in names]
-        name, xp = unlike(name, columns), array_namespace(rows)
+        name, xp = self._column, array_namespace(rows)
+        while name in columns:
+            name += "_"
         declared = dict(zip(columns, self._numbers(len(columns)), strict=True)) | {name: target}
         column = xp.asarray(values, dtype=rows.dtype, device=device(rows))
         table = xp.concat([rows, column[:, None]], axis=1)
@@ -112,15 +176,7 @@ class TargetedEstimator(PrivateEstimator):
         return rows if is_numpy(rows) else array_namespace(rows).astype(rows, array_namespace(rows).float64)
 
 
-def unlike(name: str, columns: Iterable[str]) -> str:
-    """Return the name, longer where a column has it already."""
-    taken = set(columns)
-    while name in taken:
-        name += "_"
-    return name
-
-
-def apart(X: Any, name: str, holds: str) -> tuple[Any, Any]:
+def _take_target(X: Any, name: str, holds: str) -> tuple[Any, Any]:
     """Return a data frame without the column of its target, and the target."""
     frame = as_frame(X)
     if frame is None:
@@ -140,61 +196,31 @@ Codes = NDArray[np.int64]
 WRITE = "write for example classes=['benign', 'malignant'], or classes='public' where no label in y is a secret"
 
 
-class Labelled(NamedTuple):
-    """Rows behind a door, and their labels.
-
-    Attributes
-    ----------
-    curator : Curator
-        Its first column of categories has the labels.
-    name : str
-        That column.
-    values : tuple
-        The labels that its codes stand for.
-    """
-
-    curator: Curator
-    name: str
-    values: tuple[Any, ...]
-
-
 class LabelledEstimator(TargetedEstimator):
     """An estimator with ``classes``."""
 
-    _holds, _for_example = "labels", "diagnosis"
+    _holds, _column, _for_example = "labels", "label", "diagnosis"
 
     classes: Sequence[str | int | bool] | str | None
     categories_: dict[str, tuple[Any, ...]]
 
-    def _labelled(self, X: Any, y: Any) -> Labelled:
-        """Return rows behind a door with their labels, and note their columns as scikit-learn does."""
-        X = as_curator(X)
-        if isinstance(X, Curator | Records):
-            return self._held(X, self._name(y))
-        if is_stored(X):
-            return self._held(self._stored(X, self._name(y), self._category()), str(y))
-        if isinstance(y, str):
-            X, y = apart(X, y, self._holds)
-        rows, values, codes = self._coded(X, y)
-        labels = np.where(codes < 0, np.nan, codes)
-        records, name, names = self._owned(rows, "label", Category(range(len(values))), labels)
-        result = self._held(records, name, values)
-        if names is not None:
-            self.feature_names_in_ = names
-        return result
-
-    def _held(self, held: Curator | Records, name: str, values: tuple[Any, ...] | None = None) -> Labelled:
-        """Return rows whose column ``name`` has the labels: its declared values, or what its codes stand for."""
-        curator = self._behind(held)
+    def _check_target(
+        self, curator: Curator, name: str, labels: tuple[Any, ...] | None
+    ) -> tuple[Curator, str, tuple[Any, ...]]:
+        """Return a curator whose first column of categories has the labels, that column's name, and the labels."""
         if name not in curator.category_columns:
             raise ArgumentError("y", name, f"a column of categories, one of {listed(curator.category_columns)}")
         declared = curator.categories[curator.category_columns.index(name)]
-        if values is None and self.classes is not None and self._category().values != declared:
+        if labels is None and self.classes is not None and self._category().values != declared:
             raise ArgumentError("classes", self.classes, f"None, or the declared values of {name!r}")
-        values = declared if values is None else values
+        values = declared if labels is None else labels
         if len(values) < 2:
             raise ArgumentError("classes", UNSHOWN, f"at least two, got one class; {WRITE}")
-        return Labelled(self._open(curator.only([*curator.columns, name])), name, values)
+        return self._open(curator.only([*curator.columns, name])), name, values
+
+    def _target(self) -> Category:
+        """Return the declared classes as a column."""
+        return self._category()
 
     def _category(self) -> Category:
         """Return the declared classes."""
@@ -211,25 +237,23 @@ class LabelledEstimator(TargetedEstimator):
         except ValueError as error:
             raise ValueError(f"classes={self.classes!r}: {error}") from None
 
-    def _coded(self, X: Any, y: Any) -> tuple[Any, tuple[Any, ...], Codes]:
-        """Return rows that their owner has handed over, the labels there are, and the place of each row's."""
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None; write fit(X, y) with a label a row")
+    def _read_target(self, X: Any, y: Any) -> tuple[Any, Category, Any, tuple[Any, ...]]:
+        """Return rows that their owner has handed over, a column of codes, the code of each row, and the labels."""
         if self.classes is None:
             self._category()  # raises
         rows = self._owned_rows(X)
         if getattr(np.asarray(y), "dtype", np.dtype(object)).kind == "c":
             raise ValueError("y holds complex numbers: expected labels")  # scikit-learn's own error would show them
-        values, codes = self._codes(column_or_1d(y, warn=True))
+        labels, codes = self._codes(column_or_1d(y, warn=True))
         check_consistent_length(rows, codes)
         if len(codes) and codes.max() < 0:  # the owner's own path: see ``discreet.estimators.base``
             raise ArgumentError(
                 "y",
                 UNSHOWN,
-                f"labels of which some are declared, {listed(values)}, and none is",
+                f"labels of which some are declared, {listed(labels)}, and none is",
                 write="classes as the labels are written in y, or classes='public' where no label is a secret",
             )
-        return rows, values, codes
+        return rows, Category(range(len(labels))), np.where(codes < 0, np.nan, codes), labels
 
     def _codes(self, y: NDArray[Any]) -> tuple[tuple[Any, ...], Codes]:
         """Return the labels, and the place of each row's among them, −1 where it has none."""

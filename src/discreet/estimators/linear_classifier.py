@@ -20,8 +20,7 @@ from discreet.models.linear.private_minimum import WAYS, PrivateMinimum
 from discreet.models.linear.row_coordinates import CONSTANT, Coordinates
 from discreet.models.method import Method
 from discreet.queries.objectives.margin_losses import LinearScores, MarginLoss
-
-__all__ = ["COORDINATES", "LinearClassifier"]
+from discreet.records import space_of
 
 Array = NDArray[np.float64]
 
@@ -45,24 +44,6 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
     def _margin_loss(self) -> MarginLoss:
         """What is minimised."""
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the scores, at a cost of ``epsilon`` and ``delta``.
-
-        Parameters
-        ----------
-        X : array, data frame, Curator, StatisticalDatabase, Records, path, Table, or Dask data frame
-            All numeric columns are used. For an array or a data frame see ``discreet.estimators.base`` for what may be
-            raised; behind a curator nothing that is raised depends on a row.
-        y : array of labels, or str
-            The label of each row of an array or a data frame; or the name of the column that holds them. Behind a
-            curator that column is a declared category.
-
-        Returns
-        -------
-        self
-        """
-        return self._asks(X, y).run()
-
     def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
         choice("method", self.method, self._methods)
         choice("coordinates", self.coordinates, COORDINATES)
@@ -74,9 +55,9 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
                 raise ArgumentError("C", self.C, f"None, since method={self.method!r} finds its own ridge")
         if self.method == "objective-2011" and self.coordinates == "private":
             raise ArgumentError("coordinates", "private", "'declared' or 'auto', since this method has no δ for it")
-        curator, name, values = self._labelled(X, y)
+        curator, name, values = self._open_with_target(X, y)
         integer("classes", len(values), least=2, most=MOST_CLASSES)
-        space = curator.space if self.bounds is None else self._declared().for_columns(curator.space.dimension)
+        space = curator.space if self.bounds is None else space_of(self.bounds).for_columns(curator.space.dimension)
 
         def take(result: LinearScores) -> None:
             order = sorted_places(values)  # as scikit-learn's scores take them to be

@@ -16,19 +16,15 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import UNSHOWN, ArgumentError, choice, listed
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
-from discreet.estimators.base import as_curator
 from discreet.estimators.fitted_columns import columns_of
-from discreet.estimators.labelled import TargetedEstimator, apart
+from discreet.estimators.labelled import TargetedEstimator
 from discreet.guarantees import Neighbors
 from discreet.models.method import Method
 from discreet.models.regression.regression import AdaptiveMoments, RegressionMoments, UnitMoments
 from discreet.models.regression.regression_line import adaptive_ridge, noise_aware
-from discreet.records import Bounds, Box, Number, Records
+from discreet.records import Bounds, Box, Number, space_of
 from discreet.records.declared.bounds import read_pair
-from discreet.records.opening import is_stored
 from discreet.scales import column_scales
-
-__all__ = ["LinearRegression"]
 
 Array = NDArray[np.float64]
 
@@ -90,7 +86,7 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
     losses_ : tuple of Loss
         What each release cost.
     releases_ : tuple of Release
-        Every noisy statistic that was measured, with its noise law.
+        Every noisy statistic that was measured, with its noise distribution.
     n_features_in_, feature_names_in_
         As scikit-learn's.
 
@@ -108,7 +104,7 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
     (ε=1, δ=1e-06) replace-one
     """
 
-    _holds, _for_example = "target", "income"
+    _holds, _column, _for_example = "target", "target", "income"
 
     def __init__(
         self,
@@ -133,29 +129,11 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the line, at a cost of ``epsilon`` and ``delta``.
-
-        Parameters
-        ----------
-        X : array, data frame, Curator, StatisticalDatabase, Records, path, Table, or Dask data frame
-            All numeric columns but the target's are features. For an array or a data frame see
-            ``discreet.estimators.base`` for what may be raised; behind a curator nothing that is raised depends on a
-            row.
-        y : array of numbers, or str
-            The target of each row of an array or a data frame; or the name of the column that holds it.
-
-        Returns
-        -------
-        self
-        """
-        return self._asks(X, y).run()
-
     def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
         choice("method", self.method, METHODS)
         if not isinstance(self.fit_intercept, bool):
             raise ArgumentError("fit_intercept", self.fit_intercept, "True or False")
-        curator, target = self._opened(X, y)
+        curator, target = self._open_with_target(X, y)
         widths = np.asarray(curator.space.scale)
         if not (widths.min() > NARROW and widths.max() < WIDE):
             raise ArgumentError(
@@ -185,25 +163,8 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         guarantee = self._promised(curator.neighbors)
         return AdaptiveMoments.for_data(curator.space.dimension, guarantee, curator.size)
 
-    def _opened(self, X: Any, y: Any) -> tuple[Curator, int]:
-        """Return rows behind a door and the place of the target among their columns."""
-        X = as_curator(X)
-        if isinstance(X, Curator | Records):
-            return self._held(X, self._name(y))
-        if is_stored(X):
-            return self._held(self._stored(X, self._name(y), self._target()), y)
-        if isinstance(y, str):
-            X, y = apart(X, y, self._holds)
-        rows, values = self._numbered(X, y)
-        records, name, names = self._owned(rows, "target", self._target(), values)
-        result = self._held(records, name)
-        if names is not None:
-            self.feature_names_in_ = names
-        return result
-
-    def _held(self, held: Curator | Records, name: str) -> tuple[Curator, int]:
-        """Return rows of which one column is the target, and note the others as scikit-learn does."""
-        curator = self._behind(held)
+    def _check_target(self, curator: Curator, name: str, labels: tuple[Any, ...] | None) -> tuple[Curator, int]:
+        """Return rows of which one column is the target, and its place; note the others as scikit-learn does."""
         if self.neighbors is not None and Neighbors.parse(self.neighbors) is not curator.neighbors:
             raise ArgumentError("neighbors", self.neighbors, f"None, or the curator's {curator.neighbors}")
         if name not in curator.columns:
@@ -228,7 +189,7 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         if self.target_bounds is not None and (self._target().low, self._target().high) != own:
             raise ArgumentError("target_bounds", self.target_bounds, f"None, or the curator's {own!r}")
         if self.bounds is not None:
-            declared, others = self._declared(), [pair for i, pair in enumerate(pairs) if i != target]
+            declared, others = space_of(self.bounds), [pair for i, pair in enumerate(pairs) if i != target]
             same = bool(others) and declared.for_columns(len(names)) == Box(*zip(*others, strict=True))
             if not same or (isinstance(self.bounds, Mapping) and list(self.bounds) != names):
                 raise ArgumentError(
@@ -240,13 +201,11 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         write = "of the target, declared and never taken from the rows; write for example target_bounds=(0, 120)"
         return read_pair("target_bounds", self.target_bounds, write)
 
-    def _numbered(self, X: Any, y: Any) -> tuple[Any, Array]:
-        """Return rows that their owner has handed over, and the target of each."""
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None; write fit(X, y) with a number a row")
+    def _read_target(self, X: Any, y: Any) -> tuple[Any, Number, Array, None]:
+        """Return rows that their owner has handed over, the target's column, and the target of each row."""
         rows, values = self._owned_rows(X), _numbers_of(y)
         check_consistent_length(rows, values)
-        return rows, values
+        return rows, self._target(), values, None
 
     _portraits = ("coefficients", "noise")
     _fitted = ("coef_", "intercept_", "noise_", "ridge_", "directions_")

@@ -11,8 +11,6 @@ from discreet.guarantees import Neighbors
 from discreet.queries.objectives.margin_losses import HuberHinge, MarginLoss
 from discreet.records import Bounds
 
-__all__ = ["LinearSVC"]
-
 LEAST_WIDTH, MOST_WIDTH = 0.01, 100.0
 
 
@@ -26,7 +24,7 @@ class LinearSVC(LinearClassifier):
     Parameters
     ----------
     epsilon, delta : float
-        The promise. ``method="objective-2011"`` spends ε alone.
+        The guarantee. ``method="objective-2011"`` spends ε alone.
     bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie, in their own units. Never taken from the data. None with a ``Curator`` or
         ``Records``, which have their own.

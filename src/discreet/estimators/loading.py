@@ -14,8 +14,6 @@ from typing import Any, cast
 from discreet.estimators.base import PrivateEstimator
 from discreet.plain import read_json
 
-__all__ = ["KINDS", "load_model"]
-
 KINDS = {
     "FactorAnalysis": "factor_analysis",
     "GaussianClassifier": "gaussian_classifier",

@@ -20,15 +20,13 @@ from discreet.queries.objectives.gradients import MarginGradient
 from discreet.queries.objectives.margin_losses import LinearScores, Logistic, MarginLoss
 from discreet.records import Bounds
 
-__all__ = ["LogisticRegression"]
-
 Array = NDArray[np.float64]
 
 
 class LogisticRegression(LinearClassifier):
     """Logistic regression with a ridge, fitted under differential privacy.
 
-    The promise (``epsilon``, ``delta``) is for the whole fit, the intercept and the choice of coordinates included.
+    The guarantee (``epsilon``, ``delta``) is for the whole fit, the intercept and the choice of coordinates included.
     Predictions and probabilities follow from what was released and cost nothing more. The solver goes on until a
     tolerance is proved that was fixed beforehand, on every data set; nothing is said about how it went, since that
     would depend on the rows.
@@ -36,7 +34,7 @@ class LogisticRegression(LinearClassifier):
     Parameters
     ----------
     epsilon, delta : float
-        The promise. ``method="objective-2011"`` spends ε alone: its promise has δ = 0, whatever ``delta`` is.
+        The guarantee. ``method="objective-2011"`` spends ε alone: its promise has δ = 0, whatever ``delta`` is.
     bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie, in their own units: each column between two numbers, or all of them together
         within a radius. Rows outside are moved to the border for the fit. Never taken from the data. With a mapping

@@ -29,8 +29,6 @@ from discreet.queries.models.model_query import GuardedQuery, ModelQuery
 from discreet.queries.question import Question
 from discreet.records import Ball, Box
 
-__all__ = ["FittedModel", "fit_model"]
-
 Params = TypeVar("Params")
 Array = NDArray[np.float64]
 
@@ -50,7 +48,7 @@ class FittedModel(Generic[Params]):
     losses : tuple of Loss
         What each release cost.
     releases : tuple of Release
-        Every noisy statistic that was measured, with its noise law.
+        Every noisy statistic that was measured, with its noise distribution.
     """
 
     params: Params
@@ -97,7 +95,7 @@ def fit_model(
     X : Curator, Records, array, data frame, path of Parquet files, or Dask collection
         As the ``fit`` of every estimator.
     epsilon, delta : float
-        The promise.
+        The guarantee.
     n_steps : int
         How many EM steps. There is no stopping on the data.
     bounds : Box or Ball

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
-from discreet.estimators.base import PrivateEstimator, RowTransformer
+from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator, RowTransformer
 from discreet.estimators.fitted_columns import rows_of_values, scales_of
 from discreet.guarantees import Neighbors
 from discreet.models.method import Method
@@ -25,8 +25,6 @@ from discreet.models.spectral.spectrum import Principal
 from discreet.queries.moments.clipped_moments import Components
 from discreet.records import Bounds, Box
 
-__all__ = ["PCA"]
-
 Array = NDArray[np.float64]
 
 METHODS = ("auto", "adaptive", "analyze-gauss", "sulq", "exponential", "gibbs")
@@ -34,7 +32,7 @@ DRAWN = ("exponential", "gibbs")
 AROUND_CENTER = ("sulq", *DRAWN)
 
 
-class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  # type: ignore[misc]
+class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, LogLikelihoodScore, PrivateEstimator):  # type: ignore[misc]
     """Principal component analysis under differential privacy, in the data's own units.
 
     Where columns have different units, ``scale_by_bounds=True`` measures each in half-widths of its declared bounds. To
@@ -45,14 +43,14 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  #
     n_components : int, float or None
         How many components; a share in (0, 1) of the variance that they shall explain; None for all.
     epsilon, delta : float
-        The promise.
+        The guarantee.
     bounds : Box, Ball, (low, high), one such pair a column, or mapping of str to pairs
         Where rows are declared to lie; see ``GaussianMixture``.
     method : str
         - ``"adaptive"``: a covariance in some rounds, each in the coordinates of the one before.
         - ``"analyze-gauss"``: one release of the second moments (Dwork, Talwar, Thakurta, Zhang 2014), with eigenvalues
           that take the noise into account. For any number of columns.
-        - ``"auto"`` (default): the better one of these two by the numbers of rows and columns and the promise.
+        - ``"auto"`` (default): the better one of these two by the numbers of rows and columns and the guarantee.
         - ``"sulq"``: every product with noise of its own, nothing corrected; to compare with.
         - ``"exponential"``: directions drawn one after the other by the exponential mechanism, exactly but for floats.
         - ``"gibbs"``: all of them at once by a Gibbs sampler. A chain that was stopped proves nothing, so
@@ -118,21 +116,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  #
         self.neighbors = neighbors
         self.random_state = random_state
         self.verbose = verbose
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the components, at a cost of ``epsilon`` and ``delta``.
-
-        Parameters
-        ----------
-        X : Curator, Records, array, data frame, path of Parquet files, or Dask collection
-            See ``discreet.estimators.base`` for what may be raised.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        return self._asks(X, y).run()
 
     def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
@@ -278,10 +261,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):  #
         """Return the logarithm of the Gaussian density with that covariance at each row. Exact: not for publishing."""
         rows = self._coordinates(X)
         return np.asarray(self._principal.factors.log_density(rows) - np.log(self.scale_).sum())
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-likelihood of the rows. Exact: not for publishing; see ``discreet.private_score``."""
-        return float(np.mean(self.score_samples(X)))
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Array:
         """Return synthetic rows from that Gaussian. It costs nothing, and a seed is fine here.

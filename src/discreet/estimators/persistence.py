@@ -1,20 +1,19 @@
-"""Whether a file of a fitted estimator can be one that a fit wrote: its promise, losses, noise and parameters agree.
-
-All of it follows from public numbers that the file holds, so it is worked out once more:
-
-- the parameters ask for the promise that stands there, and their method for as many releases, at these losses;
-- every release is of the same rows, as they were declared, and its question fits them;
-- its noise is at least what its loss needs for the sensitivity of its question, float error and grid left out.
-
-This finds a promise that was made smaller, a release that was dropped, a relation that was changed, noise that does not
-belong to its loss. It does not prove anything: who changes all numbers together, or makes them all up, is not noticed.
-Only whoever fitted the model knows, and a ledger that recorded it.
-
-Fitted estimators as JSON and back: parameters, fitted numbers, releases and guarantee; they hold nothing else.
+"""Fitted estimators as JSON and back: parameters, fitted numbers, releases and guarantee; they hold nothing else.
 
 A file holds public numbers only, so it can be published. What comes back predicts, scores and samples; its releases say
 ``loaded``, and a file whose noise came from a seed says so for ever. What a file says of its own privacy is worked out
-again as far as it goes (``plausible``); what does not agree is refused.
+again as far as it goes (``_check_fitted``); what does not agree is refused.
+
+**What is checked.** A file must be one that a fit can have written: its guarantee, losses, noise and parameters agree.
+All of it follows from public numbers that the file holds, so it is worked out once more:
+
+- the parameters ask for the guarantee that stands there, and their method for as many releases, at these losses;
+- every release is of the same rows, as they were declared, and its question fits them;
+- its noise is at least what its loss needs for the sensitivity of its question, float error and grid left out.
+
+This finds a guarantee that was made smaller, a release that was dropped, a relation that was changed, noise that does
+not belong to its loss. It does not prove anything: who changes all numbers together, or makes them all up, is not
+noticed. Only whoever fitted the model knows, and a ledger that recorded it.
 """
 
 from __future__ import annotations
@@ -39,8 +38,6 @@ from discreet.queries.mechanism import mechanism_for
 from discreet.queries.question import Query
 from discreet.records import Date, Number, Schema, Space
 from discreet.scales import column_scales
-
-__all__ = ["FORMAT", "Persistent", "PublicRows", "check_losses", "check_release"]
 
 ALIKE = 1e-6  # losses that are found by a search may differ in their last digits from one machine to another
 ROUNDING = 1.0 + 1e-9

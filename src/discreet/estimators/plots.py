@@ -1,4 +1,4 @@
-"""Pictures of fitted estimators: which there are, and the public numbers that go into each.
+"""Plots of fitted estimators: which there are, and the public numbers that go into each.
 
 Everything here reads fitted attributes and releases, which are public. No row comes near it; the rows of a picture are
 synthetic.
@@ -24,7 +24,7 @@ from discreet.estimators.fitted_columns import (
     value_labels,
     values_of_rows,
 )
-from discreet.models.mixture.moment_model import noise_of, released_rows
+from discreet.models.noisy_sums import noise_of, released_rows
 from discreet.plots import (
     Centres,
     Coefficients,
@@ -42,8 +42,6 @@ from discreet.plots.plot import number
 from discreet.plots.scatter_matrix import MOST_PAIRED
 from discreet.plots.statistic_names import statistic_names
 from discreet.queries.moments.clipped_moments import Components
-
-__all__ = ["portrait", "portraits_of"]
 
 Array = NDArray[np.float64]
 

@@ -18,8 +18,6 @@ from discreet.models.mixture.selection import mean_scores
 from discreet.queries.models.log_likelihood import LogLikelihood
 from discreet.records import Records
 
-__all__ = ["PrivateScore", "private_score"]
-
 Array = NDArray[np.float64]
 
 

@@ -1,4 +1,4 @@
-"""How an estimator shows itself: pictures, a report, and in notebooks its promise below scikit-learn's diagram."""
+"""How an estimator shows itself: plots, a report, and in notebooks its guarantee below scikit-learn's diagram."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from discreet.estimators.plots import portrait
 
 if TYPE_CHECKING:
     from os import PathLike
-
-__all__ = ["DisplayMixin"]
 
 LINE = (
     '<p style="margin: 0.4em 0; padding: 0.4em 0.7em; border-left: 4px solid {colour}; font-family: sans-serif; '
@@ -92,8 +90,8 @@ class DisplayMixin:
         """To which rows it was fitted, in words ("at most 4 rows of each patient"); None where to all of them."""
         return rows_of(self.releases_)  # type: ignore[attr-defined]
 
-    def _promise_html(self) -> str:
-        """Return a line with the promise, for a notebook; nothing before there is one."""
+    def _guarantee_html(self) -> str:
+        """Return a line with the guarantee, for a notebook; nothing before there is one."""
         if not hasattr(self, "releases_"):
             return ""
         guarantee, unit = self.guarantee_, str(self.unit_)  # type: ignore[attr-defined]
@@ -104,14 +102,14 @@ class DisplayMixin:
 
     def _repr_html_inner(self) -> str:
         drawn = _asked(super(), "_repr_html_inner")
-        return (drawn if isinstance(drawn, str) else f"<pre>{escape(repr(self))}</pre>") + self._promise_html()
+        return (drawn if isinstance(drawn, str) else f"<pre>{escape(repr(self))}</pre>") + self._guarantee_html()
 
     def _repr_mimebundle_(self, **arguments: Any) -> dict[str, str]:
-        """Return scikit-learn's diagram with the promise below it; the text alone where there is no diagram."""
+        """Return scikit-learn's diagram with the guarantee below it; the text alone where there is no diagram."""
         result = _asked(super(), "_repr_mimebundle_", **arguments)
         bundle = dict(result) if isinstance(result, dict) else {"text/plain": repr(self)}
         if isinstance(bundle.get("text/html"), str):
-            bundle["text/html"] += self._promise_html()
+            bundle["text/html"] += self._guarantee_html()
         return bundle
 
 

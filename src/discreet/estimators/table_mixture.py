@@ -10,18 +10,19 @@ from typing import Any, Self
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
+from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, listed
 from discreet.door import Curator, Release
 from discreet.door.inquiry import Inquiry
-from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.base import LogLikelihoodScore, PrivateEstimator
 from discreet.estimators.fitted_columns import values_of_rows
 from discreet.estimators.gaussian_mixture import full_covariances, shaped_covariances
 from discreet.guarantees import Neighbors
-from discreet.models.mixture.moment_model import noise_of
+from discreet.models.noisy_sums import noise_of
 from discreet.models.table.column_maps import moved
 from discreet.models.table.table_method import AdaptiveTables, MixedComponents
 from discreet.queries.counts.grids import ColumnCells
@@ -33,8 +34,6 @@ from discreet.records.opening import is_array
 from discreet.records.sources.frames import as_frame, numeric, plain
 from discreet.scales import ColumnScale, column_scales
 
-__all__ = ["TableMixture"]
-
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
@@ -42,11 +41,11 @@ MOST_CATEGORIES = 10_000
 WRITE = "write for example Schema({'age': Number(0, 120), 'sex': Category(['female', 'male'])})"
 
 
-class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
+class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type: ignore[misc]
     """A mixture over numbers and categories, fitted under differential privacy.
 
     Within a component the numbers are Gaussian and every column of categories has its own probabilities, independent of
-    the rest. Synthetic rows have both. The promise (``epsilon``, ``delta``) is for the whole fit. Everything that can
+    the rest. Synthetic rows have both. The guarantee (``epsilon``, ``delta``) is for the whole fit. Everything that can
     be read off the fitted object costs nothing more: predictions, densities, any number of synthetic rows.
 
     Parameters
@@ -54,7 +53,7 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
     n_components : int
         How many components, at most: there are fewer where the budget could not tell them apart.
     epsilon, delta : float
-        The promise.
+        The guarantee.
     schema : Schema, optional
         The declared columns: numbers with their bounds and categories with their values, never taken from the rows. It
         also says what becomes of missing values. A ``Curator`` or ``Records`` has declarations of its own; with these
@@ -95,7 +94,7 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
     losses_ : tuple of Loss
         What each release cost.
     releases_ : tuple of Release
-        Every noisy statistic that was measured, with its noise law.
+        Every noisy statistic that was measured, with its noise distribution.
     n_features_in_, feature_names_in_
         As scikit-learn's.
 
@@ -144,22 +143,6 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the mixture, at a cost of ``epsilon`` and ``delta``.
-
-        Parameters
-        ----------
-        X : Curator, Records, data frame, path of Parquet files, or Dask data frame
-            Nothing that is raised depends on a row: what is missing, or not as declared, is filled or dropped as the
-            schema says.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        return self._asks(X, y).run()
-
     def _asks(self, X: Any, y: Any) -> Inquiry[Self]:
         curator = self._open(X)
         names = tuple(curator.declared["category_columns"])
@@ -201,7 +184,7 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
                 )
         return curator
 
-    def _enclosed(self, X: Any, neighbors: Neighbors) -> Curator:
+    def _make_curator(self, X: Any, neighbors: Neighbors) -> Curator:
         if isinstance(X, Records):
             return Curator(X, neighbors=neighbors)
         if self.schema is None:
@@ -213,12 +196,9 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
     def _method_for(self, curator: Curator) -> AdaptiveTables:
         """Return the method that the parameters ask for, all of them checked."""
         shape = choice("covariance_type", self.covariance_type, SHAPES)
-        steps = None if self.n_steps is None else integer("n_steps", self.n_steps, least=1, most=10_000)
-        count, rows = integer("n_components", self.n_components, least=1, most=1000), curator.size.units
-        if rows is not None and count > rows:
-            raise ArgumentError(
-                "n_components", self.n_components, f"at most the number of rows; there are {rows} samples"
-            )
+        steps = self._steps
+        count = integer("n_components", self.n_components, least=1, most=1000)
+        self._check_at_most_rows("n_components", count, curator.size.units)
         return AdaptiveTables.for_data(
             count,
             curator.space,
@@ -234,7 +214,7 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         """Return for each column of numbers whether they are whole."""
         names = curator.columns
         if isinstance(self.whole, str) or not set(self.whole) <= set(names):
-            raise ArgumentError("whole", self.whole, "names of columns of numbers, of " + _listed(names))
+            raise ArgumentError("whole", self.whole, f"names of columns of numbers, of {listed(names)}")
         scales = column_scales(curator.declared)
         for name in self.whole:
             low, high = scales[name].own_ends
@@ -328,15 +308,9 @@ class TableMixture(DensityMixin, PrivateEstimator):  # type: ignore[misc]
         mixture = self._mixture
         return mixture.log_density(*self._read(X))
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean of ``score_samples``. Exact: not for publishing."""
-        return float(np.mean(self.score_samples(X)))
-
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each component for each row."""
-        joint = self._mixture.log_joint(*self._read(X))
-        shares = np.exp(joint - joint.max(axis=1, keepdims=True))
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        return np.asarray(softmax(self._mixture.log_joint(*self._read(X)), axis=1))
 
     def predict(self, X: Any) -> Codes:
         """Return the most likely component for each row."""
@@ -416,10 +390,6 @@ def _warn_of_few(release: Release) -> None:
         )
 
 
-def _listed(names: Collection[str]) -> str:
-    return ", ".join(map(repr, names))
-
-
 def _columns(X: Any, names: Collection[str]) -> Mapping[str, Any]:
     """Return the named columns of a data frame, or of a mapping of names to arrays."""
     columns: dict[str, Any] = {}
@@ -437,7 +407,7 @@ def _columns(X: Any, names: Collection[str]) -> Mapping[str, Any]:
         columns = {str(series.name): series for series in frame.iter_columns()}
     for name in names:
         if name not in columns:
-            raise ValueError(f"X: the column {name!r} is not there; expected " + _listed(names))
+            raise ValueError(f"X: the column {name!r} is not there; expected {listed(names)}")
     return columns
 
 

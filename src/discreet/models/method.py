@@ -45,7 +45,7 @@ class Method(ABC, Generic[Found]):
         """The part of the squared budget, Σμ², that each step has; they sum to 1."""
 
     def losses(self, guarantee: Guarantee) -> tuple[Loss, ...]:
-        """Return the loss of each release, together within the promise."""
+        """Return the loss of each release, together within the guarantee."""
         relative = [GaussianLoss(math.sqrt(share), guarantee.neighbors) for share in self.shares]
         return calibrate(guarantee, relative).losses
 

@@ -36,7 +36,7 @@ from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.guarantees import Loss
 from discreet.models.mixture.adaptive import Adaptive
-from discreet.models.mixture.moment_model import clipped_spectrum, noise_of, released_rows
+from discreet.models.noisy_sums import clip_eigenvalues, noise_of, released_rows
 from discreet.noise import Bits
 from discreet.queries.moments.moments import Moments, Squares
 from discreet.queries.moments.scatter import Scatter
@@ -254,7 +254,7 @@ class CovarianceRequest(SpreadRequest):
             release = measure(query)
             means, matrices, noises = _from_moments(release, box)
             outer = np.outer(box.scale, box.scale)
-            result = clipped_spectrum(matrices / outer, 0.0, math.inf) * outer
+            result = clip_eigenvalues(matrices / outer, 0.0, math.inf) * outer
             return self.answer(result, noises, means, [release])
 
         return self.asks([query], answer, self.name)
@@ -270,7 +270,7 @@ class CovarianceRequest(SpreadRequest):
             i, j = np.triu_indices(len(widths))
             matrix = np.zeros(outer.shape)
             matrix[i, j] = matrix[j, i] = release["upper"] / rows
-            value = clipped_spectrum(matrix[None], 0.0, math.inf)[0] * outer
+            value = clip_eigenvalues(matrix[None], 0.0, math.inf)[0] * outer
             noises = (outer / rows)[None, ..., None]
             return self.answer(value[None], noises, None, [release], (matrix * outer)[None])
 

@@ -1,28 +1,26 @@
-"""How far Gaussian classes overlap: bounds on the error of the Bayes rule for parameters that are known.
+"""Bounds on the error of the Bayes rule for Gaussian classes: for known parameters, and from private ones.
 
-With priors P_i and densities p_i the error of the Bayes rule is ∫(Σ_i P_i p_i − max_i P_i p_i). Of numbers
-q₁ ≥ q₂ ≥ …, all but the largest sum to at most Σ_{i<j} min(q_i, q_j) = Σ_j (j−1)q_j, so pairs of classes bound it. Of a
-pair, min(q, q') ≤ q^s q'^(1−s) for s in [0, 1], and ∫p_i^s p_j^(1−s) = e^(−k(s)) with
+**Known parameters.** With priors P_i and densities p_i the error of the Bayes rule is ∫(Σ_i P_i p_i − max_i P_i p_i).
+Of numbers q₁ ≥ q₂ ≥ …, all but the largest sum to at most Σ_{i<j} min(q_i, q_j) = Σ_j (j−1)q_j, so pairs of classes
+bound it. Of a pair, min(q, q') ≤ q^s q'^(1−s) for s in [0, 1], and ∫p_i^s p_j^(1−s) = e^(−k(s)) with
 
     k(s) = s(1−s)/2·Δᵀ S⁻¹ Δ + ½ log(|S| / (|Σ_i|^(1−s) |Σ_j|^s)),  S = (1−s)Σ_i + sΣ_j,  Δ = μ_i − μ_j,
 
 as p_i^s p_j^(1−s) has the precision sΣ_i⁻¹ + (1−s)Σ_j⁻¹ = Σ_i⁻¹SΣ_j⁻¹. The best s is Chernoff's bound, s = ½
 Bhattacharyya's, √(P_i P_j)·e^(−K). No bound is larger than 1 − max P, the error of who always names the largest class.
 
-Limits on the error of the Bayes rule, from private parameters: bounds (``class_overlap``) that allow for noise.
+**An upper limit from noisy parameters, one column and two classes** (Xi, Kantarcıoğlu and Inan 2011, theorem 4.1, put
+right). Given are m_i = x̄_i + r_i and v_i = S_i² + r_{i+2}, S² with the divisor n, and noises r of known distributions.
+Take a p and these eight events, each of probability p and all independent, as x̄ and S² are for Gaussian rows:
 
-**A limit from noisy parameters, one column and two classes** (Xi, Kantarcıoğlu and Inan 2011, theorem 4.1, put right).
-Given are m_i = x̄_i + r_i and v_i = S_i² + r_{i+2}, S² with the divisor n, and noises r of known laws. Take a p and
-these eight events, each of probability p and all independent, as x̄ and S² are for Gaussian rows:
-
-- |x̄_i − μ_i| ≤ z·σ_i/√n_i, z the (1+p)/2 quantile of the normal law;
+- |x̄_i − μ_i| ≤ z·σ_i/√n_i, z the (1+p)/2 quantile of the normal distribution;
 - n_i S_i²/σ_i² lies between the (1−p)/2 and the (1+p)/2 quantiles of χ² with n_i − 1 degrees of freedom;
 - |r| ≤ h: h = −λ ln(1−p) for Laplace noise of scale λ, z·σ for Gaussian noise.
 
 All hold with probability p⁸. Then |μ_i − m_i| ≤ h_i + zσ_i/√n_i, and σ_i² lies between n_i(v_i − h)/χ²_high and
 n_i(v_i + h)/χ²_low: limits on the true parameters, from the noisy ones. The least K over all parameters inside of them
 is at most the true K. Noise on a count is one event more, with n_i somewhere in an interval; priors that are estimated
-from the counts are one more, by the binomial law of a count. Of E events p is the E-th root of the level.
+from the counts are one more, by the binomial distribution of a count. Of E events p is the E-th root of the level.
 
 The level is a floor: eight intervals at once are a cautious region, and limits hold more often than they say.
 
@@ -210,7 +208,7 @@ class ParameterNoise:
         With the same numbers on both sides of the diagonal.
     count : array of shape (K,), optional
         0, as by default, for counts that are public.
-    law : {"laplace", "gaussian"}
+    noise : {"laplace", "gaussian"}
     """
 
     mean: Any
@@ -227,7 +225,7 @@ class ParameterNoise:
             object.__setattr__(self, name, result)
 
     def expand(self, classes: int, d: int) -> tuple[Array, Array, Array]:
-        """Return the deviations of counts, means and covariances, each in its whole shape."""
+        """Return the standard deviations of counts, means and covariances, each in its whole shape."""
         result = []
         for name, shape in (("count", (classes,)), ("mean", (classes, d)), ("covariance", (classes, d, d))):
             given = getattr(self, name)

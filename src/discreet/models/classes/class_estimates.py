@@ -1,28 +1,23 @@
-"""A Gaussian for each class, with what noise its numbers have: what every way to fit a classifier finds.
+"""Gaussian classes from noisy moments: estimates of counts, means and covariances, and what to believe of them.
 
-From noisy moments of classes to estimates of their counts, means and covariances, with what noise they have.
-
-Nothing here is shrunk or floored but what is divided by; ``class_beliefs`` says what of it to believe. All of it is a
-function of releases.
-
-Noise. A release has white noise in each class's own coordinates, L⁻¹(y − m). So an estimate carries the variance of a
+**Estimates** (``ClassEstimates``) follow from releases. Nothing in them is shrunk or floored but what is divided by. A
+release has white noise in each class's own coordinates, L⁻¹(y − m). So an estimate carries the variance of a
 coordinate of its mean and v of ``own_coordinates`` for its covariance, both in the coordinates of a *frame* LLᵀ. With
-noise of deviation q, s and r on the count, a coordinate f of the first moment and a number of the second one, relative
-to the rows, the mean has the variance s² + q²f², and v is r²/2, s⁴ + 2s²f² for the noisy mean that is taken off it,
-and what the noisy count scales it by, all to second order and averaged over the coordinates. A class whose count is no
-larger than its noise is dominated by noise.
+noise of standard deviation q, s and r on the count, a coordinate f of the first moment and a number of the second one,
+relative to the rows, the mean has the variance s² + q²f², and v is r²/2, s⁴ + 2s²f² for the noisy mean that is taken
+off it, and what the noisy count scales it by, all to second order and averaged over the coordinates. A class whose
+count is no larger than its noise is dominated by noise.
 
-What to believe of noisy estimates of classes: priors, means and covariances.
+**Belief** (``believed``). Priors, means and covariances follow from estimates by shrinkage:
 
-1. The shared covariance W = Σ w_k C_k. In coordinates in which its noise is white, eigenvalues are those that
-   ``spectrum`` believes, and none is below what its noise could hide.
-2. Means are drawn to their common centre by the share of noise in their deviations from it (``released``), in the
-   coordinates of W.
+1. The shared covariance W = Σ w_k C_k. In coordinates in which its noise is white, eigenvalues are corrected by
+   ``spectrum``, and none is below what its noise could hide.
+2. Means are shrunk to their common centre by the share of noise in their differences from it, in the coordinates of W.
 3. A class's covariance is W and what of C_k − W is not noise, in coordinates in which its noise is white. The mean
-   eigenvalue of the difference is one number and drawn back by itself. Of its shape nothing is believed where noise
-   alone makes one as large; else, with full covariances, what ``spectrum`` believes: eigenvalues within the noise are
-   drawn to their mean, and a direction that stands out of it stays. A diagonal is drawn back as means are. Where W is
-   small beside the noise, little of the difference is believed.
+   eigenvalue of the difference is one number and shrunk by itself. Its shape is left out where noise alone makes one as
+   large. Else, with full covariances, ``spectrum`` corrects it: eigenvalues within the noise are moved to their mean,
+   and a direction that stands out of it stays. A diagonal is shrunk as means are. Where W is small beside the
+   noise, little of the difference is believed.
 
 All of it is total: whatever finite numbers came, priors are positive and sum to 1, means lie in the unit ball and
 covariances are positive definite. A class without rows gets a prior near 0, the common centre and W.
@@ -39,12 +34,19 @@ from numpy.typing import NDArray
 from scipy.special import erfcx
 
 from discreet.door import Release
-from discreet.models.mixture.moment_model import LARGEST, SMALLEST, clipped_spectrum, inside_ball, kept, noise_of
 from discreet.models.mixture.own_coordinates import Clipping, Shape
+from discreet.models.noisy_sums import (
+    LARGEST,
+    SMALLEST,
+    clip_eigenvalues,
+    inside_ball,
+    noise_of,
+    released_counts,
+    released_rows,
+)
+from discreet.models.shrinkage import HIDDEN, Estimate, shrink_means, shrinkage_factor
 from discreet.models.spectral.spectrum import Spectrum
 from discreet.queries.moments.clipped_moments import Components
-
-__all__ = ["ClassEstimates", "ClassGaussians", "believed", "positive_part"]
 
 Array = NDArray[np.float64]
 
@@ -64,7 +66,7 @@ class ClassGaussians:
     mean_noise : array of shape (K, d)
         The same of the means; and
     covariance_noise : array of shape (K, d, d)
-        of the covariances: of what was released, before anything of it was disbelieved.
+        of the covariances: of what was released, before shrinkage.
     """
 
     components: Components
@@ -173,7 +175,7 @@ class ClassEstimates:
         shape : Shape
         """
         (k, d), tied = classes.means.shape, shape.name == "tied"
-        counts, count_noise = _summing_up(release), noise_of(release, "counts")
+        counts, count_noise = released_counts(release), noise_of(release, "counts")
         rows = np.maximum(positive_part(counts, count_noise), max(count_noise, 1.0))
         first_noise, second_noise = noise_of(release, "first"), noise_of(release, "second")
         firsts, per = release["first"] / rows[:, None], np.full(k, rows.sum()) if tied else rows
@@ -182,81 +184,124 @@ class ClassEstimates:
         outers = firsts[:, :, None] * firsts[:, None, :] - (first_noise / rows)[:, None, None] ** 2 * np.eye(d)
         if tied:
             outers = np.repeat(np.einsum("k,kij->ij", rows / rows.sum(), outers)[None], k, axis=0)
-        means, covariances = np.empty((k, d)), np.empty((k, d, d))
-        mean_noise, covariance_noise = np.empty(k), np.empty(k)
+        each = []
+        for j in range(k):
+            noises = (count_noise / per[j], first_noise / rows[j], second_noise / per[j])
+            gaussian = None if clipping is None else (classes.means[j], classes.factors[j])
+            spread = shape.restrict(seconds[j] - outers[j])
+            each.append(_estimate(firsts[j], spread, noises, gaussian, clipping, shape))
         frames = np.repeat(np.eye(d)[None], k, axis=0) if clipping is None else classes.covariances
-        for each in range(k):
-            spread = shape.held(seconds[each] - outers[each])
-            first, entry, count = first_noise / rows[each], second_noise / per[each], count_noise / per[each]
-            long = float(firsts[each] @ firsts[each])
-            mean_noise[each] = first**2 + count**2 * long / d
-            products = first**4 + 2.0 * first**2 * max(long / d - first**2, 0.0)
-            scaled = count**2 * float((spread**2).sum()) / shape.energy()
-            covariance_noise[each] = 0.5 * entry**2 + products + scaled
-            if clipping is None:
-                means[each], covariances[each] = firsts[each], spread
-                continue
-            shift, own, size = clipping.undone(firsts[each], spread)
-            factor = classes.factors[each]
-            means[each] = classes.means[each] + factor @ shift
-            covariances[each] = factor @ own @ factor.T
-            mean_noise[each] *= clipping.squared / clipping.response(size).beta1 ** 2
-            covariance_noise[each] *= (clipping.squared / clipping.response(size).beta2) ** 2
-        return cls(counts, count_noise**2, means, mean_noise, covariances, covariance_noise, frames)
+        return cls(counts, count_noise**2, *_stacked(each), frames)
+
+    @classmethod
+    def from_all_rows(
+        cls, release: Release, gaussian: Components | None = None, clipping: Clipping | None = None
+    ) -> ClassEstimates:
+        """Return what a release of moments of all rows says, as one class, clipping undone.
+
+        Parameters
+        ----------
+        release : Release
+            Of ``OneGaussian`` or of ``Moments``.
+        gaussian, clipping : Components and Clipping, or None
+            In whose coordinates it was measured, clipped so; None for those of the unit ball.
+        """
+        counts = next((name for name in ("counts", "count") if name in release.parts), None)
+        rows = released_rows(release, counts or "counts")
+        count_noise = 0.0 if counts is None or release.size.rows is not None else noise_of(release, counts)
+        d = release.parts["second"].shape[-1]
+        first, second = inside_ball(release["first"].reshape(d) / rows), release["second"].reshape(d, d) / rows
+        noises = (count_noise / rows, noise_of(release, "first") / rows, noise_of(release, "second") / rows)
+        # A noisy mean times itself is too large by its noise
+        spread = second - np.outer(first, first) + noises[1] ** 2 * np.eye(d)
+        own = None if gaussian is None else (gaussian.means[0], gaussian.factors[0])
+        estimate = _estimate(first, spread, noises, own, clipping, Shape("full", d))
+        frames = np.eye(d)[None] if gaussian is None else gaussian.covariances
+        return cls(np.array([rows]), max(count_noise, 1.0) ** 2, *_stacked([estimate]), frames)
 
     @property
     def rows(self) -> Array:
         """The counts as positive numbers."""
         return positive_part(self.counts, math.sqrt(self.count_noise))
 
-    def pooled(self, new: ClassEstimates, shape: Shape) -> ClassEstimates:
+    def pool(self, new: ClassEstimates, shape: Shape) -> ClassEstimates:
         """Return the average with a later release, by their noise.
 
-        What is new weighs more where both differ by more than noise explains: the earlier one then looked past the
-        class, and has lost more to clipping than could be undone.
+        What is new weighs more where both differ by more than noise explains: the earlier release was then clipped
+        around another place than the class is at, and has lost more to clipping than could be undone.
         """
         gain = self.count_noise / (self.count_noise + new.count_noise)
-        parts = [self._pooled_class(new, k, shape) for k in range(len(self.counts))]
-        means, mean_noise, covariances, covariance_noise, frames = (
-            np.array(values) for values in zip(*parts, strict=True)
-        )
-        return ClassEstimates(
-            self.counts + gain * (new.counts - self.counts), gain * new.count_noise,
-            means, mean_noise, covariances, covariance_noise, frames,
-        )  # fmt: skip
+        counts = self.counts + gain * (new.counts - self.counts)
+        each = [self._pool_class(new, k, shape) for k in range(len(counts))]
+        return ClassEstimates(counts, gain * new.count_noise, *_stacked(each), new.frames)
 
-    def _pooled_class(self, new: ClassEstimates, k: int, shape: Shape) -> tuple[Array, float, Array, float, Array]:
-        """Return mean, its noise, covariance, its noise, and the frame of both."""
-        d, frame = shape.dimension, new.frames[k]
-        whiten = np.linalg.inv(np.linalg.cholesky(frame))
+    def _pool_class(self, new: ClassEstimates, k: int, shape: Shape) -> tuple[Array, float, Array, float]:
+        """Return mean, its noise, covariance and its noise, in the coordinates of the new frame."""
+        d = shape.dimension
+        whiten = np.linalg.inv(np.linalg.cholesky(new.frames[k]))
         before = whiten @ self.frames[k] @ whiten.T
-        old = float(self.mean_noise[k]) * float(np.trace(before)) / d
-        fresh = float(new.mean_noise[k])
-        moved = whiten @ (new.means[k] - self.means[k])
-        gain = max(old / (old + fresh), kept((old + fresh) * d, float(moved @ moved), d, ROUND_CAUTION))
-        mean, mean_noise = self.means[k] + gain * (new.means[k] - self.means[k]), _mixed(old, fresh, gain)
-        old = float(self.covariance_noise[k]) * shape.energy(before) / shape.energy()
-        fresh = float(new.covariance_noise[k])
-        changed = whiten @ (new.covariances[k] - self.covariances[k]) @ whiten.T
-        noise = (old + fresh) * shape.energy()
-        gain = max(old / (old + fresh), kept(noise, float((changed**2).sum()), shape.numbers, ROUND_CAUTION))
-        covariance = self.covariances[k] + gain * (new.covariances[k] - self.covariances[k])
-        return mean, mean_noise, covariance, _mixed(old, fresh, gain), frame
+        old = Estimate(self.means[k], float(self.mean_noise[k]) * float(np.trace(before)) / d)
+        mean = Estimate(new.means[k], float(new.mean_noise[k]))
+        moved = whiten @ (mean.value - old.value)
+        pooled = _pool_by_noise(old, mean, float(moved @ moved), d, d)
+        energy = shape.energy()
+        old = Estimate(self.covariances[k], float(self.covariance_noise[k]) * shape.energy(before) / energy)
+        covariance = Estimate(new.covariances[k], float(new.covariance_noise[k]))
+        changed = whiten @ (covariance.value - old.value) @ whiten.T
+        return *pooled, *_pool_by_noise(old, covariance, float((changed**2).sum()), energy, shape.numbers)
 
 
-def _mixed(old: float, new: float, gain: float) -> float:
-    return (1.0 - gain) ** 2 * old + gain**2 * new
+def _stacked(each: list[tuple[Array, float, Array, float]]) -> tuple[Array, Array, Array, Array]:
+    means, mean_noise, covariances, covariance_noise = map(np.array, zip(*each, strict=True))
+    return means, mean_noise, covariances, covariance_noise
 
 
-def _summing_up(release: Release) -> Array:
-    """Return the counts; where the number of rows is public, they sum to it."""
-    counts = release["counts"]
-    if release.size.rows is None:
-        return counts
-    return np.asarray(counts + (release.size.rows - counts.sum()) / len(counts))
+def _pool_by_noise(old: Estimate, new: Estimate, squared: float, energy: float, dof: int) -> Estimate:
+    """Return the average of two estimates whose difference has this squared length, and ``energy`` times the noise."""
+    both = old.variance + new.variance
+    gain = max(old.variance / both, shrinkage_factor(both * energy, squared, dof, ROUND_CAUTION))
+    return old.pool(new, gain)
 
 
-HIDDEN = 0.65  # of how far noise alone spreads eigenvalues: no eigenvalue is below
+def _estimate(
+    first: Array,
+    spread: Array,
+    noises: tuple[float, float, float],
+    gaussian: tuple[Array, Array] | None,
+    clipping: Clipping | None,
+    shape: Shape,
+) -> tuple[Array, float, Array, float]:
+    """Return mean, its noise, covariance and its noise from moments over the rows; see the module.
+
+    Parameters
+    ----------
+    first, spread : arrays of shape (d,) and (d, d)
+        The clipped mean and covariance.
+    noises : tuple of float
+        q, s and r.
+    gaussian : pair of arrays, or None
+        m and L of the coordinates in which rows were clipped; None where they were not.
+    clipping : Clipping or None
+    shape : Shape
+    """
+    count, moved, entry = noises
+    d, long = shape.dimension, float(first @ first)
+    mean_noise = moved**2 + count**2 * long / d  # s² + q²f²
+    products = moved**4 + 2.0 * moved**2 * max(long / d - moved**2, 0.0)  # s⁴ + 2s²f²
+    scaled = count**2 * float((spread**2).sum()) / shape.energy()
+    covariance_noise = 0.5 * entry**2 + products + scaled
+    if gaussian is None or clipping is None:
+        return first, mean_noise, spread, covariance_noise
+    (mean, factor), (shift, own, size) = gaussian, clipping.undo(first, spread)
+    response = clipping.response(size)
+    return (
+        mean + factor @ shift,
+        mean_noise * (clipping.squared / response.beta1**2),
+        factor @ own @ factor.T,
+        covariance_noise * (clipping.squared / response.beta2) ** 2,
+    )
+
+
 LEAST_RATIO, MOST_RATIO = 0.02, 50.0  # of a class's covariance to the shared one
 MOST_HIDDEN = 0.7
 DIFFERENT = 0.3  # squared, of classes, relative to what they share
@@ -266,17 +311,18 @@ SHAPE_CAUTION = 1.0  # standard deviations of noise that a difference of shape m
 def believed(result: ClassEstimates, shape: Shape) -> Components:
     """Return the classes that follow from estimates with noise."""
     weights = result.rows / result.rows.sum()
-    shared = _shared(result, shape, weights)
-    factor = np.linalg.cholesky(shared)
-    means = _means(result, weights, np.linalg.inv(factor))
+    shared = _shared_covariance(result, shape, weights)
+    whitening = np.linalg.inv(np.linalg.cholesky(shared))
+    centre, _, factors = shrink_means(result.means, weights, whitening, result.mean_noise, result.frames, 0.0)
+    means = centre + factors[:, None] * (result.means - centre)
     if shape.name == "tied":
         covariances = np.repeat(shared[None], len(weights), axis=0)
     else:
-        covariances = np.array([_covariance(result, k, shape, shared) for k in range(len(weights))])
+        covariances = np.array([_class_covariance(result, k, shape, shared) for k in range(len(weights))])
     return Components(weights, inside_ball(means), covariances)
 
 
-def _shared(result: ClassEstimates, shape: Shape, weights: Array) -> Array:
+def _shared_covariance(result: ClassEstimates, shape: Shape, weights: Array) -> Array:
     """Return W."""
     d, tied = shape.dimension, shape.name == "tied"
     parts = weights / weights.sum() if tied else weights**2 * result.covariance_noise
@@ -286,51 +332,40 @@ def _shared(result: ClassEstimates, shape: Shape, weights: Array) -> Array:
     whiten = np.linalg.inv(factor)
     raw = whiten @ np.einsum("k,kij->ij", weights, result.covariances) @ whiten.T
     size = max(float(np.trace(raw)) / d, 2.0 * math.sqrt(noise * shape.size_energy()), 1e-9)
-    own = _drawn(raw, shape, noise) + (size - float(np.trace(raw)) / d) * np.eye(d)
+    own = _correct_eigenvalues(raw, shape, noise) + (size - float(np.trace(raw)) / d) * np.eye(d)
     least = min(max(HIDDEN * math.sqrt(noise * d), 1e-4 * size), MOST_HIDDEN * size)
-    own = clipped_spectrum(own, least, math.inf)
-    return _of_shape(clipped_spectrum(factor @ own @ factor.T, SMALLEST, LARGEST), shape)
+    own = clip_eigenvalues(own, least, math.inf)
+    return _clear_rounding(clip_eigenvalues(factor @ own @ factor.T, SMALLEST, LARGEST), shape)
 
 
-def _means(result: ClassEstimates, weights: Array, whiten: Array) -> Array:
-    """Return the means, drawn to their common centre."""
-    d = result.means.shape[1]
-    centre = weights @ result.means
-    stds = (result.means - centre) @ whiten.T
-    noises = result.mean_noise * np.array([np.trace(whiten @ frame @ whiten.T) for frame in result.frames])
-    pairs = zip(noises.tolist(), (stds**2).sum(axis=1).tolist(), strict=True)
-    shares = np.array([kept(noise, long, d, 0.0) for noise, long in pairs])
-    return np.asarray(centre + shares[:, None] * (result.means - centre))
-
-
-def _covariance(result: ClassEstimates, k: int, shape: Shape, shared: Array) -> Array:
+def _class_covariance(result: ClassEstimates, k: int, shape: Shape, shared: Array) -> Array:
     """Return the covariance of a class."""
     d, noise = shape.dimension, float(result.covariance_noise[k])
     factor = np.linalg.cholesky(result.frames[k])
     whiten = np.linalg.inv(factor)
-    difference = _told(whiten @ (result.covariances[k] - shared) @ whiten.T, shape, noise)
-    difference = _weighed(difference, whiten @ shared @ whiten.T, noise)
+    difference = _shrink_difference(whiten @ (result.covariances[k] - shared) @ whiten.T, shape, noise)
+    difference = _shrink_where_small(difference, whiten @ shared @ whiten.T, noise)
     raw = shared + factor @ difference @ factor.T
     root = np.linalg.cholesky(shared)
     back = np.linalg.inv(root)
     frame = back @ result.frames[k] @ back.T
     hidden = HIDDEN * math.sqrt(noise * shape.energy(frame) / shape.energy() * d)
-    own = clipped_spectrum(back @ raw @ back.T, min(max(hidden, LEAST_RATIO), MOST_HIDDEN), MOST_RATIO)
-    return _of_shape(clipped_spectrum(root @ own @ root.T, SMALLEST, LARGEST), shape)
+    own = clip_eigenvalues(back @ raw @ back.T, min(max(hidden, LEAST_RATIO), MOST_HIDDEN), MOST_RATIO)
+    return _clear_rounding(clip_eigenvalues(root @ own @ root.T, SMALLEST, LARGEST), shape)
 
 
-def _told(difference: Array, shape: Shape, noise: float) -> Array:
+def _shrink_difference(difference: Array, shape: Shape, noise: float) -> Array:
     """Return a difference as far as noise of variance v off the diagonal cannot have made it alone."""
     d = shape.dimension
     size, eye = float(np.trace(difference)) / d, np.eye(d)
-    believed_size = size * kept(noise * shape.size_energy(), size * size, 1.0, 0.0)
+    believed_size = size * shrinkage_factor(noise * shape.size_energy(), size * size, 1.0)
     rest = difference - size * eye
     energy = noise * (shape.energy() - d * shape.size_energy())
-    share = kept(energy, float((rest**2).sum()), shape.numbers, SHAPE_CAUTION) if d > 1 else 0.0
-    return believed_size * eye + (_drawn(rest, shape, noise) if share else 0.0)
+    share = shrinkage_factor(energy, float((rest**2).sum()), shape.numbers, SHAPE_CAUTION) if d > 1 else 0.0
+    return np.asarray(believed_size * eye + (_correct_eigenvalues(rest, shape, noise) if share else 0.0))
 
 
-def _weighed(difference: Array, shared: Array, noise: float) -> Array:
+def _shrink_where_small(difference: Array, shared: Array, noise: float) -> Array:
     """Return a difference without what is less than its noise in directions in which W itself is small.
 
     Along the axes of W, with variances g, an entry has noise of variance v/(g_i g_j) relative to W. It is drawn back as
@@ -342,18 +377,18 @@ def _weighed(difference: Array, shared: Array, noise: float) -> Array:
     return np.asarray(vectors @ (along * (DIFFERENT / (DIFFERENT + relative))) @ vectors.T)
 
 
-def _drawn(matrix: Array, shape: Shape, noise: float) -> Array:
+def _correct_eigenvalues(matrix: Array, shape: Shape, noise: float) -> Array:
     """Return a symmetric matrix without what noise of variance v off the diagonal has put in."""
     d = shape.dimension
     if shape.name == "diag":
         size = float(np.trace(matrix)) / d
         rest = np.diag(matrix) - size
-        share = kept(2.0 * noise * (d - 1), float(rest @ rest), d - 1, 0.0) if d > 1 else 0.0
+        share = shrinkage_factor(2.0 * noise * (d - 1), float(rest @ rest), d - 1) if d > 1 else 0.0
         return np.asarray(np.diag(size + share * rest))
     spectrum = Spectrum.from_matrix(matrix, math.sqrt(noise))
     return spectrum.matrix(spectrum.shrunk)
 
 
-def _of_shape(covariance: Array, shape: Shape) -> Array:
+def _clear_rounding(covariance: Array, shape: Shape) -> Array:
     """Return a covariance without what rounding has put where the shape has nothing."""
     return np.asarray(np.diag(np.diag(covariance))) if shape.name == "diag" else covariance

@@ -1,21 +1,21 @@
-"""Classes from one release: counts, first and second moments of all of them, in the coordinates of the unit ball.
+"""How Gaussian classes are fitted: from one release (``JointClasses``), or in rounds (``AdaptiveClasses``).
 
+**One release** has counts, first and second moments of all classes, in the coordinates of the unit ball.
 Add-remove costs 1 and replace-one √2 or little more, however many classes there are (``class_moments``). The weights
 are those that make the Kullback–Leibler error of a Gaussian smallest, (a², b², c²) ∝ (√A, √B, √C) with
 
     A = ½ + m²/(2s²) + (m⁴ − 2s²m² + ds⁴)/(4s⁴),    B = d/(2s²) + (d + 1)m²/(2s⁴),    C = d(d + 1)/(8s⁴),
 
-for a mean at distance m from the centre and a covariance s²I. Both are guesses: a deviation is half of the half-width
-of its column, and the mean that far off the centre in every column.
+for a mean at distance m from the centre and a covariance s²I. Both are guesses: a standard deviation is half of the
+half-width of its column, and the mean that far off the centre in every column.
 
-Classes from a few releases, each of which looks through the eyes of the one before.
+**In rounds**, each of which whitens by the previous estimate:
 
 1. Some rounds find one Gaussian of all rows, whatever their class (``one_gaussian``): the noise of these is relative to
    all of the rows. Every class starts from it.
 2. In each further round all classes are measured at once (``class_moments``), each in its own coordinates as the round
    before found them, so that the noise is relative to the spread of the class. Clipping is undone
-   (``class_estimates``), rounds are averaged by their noise, and what noise could have done alone is not believed
-   (``class_beliefs``).
+   (``class_estimates``), rounds are averaged by their noise, and differences that noise alone could make are shrunk.
 
 Every choice is a function of public numbers: ε, δ, the numbers of columns and classes, and that of the rows where it is
 public. Labels are known, so nothing must converge: few rounds serve, and the later ones have more of the budget.
@@ -37,9 +37,9 @@ from discreet.guarantees.normal import normal_mu
 from discreet.models.classes.class_estimates import ClassEstimates, ClassGaussians, believed
 from discreet.models.method import Method
 from discreet.models.mixture.adaptive import GUESS
-from discreet.models.mixture.moment_model import released_rows
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape, mixture_weights
+from discreet.models.noisy_sums import released_rows
 from discreet.queries.moments.class_moments import ClassMoments
 from discreet.queries.moments.clipped_moments import Components
 from discreet.records import Ball, Box
@@ -137,7 +137,7 @@ class AdaptiveClasses(Method[ClassGaussians]):
     def for_data(
         cls, count: int, shape: Shape, guarantee: Guarantee, size: PublicSize, column: int = 0
     ) -> AdaptiveClasses:
-        """Return the method for a promise."""
+        """Return the method for a guarantee."""
         return cls(count, shape, guarantee.neighbors, size, normal_mu(guarantee.epsilon, guarantee.delta) ** 2, column)
 
     @property
@@ -193,7 +193,7 @@ class AdaptiveClasses(Method[ClassGaussians]):
             query = ClassMoments(space, classes, clipping.radius, weights, shape.name, self.column)
             releases.append(measure(query))
             new = ClassEstimates.from_release(releases[-1], classes, clipping, shape)
-            result = new if result is None else result.pooled(new, shape)
+            result = new if result is None else result.pool(new, shape)
             classes = believed(result, shape)
         assert result is not None  # there is a round
         return ClassGaussians.from_estimates(classes, result, shape), releases

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import erfc
 
 from discreet.door import Release
-from discreet.models.mixture.moment_model import noise_of
+from discreet.models.noisy_sums import noise_of
 
 __all__ = ["Clusters", "cells_along", "denoised", "found_clusters", "grid_size", "weighted_kmeans"]
 

@@ -1,9 +1,8 @@
-"""The metric of k-means: distances are Euclidean in the data's own units, up to one factor for all columns.
+"""Private k-means: centres from one noisy histogram where there are few columns, else by clipped Lloyd steps.
 
-A row y of the unit ball is v = g∘y there, with g the declared scale over its largest entry. Centres are computed in v,
-and ``clusters`` takes them back to the unit ball, as components for ``clipped_moments``.
-
-Private k-means: centres from one noisy histogram where there are few columns, else by clipped Lloyd steps.
+**Metric.** Distances are Euclidean in the data's own units, up to one factor for all columns. A row y of the unit ball
+is v = g∘y there, with g the declared scale over its largest entry. Centres are computed in v, and ``clusters`` takes
+them back to the unit ball, as components for ``clipped_moments``.
 
 **Few columns** (``GridKMeans``). One histogram with Laplace noise; k-means on its cells (``histogram_clusters``) is
 free, and needs no start, which is what a few noisy Lloyd steps get wrong. Laplace and not Gaussian: the noise of a
@@ -16,7 +15,7 @@ histogram along its main axes; k-means on its cells; and Lloyd steps in all colu
 last centre and clipped to its radius. A centre on those axes has the same nearest rows in all columns as on the axes,
 since the rest of the distance is the same for all centres.
 
-Centres are computed in v of ``cluster_metric``. Every choice is a function of public numbers and earlier releases.
+Every choice is a function of public numbers and earlier releases.
 """
 
 from __future__ import annotations
@@ -33,7 +32,8 @@ from discreet.em import Step
 from discreet.guarantees import GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.models.clusters.histogram_clusters import cells_along, found_clusters, grid_size
 from discreet.models.method import Method
-from discreet.models.mixture.moment_model import clipped_spectrum, inside_ball, kept, noise_of, positive_counts
+from discreet.models.noisy_sums import clip_eigenvalues, inside_ball, noise_of, positive_counts
+from discreet.models.shrinkage import shrinkage_factor
 from discreet.queries.counts.grids import Grid, ProjectedGrid
 from discreet.queries.moments.clipped_moments import (
     COUNTS_AND_SUMS,
@@ -133,7 +133,7 @@ class GridKMeans(Method[Components]):
         return [*counting, 1.0 - sum(counting) - self.steps * each, *[each] * self.steps]
 
     def losses(self, guarantee: Guarantee) -> tuple[Loss, ...]:
-        """Return losses of Laplace noise whose ε sum to the promise's."""
+        """Return losses of Laplace noise whose ε sum to the guarantee's."""
         scenario = [LaplaceLoss(share, guarantee.neighbors) for share in self.shares]
         return calibrate(guarantee, scenario, "linear").losses
 
@@ -164,7 +164,7 @@ def _pooled(
     space: Box | Ball, components: Components, radii: Array, variances: Array, release: Release
 ) -> tuple[Components, Array]:
     """Return centres between the last ones and what a Lloyd step says, and their variance a column."""
-    counts = positive_counts(release["counts"], release, noise_of(release, "counts"))
+    counts = positive_counts(release)
     moves = radii[:, None] * inside_ball(release["first"] / counts[:, None])
     new = (radii * noise_of(release, "first") / counts) ** 2
     gain = variances / (variances + new)
@@ -248,39 +248,40 @@ def _round_shape(space: Box | Ball, measured: Step) -> tuple[Array, float]:
     """Return the mean of all rows, and their root mean squared distance to it, not below what noise lets us see."""
     reach = 1.0 if isinstance(space, Ball) else float(np.linalg.norm(half_widths(space)))
     release = measured(_alone(space, np.zeros(space.dimension), reach, "spherical", ROUND))
-    rows = positive_counts(release["counts"], release, noise_of(release, "counts"))[0]
-    mean = _shrunk(release["first"][0] / rows, noise_of(release, "first") / rows)
+    rows = positive_counts(release)[0]
+    mean = _shrink(release["first"][0] / rows, noise_of(release, "first") / rows)
     square = float(release["second"][0]) / rows - float(mean @ mean)
     least = 2.0 * noise_of(release, "second") / rows
     return inside_space(space, reach * mean), reach * math.sqrt(min(max(square, 0.0) + least, 1.0))
 
 
-def _shrunk(values: Array, noise: float | Array) -> Array:
-    """Return noisy vectors in the unit ball, each shrunk by the share of noise in its squared length (James, Stein)."""
-    lengths = np.maximum((values**2).sum(axis=-1, keepdims=True), 1e-300)
-    return inside_ball(values * np.maximum(0.0, 1.0 - values.shape[-1] * noise**2 / lengths))
+def _shrink(values: Array, noise: float | Array) -> Array:
+    """Return noisy vectors in the unit ball, each shrunk by the share of noise in its squared length."""
+    d = values.shape[-1]
+    factors = shrinkage_factor(d * noise**2, (values**2).sum(axis=-1, keepdims=True), d)
+    return inside_ball(values * factors)
 
 
 def _full_shape(space: Box | Ball, middle: Array, spread: float, measured: Step) -> tuple[float, Array, Array]:
     """Return rows, mean and covariance, of the rows within two and a half times the spread."""
     radius = max(2.5 * spread, SMALLEST_RADIUS)
     release = measured(_alone(space, middle, radius, "full", FULL))
-    rows = positive_counts(release["counts"], release, noise_of(release, "counts"))[0]
-    mean = _shrunk(release["first"][0] / rows, noise_of(release, "first") / rows)
+    rows = positive_counts(release)[0]
+    mean = _shrink(release["first"][0] / rows, noise_of(release, "first") / rows)
     d = len(mean)
     flat = np.eye(d) * (spread / radius) ** 2 / d
     differences = release["second"][0] / rows - np.outer(mean, mean) - flat
     expected = d * (d + 1) / 2.0 * (noise_of(release, "second") / rows) ** 2
-    share = kept(expected, float((differences**2).sum()), d * (d + 1) / 2.0, 0.0)
-    covariance = clipped_spectrum(flat + share * differences, 1e-6, 1.0)
+    share = shrinkage_factor(expected, float((differences**2).sum()), d * (d + 1) / 2.0, 0.0)
+    covariance = clip_eigenvalues(flat + share * differences, 1e-6, 1.0)
     return float(rows), inside_space(space, middle + radius * mean), radius**2 * covariance
 
 
 def _moved(radii: Array, release: Release) -> tuple[Array, Array, Array]:
     """Return counts, moves of the centres and spreads after a Lloyd step. Where there is only noise, a centre stays."""
-    counts = positive_counts(release["counts"], release, noise_of(release, "counts"))
+    counts = positive_counts(release)
     means, noise = release["first"] / counts[:, None], noise_of(release, "first") / counts[:, None]
-    moves = _shrunk(means, noise)
+    moves = _shrink(means, noise)
     squares = release["second"] / counts - (moves**2).sum(axis=1) + 2.0 * noise_of(release, "second") / counts
     return counts, radii[:, None] * moves, radii * np.sqrt(np.clip(squares, 0.01, 0.6))
 
@@ -294,7 +295,7 @@ def adaptive_kmeans(count: int, curator: Curator, guarantee: Guarantee, steps: i
         K.
     curator : Curator
         Asked for what is public: space, size, and what noise a loss means. Nothing is spent.
-    promise : Guarantee
+    guarantee : Guarantee
     steps : int or None
         Lloyd steps; None chooses.
     """

@@ -22,7 +22,8 @@ from discreet.door import Release
 from discreet.em import Step
 from discreet.models.linear.row_coordinates import Coordinates
 from discreet.models.method import Method
-from discreet.models.mixture.moment_model import noise_of
+from discreet.models.noisy_sums import noise_of
+from discreet.models.shrinkage import HIDDEN
 from discreet.models.spectral.spectrum import Spectrum
 from discreet.queries.moments.coded_moments import CodedMoments
 from discreet.queries.objectives.labelled_rows import Features
@@ -35,7 +36,6 @@ __all__ = ["Functional"]
 Array = NDArray[np.float64]
 
 EXPLAINED = 0.5
-HIDDEN = 0.65  # of how far noise alone spreads eigenvalues: none is below
 WEAK = 1e-9
 
 

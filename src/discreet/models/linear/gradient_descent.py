@@ -24,7 +24,8 @@ from discreet.door import Release
 from discreet.em import Step
 from discreet.models.linear.row_coordinates import Coordinates, Seen
 from discreet.models.method import Method
-from discreet.models.mixture.moment_model import inside_ball, kept, noise_of
+from discreet.models.noisy_sums import inside_ball, noise_of
+from discreet.models.shrinkage import shrinkage_factor
 from discreet.queries.objectives.gradients import MarginGradient
 from discreet.queries.objectives.labelled_rows import Features
 from discreet.queries.objectives.margin_losses import LinearScores, MarginLoss
@@ -129,16 +130,16 @@ class NoisyGradient(Method[LinearScores]):
             before, theta = theta, self.next(ahead, seen, releases[-1]["gradient"])
             path.append(theta)
         result = np.mean(path[int(len(path) * (1.0 - LATER)) :], axis=0)
-        return seen.features.scores(self._believed(result, seen, noise_of(releases[-1], "gradient"))), releases
+        return seen.features.scores(self._shrink(result, seen, noise_of(releases[-1], "gradient"))), releases
 
-    def _believed(self, theta: Array, seen: Seen, noise: float) -> Array:
-        """Return θ drawn back by the share of noise in it, the weights together and the intercepts together."""
+    def _shrink(self, theta: Array, seen: Seen, noise: float) -> Array:
+        """Return θ shrunk by the share of noise in it, the weights together and the intercepts together."""
         stds = noise / (seen.rows * self.curvature(seen) * math.sqrt(self.steps))
         weights = slice(0, seen.features.space.dimension)
         parts = [weights, slice(weights.stop, None)] if seen.features.constant else [weights]
         believed = theta.copy()
         for part in parts:
             squares = len(theta) * float((stds[part] ** 2).sum())
-            share = kept(squares, float((theta[:, part] ** 2).sum()), theta[:, part].size, 0.0)
+            share = shrinkage_factor(squares, float((theta[:, part] ** 2).sum()), theta[:, part].size, 0.0)
             believed[:, part] *= max(share, LEAST_KEPT)
         return believed

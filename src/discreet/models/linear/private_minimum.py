@@ -1,8 +1,8 @@
 """Linear classifiers by a private minimum: how the budget and the ridge are chosen.
 
 Every choice is a function of public numbers: ε, δ, the numbers of columns, classes and rows a unit, and that of the
-rows where it is public. With noise of deviation σ in each coordinate of the objective and coefficients that are
-expected to be of size w in each, the ridge λ = (σ/w)² is the one that errs least; a ridge so small that the
+rows where it is public. With noise of standard deviation σ in each coordinate of the objective and coefficients that
+are expected to be of size w in each, the ridge λ = (σ/w)² is the one that errs least; a ridge so small that the
 determinants would cost more than a part of ε is raised. Where there are rows enough they are seen in their own
 coordinates (``row_coordinates``).
 """
@@ -43,7 +43,7 @@ WAYS: dict[str, MinimumMechanism] = {
     "output": NoisyMinimum(),
 }
 
-EXPECTED = 1.0  # w: of a coefficient, in deviations of the rows
+EXPECTED = 1.0  # w: of a coefficient, in standard deviations of the rows
 DETERMINANT, MOST_DETERMINANT = 0.02, 0.9  # of ε: what determinants may cost by choice, and at all
 GENEROUS = 10.0  # ε from which on the ridge falls no more: floats would blur a minimum that hardly anything holds
 SMALLEST = 1e-7  # a pure ε for one minimum, below which its noise has no grid
@@ -60,7 +60,7 @@ class PrivateMinimum(Method[LinearScores]):
         One of ``WAYS``.
     loss : MarginLoss
     classes : int
-    promise : Guarantee
+    guarantee : Guarantee
     coordinates : Coordinates
     max_rows : int
         Rows a unit may have.

@@ -19,9 +19,9 @@ from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.guarantees.normal import normal_mu
 from discreet.models.mixture.adaptive import GUESS
-from discreet.models.mixture.moment_model import released_rows
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape
+from discreet.models.noisy_sums import released_rows
 from discreet.queries.counts.count_queries import Count
 from discreet.queries.objectives.labelled_rows import Features
 from discreet.records import Ball, Box
@@ -87,7 +87,7 @@ class Coordinates:
         own: bool | None = None,
         counted: bool = True,
     ) -> Coordinates:
-        """Return the coordinates for a promise."""
+        """Return the coordinates for a guarantee."""
         budget = normal_mu(guarantee.epsilon, guarantee.delta) ** 2
         return cls(dimension, constant, guarantee.neighbors, size, budget, own, counted)
 
@@ -105,12 +105,12 @@ class Coordinates:
     def variance(self) -> float:
         """About the variance of a feature's coordinate."""
         share, d = 1.0 - self.constant**2, self.dimension
-        if not self.result:
-            return share / (4.0 * d)  # a deviation is half of the half-width of its column
+        if not self.adapted:
+            return share / (4.0 * d)  # a standard deviation is half of the half-width of its column
         return share * float(self.clipping.response().kappa) / self.clipping.squared
 
     @property
-    def result(self) -> bool:
+    def adapted(self) -> bool:
         """Whether the rows' own are found: as asked for, or where rounds find more than noise.
 
         At radius² d + 2 noise spreads eigenvalues by about 2√d(d + 2)/(μ·rows).
@@ -123,7 +123,7 @@ class Coordinates:
     @property
     def shares(self) -> list[float]:
         """The part of the squared budget that each of the first releases has; the rest is left to others."""
-        if self.result:
+        if self.adapted:
             rounds = GROWTH ** np.arange(ROUNDS)
             return [float(share) for share in PART * rounds / rounds.sum()]
         return [COUNTED] if self.size.rows is None and self.counted else []
@@ -137,7 +137,7 @@ class Coordinates:
     def find(self, space: Box | Ball, rng: np.random.Generator, measures: Iterator[Step]) -> Seen:
         """Return the features, from as many releases as there are shares."""
         d = self.dimension
-        if self.result:
+        if self.adapted:
             one = OneGaussian(Shape("full", d), self.clipping, self.neighbors, self.size.rows is None)
             start = one.initialize(d, rng)
             gaussian, releases = expectation_maximization(one, start, space, islice(measures, ROUNDS))

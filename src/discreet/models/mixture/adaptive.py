@@ -19,9 +19,9 @@ from discreet.guarantees.normal import normal_mu
 from discreet.models.method import Method
 from discreet.models.mixture.adaptive_mixture import AdaptiveMixture
 from discreet.models.mixture.joint import Prior
-from discreet.models.mixture.moment_model import released_rows
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape, mixture_weights
+from discreet.models.noisy_sums import released_rows
 from discreet.queries.moments.clipped_moments import Components
 from discreet.records import Ball, Box
 
@@ -46,7 +46,7 @@ class Adaptive(Method[Components]):
     count : int
         K.
     shape : Shape
-    promise : Guarantee
+    neighbors : Neighbors
     size : PublicSize
     budget : float
         μ² of the fit.
@@ -100,7 +100,7 @@ class Adaptive(Method[Components]):
         part: float = 1.0,
         spectral: bool = False,
     ) -> Adaptive:
-        """Return the method for a promise, of which it has a part of the squared budget."""
+        """Return the method for a guarantee, with a part of its squared budget."""
         d = space.dimension
         budget = part * normal_mu(guarantee.epsilon, guarantee.delta) ** 2
         metric = tuple(space.scale) if shape == "spherical" else None

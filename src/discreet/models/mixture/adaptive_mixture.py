@@ -1,14 +1,14 @@
-"""Adaptive DP-EM: each component is measured in its own coordinates of the step before.
+"""Adaptive DP-EM: a mixture of Gaussians in which each component is measured in its own coordinates of the last step.
 
 1. A few releases find one Gaussian (``one_gaussian``), and K components start spread over it. Where the
    budget could not tell the components' means from noise, it all goes here and they are all this one Gaussian.
 2. In each step all components' clipped moments are one release (``clipped_moments``). Clipping is undone
-   (``own_coordinates``), and what comes out is mapped back and pooled with the steps before: a new estimate weighs
-   t^(−0.6), or more where it differs from the pool by more than noise can explain, or less where its noise is much the
-   larger.
-3. From the pool to the next step's parameters what noise alone could have done is not believed (``released.kept``):
-   means are drawn to their common centre, a shared covariance to that of phase 1 less the scatter of the means, and
-   each covariance to the shared one, its size and its shape apart. Eigenvalues stay above what their noise could hide.
+   (``own_coordinates``), and what comes out is mapped back and pooled with the steps before (``shrinkage``): a new
+   estimate weighs t^(−0.6), or more where it differs from the pool by more than noise can explain, or less where its
+   noise is much the larger.
+3. The next step's parameters follow from the pool by shrinkage: means are shrunk to their common centre, a shared
+   covariance to that of phase 1 less the scatter of the means, and each covariance to the shared one, its size
+   and its shape apart. Eigenvalues stay above what their noise could hide.
 """
 
 from __future__ import annotations
@@ -22,24 +22,22 @@ from numpy.typing import NDArray
 from scipy.cluster.vq import kmeans2
 
 from discreet.door import Release
-from discreet.models.mixture.moment_model import (
+from discreet.models.mixture.moment_model import MomentModel
+from discreet.models.mixture.own_coordinates import Clipping, Shape
+from discreet.models.noisy_sums import (
     LARGEST,
     SMALLEST,
-    MomentModel,
-    clipped_spectrum,
+    clip_eigenvalues,
     inside_ball,
-    kept,
     noise_of,
+    released_counts,
     released_rows,
 )
-from discreet.models.mixture.own_coordinates import Clipping, Shape
+from discreet.models.shrinkage import Estimate, forgetting_gain, shrink_means, shrinkage_factor
 from discreet.queries.moments.clipped_moments import ClippedMoments, Components
-
-__all__ = ["AdaptiveMixture", "Pool", "spread_over"]
 
 Array = NDArray[np.float64]
 
-FORGETTING = 0.6  # a new estimate weighs t to the minus this
 LEAST_SHARE = 0.05  # of an equal share of the rows: no component has fewer
 LEAST_RATIO, MOST_RATIO = 0.03, 30.0  # what a covariance may do in one step, relative to the step before
 POOLING_CAUTION, MEAN_CAUTION, SHAPE_CAUTION = 1.5, 1.5, 1.0
@@ -58,7 +56,7 @@ class Pool:
     step : int
         How many releases are in it.
     components : Components
-        The parameters through which the next step looks.
+        The parameters at which the next step measures.
     counts, means, covariances : array
         Pooled estimates.
     count_noise : float
@@ -89,14 +87,10 @@ class Pool:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Estimate:
-    """What one release says of one component, in the coordinates of the unit ball, and its noise in the component's."""
-
-    mean: Array
-    covariance: Array
-    mean_noise: float
-    covariance_noise: float
+def rows_to_divide_by(counts: Array, variance: float, release: Release) -> Array:
+    """Return pooled counts, each at least twice its noise and a twentieth of an equal share of all rows."""
+    share = LEAST_SHARE * released_rows(release) / len(counts)
+    return np.asarray(np.maximum(counts, max(share, 2.0 * math.sqrt(variance))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,141 +133,135 @@ class AdaptiveMixture(MomentModel[Pool]):
 
     def maximize(self, params: Pool, release: Release) -> Pool:
         """Return the pool with one more release, and what follows from it."""
-        gain = float((params.step + 1.0) ** -FORGETTING)
-        counts, count_noise = self._pooled_counts(params, release, gain)
-        # Rows that can be divided by: above their noise, and above a twentieth of an equal share
-        share = LEAST_SHARE * released_rows(release) / len(counts)
-        rows = np.asarray(np.maximum(counts, max(share, 2.0 * math.sqrt(count_noise))))
+        gain, k = forgetting_gain(params.step), params.components.count
+        new = Estimate(released_counts(release), noise_of(release, "counts") ** 2)
+        moved = float(((new.value - params.counts) ** 2).sum())
+        fast = max(gain, shrinkage_factor(new.variance * k, moved, k))
+        counts, count_noise = Estimate(params.counts, params.count_noise).pool(new, fast)
+        rows = rows_to_divide_by(counts, count_noise, release)
         estimates = enumerate(self._estimates(params, release, rows))
-        each = [self._pooled(params, k, estimate, gain) for k, estimate in estimates]
+        each = [self._pool(params, k, mean, covariance, gain) for k, (mean, covariance) in estimates]
         means, mean_noise, covariances, covariance_noise, frames = map(np.array, zip(*each, strict=True))
         pool = Pool(
             params.step + 1, params.components, counts, count_noise, means, mean_noise, covariances, covariance_noise,
             frames,
         )  # fmt: skip
         weights = rows / rows.sum()
-        centres, between = self._believed_means(pool, weights)
+        centres, between = self._shrink_means(pool, weights)
         shared = self._shared_factor(pool, weights, between)
-        believed = np.array([self._believed_covariance(pool, k, shared) for k in range(len(weights))])
-        return replace(pool, components=Components(weights, inside_ball(centres), believed))
+        shrunk = np.array([self._shrink_covariance(pool, k, shared) for k in range(len(weights))])
+        return replace(pool, components=Components(weights, inside_ball(centres), shrunk))
 
-    def _pooled_counts(self, params: Pool, release: Release, gain: float) -> tuple[Array, float]:
-        """Return the pooled counts and their variance; where the number of rows is public, they sum to it."""
-        result, k = release["counts"], params.components.count
-        if release.size.rows is not None:
-            result = result + (release.size.rows - result.sum()) / k
-        noise = noise_of(release, "counts") ** 2
-        if params.step == 0:
-            return result, noise
-        moved = float(((result - params.counts) ** 2).sum())
-        gain = max(gain, kept(noise * k, moved, k, 0.0))
-        return params.counts + gain * (result - params.counts), (1.0 - gain) ** 2 * params.count_noise + gain**2 * noise
+    def _estimates(self, params: Pool, release: Release, rows: Array) -> Iterator[tuple[Estimate, Estimate]]:
+        """Yield mean and covariance of each component as one release has them, in the coordinates of the unit ball.
 
-    def _estimates(self, params: Pool, release: Release, rows: Array) -> Iterator[_Estimate]:
-        """Yield what the release says of each component, clipping undone."""
+        Clipping is undone. Variances are those of white noise in the component's own coordinates z = L⁻¹(y − m).
+        """
         shape, clipping, components = self.shape, self.clipping, params.components
-        firsts = release["first"] / rows[:, None]
+        firsts = release["first"] / rows[:, None]  # E[c(z)]/R
         tied = shape.name == "tied"  # one matrix over all rows
-        per = rows.sum() if tied else rows
-        seconds = shape.matrices(release["second"], components.count) / np.reshape(per, (-1, 1, 1))
+        per = np.full(len(rows), rows.sum()) if tied else rows
+        seconds = shape.matrices(release["second"], components.count) / per[:, None, None]  # E[c(z)c(z)ᵀ]/R²
         outers = firsts[:, :, None] * firsts[:, None, :]
         if tied:
             outers = np.broadcast_to(np.einsum("k,kij->ij", rows / rows.sum(), outers), outers.shape)
         first_noise, second_noise = noise_of(release, "first"), noise_of(release, "second")
         for k, factor in enumerate(components.factors):
-            shift, own, size = clipping.undone(firsts[k], shape.held(seconds[k] - outers[k]))
+            shift, own, size = clipping.undo(firsts[k], shape.restrict(seconds[k] - outers[k]))
             # Near the border of the ball the clipped mean says less and less about the shift: undone as for a point.
             shift = shift / math.sqrt(1.0 - min(float(np.linalg.norm(firsts[k])), 0.98) ** 2)
-            inside = shift * min(1.0, clipping.radius / max(float(np.linalg.norm(shift)), 1e-300))
-            own, shift = shape.held(own + np.outer(shift - inside, shift - inside)), inside
+            inside = inside_ball(shift, clipping.radius)
+            own = shape.restrict(own + np.outer(shift - inside, shift - inside))
             response = clipping.response(size)
-            mean_noise = (first_noise * clipping.radius / rows[k] / response.beta1) ** 2
-            entry = second_noise * clipping.squared / (rows.sum() if tied else rows[k]) / response.beta2
-            yield _Estimate(
-                components.means[k] + factor @ shift, factor @ own @ factor.T, mean_noise, 0.5 * entry * entry
+            moved = first_noise * clipping.radius / rows[k] / response.beta1  # σ₁R/(Nβ₁)
+            entry = second_noise * clipping.squared / per[k] / response.beta2  # σ₂R²/(Nβ₂)
+            yield (
+                Estimate(components.means[k] + factor @ inside, moved**2),  # m + L·shift
+                Estimate(factor @ own @ factor.T, 0.5 * entry * entry),  # L·C·Lᵀ; v of ``own_coordinates``
             )
 
-    def _pooled(self, params: Pool, k: int, new: _Estimate, gain: float) -> tuple[Array, float, Array, float, Array]:
+    def _pool(
+        self, params: Pool, k: int, mean: Estimate, covariance: Estimate, gain: float
+    ) -> tuple[Array, float, Array, float, Array]:
         """Return mean, its noise, covariance, its noise, and the frame of both, with one more estimate."""
         frame = params.components.covariances[k]
         if params.step == 0:
-            return new.mean, new.mean_noise, new.covariance, new.covariance_noise, frame
-        shape, whiten = self.shape, params.components.whitening[k]
-        old_noise = float(params.covariance_noise[k])
-        if new.covariance_noise > 4.0 * old_noise:  # by inverse variance
-            gain = min(gain, max(old_noise / (old_noise + new.covariance_noise), 0.02))
-        moved = whiten @ (new.mean - params.means[k])
-        changed = whiten @ (new.covariance - params.covariances[k]) @ whiten.T
+            return *mean, *covariance, frame
+        shape, d, whiten = self.shape, self.shape.dimension, params.components.whitening[k]
+        old_mean = Estimate(params.means[k], float(params.mean_noise[k]))
+        old = Estimate(params.covariances[k], float(params.covariance_noise[k]))
+        if covariance.variance > 4.0 * old.variance:  # at most g = v/(v + v')
+            gain = min(gain, max(old.variance / (old.variance + covariance.variance), 0.02))
+        moved = whiten @ (mean.value - old_mean.value)  # L⁻¹(m' − m), whose noise has E‖·‖² = d·v
+        changed = whiten @ (covariance.value - old.value) @ whiten.T  # L⁻¹(C' − C)L⁻ᵀ
+        spread = covariance.variance * shape.energy()  # E‖·‖² of its noise
         gain = max(
             gain,
-            kept(new.mean_noise * shape.dimension, float(moved @ moved), shape.dimension, POOLING_CAUTION),
-            kept(new.covariance_noise * shape.energy(), float((changed**2).sum()), shape.numbers, POOLING_CAUTION),
+            shrinkage_factor(mean.variance * d, float(moved @ moved), d, POOLING_CAUTION),
+            shrinkage_factor(spread, float((changed**2).sum()), shape.numbers, POOLING_CAUTION),
         )
-        old_part, new_part = (1.0 - gain) ** 2 * old_noise, gain**2 * new.covariance_noise
-        noise = old_part + new_part
-        return (
-            params.means[k] + gain * (new.mean - params.means[k]),
-            (1.0 - gain) ** 2 * float(params.mean_noise[k]) + gain**2 * new.mean_noise,
-            params.covariances[k] + gain * (new.covariance - params.covariances[k]),
-            noise,
-            (old_part * params.frames[k] + new_part * frame) / noise,
-        )
+        pooled = old.pool(covariance, gain)
+        # The frame in which the pooled noise is white: (1 − g)²·v·LLᵀ of before and g²·v'·LLᵀ of now
+        old_part, new_part = (1.0 - gain) ** 2 * old.variance, gain**2 * covariance.variance
+        pooled_frame = (old_part * params.frames[k] + new_part * frame) / pooled.variance
+        return *old_mean.pool(mean, gain), *pooled, pooled_frame
 
-    def _believed_means(self, pool: Pool, weights: Array) -> tuple[Array, Array]:
-        """Return means drawn to their common centre, and their scatter in the coordinates of the base."""
-        d, whiten = self.shape.dimension, self.base.whitening[0]
-        centre = weights @ pool.means
-        stds = (pool.means - centre) @ whiten.T
-        noises = pool.mean_noise * np.array([np.trace(whiten @ frame @ whiten.T) for frame in pool.frames])
-        squared = (stds**2).sum(axis=1)
-        shares = np.array([kept(noise, long, d, MEAN_CAUTION) for noise, long in zip(noises, squared, strict=True)])
-        believed = shares[:, None] * stds
-        between = np.einsum("k,ki,kj->ij", weights, believed, believed)
+    def _shrink_means(self, pool: Pool, weights: Array) -> tuple[Array, Array]:
+        """Return means shrunk to their common centre, and their scatter in the coordinates of the base."""
+        centre, differences, factors = shrink_means(
+            pool.means, weights, self.base.whitening[0], pool.mean_noise, pool.frames, MEAN_CAUTION
+        )
+        shrunk = factors[:, None] * differences
+        between = np.einsum("k,ki,kj->ij", weights, shrunk, shrunk)  # Σ w_k s_k² u_k u_kᵀ
         if pool.step < self.steps:
-            shares = np.maximum(shares, 0.3)  # while there are steps to come, components stay apart
-        return centre + shares[:, None] * (pool.means - centre), between
+            factors = np.maximum(factors, 0.3)  # while there are steps to come, components stay apart
+        return centre + factors[:, None] * (pool.means - centre), between
 
     def _shared_factor(self, pool: Pool, weights: Array, between: Array) -> Array:
-        """Return the Cholesky factor of the covariance that components share, as far as they do."""
+        """Return the Cholesky factor of the covariance that components share, as far as they do.
+
+        In the coordinates of the base the covariance of all rows is I, so that within components I − ``between`` is
+        expected. The mean of the components' covariances is shrunk to that.
+        """
         shape, d, whiten = self.shape, self.shape.dimension, self.base.whitening[0]
         noises = pool.covariance_noise * np.array([shape.energy(whiten @ frame @ whiten.T) for frame in pool.frames])
-        expected = clipped_spectrum(np.eye(d) - shape.held(between), 0.1, 1.0)
-        precision = weights / (WORTH * d + noises / 4.0)
+        expected = clip_eigenvalues(np.eye(d) - shape.restrict(between), 0.1, 1.0)
+        precision = weights / (WORTH * d + noises / 4.0)  # p_k: less where noise is more than a covariance is worth
         precision /= precision.sum()
-        result = whiten @ np.einsum("k,kij->ij", precision, pool.covariances) @ whiten.T
-        noise = float((precision**2 * noises).sum())
-        share = kept(noise, float(((result - expected) ** 2).sum()), shape.numbers, SHAPE_CAUTION)
-        least = min(max(2.0 * share * math.sqrt(noise * d / shape.energy()), LEAST_RATIO), 0.6)
-        shared = clipped_spectrum(expected + share * (result - expected), least, 4.0)
+        mean = whiten @ np.einsum("k,kij->ij", precision, pool.covariances) @ whiten.T  # Σ p_k C_k
+        noise = float((precision**2 * noises).sum())  # E‖·‖² of its noise, Σ p_k² E‖·‖²_k
+        factor = shrinkage_factor(noise, float(((mean - expected) ** 2).sum()), shape.numbers, SHAPE_CAUTION)
+        least = min(max(2.0 * factor * math.sqrt(noise * d / shape.energy()), LEAST_RATIO), 0.6)  # 2s√(vd)
+        shared = clip_eigenvalues(expected + factor * (mean - expected), least, 4.0)
         return np.asarray(self.base.factors[0] @ np.linalg.cholesky(shared))
 
-    def _believed_covariance(self, pool: Pool, k: int, shared: Array) -> Array:
-        """Return a component's covariance: the shared one, with what of its own size and shape is not noise."""
+    def _shrink_covariance(self, pool: Pool, k: int, shared: Array) -> Array:
+        """Return a component's covariance, shrunk to the shared one: its size and its shape each by its own noise."""
         shape, d, eye = self.shape, self.shape.dimension, np.eye(self.shape.dimension)
         if shape.name == "tied":
-            return clipped_spectrum(shared @ shared.T, SMALLEST, LARGEST)
+            return clip_eigenvalues(shared @ shared.T, SMALLEST, LARGEST)
         whiten, noise = np.linalg.inv(shared), float(pool.covariance_noise[k])
         frame = whiten @ pool.frames[k] @ whiten.T
-        excess = whiten @ pool.covariances[k] @ whiten.T - eye
+        excess = whiten @ pool.covariances[k] @ whiten.T - eye  # S⁻¹CS⁻ᵀ − I = size·I + a traceless shape
         size = float(np.trace(excess)) / d
         own_shape = excess - size * eye
         response = self.clipping.response()
         size_noise = noise * shape.size_energy(frame)
-        share = 0.0
+        factor = 0.0
         if shape.numbers > 1:
-            rest = noise * shape.energy(frame) - d * size_noise
-            share = kept(rest, float((own_shape**2).sum()), shape.numbers, SHAPE_CAUTION)
+            rest = noise * shape.energy(frame) - d * size_noise  # E‖·‖² of the noise of the shape
+            factor = shrinkage_factor(rest, float((own_shape**2).sum()), shape.numbers, SHAPE_CAUTION)
         # The size is one number, known better than the shape: it is never shrunk more
         size_noise *= (response.beta2 / response.trace) ** 2
         wide = max(1.0, float(np.trace(frame)) / d)
-        size *= max(share, kept(size_noise, size * size, 1, 0.0) / (1.0 + size_noise / wide**2))
-        believed = shared @ ((1.0 + max(size, -0.9)) * eye + share * own_shape) @ shared.T
-        # Eigenvalues in the coordinates of the step before, above what the noise of this one could hide
-        factor, back = pool.components.factors[k], pool.components.whitening[k]
-        least = min(max(share * math.sqrt(noise * d), LEAST_RATIO), 0.7)
-        own = clipped_spectrum(back @ believed @ back.T, least, MOST_RATIO)
+        size *= max(factor, shrinkage_factor(size_noise, size * size, 1) / (1.0 + size_noise / wide**2))
+        shrunk = shared @ ((1.0 + max(size, -0.9)) * eye + factor * own_shape) @ shared.T
+        # Eigenvalues in the coordinates of the last step, above what the noise of this one could hide: s√(vd)
+        root, back = pool.components.factors[k], pool.components.whitening[k]
+        least = min(max(factor * math.sqrt(noise * d), LEAST_RATIO), 0.7)
+        own = clip_eigenvalues(back @ shrunk @ back.T, least, MOST_RATIO)
         narrowest = self.narrowest if pool.step < self.steps else SMALLEST
-        result = clipped_spectrum(factor @ own @ factor.T, narrowest, LARGEST)
+        result = clip_eigenvalues(root @ own @ root.T, narrowest, LARGEST)
         return result if shape.name == "full" else np.asarray(np.diag(np.diag(result)))
 
 

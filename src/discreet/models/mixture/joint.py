@@ -1,6 +1,6 @@
-"""The conjugate prior of a Gaussian mixture, and the mode of its posterior (Park et al. 2017, section 4.1, MAP).
+"""A Gaussian mixture by one joint release a step, in the coordinates of the unit ball: the lemma and nothing else.
 
-A mixture by one joint release a step, in the coordinates of the unit ball (DESIGN 4): the lemma and nothing else.
+``Prior`` is the conjugate prior of a mixture, and the mode of its posterior (Park et al. 2017, section 4.1, MAP).
 """
 
 from __future__ import annotations
@@ -15,16 +15,9 @@ from numpy.typing import NDArray
 from discreet.door import Release
 from discreet.em import Step, expectation_maximization
 from discreet.models.method import Method
-from discreet.models.mixture.moment_model import (
-    LARGEST,
-    SMALLEST,
-    MomentModel,
-    clipped_spectrum,
-    inside_ball,
-    noise_of,
-    positive_counts,
-)
+from discreet.models.mixture.moment_model import MomentModel
 from discreet.models.mixture.own_coordinates import Shape
+from discreet.models.noisy_sums import LARGEST, SMALLEST, clip_eigenvalues, inside_ball, noise_of, positive_counts
 from discreet.queries.moments.clipped_moments import ClippedMoments, Components
 from discreet.records import Ball, Box
 
@@ -89,7 +82,7 @@ def components_from_moments(
     """Return the components that have these counts and sums, made valid; with a prior, the mode of the posterior.
 
     Eigenvalues are kept above what the noise on the second moments, of this standard deviation, could hide: a random
-    symmetric matrix with off-diagonal deviation τ has eigenvalues down to −2τ√d.
+    symmetric matrix with off-diagonal standard deviation τ has eigenvalues down to −2τ√d.
     """
     k, d = first.shape
     hidden = noise * math.sqrt(2.0 * d)
@@ -99,7 +92,7 @@ def components_from_moments(
         total = counts.sum()
         shared = second / total - np.einsum("k,kij->ij", counts / total, outer)
         least = min(max(SMALLEST, hidden / total), LARGEST)
-        covariances = np.repeat(clipped_spectrum(shared, least, LARGEST)[None], k, axis=0)
+        covariances = np.repeat(clip_eigenvalues(shared, least, LARGEST)[None], k, axis=0)
     else:
         rows = counts[:, None, None]
         if shape == "diag":
@@ -107,7 +100,7 @@ def components_from_moments(
         if shape == "spherical":
             outer = (means**2).sum(axis=1)[:, None, None] / d * np.eye(d)
         least = np.clip(hidden / counts, SMALLEST, LARGEST)
-        covariances = clipped_spectrum(Shape(shape, d).matrices(second, k) / rows - outer, least, LARGEST)
+        covariances = clip_eigenvalues(Shape(shape, d).matrices(second, k) / rows - outer, least, LARGEST)
     if prior is None:
         return Components(counts / counts.sum(), means, covariances)
     return prior.mode(counts, means, covariances)
@@ -148,7 +141,7 @@ class JointMixture(MomentModel[Components]):
 
     def maximize(self, params: Components, release: Release) -> Components:
         """Return what the noisy moments say, made valid."""
-        counts = positive_counts(release["counts"], release, noise_of(release, "counts"))
+        counts = positive_counts(release)
         if self.hard:
             means = inside_ball(release["first"] / counts[:, None])
             return Components(counts / counts.sum(), means, params.covariances)

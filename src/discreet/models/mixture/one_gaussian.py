@@ -1,8 +1,8 @@
-"""One Gaussian, by a few releases: each round clips and whitens by the estimate of the one before.
+"""One Gaussian, by a few releases: each round clips and whitens by the previous estimate.
 
 The first release clips to the unit ball and learns roughly where the rows are; each later one clips to an ellipsoid
-around them, so that its noise is relative to the rows' own spread. What noise alone could have done is not believed
-(``released.kept`` and ``spectrum``).
+around them, so that its noise is relative to the rows' own spread. What noise alone could make is shrunk
+(``shrinkage`` and ``spectrum``).
 """
 
 from __future__ import annotations
@@ -15,17 +15,10 @@ from numpy.typing import NDArray
 
 from discreet.door import Release
 from discreet.guarantees import Neighbors
-from discreet.models.mixture.moment_model import (
-    LARGEST,
-    SMALLEST,
-    MomentModel,
-    clipped_spectrum,
-    inside_ball,
-    kept,
-    noise_of,
-    released_rows,
-)
+from discreet.models.mixture.moment_model import MomentModel
 from discreet.models.mixture.own_coordinates import Clipping, Shape, moment_weights
+from discreet.models.noisy_sums import LARGEST, SMALLEST, clip_eigenvalues, inside_ball, noise_of, released_rows
+from discreet.models.shrinkage import shrinkage_factor
 from discreet.models.spectral.spectrum import Spectrum
 from discreet.queries.moments.clipped_moments import ClippedMoments, Components
 
@@ -53,7 +46,7 @@ class OneGaussian(MomentModel[Components]):
         Whether the rows are counted, where their number is not public.
     spectral : bool
         Whether eigenvalues are corrected one by one (``spectrum``), which serves where few directions matter, or
-        deviations are drawn back all alike, which serves the density of the whole.
+        differences are shrunk all alike, which serves the density of the whole.
     metric : tuple of float, optional
         For spherical covariances: what one step in the unit ball is in each column.
     """
@@ -83,7 +76,7 @@ class OneGaussian(MomentModel[Components]):
         rows, factor = released_rows(release), params.factors[0]
         first = release["first"][0] / rows
         second = shape.matrices(np.atleast_1d(release["second"]) / rows, 1)[0]
-        shift, covariance, size = clipping.undone(first, shape.held(second - np.outer(first, first)))
+        shift, covariance, size = clipping.undo(first, shape.restrict(second - np.outer(first, first)))
 
         response = clipping.response(size)
         entry = noise_of(release, "second") * clipping.squared / rows / response.beta2
@@ -91,24 +84,26 @@ class OneGaussian(MomentModel[Components]):
         ratio = response.beta2 / max(response.trace, 0.05)
         size_noise = math.sqrt(noise * shape.size_energy()) * ratio
         size = min(max(size, LEAST_SIZE, min(1.0, CAUTION * size_noise)), MOST_SIZE)
-        own = self._believed(covariance, size, noise)
+        own = self._shrink(covariance, size, noise)
 
         moved = noise_of(release, "first") * clipping.radius / rows / clipping.response(size).beta1
-        shift = shift * kept(moved * moved * d, float(shift @ shift), d, 0.0)
+        shift = shift * shrinkage_factor(moved * moved * d, float(shift @ shift), d, 0.0)
         mean = inside_ball(params.means + factor @ shift)
-        covariance = clipped_spectrum(factor @ own @ factor.T, SMALLEST, LARGEST)
+        covariance = clip_eigenvalues(factor @ own @ factor.T, SMALLEST, LARGEST)
         if self.spectral:  # rows in a unit ball vary by 1 at most, all directions together
             covariance /= max(1.0, float(np.trace(covariance)))
         if shape.name in ("diag", "spherical"):  # without what rounding has put beside the diagonal
             covariance = np.diag(np.diag(covariance))
         return Components(np.ones(1), mean, covariance[None])
 
-    def _believed(self, covariance: Array, size: float, noise: float) -> Array:
+    def _shrink(self, covariance: Array, size: float, noise: float) -> Array:
         """Return a covariance of this mean eigenvalue, without what noise of variance v off the diagonal has put in."""
         shape, d = self.shape, self.shape.dimension
         traceless = covariance - np.trace(covariance) / d * np.eye(d)
         energy = noise * (shape.energy() - shape.size_energy() * d)
-        share = kept(energy, float((traceless**2).sum()), shape.numbers, CAUTION) if shape.numbers > 1 else 0.0
+        share = (
+            shrinkage_factor(energy, float((traceless**2).sum()), shape.numbers, CAUTION) if shape.numbers > 1 else 0.0
+        )
         edge = math.sqrt(noise * d) / size  # half of how far noise alone spreads eigenvalues
         if share and self.spectral:
             spectrum = Spectrum.from_matrix(covariance, math.sqrt(noise))
@@ -116,4 +111,4 @@ class OneGaussian(MomentModel[Components]):
             least = max(LEAST_RATIO, min(0.7, 0.5 * edge))
             return spectrum.matrix(np.clip(values, least * size, MOST_RATIO * size))
         least = max(LEAST_RATIO, min(0.7, 2.0 * share * edge))
-        return clipped_spectrum(size * np.eye(d) + share * traceless, least * size, MOST_RATIO * size)
+        return clip_eigenvalues(size * np.eye(d) + share * traceless, least * size, MOST_RATIO * size)

@@ -101,7 +101,7 @@ class Shape:
             return np.asarray(second[:, :, None] * np.eye(d))
         return np.asarray(second[:, None, None] / d * np.eye(d)) if self.name == "spherical" else second
 
-    def held(self, matrix: Array) -> Array:
+    def restrict(self, matrix: Array) -> Array:
         """Return a covariance in own coordinates with only what the shape has."""
         if self.name == "diag":
             return np.asarray(np.diag(np.diag(matrix)))
@@ -166,7 +166,7 @@ class Clipping:
             trace=inside,
         )
 
-    def undone(self, first: Array, spread: Array) -> tuple[Array, Array, float]:
+    def undo(self, first: Array, spread: Array) -> tuple[Array, Array, float]:
         """Return shift, covariance and its mean diagonal entry s, in the coordinates of z.
 
         s·κ(q/s) is the mean of the diagonal of the clipped second moment.

@@ -1,9 +1,7 @@
-"""From a release of log-likelihoods to the mean under each model, with its noise.
-
-The number of components by private selection: fit each candidate, score all of them in one release, take the best.
+"""The number of components by private selection: fit each candidate, score all of them in one release, take the best.
 
 The candidates share the budget equally but for a tenth, which pays for the scores: clipped mean log-likelihoods, one
-Gaussian release for all (``score``). Between scores that its noise cannot tell apart the smaller model is taken.
+Gaussian release for all (``mean_scores``). Between scores that its noise cannot tell apart the smaller model is taken.
 """
 
 from __future__ import annotations

@@ -1,20 +1,18 @@
-"""A mean and a covariance of features and target together, as releases tell them, with what noise they have.
+"""Linear regression by releases of moments of features and target together: in rounds, or all at once.
 
-Noise. A release has white noise in coordinates L⁻¹(y − m), and an average of releases that of each, by its weight. So
-the covariance carries for each round v of ``own_coordinates``, the variance of an entry off the diagonal, in the
-coordinates of that round's *frame* LLᵀ. An earlier round looked less closely at directions in which rows hardly vary,
+**Noise.** A release has white noise in coordinates L⁻¹(y − m), and an average of releases that of each, by its weight.
+So the covariance carries for each round v of ``own_coordinates``, the variance of an entry off the diagonal, in the
+coordinates of that round's *frame* LLᵀ. An earlier round was less precise along directions in which rows hardly vary,
 and most of the noise along these is its own. The mean carries the variance of a coordinate in those of the last frame.
 Nothing here is shrunk or floored but what is divided by: ``regression_line`` says what of it to believe.
-
-Linear regression by releases of moments: in rounds, or all at once.
 
 **Adaptive.** Features and target are one Gaussian together, found in rounds (``one_gaussian``); each later round
 measures their moments in the coordinates of the one before, in which the target is what the line so far leaves of it.
 So the noise is relative to the residuals, and to the features' own spread. Rounds are averaged by their noise
-(``class_estimates``), and a ridge that knows the noise draws the line back (``regression_line``).
+(``class_estimates``), and a ridge that knows the noise shrinks the line (``regression_line``).
 
 Clipping in these coordinates would bend the line where rows are no Gaussian's: rows far off count for less, as in a
-robust regression. So the later rounds clip less where there is less noise, as ``adaptive_classes`` does.
+robust regression. So the later rounds clip less where there is less noise, as ``AdaptiveClasses`` does.
 
 **AdaSSP** (Wang 2018): one release of all moments in the unit ball, with the published ridge. The first moments, for
 the intercept, are in it, as is the target's square; the paper spends a third of ε on each of XᵀX, Xᵀy and the smallest
@@ -40,14 +38,11 @@ from discreet.guarantees.normal import normal_mu
 from discreet.models.classes.class_estimates import ClassEstimates, believed
 from discreet.models.method import Method
 from discreet.models.mixture.adaptive import GUESS
-from discreet.models.mixture.moment_model import inside_ball, noise_of, released_rows
 from discreet.models.mixture.one_gaussian import OneGaussian
 from discreet.models.mixture.own_coordinates import Clipping, Shape
+from discreet.models.noisy_sums import released_rows
 from discreet.models.spectral.one_release import OneRelease
-from discreet.queries.moments.clipped_moments import Components
 from discreet.records import Ball, Box
-
-__all__ = ["AdaptiveMoments", "RegressionMoments", "UnitMoments", "estimates_of", "pooled"]
 
 Array = NDArray[np.float64]
 
@@ -81,8 +76,9 @@ class RegressionMoments:
     def from_rounds(cls, rounds: Sequence[ClassEstimates], space: Box | Ball) -> RegressionMoments:
         """Return the average of estimates of one class, all rows; their mean lies in the space."""
         result, noises = rounds[0], rounds[0].covariance_noise
+        shape = Shape("full", result.means.shape[1])
         for new in rounds[1:]:
-            before, result = result, pooled(result, new)
+            before, result = result, result.pool(new, shape)
             gain = _gain(before.covariances, new.covariances, result.covariances)
             noises = np.append((1.0 - gain) ** 2 * noises, gain**2 * new.covariance_noise)
         mean = np.asarray(space.to_unit(space.from_unit(result.means)))[0]
@@ -103,52 +99,11 @@ class RegressionMoments:
         )
 
 
-def pooled(result: ClassEstimates, new: ClassEstimates) -> ClassEstimates:
-    """Return the average of one class's estimates with those of a later release."""
-    return result.pooled(new, Shape("full", result.means.shape[1]))
-
-
 def _gain(before: Array, new: Array, after: Array) -> float:
     """Return the weight of what is new in an average."""
     step = new - before
     size = float((step * step).sum())
     return min(max(float((step * (after - before)).sum()) / size, 0.0), 1.0) if size > 0.0 else 0.5
-
-
-def estimates_of(release: Release, gaussian: Components | None, clipping: Clipping | None) -> ClassEstimates:
-    """Return what a release of moments of all rows says, clipping undone.
-
-    Parameters
-    ----------
-    release : Release
-        Of ``OneGaussian`` or of ``Moments``.
-    gaussian : Components or None
-        In whose coordinates it was measured, clipped so; None for those of the unit ball.
-    clipping : Clipping or None
-    """
-    counts = next((name for name in ("counts", "count") if name in release.parts), None)
-    rows = released_rows(release, counts or "counts")
-    count_noise = 0.0 if counts is None or release.size.rows is not None else noise_of(release, counts)
-    d = release.parts["second"].shape[-1]
-    first, second = inside_ball(release["first"].reshape(d) / rows), release["second"].reshape(d, d) / rows
-    moved, entry, count = noise_of(release, "first") / rows, noise_of(release, "second") / rows, count_noise / rows
-    # A noisy mean times itself is too large by its noise
-    spread = second - np.outer(first, first) + moved**2 * np.eye(d)
-    long = float(first @ first)
-    mean_noise = moved**2 + count**2 * long / d
-    products = moved**4 + 2.0 * moved**2 * max(long / d - moved**2, 0.0)
-    covariance_noise = 0.5 * entry**2 + products + count**2 * float((spread**2).sum()) / Shape("full", d).energy()
-    mean, covariance, frame = first, spread, np.eye(d)
-    if gaussian is not None and clipping is not None:
-        shift, own, size = clipping.undone(first, spread)
-        factor, frame = gaussian.factors[0], gaussian.covariances[0]
-        mean, covariance = gaussian.means[0] + factor @ shift, factor @ own @ factor.T
-        mean_noise *= clipping.squared / clipping.response(size).beta1 ** 2
-        covariance_noise *= (clipping.squared / clipping.response(size).beta2) ** 2
-    return ClassEstimates(
-        np.array([rows]), max(count_noise, 1.0) ** 2, mean[None], np.array([mean_noise]), covariance[None],
-        np.array([covariance_noise]), frame[None],
-    )  # fmt: skip
 
 
 FIRST = 0.15  # of the budget, for the first rounds
@@ -182,7 +137,7 @@ class AdaptiveMoments(Method[RegressionMoments]):
 
     @classmethod
     def for_data(cls, columns: int, guarantee: Guarantee, size: PublicSize) -> AdaptiveMoments:
-        """Return the method for a promise."""
+        """Return the method for a guarantee."""
         return cls(columns, guarantee.neighbors, size, normal_mu(guarantee.epsilon, guarantee.delta) ** 2)
 
     @property
@@ -227,8 +182,8 @@ class AdaptiveMoments(Method[RegressionMoments]):
         result: list[ClassEstimates] = []
         for measure in measures:
             releases.append(measure(wide.query(gaussian, space)))
-            result.append(estimates_of(releases[-1], gaussian, clipping))
-            gaussian = believed(reduce(pooled, result), shape)
+            result.append(ClassEstimates.from_all_rows(releases[-1], gaussian, clipping))
+            gaussian = believed(reduce(lambda old, new: old.pool(new, shape), result), shape)
         return RegressionMoments.from_rounds(result, space), releases
 
 
@@ -248,4 +203,4 @@ class UnitMoments(Method[RegressionMoments]):
     ) -> tuple[RegressionMoments, list[Release]]:
         """Measure the moments."""
         release = next(measures)(OneRelease(self.size).query(space))
-        return RegressionMoments.from_rounds([estimates_of(release, None, None)], space), [release]
+        return RegressionMoments.from_rounds([ClassEstimates.from_all_rows(release)], space), [release]

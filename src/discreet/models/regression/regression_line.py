@@ -1,21 +1,4 @@
-"""How a line goes on along directions of which nothing is known.
-
-Predictions do not tell: rows do not vary along them. Among all lines that agree on what was seen, this is the shortest
-one in the coordinates of the unit ball. So two equal columns with the same bounds share their coefficient evenly, and
-a column that does not vary has none. To leave a direction out in the whitened coordinates would not do: these are
-stretched most along the very directions that rows do not have, and a tilt of the frame that is small beside its noise
-would become a large coefficient.
-
-**The line.** On axes i with the weights a_i as far as they were seen, by shares γ_i, let Q be the Gram matrix of the
-axes in the unit ball, so that a line α has the squared length αᵀQα there. With S the axes of γ = 1 and F the others,
-α_S = a_S, and α_F makes αᵀQα + Σ_F h_i(α_i − a_i)² smallest, h_i = Q_ii·γ_i/(1 − γ_i): from the shortest line at γ = 0
-to a_i at γ = 1, without a jump. So α_F = (Q_FF + H)⁻¹(Ha_F − Q_FS·a_S).
-
-**Its noise**, beside that of a. Noise δC tilts an axis of F by Σ_S v_j·δC_ij/(g_i − g_j), which to first order moves
-α_F by (Q_FF + H)⁻¹ times Σ_S δC_ij·(Qα)_j/(g_j − g_i). And it moves the share of an axis that is partly seen by
-δγ, and its weight by about δγ_i·a_i.
-
-From noisy moments of features and target to a line: what of it to believe.
+"""From noisy moments of features and target to a line: ridge, shrinkage, and minimum-norm completion.
 
 **Coordinates.** The frame LLᵀ has the target in its last place, so that z = L⁻¹(y − m) has whitened features z_x, and
 in its last place what is left of the target after the frame's own line, t = ℓ·z_x + s·z_t. In coordinates along the
@@ -32,12 +15,28 @@ the posterior mean of a_i is a_i·ω²/(ω² + s²n_i/g_i) = a_i·g_i/(g_i + λ_
 coordinates of the rows' own spread. ω² is what all directions explain together, less what noise explains of it.
 Variances g are those that ``spectrum`` believes, and none is below what noise could hide, so that the line is finite
 whatever was released. Of a direction whose variance is within the noise (of two equal columns their difference, or a
-column that does not vary) nothing is known: ``regression_unseen`` says how the line goes on along it.
+column that does not vary) nothing is known: the line is completed there, as below.
 
 **The ridge of AdaSSP** (Wang 2018, algorithm 2). In the coordinates of the unit ball (s = 1, ℓ = 0) the line is
 (C_xx + λI)⁻¹c with λ = max(0, η − λ₋). With probability 1 − ρ noise has an operator norm below η = √(v·d·ln(2d²/ρ)),
 and the smallest eigenvalue before noise is at least λ₋, the one that was released less η, or 0. It is read off the
 released matrix, which costs nothing more.
+
+**Minimum-norm completion** of coefficients that are not identified. Predictions do not need them: rows do not vary
+along these directions. Among all lines that agree on what was seen, this is the shortest one in the coordinates of the
+unit ball. So two equal columns with the same bounds share their coefficient evenly, and a column that does not vary has
+none. To leave a direction out in the whitened coordinates would not do: these are stretched most along the very
+directions that rows do not have, and a tilt of the frame that is small beside its noise would become a large
+coefficient.
+
+On axes i with the weights a_i as far as they were seen, by shares γ_i, let Q be the Gram matrix of the
+axes in the unit ball, so that a line α has the squared length αᵀQα there. With S the axes of γ = 1 and F the others,
+α_S = a_S, and α_F makes αᵀQα + Σ_F h_i(α_i − a_i)² smallest, h_i = Q_ii·γ_i/(1 − γ_i): from the shortest line at γ = 0
+to a_i at γ = 1, without a jump. So α_F = (Q_FF + H)⁻¹(Ha_F − Q_FS·a_S).
+
+Its noise comes beside that of a. Noise δC tilts an axis of F by Σ_S v_j·δC_ij/(g_i − g_j), which to first order moves
+α_F by (Q_FF + H)⁻¹ times Σ_S δC_ij·(Qα)_j/(g_j − g_i). And it moves the share of an axis that is partly seen by
+δγ, and its weight by about δγ_i·a_i.
 """
 
 from __future__ import annotations
@@ -50,6 +49,7 @@ from numpy.typing import NDArray
 
 from discreet.models.mixture.own_coordinates import Shape
 from discreet.models.regression.regression import RegressionMoments
+from discreet.models.shrinkage import HIDDEN
 from discreet.models.spectral.spectrum import Spectrum
 
 __all__ = ["Completion", "Line", "adaptive_ridge", "noise_aware"]
@@ -61,7 +61,7 @@ NEARLY = 1.0 - 1e-6  # seen: all of it
 
 @dataclass(frozen=True, eq=False)
 class Completion:
-    """A line that goes on where it was not seen.
+    """A line with minimum-norm coefficients where they are not identified.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Completion:
     pull : array of shape (d,)
         Qα.
     wavering : array of shape (d,)
-        Deviations of α by δγ.
+        Standard deviations of α by δγ.
     """
 
     line: Array
@@ -94,7 +94,7 @@ class Completion:
 
     @classmethod
     def minimum_norm(cls, known: Array, seen: Array, gram: Array, wavering: Array) -> Completion:
-        """Return the line that goes on from what is known of it.
+        """Return the line of minimum norm that agrees with what is known of it.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class Completion:
         gram : array of shape (d, d)
             Q.
         wavering : array of shape (d,)
-            Deviations of what is seen of the line, by δγ.
+            Standard deviations of what is seen of the line, by δγ.
 
         Examples
         --------
@@ -149,11 +149,13 @@ class Completion:
         return np.asarray(moved + back**2 @ self.wavering**2)
 
 
-HIDDEN = 0.65  # of how far noise alone spreads eigenvalues to either side: none is below
-UNSEEN, SURE = 5.0, 7.5  # deviations of noise up to which a variance could be noise alone, and from which it is none
+UNSEEN, SURE = (
+    5.0,
+    7.5,
+)  # standard deviations of noise up to which a variance could be noise alone, and from which it is none
 LEAST = 1e-9  # of the frame's own variance
 RHO = 0.05
-LEAST_FELT = 0.5  # of the noise that the line would have if it were not drawn back
+LEAST_FELT = 0.5  # of the noise that the line would have if it were not shrunk
 WEAK = 1e-12  # of the target's variance: a direction that explains less explains nothing
 
 
@@ -166,7 +168,7 @@ class Line:
     weights : array of shape (d,)
     intercept : float
     noise : array of shape (d,)
-        Deviations of the weights by noise, to first order.
+        Standard deviations of the weights by noise, to first order.
     ridge : float
     directions : float
         The sum over the directions of the share of the line that was kept: d where noise is small, 0 where there is
@@ -261,7 +263,7 @@ class _Whitened:
     def line(self, completion: Completion, share: Array, values: Array, ridge: float) -> Line:
         """Return a line of these axes in the data's own coordinates."""
         weights = self.back @ completion.line
-        felt = np.maximum(share, LEAST_FELT)  # noise also decides how much is drawn back
+        felt = np.maximum(share, LEAST_FELT)  # noise also decides how much is shrunk
         spread = self.back @ completion.response * (self.scale * completion.seen * felt / values)
         squares = np.einsum("ij,jk,ik->i", spread, self.error((completion.line - self.own) / self.scale), spread)
         squares = np.maximum(squares, 0.0) + completion.unseen_noise(self.back, values, self.entries)
@@ -270,7 +272,7 @@ class _Whitened:
 
 
 def _seen(variances: Array, stds: Array) -> tuple[Array, Array]:
-    """Return what is seen of directions, from 0 to 1, and its deviations by noise in their variances."""
+    """Return what is seen of directions, from 0 to 1, and its standard deviations by noise in their variances."""
     ramp = np.maximum(stds * (SURE - UNSEEN), LEAST)
     step = np.clip((variances - UNSEEN * stds) / ramp, 0.0, 1.0)
     slope = 6.0 * step * (1.0 - step) / ramp

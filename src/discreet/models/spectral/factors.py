@@ -5,8 +5,9 @@ number of them costs nothing:
 
     M = I + WᵀΨ⁻¹W,  β = M⁻¹WᵀΨ⁻¹,  C = Sβᵀ,  R = E[zzᵀ] = M⁻¹ + βC,  W ← CR⁻¹,  ψ ← diag(S − WCᵀ), with the new W;
 
-and then W ← W·chol(R): the step of Liu, Rubin and Wu (1998), where the law of z is fitted as well and then taken into
-W. It ends where EM does, in a tenth of the steps. ψ has a floor, so whatever S is, what comes out is a covariance.
+and then W ← W·chol(R): the step of Liu, Rubin and Wu (1998), where the distribution of z is fitted as well and then
+taken into W. It ends where EM does, in a tenth of the steps. ψ has a floor, so whatever S is, what comes out is a
+covariance.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.models.mixture.moment_model import clipped_spectrum
+from discreet.models.noisy_sums import clip_eigenvalues
 
 __all__ = ["Factors"]
 
@@ -131,7 +132,7 @@ def _step(s: Array, loadings: Array, noise: Array) -> tuple[Array, Array]:
     inverse = np.linalg.inv(np.eye(loadings.shape[1]) + loadings.T @ weighted)
     c = s @ (weighted @ inverse)
     second = inverse + inverse @ (weighted.T @ c)  # R = M⁻¹ + βC
-    second = clipped_spectrum(second, 1e-9, 1e9)  # positive, also where S is not
+    second = clip_eigenvalues(second, 1e-9, 1e9)  # positive, also where S is not
     loadings = np.asarray(np.linalg.solve(second, c.T).T)
     noise = np.maximum(np.diag(s) - np.einsum("dk,dk->d", loadings, c), LEAST)
     return np.asarray(loadings @ np.linalg.cholesky(second)), noise

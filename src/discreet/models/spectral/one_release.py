@@ -1,17 +1,15 @@
-"""A mean and a covariance from one release of first and second moments, for any number of columns.
+"""A mean and a covariance from one release of moments, for any number of columns (``OneRelease``, ``Sulq``).
 
-Rows y in the unit ball contribute (a, b·y, c·yyᵀ): the query ``Moments``, with its bound and proof. What comes out is
-noisy by the same amount in every entry, and ``spectrum`` says what of it to believe. With d columns the second moment
-has a share c² of the budget, the first b² = c²/√d and the count a² = c²/(2d): about what makes the error of the
-covariance smallest where the mean is half-way to the sphere, and next to nothing where there are many columns. The
-first moment is left out where the centre of the space serves as the mean, the count where it is public.
+**One release.** Rows y in the unit ball contribute (a, b·y, c·yyᵀ): the query ``Moments``, with its bound and proof.
+What comes out is noisy by the same amount in every entry, and ``spectrum`` says what of it to believe. With d columns
+the second moment has a share c² of the budget, the first b² = c²/√d and the count a² = c²/(2d): about what makes the
+error of the covariance smallest where the mean is half-way to the sphere, and next to nothing where there are many
+columns. The first moment is left out where the centre of the space serves as the mean, the count where it is public.
 
-A covariance by SuLQ (Blum, Dwork, McSherry and Nissim 2005), to compare with: every entry is a query of its own.
-
-Rows y in the unit ball contribute the products y_i·y_j, i ≤ j. *Bound.* Their squares sum to (‖y‖⁴ + Σy_i⁴)/2 ≤ 1. For
-two rows, with D = yyᵀ − y'y'ᵀ, to (‖D‖² + ΣD_ii²)/2, where ‖D‖² ≤ 2, as ⟨yyᵀ, y'y'ᵀ⟩ ≥ 0, and ΣD_ii² is at most
-Σy_i⁴ + Σy'_i⁴ ≤ 2: √2 in all. The noise is copied across the diagonal; the packed matrix of ``Moments`` has half of its
-variance there.
+**SuLQ** (Blum, Dwork, McSherry and Nissim 2005), to compare with: every entry is a query of its own. Rows y in the unit
+ball contribute the products y_i·y_j, i ≤ j. *Bound.* Their squares sum to (‖y‖⁴ + Σy_i⁴)/2 ≤ 1. For two rows, with D =
+yyᵀ − y'y'ᵀ, to (‖D‖² + ΣD_ii²)/2, where ‖D‖² ≤ 2, as ⟨yyᵀ, y'y'ᵀ⟩ ≥ 0, and ΣD_ii² is at most Σy_i⁴ + Σy'_i⁴ ≤ 2: √2 in
+all. The noise is copied across the diagonal; the packed matrix of ``Moments`` has half of its variance there.
 """
 
 from __future__ import annotations
@@ -26,7 +24,8 @@ from numpy.typing import NDArray
 from discreet.door import PublicSize, Release
 from discreet.em import Step
 from discreet.models.method import Method
-from discreet.models.mixture.moment_model import LARGEST, clipped_spectrum, inside_ball, kept, noise_of, released_rows
+from discreet.models.noisy_sums import LARGEST, clip_eigenvalues, inside_ball, noise_of, released_rows
+from discreet.models.shrinkage import shrinkage_factor
 from discreet.models.spectral.spectrum import Spectrum
 from discreet.queries.moments.clipped_moments import Components
 from discreet.queries.moments.moments import Moments, Products
@@ -81,7 +80,7 @@ class OneRelease(Method[Components]):
         mean = np.zeros(d)
         if self.centered:
             mean, spread = release["first"] / rows, (noise_of(release, "first") / rows) ** 2
-            mean = inside_ball(mean * kept(d * spread, float(mean @ mean), d, 0.0))
+            mean = inside_ball(mean * shrinkage_factor(d * spread, float(mean @ mean), d, 0.0))
             second -= np.outer(mean, mean)
         spectrum = Spectrum.from_matrix(second, noise / math.sqrt(2.0))
         values = spectrum.shrunk if self.nearest else spectrum.estimates
@@ -112,4 +111,4 @@ class Sulq(Method[Components]):
         i, j = np.triu_indices(d)
         second = np.zeros((d, d))
         second[i, j] = second[j, i] = release["products"] / rows
-        return Components(np.ones(1), np.zeros((1, d)), clipped_spectrum(second, 1e-9, LARGEST)[None]), [release]
+        return Components(np.ones(1), np.zeros((1, d)), clip_eigenvalues(second, 1e-9, LARGEST)[None]), [release]

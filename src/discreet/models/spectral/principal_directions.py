@@ -18,7 +18,7 @@ from discreet.door import PublicSize, Release
 from discreet.em import Step
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, Loss, calibrate
 from discreet.models.method import Method
-from discreet.models.mixture.moment_model import released_rows
+from discreet.models.noisy_sums import released_rows
 from discreet.models.spectral.spectrum import Principal, signed
 from discreet.queries.moments.principal_direction import DirectionScatter, Energies, Frame, OneDirection
 from discreet.queries.question import Question

@@ -1,11 +1,9 @@
-"""Principal axes: orthonormal directions with the variance along each.
-
-The spectrum of a symmetric matrix that was released with noise, and what of it to believe.
+"""The eigenvalues of a symmetric matrix that was released with noise, corrected for it (``Spectrum``); principal axes.
 
 Let Ã = A + E with E symmetric Gaussian, variance τ² off the diagonal and 2τ² on it: what ``Part(symmetric=True)``
-releases, since (G + Gᵀ)σ/2 and a triangle packed with √2 are the same law, τ = σ/√2. Noise pushes eigenvalues apart. To
-second order the i-th one of Ã lies at λ_i + τ² Σ_{j≠i} 1/(λ_i − λ_j), and what A has in the direction of the i-th noisy
-eigenvector, ṽᵀAṽ, falls as far short of λ̃_i again. So, of the noisy eigenvalues,
+releases, since (G + Gᵀ)σ/2 and a triangle packed with √2 are the same distribution, τ = σ/√2. Noise pushes eigenvalues
+apart. To second order the i-th one of Ã lies at λ_i + τ² Σ_{j≠i} 1/(λ_i − λ_j), and what A has in the direction of the
+i-th noisy eigenvector, ṽᵀAṽ, falls as far short of λ̃_i again. So, of the noisy eigenvalues,
 
     λ̂_i = λ̃_i − s_i,    ξ_i = λ̃_i − 2s_i,    s_i = τ² Σ_{j≠i} (λ̃_i − λ̃_j)/((λ̃_i − λ̃_j)² + τ²):
 

@@ -1,12 +1,10 @@
-"""Numbers drawn from a mixture, moved so that each column has the histogram that was released.
+"""Histograms of columns: from a release to probabilities, and synthetic numbers moved so that they follow them.
 
 Gaussians are smooth, and columns of numbers often are not: most people have no capital gains, and work 40 hours. So a
 column x of the mixture, with distribution function F, becomes G⁻¹(F(x)): it keeps its ranks, and with them most of
 what it has to do with other columns, and gets the distribution G. In each of its ``cells`` G has the mixture's
 probability (that within the bounds) where the released one differs from it by no more than noise explains, and else the
 released one; within a cell it is shaped as the mixture is. All of it is a function of releases.
-
-From a release of all columns' histograms to probabilities.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from discreet.door import Release
-from discreet.models.mixture.moment_model import noise_of
+from discreet.models.noisy_sums import noise_of
 from discreet.queries.counts.grids import EVEN, ColumnCells, Marginals
 from discreet.queries.moments.clipped_moments import Components
 from discreet.queries.moments.mixed_moments import LEAST
@@ -47,7 +45,7 @@ def corrected(components: Components, column: int, cells: ColumnCells, result: A
     column : int
     cells : ColumnCells
         Of that column, in the units of the components.
-    found : array
+    result : array
         The released probabilities.
     noise : float
         The variance of the noise on one of them.

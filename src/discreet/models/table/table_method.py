@@ -26,8 +26,8 @@ from discreet.em import Step, expectation_maximization
 from discreet.guarantees import Guarantee
 from discreet.models.method import Method
 from discreet.models.mixture.adaptive import ROUNDS, Adaptive
-from discreet.models.mixture.moment_model import released_rows
 from discreet.models.mixture.own_coordinates import Clipping, Shape, costs
+from discreet.models.noisy_sums import released_rows
 from discreet.models.table.column_maps import corrected, probabilities
 from discreet.models.table.table_model import TableModel
 from discreet.queries.counts.grids import Marginals
@@ -45,7 +45,7 @@ LEAST_TABLES, MOST_TABLES = 0.1, 0.5  # of e²
 LONGER = 2  # the steps, relative to those for Gaussians alone
 MOST_STEPS = 60
 RESOLUTION = 0.1  # of a column's half-width: while there are steps to come, no component is narrower
-USUAL = 0.9  # of a Gaussian, left unclipped
+DEFAULT_LEVEL = 0.9  # of a Gaussian, left unclipped
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +124,7 @@ class AdaptiveTables(Method[MixedComponents]):
         shape: str = "full",
         steps: int | None = None,
     ) -> AdaptiveTables:
-        """Return the method for a promise, with as many components as it can tell apart."""
+        """Return the method for a guarantee, with as many components as it can tell apart."""
         part = (1.0 - FIRST) * (1.0 - _tables(Shape(shape, space.dimension), categories))
         numbers = Adaptive.for_data(count, space, guarantee, size, shape=shape, steps=steps, part=part)
         if numbers.affordable < count:  # fewer that can be told apart say more than many that cannot
@@ -191,5 +191,5 @@ class AdaptiveTables(Method[MixedComponents]):
 def _tables(shape: Shape, categories: tuple[int, ...]) -> float:
     """Return e²."""
     tables = sum(categories) / math.sqrt(2.0)
-    moments = sum(map(math.sqrt, costs(Clipping.at_quantile(shape.dimension, USUAL), shape)))
+    moments = sum(map(math.sqrt, costs(Clipping.at_quantile(shape.dimension, DEFAULT_LEVEL), shape)))
     return min(max(tables / (tables + 2.0 * moments), LEAST_TABLES), MOST_TABLES)

@@ -1,12 +1,12 @@
-"""A mixture over rows with numbers and categories, measured as ``mixed_moments`` are.
+"""A mixture over rows with numbers and categories, measured by the moments of ``mixed_moments``.
 
 Within a component the numbers are Gaussian, each column of categories has its own probabilities, and all of these are
 independent. The Gaussians are those of ``adaptive_mixture``, from the same parts of the same releases. For the tables:
 
-1. The steps are pooled as the counts are: a new table weighs t^(−0.6), or more where it differs from the pool by more
-   than noise can explain.
-2. What is believed of a table is the column's marginal, and of the difference from it what noise does not explain
-   (``released``). The marginal is that of the first release and of all components' tables together.
+1. The steps are pooled as the counts are (``shrinkage``): a new table weighs t^(−0.6), or more where it differs from
+   the pool by more than noise can explain.
+2. A table is shrunk to the column's marginal by the share of noise in the difference. The marginal is that of the
+   first release and of all components' tables together.
 3. No probability is below what its noise could hide, unless the marginal is: a rare category is not an impossible one.
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from discreet.door import Release
 from discreet.em import Model
-from discreet.models.mixture.adaptive_mixture import AdaptiveMixture, Pool
-from discreet.models.mixture.moment_model import kept, noise_of, released_rows
+from discreet.models.mixture.adaptive_mixture import AdaptiveMixture, Pool, rows_to_divide_by
+from discreet.models.noisy_sums import noise_of, released_counts
+from discreet.models.shrinkage import Estimate, forgetting_gain, shrinkage_factor
 from discreet.models.table.column_maps import on_simplex
 from discreet.queries.bound import Bound
 from discreet.queries.moments.clipped_moments import Components
@@ -31,13 +32,9 @@ from discreet.queries.moments.mixed_moments import LEAST, MixedMoments
 from discreet.queries.question import Part
 from discreet.records import Block
 
-__all__ = ["TableModel", "TablePool"]
-
 Array = NDArray[np.float64]
 Tables = tuple[Array, ...]
 
-FORGETTING = 0.6  # a new table weighs t to the minus this
-LEAST_SHARE = 0.05  # of an equal share of the rows: no component has fewer
 CONCENTRATION = 150.0  # of the Dirichlet around the marginals that tables start from: they differ a little
 HIDDEN = 0.2  # standard deviations of its noise: no probability is less, unless the marginal is
 
@@ -51,7 +48,7 @@ class TablePool:
     numbers : Pool
         Of the Gaussians.
     probabilities : tuple of arrays of shape (K, C)
-        The tables through which the next step looks.
+        The tables at which the next step measures.
     counts : tuple of arrays of shape (K, C)
         Pooled tables.
     noise : tuple of float
@@ -71,7 +68,7 @@ class TablePool:
 
     @property
     def components(self) -> Components:
-        """The Gaussians through which the next step looks."""
+        """The Gaussians at which the next step measures."""
         return self.numbers.components
 
     @classmethod
@@ -143,44 +140,38 @@ class TableModel(Model[TablePool]):
     def maximize(self, params: TablePool, release: Release) -> TablePool:
         """Return the pool with one more release, and what follows from it."""
         numbers = self.numbers.maximize(params.numbers, release)
-        pooled = self._pooled(params, numbers, release)
-        return TablePool(**(vars(pooled) | {"probabilities": self._believed(pooled, release)}))
+        pooled = self._pool(params, numbers, release)
+        rows = rows_to_divide_by(pooled.rows, pooled.row_noise, release)
+        tables = enumerate(zip(pooled.counts, pooled.noise, strict=True))
+        shrunk = tuple(self._shrink_table(j, rows, counts, noise) for j, (counts, noise) in tables)
+        return replace(pooled, probabilities=shrunk)
 
-    def _pooled(self, params: TablePool, numbers: Pool, release: Release) -> TablePool:
+    def _pool(self, params: TablePool, numbers: Pool, release: Release) -> TablePool:
         """Return the pool with one more release's tables and counts."""
-        result = tuple(release[f"table{j}"] for j in range(len(self.marginals)))
-        noise = tuple(noise_of(release, f"table{j}") ** 2 for j in range(len(self.marginals)))
-        rows, row_noise = release["counts"], noise_of(release, "counts") ** 2
-        if release.size.rows is not None:
-            rows = rows + (release.size.rows - rows.sum()) / len(rows)
-        if params.numbers.step == 0:
-            return TablePool(numbers, params.probabilities, result, noise, rows, row_noise)
-        pairs = list(zip(result, params.counts, strict=True))
-        spreads = list(zip(noise, params.noise, strict=True))
+        names = [f"table{j}" for j in range(len(self.marginals))]
+        new = [Estimate(release[name], noise_of(release, name) ** 2) for name in names]
+        old = [Estimate(*pair) for pair in zip(params.counts, params.noise, strict=True)]
+        pairs = list(zip(old, new, strict=True))
         # In units of each table's noise, so that one gain serves them all.
-        moved = sum(
-            float(((new - old) ** 2).sum()) / (fresh + pooled)
-            for (new, old), (fresh, pooled) in zip(pairs, spreads, strict=True)
-        )
-        size = sum(table.size for table in result)
-        gain = max(float((params.numbers.step + 1.0) ** -FORGETTING), kept(size, moved, size, 0.0))
-        return TablePool(
-            numbers,
-            params.probabilities,
-            tuple(old + gain * (new - old) for new, old in pairs),
-            tuple((1.0 - gain) ** 2 * old + gain**2 * new for new, old in spreads),
-            params.rows + gain * (rows - params.rows),
-            (1.0 - gain) ** 2 * params.row_noise + gain**2 * row_noise,
-        )
+        moved = sum(float(((b.value - a.value) ** 2).sum()) / (b.variance + a.variance) for a, b in pairs)
+        size = sum(table.value.size for table in new)
+        gain = max(forgetting_gain(params.numbers.step), shrinkage_factor(size, moved, size))
+        counts, noise = zip(*(a.pool(b, gain) for a, b in pairs), strict=True)
+        counted = Estimate(released_counts(release), noise_of(release, "counts") ** 2)
+        rows = Estimate(params.rows, params.row_noise).pool(counted, gain)
+        return TablePool(numbers, params.probabilities, counts, noise, *rows)
 
-    def _believed(self, pool: TablePool, release: Release) -> Tables:
-        """Return each component's probabilities: the marginal, and what of the difference is not noise."""
-        share = LEAST_SHARE * released_rows(release) / len(pool.rows)
-        rows = np.maximum(pool.rows, max(share, 2.0 * math.sqrt(pool.row_noise)))
-        return tuple(self._believed_table(j, rows, pool.counts[j], pool.noise[j]) for j in range(len(self.marginals)))
+    def _shrink_table(self, j: int, rows: Array, counts: Array, noise: float) -> Array:
+        """Return a column's probabilities in each component: its marginal, and what of the difference is not noise.
 
-    def _believed_table(self, j: int, rows: Array, counts: Array, noise: float) -> Array:
-        """Return one column's table, from pooled counts and the variance of a number in them."""
+        Parameters
+        ----------
+        j : int
+        rows, counts : arrays of shape (K,) and (K, C)
+            Pooled.
+        noise : float
+            The variance of a number in ``counts``.
+        """
         size = counts.shape[1]
         if size == 1:
             return np.ones_like(counts)
@@ -189,12 +180,8 @@ class TableModel(Model[TablePool]):
         first = self.marginal_noise[j]
         marginal = (first * marginal + spread * self.marginals[j]) / (first + spread)
         differences = counts / rows[:, None] - marginal
-        squared = (differences**2).sum(axis=1)
-        shares = [
-            kept(noise / row**2 * (size - 1), long, size - 1, 0.0)
-            for row, long in zip(rows.tolist(), squared.tolist(), strict=True)
-        ]
-        believed = on_simplex(marginal + np.array(shares)[:, None] * differences, 1.0, LEAST)
+        factors = shrinkage_factor(noise / rows**2 * (size - 1), (differences**2).sum(axis=1), size - 1)
+        believed = on_simplex(marginal + factors[:, None] * differences, 1.0, LEAST)
         hidden = np.minimum(on_simplex(marginal, 1.0, LEAST), HIDDEN * math.sqrt(noise) / rows[:, None])
         above = np.maximum(believed, hidden) - LEAST
         return np.asarray(LEAST + (1.0 - size * LEAST) * above / above.sum(axis=1, keepdims=True))

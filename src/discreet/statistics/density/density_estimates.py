@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 
 from discreet.door import Release
 from discreet.models.clusters.histogram_clusters import denoised
-from discreet.models.mixture.moment_model import noise_of
+from discreet.models.noisy_sums import noise_of
 from discreet.models.table.column_maps import on_simplex
 from discreet.queries.moments.cosines import cosines_at
 from discreet.statistics.density.piecewise import Piecewise, nearest_density

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, integer, positive
 from discreet.door import Release
-from discreet.models.mixture.moment_model import noise_of
+from discreet.models.noisy_sums import noise_of
 from discreet.models.table.column_maps import on_simplex
 
 Array = NDArray[np.float64]
