@@ -111,7 +111,7 @@ def _ledger(text: str) -> None:
 def _words(text: str) -> None:
     """Read the small languages of the command line."""
     from discreet.cli.compose_command import _loss as mechanism
-    from discreet.cli.declarations import _parse_bounds, _parse_classes, parse_limit, parse_numbers, split_names
+    from discreet.cli.declaration_flags import _parse_bounds, _parse_classes, parse_limit, parse_numbers, split_names
     from discreet.guarantees import Neighbors
 
     def mechanisms(one: str) -> None:

@@ -13,7 +13,7 @@ import typer
 from discreet.arguments import UNSHOWN, ArgumentError, listed, meant
 from discreet.cli.budget_limits import existing
 from discreet.cli.command import command
-from discreet.cli.declarations import parse_limit
+from discreet.cli.declaration_flags import parse_limit
 from discreet.cli.options import Ledger
 from discreet.cli.printing import CommandOutput, OutputTable, facts, note
 from discreet.database.budget_shares import BudgetShares

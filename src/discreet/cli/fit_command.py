@@ -11,7 +11,7 @@ import typer
 
 from discreet.cli.budget_limits import check_limit, on_trial
 from discreet.cli.command import command
-from discreet.cli.declarations import (
+from discreet.cli.declaration_flags import (
     check_columns,
     check_target,
     declared_schema,

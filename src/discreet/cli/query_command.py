@@ -11,7 +11,7 @@ import typer
 from discreet.arguments import probability
 from discreet.cli.budget_limits import check_limit, on_trial
 from discreet.cli.command import command
-from discreet.cli.declarations import check_columns, declared_schema, open_source, parse_limit, parse_numbers
+from discreet.cli.declaration_flags import check_columns, declared_schema, open_source, parse_limit, parse_numbers
 from discreet.cli.error_messages import EXCEEDED
 from discreet.cli.options import (
     AtMost,

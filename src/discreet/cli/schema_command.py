@@ -15,7 +15,7 @@ import typer
 
 from discreet.arguments import listed
 from discreet.cli.command import command
-from discreet.cli.declarations import open_source, read_schema
+from discreet.cli.declaration_flags import open_source, read_schema
 from discreet.cli.options import Data, Overwrite, TableName
 from discreet.cli.output_files import new_file
 from discreet.cli.printing import CommandOutput, OutputTable

@@ -177,7 +177,7 @@ class OwnModel(PrivateEstimator):
         seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
         start = self.model.initialize(curator.space.dimension, np.random.default_rng(seed))
         attack(ModelQuery(self.model, start, curator.space), np.random.default_rng())
-        return self._inquiry(Steps(self.model, start, shares), curator, self._take)
+        return self._inquiry(GuardedSteps(self.model, start, shares), curator, self._take)
 
     def _take(self, result: Found[Any]) -> None:
         self.params_ = result.params
@@ -206,7 +206,7 @@ class Found(Generic[Params]):
 
 
 @dataclass(frozen=True, eq=False)
-class Steps(Method[Found[Any]]):
+class GuardedSteps(Method[Found[Any]]):
     """The loop over a model, each step behind an attack.
 
     Parameters

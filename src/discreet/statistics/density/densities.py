@@ -35,7 +35,7 @@ from discreet.queries.moments.cosines import MOST_COSINES, Cosines, heat_weights
 from discreet.queries.question import Query
 from discreet.scales import ColumnScale, as_days
 from discreet.statistics.density.density_estimates import (
-    Estimate,
+    DensityEstimate,
     balanced_bins,
     balanced_cosines,
     balanced_width,
@@ -195,11 +195,11 @@ class DensityRequest(ColumnRequest[Density]):
         sums = Cosines(curator.space, number, weights, 1.0 if curator.size.rows is None else 0.0)
         return self._estimate(sums, partial(from_sums, weights=np.asarray(weights), functional=functional))
 
-    def _estimate(self, question: Query, estimate: Callable[[Release], Estimate]) -> Inquiry[Density]:
+    def _estimate(self, question: Query, estimate: Callable[[Release], DensityEstimate]) -> Inquiry[Density]:
         """Return one question, and how an estimate is made from its release."""
         return self.asks([question], lambda measure: self._answer(measure(question), estimate))
 
-    def _answer(self, release: Release, estimate: Callable[[Release], Estimate]) -> Density:
+    def _answer(self, release: Release, estimate: Callable[[Release], DensityEstimate]) -> Density:
         made, (scale,) = estimate(release), self.scales
         low, high = scale.low, scale.high
         curve, points = made.curve(low, high)

@@ -117,7 +117,7 @@ def shrunk(coefficients: Array, variances: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class DensityEstimate:
     """An estimate on [0, 1].
 
     Attributes
@@ -157,7 +157,7 @@ def _count(noisy: float, std: float, release: Release) -> tuple[float, float]:
     return max(noisy, std, 1.0), std
 
 
-def from_histogram(release: Release, denoise: bool) -> Estimate:
+def from_histogram(release: Release, denoise: bool) -> DensityEstimate:
     """Return the density of noisy counts, with noise and chance taken out of it or not."""
     counts, std = release["counts"], noise_of(release, "counts")
     m = len(counts)
@@ -169,10 +169,10 @@ def from_histogram(release: Release, denoise: bool) -> Estimate:
     )
     before = m * counts / rows
     noise = m * np.sqrt(std**2 + (counts / rows * unsure) ** 2) / rows
-    return Estimate(m * kept / rows, before, noise, True, np.empty(0), False)
+    return DensityEstimate(m * kept / rows, before, noise, True, np.empty(0), False)
 
 
-def from_fine_bins(release: Release) -> Estimate:
+def from_fine_bins(release: Release) -> DensityEstimate:
     """Return the smooth density of noisy counts of many bins; see the module."""
     counts, std = release["counts"], noise_of(release, "counts")
     m = len(counts)
@@ -183,7 +183,7 @@ def from_fine_bins(release: Release) -> Estimate:
     return _series(sums, std * math.sqrt(m) / blur, rows, unsure, mixed=mixed)
 
 
-def from_sums(release: Release, weights: Array, functional: bool) -> Estimate:
+def from_sums(release: Release, weights: Array, functional: bool) -> DensityEstimate:
     """Return the density of noisy sums of weighted cosines: with the kernel of these weights, or shrunk."""
     counted = "count" in release.parts
     rows, unsure = _count(
@@ -195,7 +195,7 @@ def from_sums(release: Release, weights: Array, functional: bool) -> Estimate:
 
 def _series(
     sums: Array, stds: Array, rows: float, unsure: float, factors: Array | None = None, mixed: bool = False
-) -> Estimate:
+) -> DensityEstimate:
     """Return the density of noisy sums of cosines: shrunk, unless the factors are given."""
     a, tau = sums / rows, stds / rows
     if factors is None:
@@ -208,4 +208,4 @@ def _series(
     bends = phi @ (factors * a)
     noise = np.sqrt(phi**2 @ (factors * tau) ** 2 + (bends * unsure / rows) ** 2)
     heights = nearest_density(1.0 + bends, 1.0 / (len(nodes) - 1))
-    return Estimate(heights, 1.0 + bends, noise, False, factors, mixed)
+    return DensityEstimate(heights, 1.0 + bends, noise, False, factors, mixed)
