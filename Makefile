@@ -47,7 +47,7 @@ papers: $(READY)  ## every table and figure of the papers, some hours; ARGS=--qu
 # Where attacks write what they found. `make audit AUDIT=docs/audited` makes the page of the documentation anew.
 AUDIT ?= build/audited
 
-# The tests that have two sizes (tests/effort.py), wherever they are.
+# The tests that have two sizes (tests/support/effort.py), wherever they are.
 TWO_SIZES = $(shell grep -rl --include='test_*.py' 'from effort import' tests)
 
 audit: $(AUDIT_READY)  ## every attack at full length, with a page of what was found

@@ -8,7 +8,7 @@ A question is a small immutable value made from public numbers only (a space, ca
 release). A query clips by itself, so its bound holds for any row whatever; it keeps nothing of what it has seen.
 
 To write one: subclass ``Query``, give ``name``, ``parts``, ``bound`` and ``contributions``, and give the tests a way to
-make instances (``tests/instances.py``). The worst-neighbour search then runs over it.
+make instances (``tests/support/instances.py``). The worst-neighbour search then runs over it.
 
 Where contributions are formed one by one, each is held to its bound (``Bound.hold``), whatever the query's proof is
 worth. What rests on the author of a query: that a row's contribution depends on no other row and on no state; that a

@@ -1,0 +1,428 @@
+"""Instances of every question for the search of worst neighbours: random and extreme public parameters.
+
+``QUERIES[kind](rng, d, radius)`` gives questions in d dimensions whose space has about this radius. A test goes through
+all subclasses of ``Query`` in the library and fails if one is not here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import pkgutil
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+import discreet
+from discreet.guarantees import Neighbors
+from discreet.mechanisms.factored_exponential import FactoredExponential
+from discreet.models.clusters.lloyd import lloyd_weights, packed_start
+from discreet.models.clusters.private_kmeans import clusters
+from discreet.models.mixture.adaptive_mixture import AdaptiveMixture, Pool
+from discreet.models.mixture.joint import JointMixture, spread_components
+from discreet.models.mixture.one_gaussian import OneGaussian
+from discreet.models.mixture.own_coordinates import Clipping, Shape
+from discreet.models.noisy_sums import inside_ball
+from discreet.models.table.column_maps import on_simplex
+from discreet.models.table.table_model import TableModel, TablePool
+from discreet.queries.adapted import Grouped, OfColumns, Weighted, Within
+from discreet.queries.counts.count_queries import Bins, Count, Histogram, Margins, Mode
+from discreet.queries.counts.grids import Grid, Marginals, ProjectedGrid
+from discreet.queries.functions.factored_scores import FactoredSum
+from discreet.queries.functions.user_functions import Array
+from discreet.queries.models.log_likelihood import LogLikelihood
+from discreet.queries.models.model_query import GuardedQuery, ModelQuery
+from discreet.queries.moments.class_moments import ClassMoments, ClassSums
+from discreet.queries.moments.clipped_moments import (
+    COUNTS,
+    COUNTS_AND_SUMS,
+    FIRST,
+    FULL,
+    ROUND,
+    SECOND,
+    SHAPES,
+    ClippedMoments,
+    Components,
+    MomentSums,
+)
+from discreet.queries.moments.coded_moments import CodedMoments
+from discreet.queries.moments.cosines import Cosines, heat_weights, power_weights
+from discreet.queries.moments.moments import Moments, Products, Squares, Sum, Total
+from discreet.queries.moments.principal_direction import DirectionScatter, Energies
+from discreet.queries.objectives.gradients import MarginGradient
+from discreet.queries.objectives.labelled_rows import Features
+from discreet.queries.objectives.margin_losses import HuberHinge, Logistic
+from discreet.queries.series.fourier_choice import Kept
+from discreet.queries.series.operators import Fourier, Identity
+from discreet.queries.series.series_sums import ColumnSums, StepSums, WaveSums, some_operators
+from discreet.records import Ball, Box
+
+
+def _adaptive_mixture_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    """Return queries to search: few and many components, overlapping and narrow ones, every shape."""
+    space = Ball(radius, center=rng.standard_normal(d) * radius)
+    result = []
+    for count, name in zip((2, 3, 5, 30), SHAPES, strict=True):
+        shape = Shape(name, d)
+        for width in (0.5, 0.01):
+            base = Components(np.ones(1), np.zeros((1, d)), np.eye(d)[None] * width**2)
+            model = AdaptiveMixture(count, base, Clipping.at_quantile(d, 0.8), shape, (0.1, 0.3, 0.6), 10)
+            start = Components(
+                rng.dirichlet(np.full(count, 0.5)) * 0.999 + 0.001 / count,
+                inside_ball(rng.standard_normal((count, d)) * 0.5),
+                np.repeat(base.covariances, count, axis=0) * rng.uniform(0.1, 2.0, (count, 1, 1)),
+            )
+            result.append(ModelQuery(model, Pool.starting(start), space))
+    return result
+
+
+def _joint_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    """Return queries to search: few and many components, every shape, soft and hard."""
+    space = Ball(radius, center=rng.standard_normal(d) * radius)
+    result = []
+    for count, shape in zip((1, 2, 3, 30), SHAPES, strict=True):
+        for hard in (False, True):
+            model = JointMixture(count, shape, hard)
+            result.append(ModelQuery(model, model.initialize(d, rng), space))
+    return result
+
+
+def _one_gaussian_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    space = Ball(radius, center=rng.standard_normal(d) * radius)
+    result = []
+    for shape in SHAPES:
+        for counted in (False, True):
+            model = OneGaussian(Shape(shape, d), Clipping.at_quantile(d, 0.9), Neighbors.REPLACE_ONE, counted)
+            start = model.initialize(d, rng)
+            narrow = Components(start.weights, inside_ball(rng.standard_normal((1, d))), start.covariances * 1e-3)
+            result += [ModelQuery(model, start, space), ModelQuery(model, narrow, space)]
+    return result
+
+
+def _table_model_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    """Return queries to search: one, few and many components, overlapping and narrow, one to three columns."""
+    space = Ball(radius, center=rng.standard_normal(d) * radius)
+    cases = [
+        (1, (3,), "full", 0.01), (1, (2, 1), "diag", 0.5), (2, (2, 6), "full", 0.5), (2, (2, 6), "full", 0.01),
+        (3, (4,), "tied", 0.01), (20, (5, 1, 3), "full", 0.5), (20, (5, 1, 3), "full", 0.01),
+    ]  # fmt: skip
+    result = []
+    for count, categories, name, width in cases:
+        base = Components(np.ones(1), np.zeros((1, d)), np.eye(d)[None] * width**2)
+        numbers = AdaptiveMixture(count, base, Clipping.at_quantile(d, 0.8), Shape(name, d), (0.1, 0.3, 0.6), 10)
+        marginals = tuple(rng.dirichlet(np.ones(size)) * 0.99 + 0.01 / size for size in categories)
+        weights = tuple(rng.dirichlet(np.ones(len(categories))) * rng.uniform(0.2, 0.8))
+        model = TableModel(numbers, marginals, (1e-4,) * len(categories), weights)
+        start = Components(
+            rng.dirichlet(np.full(count, 0.5)) * 0.999 + 0.001 / count,
+            inside_ball(rng.standard_normal((count, d)) * 0.5),
+            np.repeat(base.covariances, count, axis=0) * rng.uniform(0.1, 2.0, (count, 1, 1)),
+        )
+        sharp = tuple(on_simplex(rng.dirichlet(np.full(size, 0.1), count), 1.0) for size in categories)
+        result.append(ModelQuery(model, TablePool.starting(Pool.starting(start), sharp), space))
+    return result
+
+
+def _adapted_moments(rng: np.random.Generator, d: int, radius: float) -> OfColumns:
+    space = Box(np.full(d + 1, -radius), np.full(d + 1, radius))
+    narrow = Box(np.full(d, -0.5 * radius), np.full(d, 0.25 * radius))
+    return OfColumns(Moments(narrow, weights=tuple(rng.dirichlet(np.ones(3)))), space, tuple(range(d)))
+
+
+def _marginals_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    low = rng.standard_normal(d) * radius
+    box = Box(low, low + radius * rng.uniform(1.0, 50.0, d))
+    several = [(d + 1,), (2, 3), (1, 4, 6), (2,) * d, (1,)]
+    whole = tuple((np.arange(d) % 2 == 0).tolist())
+    result = [Marginals(categories) for categories in several]
+    return [*result, Marginals((1,), box, whole), Marginals((2, 3), box, (False,) * d)]
+
+
+def _projected_grid_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    space = Ball(radius, center=rng.standard_normal(d) * radius)
+    axes = np.linalg.qr(rng.standard_normal((d, d)))[0][: min(d, 3)]
+    few = len(axes)
+    return [
+        ProjectedGrid(space, (4,) * few, axes, rng.uniform(-0.1, 0.1, few), rng.uniform(0.1, 1.0, few)),
+        ProjectedGrid(space, (2,), axes[:1], np.zeros(1), np.full(1, 1e-3)),
+    ]
+
+
+def _factored_exponential_steep(rows: Array, candidates: Sequence[float]) -> Array:
+    return np.asarray(5.0 * rows[:, :1] * np.asarray(candidates))
+
+
+def _guarded_query_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    model, space = JointMixture(3), Ball(radius, center=np.zeros(d))
+    return [GuardedQuery(model, model.initialize(d, rng), space)]
+
+
+def _log_likelihood_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    space = Ball(radius, center=np.zeros(d))
+    spread = np.repeat(np.eye(d)[None] * 0.02 / d, 2, axis=0) * radius**2
+    models = [
+        Components(np.array([0.5, 0.5]), rng.standard_normal((2, d)) * 0.01 * radius, spread * factor)
+        for factor in (1.0, 2.0)
+    ]
+    return [LogLikelihood(models, space, count) for count in (False, True)]
+
+
+def _class_moments_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    """Return queries to search: every shape, few and several classes, wide and narrow, spaces skewed and far off."""
+    low = rng.normal(size=d) * radius
+    ball: Box | Ball = Ball(radius, center=rng.normal(size=d) * radius)
+    skewed, cube = Box(low, low + radius * 10.0 ** rng.uniform(-3.0, 3.0, d)), Box(np.full(d, -radius), radius)
+    usual, first = (0.2, 0.3, 0.5), (0.02, 0.9, 0.08)
+    cases = [
+        (ball, 2, 0.01, "full", usual, 1), (ball, 2, 0.01, "tied", first, 0), (cube, 4, 0.3, "tied", usual, 1),
+        (skewed, 3, 0.05, "full", first, 0), (skewed, 3, 0.05, "diag", usual, 1), (ball, 2, 0.0, "diag", first, 1),
+        (cube, 4, 0.0, "full", usual, 0), (skewed, 2, 0.0, "tied", usual, 0), (ball, 1, 0.01, "full", first, 0),
+    ]  # fmt: skip
+    result = []
+    for space, count, width, shape, weights, column in cases:
+        turn = np.linalg.qr(rng.standard_normal((count, d, d)))[0] * rng.uniform(0.3, 1.5, (count, 1, d))
+        means = inside_ball(0.5 * rng.standard_normal((count, d)))
+        covariances = max(width, 0.1) ** 2 * turn @ np.swapaxes(turn, 1, 2)
+        own = Components(np.full(count, 1.0 / count), means, covariances)
+        result.append(ClassMoments(space, own, 1.5 * math.sqrt(d) if width else None, weights, shape, column))
+    return result
+
+
+def _class_sums_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    low = rng.normal(size=d) * radius
+    skewed = Box(low, low + radius * 10.0 ** rng.uniform(-3.0, 3.0, d))
+    return [ClassSums(Box(np.full(d, -radius), np.full(d, radius)), 1), ClassSums(skewed, 3, 1)]
+
+
+def _coded_moments_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    ball = Ball(radius, center=rng.normal(size=d) * radius)
+    low = rng.normal(size=d) * radius
+    box = Box(low, low + radius * 10.0 ** rng.uniform(-3.0, 3.0, d))
+    factor = 0.2 * np.linalg.qr(rng.standard_normal((d, d)))[0] * rng.uniform(0.5, 1.0, d)
+    narrow = Components(np.ones(1), 0.3 * rng.standard_normal((1, d)) / math.sqrt(d), (factor @ factor.T)[None])
+    return [
+        CodedMoments(Features(ball, 0.0), 0.3, 2),
+        CodedMoments(Features(ball, 0.5), 0.8, 2, 1),
+        CodedMoments(Features(ball, 0.5), 0.3, 3),
+        CodedMoments(Features(ball, 0.8), 0.6, 4, 1),
+        CodedMoments(Features(box, 0.6), 0.5, 2),
+        CodedMoments(Features(box, 0.3), 0.7, 3),
+        CodedMoments(Features(box, 0.5, narrow, 1.5 * math.sqrt(d)), 0.4, 3),
+    ]
+
+
+def _cosines_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    low = rng.normal(size=d) * radius
+    spaces: list[Box | Ball] = [Box(low, low + radius * 10.0 ** rng.uniform(-2.0, 2.0, d)), Ball(radius, center=low)]
+    weights = [heat_weights(0.2), power_weights(9), (1.0,) * 4, (0.7,), tuple(rng.uniform(size=3).tolist())]
+    column = int(rng.integers(d))
+    return [Cosines(space, column, some, count) for space in spaces for some in weights for count in (0.0, 0.5)]
+
+
+def _directions_bases(rng: np.random.Generator, d: int, radius: float) -> Iterator[tuple[Ball, Array]]:
+    for q in sorted({1, max(d // 2, 1), d}):
+        yield Ball(radius, center=rng.standard_normal(d)), np.linalg.qr(rng.standard_normal((d, q)))[0]
+
+
+def _moment_sums_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    """Return what is asked of one parameter of a mixture, and of clusters."""
+    space = Ball(radius, center=np.zeros(d))
+    result = []
+    for count in (1, 3):
+        components = spread_components(count, d, rng)
+        for weights in (COUNTS, FIRST, SECOND):
+            only = None if weights is COUNTS else 0
+            result.append(MomentSums(ClippedMoments(components, None, weights, only=only), space, "one parameter"))
+    for count, weights in ((1, ROUND), (3, ROUND), (1, FULL), (20, COUNTS_AND_SUMS), (3, lloyd_weights(d))):
+        centers, radii = rng.uniform(-0.5, 0.5, (count, d)) / math.sqrt(d), 10.0 ** rng.uniform(-3.0, 0.3, count)
+        components = clusters(space, np.ones(count), centers, radii)
+        shape = "full" if weights is FULL else "spherical"
+        moments = ClippedMoments(components, 1.0, weights, shape, hard=True)
+        result.append(MomentSums(moments, space, "clusters"))
+    narrow = Box(np.full(d, -radius), np.where(np.arange(d) == 0, 1e-3 * radius, radius))
+    components = clusters(narrow, np.ones(4), packed_start(4, narrow, rng), np.ones(4))
+    moments = ClippedMoments(components, None, lloyd_weights(d), "spherical", hard=True)
+    result.append(MomentSums(moments, narrow, "clusters"))
+    models = (_adaptive_mixture_instances, _joint_instances, _one_gaussian_instances)
+    return [*result, *(one.model.query(one.params, one.space) for make in models for one in make(rng, d, radius)[::3])]
+
+
+def _moments_spaces(rng: np.random.Generator, d: int, radius: float) -> list[Box | Ball]:
+    """Return spaces to search in: a cube, a skewed box far from zero, a ball off the centre."""
+    low = rng.normal(size=d) * radius
+    return [
+        Box(np.full(d, -radius), np.full(d, radius)),
+        Box(low, low + radius * 10.0 ** rng.uniform(-3.0, 3.0, d)),
+        Ball(radius, center=rng.normal(size=d) * radius),
+    ]
+
+
+def _squares_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    boxes = [Box([-radius], [radius]), Box([radius], [3.0 * radius])]
+    result: list[Any] = [Squares(box, counted) for box in boxes for counted in (False, True)]
+    return result + [Squares(boxes[0], True, tuple(rng.dirichlet(np.ones(3)))) for _ in range(4)]
+
+
+def _total_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    low = np.abs(rng.normal(size=d)) * radius
+    high = low + radius * 10.0 ** rng.uniform(-2.0, 2.0, d)
+    ends = [
+        (np.zeros(d), np.full(d, radius)),
+        (np.full(d, -radius), np.full(d, 0.5 * radius)),
+        (low, high),
+        (-high, -low),
+    ]
+    return [Total(Box(*pair)) for pair in ends]
+
+
+def _gradients_instances(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    """Return queries to search: small and large θ, both losses, few and several classes, own coordinates."""
+    ball = Ball(radius, center=rng.normal(size=d) * radius)
+    low = rng.normal(size=d) * radius
+    box = Box(low, low + radius * 10.0 ** rng.uniform(-3.0, 3.0, d))
+    factor = 0.2 * np.linalg.qr(rng.standard_normal((d, d)))[0] * rng.uniform(0.5, 1.0, d)
+    narrow = Components(np.ones(1), 0.3 * rng.standard_normal((1, d)) / math.sqrt(d), (factor @ factor.T)[None])
+    theta = rng.standard_normal((1, d + 1))
+    theta /= np.linalg.norm(theta)
+    level = theta * np.append(np.ones(d), 0.0)
+    several = rng.standard_normal((4, d + 1)) / math.sqrt(d)
+    return [
+        MarginGradient(Features(ball, 0.0), Logistic(), np.zeros((1, d)), 2),
+        MarginGradient(Features(ball, 0.0), Logistic(), 3.0 * theta[:, :d], 2, 1),
+        MarginGradient(Features(ball, 0.5), Logistic(), 2.0 * level, 2),
+        MarginGradient(Features(box, 0.6), HuberHinge(2.0), theta, 2),
+        MarginGradient(Features(box, 0.5, narrow, 2.0 * math.sqrt(d)), Logistic(), 8.0 * theta, 2),
+        MarginGradient(Features(ball, 0.3), Logistic(), np.zeros((3, d + 1)), 3),
+        MarginGradient(Features(box, 0.8), Logistic(), 0.3 * several, 4, 1),
+    ]
+
+
+def _column_sums_wide(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    low = np.full(d, -radius)
+    high = np.full(d, 0.5 * radius)
+    spaces = [(Box(low, high), False), (Box(low, high), True), (Box(np.full(d, 0.1 * radius), high), False)]
+    uneven = Box(low * 10.0 ** rng.uniform(-1.0, 1.0, d), high)
+    return [
+        ColumnSums(space, operator, centred)
+        for space, centred in [*spaces, (uneven, True), (uneven, False)]
+        for operator in some_operators(d)
+    ]
+
+
+def _fourier_choice_few(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    times = Box(np.full(d, -radius), np.full(d, radius))
+    result = [Kept(StepSums(times, Identity(4), 0, None, -radius, radius), (1, 3, 4), (0.0, 1.0, 2.0))]
+    if 1 < d < 8:
+        low = Box(np.full(d, -radius), np.full(d, 0.5 * radius))
+        result.append(Kept(ColumnSums(low, Identity(d), False), (1, d if d < 3 else 3), (1.0, 3.0)))
+    return result
+
+
+def _step_sums_long(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    space = Box(np.full(d, -radius), np.full(d, radius))
+    ends = (-radius, 0.6 * radius)  # of the corners of the space some lie in the first step, and some outside
+    result = [StepSums(space, operator, 0, None, *ends) for operator in some_operators(4)]
+    if d > 1:
+        positive = Box([-radius, 0.25 * radius, *[0.0] * (d - 2)], np.full(d, radius))
+        result += [StepSums(space, operator, d - 1, 0, *ends) for operator in some_operators(3)]
+        result += [StepSums(positive, operator, 0, 1, *ends) for operator in some_operators(3)]
+    return result
+
+
+def _wave_sums_waves(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    space = Box(np.full(d, -radius), np.full(d, radius))
+    ends = (-0.8 * radius, 0.6 * radius)
+    result = [WaveSums(space, operator, 0, None, *ends) for operator in (Fourier(4, 3), Fourier(7, 3), Fourier(5, 5))]
+    return [*result, WaveSums(space, Fourier(6, 1), d - 1, 0, *ends)] if d > 1 else result
+
+
+MODELS: dict[type[Any], Callable[..., list[Any]]] = {
+    AdaptiveMixture: _adaptive_mixture_instances,
+    JointMixture: _joint_instances,
+    OneGaussian: _one_gaussian_instances,
+    TableModel: _table_model_instances,
+}
+
+
+def _every_model(rng: np.random.Generator, d: int, radius: float) -> list[Any]:
+    return [query for make in MODELS.values() for query in make(rng, d, radius)]
+
+
+QUERIES: dict[type[Any], Callable[..., list[Any]]] = {
+    ModelQuery: _every_model,
+    OfColumns: lambda rng, d, radius: [_adapted_moments(rng, d, radius)],
+    Weighted: lambda rng, d, radius: [Weighted(_adapted_moments(rng, d, radius), d, radius)],
+    Within: lambda rng, d, radius: [Within(_adapted_moments(rng, d, radius), d, -0.5 * radius, 0.5 * radius)],
+    Grouped: lambda rng, d, radius: [
+        Grouped(_adapted_moments(rng, d, radius), 3, 0),
+        Grouped(Moments(Ball(radius, center=np.zeros(d)), (0.0, 1.0, 0.0)), 2, 1),
+    ],
+    Bins: lambda rng, d, radius: [
+        Bins(Box(np.full(d, -radius), np.full(d, radius)), d - 1, (-0.5 * radius, 0.1 * radius)),
+        Bins(Ball(radius, center=np.zeros(d)), 0, tuple(np.linspace(-radius, radius, 22)[1:-1])),
+    ],
+    Count: lambda rng, d, radius: [Count()],
+    Grid: lambda rng, d, radius: [
+        Grid(Box(np.full(d, -radius), np.full(d, radius)), 2 if d <= 8 else 1 + (np.arange(d) < 3)),
+        Grid(Ball(radius, center=rng.normal(size=d) * radius), 3 if d <= 5 else 1 + (np.arange(d) < 5)),
+    ],
+    Histogram: lambda rng, d, radius: [Histogram(categories=d + 1)],
+    Marginals: _marginals_instances,
+    Margins: lambda rng, d, radius: [Margins((2,) * d), Margins((d + 2, 3))],
+    Mode: lambda rng, d, radius: [Mode(categories=d + 1)],
+    ProjectedGrid: _projected_grid_instances,
+    FactoredSum: lambda rng, d, radius: [
+        FactoredSum(FactoredExponential(_factored_exponential_steep, (-2.0, -1.0, 1.0), -1.0, 1.0), d),
+        FactoredSum(FactoredExponential(_factored_exponential_steep, tuple(rng.choice([-1.0, 1.0], 5)), -0.5, 3.0), d),
+    ],
+    GuardedQuery: _guarded_query_instances,
+    LogLikelihood: _log_likelihood_instances,
+    ClassMoments: _class_moments_instances,
+    ClassSums: _class_sums_instances,
+    CodedMoments: _coded_moments_instances,
+    Cosines: _cosines_instances,
+    DirectionScatter: lambda rng, d, radius: [
+        DirectionScatter(space, basis) for space, basis in _directions_bases(rng, d, radius)
+    ],
+    Energies: lambda rng, d, radius: [
+        Energies(space, basis.T, counted)
+        for space, basis in _directions_bases(rng, d, radius)
+        for counted in (False, True)
+    ],
+    MomentSums: _moment_sums_instances,
+    Sum: lambda rng, d, radius: [Sum(space) for space in _moments_spaces(rng, d, radius)],
+    Moments: lambda rng, d, radius: [
+        Moments(space, weights=tuple(weights))
+        for space in _moments_spaces(rng, d, radius)
+        for weights in (
+            rng.dirichlet(np.ones(3)),
+            (1 / 3,) * 3,
+            (0.0, 0.5, 0.5),
+            (0.0, 0.9, 0.1),
+            (0.0, 0.0, 1.0),
+            (0.3, 0.7, 0.0),
+        )
+    ],
+    Products: lambda rng, d, radius: [Products(Ball(radius, center=np.zeros(d)), counted) for counted in (False, True)],
+    Squares: _squares_instances,
+    Total: _total_instances,
+    MarginGradient: _gradients_instances,
+    ColumnSums: _column_sums_wide,
+    Kept: _fourier_choice_few,
+    StepSums: _step_sums_long,
+    WaveSums: _wave_sums_waves,
+}
+
+
+def library_questions(kind: type) -> set[type]:
+    """Return all concrete questions of a kind that the library defines, in whatever module."""
+    for module in pkgutil.walk_packages(discreet.__path__, "discreet."):
+        importlib.import_module(module.name)
+    result, ahead = set(), [kind]
+    while ahead:
+        for query in ahead.pop().__subclasses__():
+            ahead.append(query)
+            if query.__module__.startswith("discreet.") and not query.__abstractmethods__:
+                result.add(query)
+    return result
