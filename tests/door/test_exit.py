@@ -22,7 +22,9 @@ from discreet.ledger import Ledger
 from discreet.noise import Bits, GaussianNoise, NoiseDistribution
 from discreet.queries import Bound, Mechanism, Part, Query, Question, RowQuery
 from discreet.queries.adapted import Weighted
+from discreet.queries.mechanism import Euclidean, NoisyMax
 from discreet.queries.naming import NAMES, PLACES, describe
+from discreet.queries.question import Selection
 from discreet.queries.series.stream_sums import StreamSums
 
 SOURCE = Path(dp.__file__).parent
@@ -330,8 +332,28 @@ class TestHeld:
                 return Bound(l2=10.0 ** len(self.heard))
 
         curator = dp.Curator(ROWS, space=dp.Box(0, 10))
+        for loss, mechanism in [(dp.GaussianLoss(0.5), None), (dp.PureLoss(0.5), Euclidean())]:
+            with pytest.raises(ValueError, match="its bound changed while it was asked; nothing was released"):
+                curator.measure(Growing([]), loss, mechanism=mechanism)
+
+    @pytest.mark.parametrize("mechanism", [None, NoisyMax()])
+    def test_a_spread_that_changes_while_it_is_asked_releases_nothing(self, mechanism):
+        class Growing(Loud, Selection):
+            default_loss = Selection.default_loss
+
+            def scores(self, values):
+                return np.array([values[0], 0.0])
+
+            def spread(self, setting):
+                return 1.0 + len(self.heard)
+
+            def largest_score(self, setting):
+                return 1e6
+
+        curator = dp.Curator(ROWS, space=dp.Box(0, 10))
+        loss = dp.BoundedRangeLoss(0.5) if mechanism is None else dp.PureLoss(0.5)
         with pytest.raises(ValueError, match="its bound changed while it was asked; nothing was released"):
-            curator.measure(Growing([]), dp.GaussianLoss(0.5))
+            curator.measure(Growing([]), loss, mechanism=mechanism)
 
     @pytest.mark.parametrize("adapted", [lambda query: query, lambda query: Weighted(query, 1, 10.0)])
     @pytest.mark.parametrize("bound", [Bound(l2=1.0), Bound(l2=3.0, center=(1.0,) * 4, radius=1.0)])

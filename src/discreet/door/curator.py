@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Self, TypedDict
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer
@@ -296,7 +297,7 @@ class Curator:
         if plan.kind == "approximate" and self.ledger is not None:
             expected = "an exact draw where a ledger records; nothing is proved about this one"
             raise ArgumentError("query", query.name, expected)
-        return plan
+        return replace(plan, facts=query.facts(self.setting))
 
     def measure(
         self,

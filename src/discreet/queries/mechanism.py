@@ -60,6 +60,8 @@ class Plan:
         From what was drawn to what comes out.
     declared : mapping
         What the user stated and nobody proved, as a sensitivity: the release says so.
+    facts : tuple
+        What the question said when this was planned (``Question.facts``).
     """
 
     loss: Loss
@@ -71,6 +73,7 @@ class Plan:
     target: Callable[..., Any] = as_is
     finish: Callable[[Any], Any] = as_is
     declared: Mapping[str, Any] = field(default_factory=dict)
+    facts: tuple[Any, ...] = ()
 
     @property
     def exact(self) -> bool:

@@ -180,6 +180,10 @@ class Question(ABC):
         """Return the loss that spends a guarantee on this question: by default that of additive noise."""
         return additive_loss(guarantee)
 
+    def facts(self, setting: Setting) -> tuple[Any, ...]:
+        """Return what a mechanism derives noise from: the door compares them before and after rows were read."""
+        return (self.mechanism,)
+
     @abstractmethod
     def collect(self, records: Records, setting: Setting) -> Any:
         """Return what the mechanism starts from; private. It must not raise for anything in a row.
@@ -250,6 +254,10 @@ class Query(Question):
             )
         return self.bound.hold(xp.astype(rows, xp.float64, copy=False), self.roundoff)
 
+    def facts(self, setting: Setting) -> tuple[Any, ...]:
+        """Return the bound, and what its float error adds to it."""
+        return (self.bound, self.roundoff, self.size)
+
     def collect(self, records: Records, setting: Setting) -> NDArray[np.float64]:
         """Return the sum over all rows.
 
@@ -293,6 +301,10 @@ class Selection(Query):
     def default_loss(self, guarantee: Guarantee) -> Loss:
         """Return the exponential mechanism's."""
         return BoundedRangeLoss(guarantee.epsilon, guarantee.neighbors)
+
+    def facts(self, setting: Setting) -> tuple[Any, ...]:
+        """Return the spread and the largest score beside those of the sum."""
+        return (*super().facts(setting), self.spread(setting), self.largest_score(setting))
 
     @abstractmethod
     def scores(self, values: Array) -> Array:
