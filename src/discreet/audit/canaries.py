@@ -26,15 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer, positive, probability
-from discreet.audit.limits import one_run_epsilon
+from discreet.audit.confidence import one_run_epsilon
 from discreet.door import Curator, Release
 from discreet.estimators.base import PrivateEstimator
 from discreet.estimators.labelled import TargetedEstimator
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.queries.question import Query
 from discreet.records import Ball, Box, Category, Schema, read_bounds, space_of
-
-__all__ = ["OneRun", "one_run"]
 
 Array = NDArray[np.float64]
 

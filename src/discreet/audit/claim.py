@@ -11,8 +11,6 @@ from discreet.arguments import ArgumentError
 from discreet.guarantees import Guarantee, Loss, compose
 from discreet.planning.tradeoff import GaussianTradeoff, PointTradeoff, Tradeoff, tradeoff_of
 
-__all__ = ["Claim"]
-
 MOST = 1e6
 CLOSE = 0.002  # of a factor of noise, to which it is looked for
 
@@ -35,7 +33,7 @@ class Claim:
     losses: tuple[Loss, ...] = ()
 
     @classmethod
-    def stated(cls, claimed: Any) -> Claim:
+    def from_user(cls, claimed: Any) -> Claim:
         """Return what a user states: a guarantee, a loss or several; an error where it is none of them."""
         if isinstance(claimed, Guarantee):
             return cls(claimed)
@@ -88,7 +86,7 @@ class Claim:
         if not _refuted(self.tradeoff(MOST), alarms, missed):
             return math.inf
         if self.mu is not None:  # in closed form
-            from discreet.audit.limits import mu_above
+            from discreet.audit.confidence import mu_above
 
             return self.mu / float(mu_above(alarms, missed))
         low, high = 1.0 / 64.0, MOST

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.claim import Claim
-from discreet.audit.limits import epsilon_above, mu_above, upper
+from discreet.audit.confidence import epsilon_above, mu_above, upper_bound
 from discreet.audit.scores import Array
-
-__all__ = ["Attack"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +34,7 @@ class Attack:
     alarms, missed : int
         How often the attacker said "other" of the first data set, and "one" of the other.
     scores : pair of arrays
-        Of all counted runs, for the picture.
+        Of all counted runs, for the plot.
     seconds : float
     """
 
@@ -55,7 +53,7 @@ class Attack:
     def errors(self) -> tuple[float, float]:
         """Limits above the true probabilities of a false alarm and of a miss, both at the stated confidence."""
         chance = (1.0 - self.confidence) / 2.0
-        return float(upper(self.alarms, self.runs, chance)), float(upper(self.missed, self.runs, chance))
+        return float(upper_bound(self.alarms, self.runs, chance)), float(upper_bound(self.missed, self.runs, chance))
 
     @property
     def holds(self) -> bool:
@@ -113,8 +111,8 @@ class Attack:
             "seconds": round(self.seconds, 1),
         }
 
-    def picture(self) -> Any:
-        """Return a picture of what was claimed and what the attacker attained."""
+    def as_plot(self) -> Any:
+        """Return the plot of what was claimed and what the attacker attained, not yet drawn."""
         from discreet.plots.attack_curve import TradeoffPlot
 
         alarms = np.concatenate([np.geomspace(1e-3, 0.1, 30, endpoint=False), np.linspace(0.1, 1.0, 50)])
@@ -137,7 +135,7 @@ class Attack:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the power of the attack against its false alarms, below what is promised; needs matplotlib."""
-        return self.picture().draw(ax)
+        return self.as_plot().draw(ax)
 
     def __repr__(self) -> str:
         verdict = "is not refuted" if self.holds else "IS REFUTED"

@@ -33,8 +33,6 @@ from discreet.estimators.base import as_curator
 from discreet.queries.naming import written
 from discreet.queries.question import Query
 
-__all__ = ["Observed", "Score", "Sums", "best_score", "difference", "separation"]
-
 Array = NDArray[np.float64]
 
 KNOWN = "known laws"
@@ -81,7 +79,7 @@ class Sums:
     """What a question gives on both data sets of a pair; the attacker computes it once for each question."""
 
     pair: Pair
-    _found: dict[str, tuple[Array, Array] | None] = field(default_factory=dict, repr=False)
+    _sums_of: dict[str, tuple[Array, Array] | None] = field(default_factory=dict, repr=False)
 
     def ratio(self, output: Output) -> float:
         """Return the log-likelihood ratio, other over one, of all releases whose law and question are known."""
@@ -106,15 +104,15 @@ class Sums:
         if release.asked is None or not (isinstance(one, Curator) and isinstance(other, Curator)):
             return None
         key = json.dumps([written(release.asked), dict(release.declared)])
-        if key not in self._found:
-            if len(self._found) >= KEPT:
-                self._found.clear()
+        if key not in self._sums_of:
+            if len(self._sums_of) >= KEPT:
+                self._sums_of.clear()
             question = release.question
-            self._found[key] = None
+            self._sums_of[key] = None
             if isinstance(question, Query) and question.size == release.value.size:
                 first, second = (_sum(question, _view(curator, release.declared)) for curator in (one, other))
-                self._found[key] = first, second
-        return self._found[key]
+                self._sums_of[key] = first, second
+        return self._sums_of[key]
 
 
 def _view(curator: Curator, declared: Mapping[str, Any]) -> Curator:
@@ -148,8 +146,8 @@ def separation(one: Array, other: Array) -> float:
 
 def best_score(one: Observed, other: Observed) -> Score:
     """Return the score that tells most, learnt from one half of the runs and tried on the other half."""
-    learners = (_scores, _trees)
-    tried = [value for learner in learners for value in _tried(one, other, learner)]
+    learners = (_learn_scores, _learn_trees)
+    tried = [value for learner in learners for value in _try_scores(one, other, learner)]
     return [score for learner in learners for score in learner(one, other)][int(np.argmax(tried))]
 
 
@@ -159,11 +157,11 @@ def difference(one: Observed, other: Observed) -> float:
     Where laws are known it is computed, which takes few runs; what is learnt must be seen to be better or to add to it.
     """
     noise = 3.0 / math.sqrt(len(one) // 2)
-    _, number, *others = (told - noise for told in _tried(one, other, _scores))
+    _, number, *others = (told - noise for told in _try_scores(one, other, _learn_scores))
     return max(*others, math.hypot(one.strength, max(number, 0.0)))
 
 
-def _tried(one: Observed, other: Observed, learner: Callable[[Observed, Observed], list[Score]]) -> list[float]:
+def _try_scores(one: Observed, other: Observed, learner: Callable[[Observed, Observed], list[Score]]) -> list[float]:
     """Return how far each score tells, learnt from one half of the runs and tried on the other half."""
     half = len(one) // 2
     learnt = learner(one[:half], other[:half])
@@ -174,20 +172,20 @@ def _tried(one: Observed, other: Observed, learner: Callable[[Observed, Observed
     return tried
 
 
-def _scores(one: Observed, other: Observed) -> list[Score]:
+def _learn_scores(one: Observed, other: Observed) -> list[Score]:
     """Return all scores, learnt from these runs; always the same ones in the same order."""
     number = _one_number(one.numbers, other.numbers)
-    numbers = _telling(one, other)
-    projection = _projection(_expanded(one, numbers), _expanded(other, numbers))
+    numbers = _varying(one, other)
+    projection = _projection(_with_products(one, numbers), _with_products(other, numbers))
     return [
         Score(KNOWN, lambda seen: seen.known),
         Score("one number", lambda seen: number(seen.numbers)),
         Score("known laws and one number", lambda seen: seen.known + number(seen.numbers)),
-        Score("a projection", lambda seen: projection(_expanded(seen, numbers))),
+        Score("a projection", lambda seen: projection(_with_products(seen, numbers))),
     ]
 
 
-def _trees(one: Observed, other: Observed) -> list[Score]:
+def _learn_trees(one: Observed, other: Observed) -> list[Score]:
     """Return the log-odds of boosted trees, which find what is neither a threshold nor a line."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
@@ -226,7 +224,7 @@ def _features(seen: Observed) -> Array:
     return np.hstack([seen.known[:, None], np.clip(seen.numbers, -1e60, 1e60)])
 
 
-def _telling(one: Observed, other: Observed) -> NDArray[np.int64]:
+def _varying(one: Observed, other: Observed) -> NDArray[np.int64]:
     """Return which numbers vary, each once: results often hold a number in several places."""
     both = np.clip(np.concatenate([one.numbers, other.numbers]), -1e60, 1e60)
     spread = both.std(axis=0)
@@ -235,7 +233,7 @@ def _telling(one: Observed, other: Observed) -> NDArray[np.int64]:
     return np.asarray(varying[np.sort(np.unique(scaled, axis=1, return_index=True)[1])])
 
 
-def _expanded(seen: Observed, numbers: NDArray[np.int64]) -> Array:
+def _with_products(seen: Observed, numbers: NDArray[np.int64]) -> Array:
     """Return these numbers, and products of two where they are few."""
     result = np.clip(seen.numbers[:, numbers], -1e60, 1e60)
     if 0 < result.shape[1] <= QUADRATIC:

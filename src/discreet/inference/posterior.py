@@ -137,8 +137,8 @@ class Posterior:
         inside = probability("level", level, accepted="a probability in (0, 1), for example 0.9")
         return arviz_stats.summary(self.data, ci_prob=inside, ci_kind="eti", round_to="none")
 
-    def picture(self, name: str, level: float = 0.9) -> Plot:
-        """Return the intervals of a quantity as a picture: points are means, lines ``interval``s."""
+    def as_plot(self, name: str, level: float = 0.9) -> Plot:
+        """Return the intervals of a quantity as a plot, not yet drawn: points are means, lines ``interval``s."""
         inside = probability("level", level, accepted="a probability in (0, 1), for example 0.9")
         draws, result = self.draws(name), self.data["posterior"][name]
         axes = [
@@ -159,7 +159,7 @@ class Posterior:
         ax : matplotlib axes, optional
             By default those of a new figure.
         """
-        return self.picture(name, level).draw(ax)
+        return self.as_plot(name, level).draw(ax)
 
     def sample_predictive(self, count: int, *, seed: int | None = None) -> Any:
         """Return new rows, from parameters drawn from the posterior: synthetic data that know their uncertainty.

@@ -1,4 +1,4 @@
-"""``TradeoffPlot``: what an attacker attained, below what is promised."""
+"""``TradeoffPlot``: the power of an attack against its false alarms, below what the claim allows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 from discreet.plots.plot import INK, MUTED, SERIES, Array, Facts, Plot, number, plain, quiet
-
-__all__ = ["TradeoffPlot"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +27,7 @@ class TradeoffPlot(Plot):
     chosen : pair of float
         The same at the threshold that the attacker had chosen before, and
     limits : pair of float
-        their limits at the confidence: the true point lies to the left of the first and above the second.
+        their confidence bounds: the true point lies to the left of the first and above the second.
     epsilon, claimed, delta : float
         The bound, and the claim at this δ.
     confidence : float
@@ -64,14 +62,14 @@ class TradeoffPlot(Plot):
 
     @property
     def facts(self) -> Facts:
-        """The promise at some false alarms, and what was attained there."""
+        """The claim at some false alarms, and what was attained there."""
         rows = []
         for place in range(0, len(self.alarms), 8):
             alarm = float(self.alarms[place])
             here = self.attained[self.attained[:, 0] <= alarm]
             power = f"{here[:, 1].max():.1%}" if len(here) else "0.0%"
             rows.append([f"{alarm:.2%}", f"{self.promised[place]:.1%}", power])
-        return Facts(["false alarms", "power that is promised at most", "power that was attained"], rows)
+        return Facts(["false alarms", "power that the claim allows", "power that was attained"], rows)
 
     @property
     def size(self) -> tuple[float, float]:
@@ -94,7 +92,7 @@ class TradeoffPlot(Plot):
         )  # fmt: skip
         told = [
             ("orange: the most power that the claim allows", 0.24, 8.5),
-            ("dot: the chosen threshold, corner: its limits", 0.18, 8.5),
+            ("dot: the chosen threshold, corner: its confidence bounds", 0.18, 8.5),
             (f"claimed: ε = {number(self.claimed, 4)} at δ = {self.delta:g}", 0.1, 10),
             (f"attacked: ε ≥ {number(self.epsilon, 4)}{'' if self.holds else ', the claim is refuted'}", 0.04, 10),
         ]

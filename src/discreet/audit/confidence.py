@@ -29,13 +29,11 @@ from typing import Any
 import numpy as np
 from scipy.special import betainc, betaincinv, ndtri
 
-__all__ = ["epsilon_above", "mu_above", "one_run_chance", "one_run_epsilon", "upper"]
 
-
-def upper(events: Any, runs: int, chance: float) -> Any:
+def upper_bound(events: Any, runs: int, chance: float) -> Any:
     """Return the Clopper–Pearson limit above a probability, which fails with probability ``chance`` at most.
 
-    >>> float(upper(0, 1000, 0.05).round(5)), float(upper(1000, 1000, 0.05))
+    >>> float(upper_bound(0, 1000, 0.05).round(5)), float(upper_bound(1000, 1000, 0.05))
     (0.00299, 1.0)
     """
     events = np.asarray(events, dtype=np.float64)
