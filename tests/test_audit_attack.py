@@ -155,7 +155,7 @@ def test_a_leak_beside_the_noise_is_found():
     pair = Pair("one row", np.array([0.0, 1.0]), np.array([0.0, 2.0]))
     result = attack(leaky, pair, claimed=dp.Guarantee(1.0), runs=100, confidence=0.999, progress=False)
     assert not result.holds
-    assert result.score != "known laws"
+    assert result.score != "known noise"
 
 
 def test_a_leak_that_is_no_number_is_found():
@@ -283,7 +283,7 @@ NAMES = list(subjects())
 
 
 def exact_distances(subject, epsilon=1.0):
-    """Yield how far the sums on both data sets of a pair are apart, over what they were charged for; by known laws."""
+    """Yield how far the sums on both data sets of a pair are apart, over what they were charged for; by known noise."""
     with subject.pairs() as pairs:
         for pair in pairs:
             try:

@@ -200,8 +200,14 @@ def test_what_is_no_axes_is_named():
         (lambda: _posterior(fitted("PCA"), 3), "posterior=3: expected what discreet.infer returned"),
         (lambda: fitted("KMeans").plot(columns=Path("a")), "columns=.*: expected two different columns"),
         (lambda: dp.PCA(bounds=BOX).fit(10**5000), "X holds numbers that no float holds"),
-        (lambda: compare_without_privacy(fitted("GaussianMixture"), ROWS[:1], None), "expected at least 2 complete rows"),
-        (lambda: compare_without_privacy(fitted("LinearSVC"), (ROWS, np.zeros(60)), None), "at least two of the classes"),
+        (
+            lambda: compare_without_privacy(fitted("GaussianMixture"), ROWS[:1], None),
+            "expected at least 2 complete rows",
+        ),
+        (
+            lambda: compare_without_privacy(fitted("LinearSVC"), (ROWS, np.zeros(60)), None),
+            "at least two of the classes",
+        ),
         (lambda: dp.mechanisms.exponential(len, ROWS, None, sensitivity=1.0, epsilon=1.0, bounds=BOX), "a list of at"),
     ],
 )

@@ -1,4 +1,4 @@
-"""``attack``: two neighbouring data sets, many runs of the real mechanism, and what they prove about its promise.
+"""``attack``: two neighbouring data sets, many runs of the real mechanism, and what they prove about its guarantee.
 
 In this order, each with runs of its own:
 
@@ -64,7 +64,7 @@ def attack(
     target : str, optional
         For an estimator with a target and pairs of one's own: the name of its column.
     claimed : Guarantee, Loss or several, optional
-        What is promised; by default what the result says of itself. Losses say more than one (ε, δ), and the bound is
+        The guarantee; by default what the result says of itself. Losses say more than one (ε, δ), and the bound is
         then sharper.
     runs : int
         On each side. The more, the smaller the errors that are noticed; see ``Attack.noticed``.
@@ -136,7 +136,7 @@ def runs_within(ask: Callable[[Any], Any], pairs: tuple[Pair, ...], seconds: flo
 
 
 def _without_warnings(ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return the same without its warnings: of noise that hides a line, say, thousands of times over."""
+    """Return the same without its warnings: they would come thousands of times."""
 
     def asked(data: Any) -> Any:
         with warnings.catch_warnings():

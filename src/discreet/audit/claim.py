@@ -1,4 +1,4 @@
-"""What is promised of an output, and which promise of the same kind a test would have refuted."""
+"""``Claim``: the guarantee that is attacked, and which guarantee of the same kind a test would have refuted."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Claim:
         return tradeoff_of([loss.with_noise(noise) for loss in self.losses])
 
     def epsilon(self, noise: float = 1.0) -> float:
-        """Return what the same mechanism with ``noise`` times its noise would promise, at the claim's δ."""
+        """Return what the same mechanism with ``noise`` times its noise would guarantee, at the claim's δ."""
         if not self.losses or noise == 1.0:
             return self.guarantee.epsilon / noise
         return compose([loss.with_noise(noise) for loss in self.losses]).epsilon(self.guarantee.delta)

@@ -28,7 +28,7 @@ class Output:
     Attributes
     ----------
     numbers : array
-        Those of its public attributes, and of releases whose noise law is not stated.
+        Those of its public attributes, and of releases whose noise is not stated.
     releases : tuple of Release
     """
 

@@ -1,4 +1,4 @@
-"""What an attack found: counts, the bound that follows, and whether the claim stands."""
+"""``Attack``: the counts of an attack, the bound that follows, and whether the claim stands."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from discreet.audit.scores import Array
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """An attack on a promise.
+    """An attack on a guarantee.
 
     Attributes
     ----------
     name : str
         What was attacked.
     claim : Claim
-        What it promises.
+        Its guarantee.
     pair : str
         The neighbours on which outputs differed most.
     score : str
@@ -51,7 +51,7 @@ class Attack:
 
     @cached_property
     def errors(self) -> tuple[float, float]:
-        """Limits above the true probabilities of a false alarm and of a miss, both at the stated confidence."""
+        """Upper bounds on the probabilities of a false alarm and of a miss, both at the stated confidence."""
         chance = (1.0 - self.confidence) / 2.0
         return float(upper_bound(self.alarms, self.runs, chance)), float(upper_bound(self.missed, self.runs, chance))
 
@@ -72,8 +72,8 @@ class Attack:
     def epsilon(self) -> float:
         """A lower bound on ε at the claim's δ.
 
-        For a mechanism of the kind that the losses name: all promises of this kind below it are refuted. With Gaussian
-        noise it comes from μ, with pure privacy it is that of Clopper and Pearson.
+        For a mechanism of the kind that the losses name: all guarantees of this kind below it are refuted. With
+        Gaussian noise it comes from μ, with pure privacy it is that of Clopper and Pearson.
         """
         return 0.0 if math.isinf(self.noticed) else self.claim.epsilon(self.noticed)
 
@@ -134,7 +134,7 @@ class Attack:
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the power of the attack against its false alarms, below what is promised; needs matplotlib."""
+        """Draw the power of the attack against its false alarms, below what the claim allows; needs matplotlib."""
         return self.as_plot().draw(ax)
 
     def __repr__(self) -> str:

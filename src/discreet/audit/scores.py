@@ -2,13 +2,13 @@
 
 He knows both data sets, the code, and everything that is released; what he does not know is which of the two was used.
 
-- **Known laws.** A release says what was asked (``Release.question``), with the parameters that earlier releases led
+- **Known noise.** A release says what was asked (``Release.question``), with the parameters that earlier releases led
   to, and which noise was added. So he computes the sum on both data sets and adds up the log-likelihood ratios of all
-  releases. If the stated laws are true this is the best test there is (Neyman and Pearson); if they are not it is still
+  releases. If the stated noise is true this is the best test there is (Neyman and Pearson); if it is not it is still
   a test, and counting tells.
-- **Learnt.** Where a mechanism states no law (a selection, a draw from a density), or a result holds other numbers, he
-  learns from runs of his own: the number that tells most, by the frequencies of its values; a projection on which the
-  means are far apart; or boosted trees.
+- **Learnt.** Where a mechanism states no noise (a selection, a draw from a density), or a result holds more numbers,
+  he learns from runs of his own: the number that tells most, by the frequencies of its values; a projection on which
+  the means are far apart; or boosted trees.
 
 Whatever is learnt is tried on runs that it was not learnt from, and the best is kept. No choice here can make a bound
 wrong: bounds count guesses on runs that come afterwards.
@@ -35,7 +35,7 @@ from discreet.queries.question import Query
 
 Array = NDArray[np.float64]
 
-KNOWN = "known laws"
+KNOWN = "known noise"
 VALUES, BINS = 24, 12
 KEPT = 64  # questions; those of an adaptive mechanism are new in every run
 QUADRATIC = 8  # numbers up to which products of two are looked at as well
@@ -48,11 +48,11 @@ class Observed:
     Attributes
     ----------
     known : array of shape (runs,)
-        The log-likelihood ratio by known laws; 0 where there are none.
+        The log-likelihood ratio by known noise; 0 where there is none.
     numbers : array of shape (runs, p)
         Everything else.
     strength : float
-        How far apart the data sets are by known laws, on average; the same for both.
+        How far apart the data sets are by known noise, on average; the same for both.
     """
 
     known: Array
@@ -82,7 +82,7 @@ class Sums:
     _sums_of: dict[str, tuple[Array, Array] | None] = field(default_factory=dict, repr=False)
 
     def ratio(self, output: Output) -> float:
-        """Return the log-likelihood ratio, other over one, of all releases whose law and question are known."""
+        """Return the log-likelihood ratio, other over one, of all releases whose noise and question are known."""
         return sum(self._of_release(release) for release in output.releases)
 
     def strength(self, output: Output) -> float:
@@ -131,7 +131,7 @@ def _sum(question: Query, curator: Curator) -> Array:
 
 
 def separation(one: Array, other: Array) -> float:
-    """Return how many deviations apart two normal samples would be in which a score wins as often as here; robust.
+    """Return the separation of two normal samples, in standard deviations, in which a score wins as often as here.
 
     >>> rng = np.random.default_rng(0)
     >>> round(separation(rng.normal(0.0, 1.0, 20000), rng.normal(1.0, 1.0, 20000)), 1)
@@ -154,7 +154,7 @@ def best_score(one: Observed, other: Observed) -> Score:
 def difference(one: Observed, other: Observed) -> float:
     """Return how far apart two data sets are for the best score: to choose between pairs.
 
-    Where laws are known it is computed, which takes few runs; what is learnt must be seen to be better or to add to it.
+    Where the noise is known it is computed, which takes few runs. What is learnt must be better, or add to it.
     """
     noise = 3.0 / math.sqrt(len(one) // 2)
     _, number, *others = (told - noise for told in _try_scores(one, other, _learn_scores))
@@ -166,7 +166,7 @@ def _try_scores(one: Observed, other: Observed, learner: Callable[[Observed, Obs
     half = len(one) // 2
     learnt = learner(one[:half], other[:half])
     tried = [separation(score.values(one[half:]), score.values(other[half:])) for score in learnt]
-    # Nothing is learnt for known laws, so all runs can try them, and chance alone must not beat them.
+    # Nothing is learnt for known noise, so all runs can try it, and chance alone must not beat it.
     if one.strength > 0.0 and learnt[0].name == KNOWN:
         tried[0] = separation(one.known, other.known) + 3.0 / math.sqrt(half)
     return tried
@@ -180,7 +180,7 @@ def _learn_scores(one: Observed, other: Observed) -> list[Score]:
     return [
         Score(KNOWN, lambda seen: seen.known),
         Score("one number", lambda seen: number(seen.numbers)),
-        Score("known laws and one number", lambda seen: seen.known + number(seen.numbers)),
+        Score("known noise and one number", lambda seen: seen.known + number(seen.numbers)),
         Score("a projection", lambda seen: projection(_with_products(seen, numbers))),
     ]
 

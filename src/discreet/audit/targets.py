@@ -1,4 +1,4 @@
-"""Whom an attack asks: an estimator with rows that its declarations allow, or a function with pairs of its own."""
+"""What an attack runs: an estimator on rows that its declarations allow, or a function on pairs of its own."""
 
 from __future__ import annotations
 

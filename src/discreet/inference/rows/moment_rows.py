@@ -1,21 +1,21 @@
-"""Means, variances and covariances of ``discreet.statistics``: Gaussian rows, or Gaussian rows in each group.
+"""The models behind means, variances and covariances: Gaussian rows, or Gaussian rows in each group.
 
-What was asked is what is reported. Of a mean alone the deviations are a nuisance: nothing was measured of them, and
-their prior (half of the half-width, more or less) says how far the mean of the people may be from that of these rows.
-Where the noise is small beside that, measure variances too: they narrow the interval. There, and for variances, columns
-are independent; a covariance has all of them together.
+What was asked is what is reported. For a mean alone the standard deviations are nuisance parameters. Nothing was
+measured of them, and their prior (half of the half-width, more or less) says how far the mean of the population may be
+from that of these rows. Where the noise is small beside that, measure variances too: they narrow the interval. There,
+and for variances, columns are independent; a covariance has all of them together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.inference.rows.class_rows import class_start, labelled_rows
-from discreet.inference.rows.default_model import Built, Draws
 from discreet.inference.rows.gaussian_rows import (
     NARROW,
     UNMEASURED,
@@ -25,8 +25,7 @@ from discreet.inference.rows.gaussian_rows import (
     gaussian_model,
     inside,
 )
-
-__all__ = ["of_groups", "of_rows"]
+from discreet.inference.rows.model_spec import Draws, ModelSpec
 
 Array = NDArray[np.float64]
 
@@ -62,10 +61,10 @@ def _axes(asked: str, single: bool, before: list[str]) -> dict[str, list[str]]:
     return axes
 
 
-def of_rows(
+def moments_of_rows(
     where: Scales, columns: Sequence[str], asked: str, order: Sequence[int], single: bool, means: Array,
     spreads: Array | None,
-) -> Built:  # fmt: skip
+) -> ModelSpec:  # fmt: skip
     """Return the model behind a mean, variances or a covariance of all rows.
 
     Parameters
@@ -90,7 +89,7 @@ def of_rows(
     def report(draws: Draws) -> dict[str, Array]:
         return _reported(asked, draws["θ.mean"], draws["θ.covariance"], order, single)
 
-    return Built(
+    return ModelSpec(
         gaussian_model(where, kind, UNMEASURED if asked == "mean" else USUAL),
         {"θ.mean": mean} | covariance_start(covariance[None], where[1], kind),
         report,
@@ -99,16 +98,16 @@ def of_rows(
     )
 
 
-def of_groups(
+def moments_of_groups(
     where: Scales, columns: Sequence[str], asked: str, order: Sequence[int], single: bool, means: Array,
     spreads: Array | None, label: str, groups: Sequence[Any],
-) -> Built:  # fmt: skip
+) -> ModelSpec:  # fmt: skip
     """Return the model behind means, variances or covariances of groups.
 
     Parameters
     ----------
     where, columns, asked, order, single
-        As in ``of_rows``.
+        As in ``moments_of_rows``.
     means : array of shape (K, d)
     spreads : array of shape (K, d) or (K, d, d), optional
     label : str
@@ -123,13 +122,11 @@ def of_groups(
     def report(draws: Draws) -> dict[str, Array]:
         return _reported(asked, draws["θ.means"], draws["θ.covariances"], order, single)
 
-    return Built(
-        rows.model,
-        class_start(where, kind, shares, *_start(where, means, spreads)),
-        report,
-        _axes(asked, single, ["group"]),
-        {"column": list(columns), "other_column": list(columns), "group": list(groups)},
-        rows.features,
-        rows.expectations,
+    return replace(
+        rows,
+        start=class_start(where, kind, shares, *_start(where, means, spreads)),
+        report=report,
+        dims=_axes(asked, single, ["group"]),
+        coords={"column": list(columns), "other_column": list(columns), "group": list(groups)},
         labels=tuple(groups),
     )
