@@ -147,7 +147,7 @@ def _without_warnings(ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _common_claim(results: list[Any]) -> Claim:
-    """Return what all results claim. Where claims depend on the noise, one of them is not what is promised."""
+    """Return what all results claim. Where claims depend on the noise, no single one is the guarantee."""
     claims = [read_claim(result) for result in results]
     first = claims[0]
     if first is None or any(claim != first for claim in claims):
@@ -155,7 +155,7 @@ def _common_claim(results: list[Any]) -> Claim:
         raise ArgumentError(
             "claimed",
             None,
-            f"what is promised, since {said}",
+            f"what is claimed, since {said}",
             write="for example claimed=Guarantee(1.0, 1e-6) or claimed=GaussianLoss(0.5)",
         )
     return first

@@ -142,7 +142,7 @@ def one_run(
     )
     fitted = clone(estimator).fit(some)
     if fitted.guarantee_ is None:
-        raise ArgumentError("estimator", UNSHOWN, "one that promises something; its guarantee_ is None")
+        raise ArgumentError("estimator", UNSHOWN, "one with a guarantee; its guarantee_ is None")
     scores = _estimate_coins(fitted.releases_, everyone)
     guesses = min(max(2 * math.ceil(chance * count / 2.0), 2), count - count % 2)
     order = np.argsort(scores)

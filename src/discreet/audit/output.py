@@ -81,7 +81,7 @@ def read_claim(result: Any) -> Claim | None:
         return Claim.from_losses(tuple(release.loss for release in releases))
     losses = tuple(release.loss for release in releases)
     for name in ("guarantee_", "guarantee"):
-        if hasattr(result, name):  # None where it says that nothing is promised
+        if hasattr(result, name):  # None where it says that nothing is guaranteed
             guarantee = getattr(result, name)
             return Claim(guarantee, losses) if isinstance(guarantee, Guarantee) else None
     return Claim.from_losses(losses) if losses else None

@@ -122,7 +122,7 @@ class Attack:
         return TradeoffPlot(
             name=self.name,
             alarms=alarms,
-            promised=np.array([curve.power(float(alarm)) for alarm in alarms]),
+            allowed=np.array([curve.power(float(alarm)) for alarm in alarms]),
             attained=np.array([[np.mean(side > each) for side in (one, other)] for each in thresholds]),
             chosen=(self.alarms / self.runs, 1.0 - self.missed / self.runs),
             limits=(self.errors[0], 1.0 - self.errors[1]),

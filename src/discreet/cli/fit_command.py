@@ -65,8 +65,10 @@ UNRECORDED = "note: no ledger records what this cost; write --ledger people.ledg
 def fit(
     kind: Annotated[KindName, typer.Argument(metavar="MODEL", help=", ".join(KindName), show_default=False)],
     data: Data,
-    epsilon: Annotated[float, typer.Option("--epsilon", help="The promise for the whole fit.")],
-    delta: Annotated[float, typer.Option("--delta", help="The promise: far below one over the number of rows.")] = 1e-6,
+    epsilon: Annotated[float, typer.Option("--epsilon", help="The guarantee for the whole fit.")],
+    delta: Annotated[
+        float, typer.Option("--delta", help="Of the guarantee: far below one over the number of rows.")
+    ] = 1e-6,
     out: Annotated[Path, typer.Option("--out", help="Where the model goes, as JSON.")] = Path("model.json"),
     overwrite: Overwrite = False,
     schema: SchemaFile = None,

@@ -20,7 +20,7 @@ class TradeoffPlot(Plot):
         What was attacked.
     alarms : array of shape (n,)
         Probabilities of a false alarm, and
-    promised : array of shape (n,)
+    allowed : array of shape (n,)
         the most power that the claim allows at each.
     attained : array of shape (k, 2)
         False alarms and power at every threshold, as counted.
@@ -36,7 +36,7 @@ class TradeoffPlot(Plot):
 
     name: str
     alarms: Array
-    promised: Array
+    allowed: Array
     attained: Array
     chosen: tuple[float, float]
     limits: tuple[float, float]
@@ -68,7 +68,7 @@ class TradeoffPlot(Plot):
             alarm = float(self.alarms[place])
             here = self.attained[self.attained[:, 0] <= alarm]
             power = f"{here[:, 1].max():.1%}" if len(here) else "0.0%"
-            rows.append([f"{alarm:.2%}", f"{self.promised[place]:.1%}", power])
+            rows.append([f"{alarm:.2%}", f"{self.allowed[place]:.1%}", power])
         return Facts(["false alarms", "power that the claim allows", "power that was attained"], rows)
 
     @property
@@ -79,9 +79,9 @@ class TradeoffPlot(Plot):
     def _fill(self, panels: Any) -> None:
         ax = panels[0, 0]
         blue, vermillion = SERIES["blue"], SERIES["vermillion"]
-        alarms, promised = np.append(0.0, self.alarms), np.append(0.0, self.promised)
-        ax.fill_between(alarms, promised, 1.0, color=vermillion, alpha=0.12, linewidth=0)
-        ax.plot(alarms, promised, color=vermillion, linewidth=1.6)
+        alarms, allowed = np.append(0.0, self.alarms), np.append(0.0, self.allowed)
+        ax.fill_between(alarms, allowed, 1.0, color=vermillion, alpha=0.12, linewidth=0)
+        ax.plot(alarms, allowed, color=vermillion, linewidth=1.6)
         ax.plot([0.0, 1.0], [0.0, 1.0], color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
         order = np.lexsort((self.attained[:, 1], self.attained[:, 0]))
         ax.plot(*self.attained[order].T, color=blue, linewidth=2.0)

@@ -158,6 +158,6 @@ def cautions(model: Any) -> list[tuple[str, str]]:
     if model.guarantee_ is not None and model.guarantee_.epsilon > 10.0:
         factor = f"{math.exp(min(model.guarantee_.epsilon, 700.0)):.0e}"
         result.append(
-            ("A large ε", f"A probability may change by a factor of {factor}: that promises next to nothing.")
+            ("A large ε", f"A probability may change by a factor of {factor}: that guarantees next to nothing.")
         )
     return result
