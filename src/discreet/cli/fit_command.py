@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.budget_limits import check_limit, on_trial
+from discreet.cli.budget_limits import check_limit, trial_ledger
 from discreet.cli.command import command
 from discreet.cli.declarations import (
     check_columns,
@@ -141,7 +141,7 @@ def fit(
             return (whole if where is None else whole.where(where)).only(chosen)
 
         if first:
-            with on_trial(str(ledger), called) as book:  # what is refused leaves no limit behind
+            with trial_ledger(str(ledger), called) as book:  # what is refused leaves no limit behind
                 trial = curated(book)
                 losses = estimator.plan(view(trial), target).losses
                 book.reserve(called, losses, query=model.estimator, unit=trial.unit)

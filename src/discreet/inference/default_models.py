@@ -26,7 +26,7 @@ from discreet.inference.rows.factor_rows import factor_analysis
 from discreet.inference.rows.gaussian_rows import NARROW, declared_scales, mixture
 from discreet.inference.rows.logistic_rows import logistic
 from discreet.inference.rows.model_spec import ModelSpec
-from discreet.inference.rows.moment_rows import moments_of_groups, moments_of_rows
+from discreet.inference.rows.moment_rows import moments
 from discreet.inference.rows.regression_rows import regression
 from discreet.queries.models.model_query import ModelQuery
 from discreet.queries.moments.clipped_moments import Components, MomentSums
@@ -239,8 +239,8 @@ def _moments(answer: Mean | Covariance, measured: Measurements) -> ModelSpec:
     common = (declared_scales(measured), labels, asked, order, answer.single, means)
     spreads = None if asked == "mean" else value
     if answer.groups is None:
-        return moments_of_rows(*common, spreads)
-    return moments_of_groups(*common, spreads, layout.category_columns[0], answer.groups)
+        return moments(*common, spreads)
+    return moments(*common, spreads, layout.category_columns[0], answer.groups)
 
 
 BUILDERS: dict[type, Callable[[Any, Measurements], ModelSpec]] = {

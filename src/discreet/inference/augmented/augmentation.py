@@ -26,7 +26,7 @@ Sums are kept row by row within a sweep and taken afresh for the next, so that f
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -36,6 +36,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 from numpyro.infer.hmc import hmc
+from tqdm.auto import tqdm
 
 from discreet.arguments import ArgumentError, integer
 from discreet.inference.augmented.sum_densities import SumDensity, log_densities, release_densities, update_rows
@@ -119,7 +120,7 @@ def sample_augmented(
     v, diverging = np.empty((chains, draws, model.size)), np.zeros((chains, draws), dtype=bool)
     with double_precision():
         chain = _Chain(problem, densities, n, _start(problem, start, chains, seed), warmup * steps, rng)
-        for sweep in _count_sweeps((warmup + draws) * steps, progress):
+        for sweep in tqdm(range((warmup + draws) * steps), desc="sweeps", unit="sweep", disable=not progress):
             chain.sweep()
             at = sweep // steps - warmup
             if at >= 0:
@@ -161,16 +162,6 @@ def _start(problem: Problem, start: Array | None, chains: int, seed: int) -> Arr
     if v.shape != (model.size,):
         raise ValueError(f"start of shape {v.shape}: expected ({model.size},); write model.vector({{…}})")
     return np.tile(v, (chains, 1))
-
-
-def _count_sweeps(sweeps: int, progress: bool) -> Iterator[int]:
-    """Yield the numbers of the sweeps, beside a bar where one is wanted."""
-    if not progress:
-        yield from range(sweeps)
-        return
-    from tqdm.auto import tqdm
-
-    yield from tqdm(range(sweeps), desc="sweeps", unit="sweep")
 
 
 class _Chain:

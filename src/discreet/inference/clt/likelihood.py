@@ -49,6 +49,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from discreet.inference.clt.local_moments import local_moments
 from discreet.inference.clt.moving_rows import MovingMean, MovingRows, moving_mean
@@ -189,7 +190,7 @@ def _varies(
     """Return whether the variance of some released number is uncertain, and with it how much the number says."""
     logs = []
     for centre in _centres(problem, reference, seed):
-        shares = _shares(problem.model.call("log_rows", centre, rows) + log_weights)
+        shares = softmax(problem.model.call("log_rows", centre, rows) + log_weights)
         mean = shares @ c
         logs.append(np.log(problem.split(reference.w)[1] * (shares @ (c - mean) ** 2) + np.diag(noise)))
     return bool(np.std(logs, axis=0).max() > VARIES)
@@ -210,7 +211,7 @@ def _weighted(model: RowModel, v0: Array, rows: Rows, log_weights: Array, c: Arr
     """Return rows, −ln q and contributions of each; and what they say at the reference."""
     data: dict[str, Any] = {"rows": rows, "log_weights": log_weights, "c": c}
     if model.points is None:
-        weights = _shares(model.call("log_rows", v0, rows) + log_weights)
+        weights = softmax(model.call("log_rows", v0, rows) + log_weights)
         scores = np.nan_to_num(model.call("scores", v0, rows))
         data["c0"] = weights @ c
         data["J"] = (c * weights[:, None]).T @ (scores - weights @ scores)
@@ -279,11 +280,6 @@ def mixed_rows(model: RowModel, centres: Array, each: int, seed: int) -> tuple[R
     return rows, -(top + np.log(np.mean(np.exp(densities - top), axis=0)))
 
 
-def _shares(log_weights: Array) -> Array:
-    shares = np.exp(log_weights - log_weights.max())
-    return np.asarray(shares / shares.sum())
-
-
 def _density(model: RowModel, flags: tuple[bool, ...], mean: MovingMean | None) -> Callable[[Any, Any], Any]:
     """Return the density's function, one for each model and form, so that it is compiled once."""
     density: Callable[[Any, Any], Any] = model.compiled.setdefault(
@@ -342,6 +338,6 @@ def effective_share(problem: Problem, target: LogTarget, w: Array) -> Array:
     with double_precision():
         for one in w:
             v, _ = problem.split(one)
-            shares = _shares(problem.model.call("log_rows", v, target.data["rows"]) + target.data["log_weights"])
+            shares = softmax(problem.model.call("log_rows", v, target.data["rows"]) + target.data["log_weights"])
             result.append(1.0 / float((shares**2).sum()) / len(shares))
     return np.array(result)

@@ -145,21 +145,14 @@ def _scored(problem: Problem, w: Array, draws: int, seed: int) -> tuple[Referenc
     slope = at.slope if problem.rows is not None else np.column_stack([at.slope, at.mean])  # over N
     gradient, information = problem.prior_and_public(v)
     if problem.rows is None:
-        gradient, information = np.append(gradient, 0.0), _bordered(information)
+        gradient, information = np.append(gradient, 0.0), np.pad(information, (0, 1))
+        information[-1, -1] = LEAST_EIGENVALUE  # ln N has a flat prior
     noisy = rows * at.covariance + np.diag(problem.measured.variances)
     projection: Array = np.asarray(np.linalg.solve(noisy, slope).T, dtype=np.float64)
     precision = rows * rows * projection @ slope + information
     gradient = gradient + rows * projection @ (problem.measured.value - rows * at.mean)
     reference = Reference(w, (precision + precision.T) / 2.0, at, projection)
     return reference, np.asarray(np.linalg.solve(reference.precision, gradient), dtype=np.float64)
-
-
-def _bordered(matrix: Array) -> Array:
-    """Return a matrix with one more row and column, nearly zero."""
-    larger = np.zeros((len(matrix) + 1, len(matrix) + 1))
-    larger[:-1, :-1] = matrix
-    larger[-1, -1] = LEAST_EIGENVALUE
-    return larger
 
 
 def _first_guess(problem: Problem, v: Array, seed: int) -> float:

@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 from numpyro.distributions import Distribution
 from numpyro.infer import MCMC, NUTS
+from scipy.special import softmax
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
 from discreet.inference.clt.likelihood import LogTarget, mixed_rows
@@ -108,17 +109,12 @@ def factored_likelihood(
     def log_likelihood(theta: Any) -> Any:
         logs = log_weights(theta)
         traced = isinstance(logs, jax.core.Tracer)
-        weights = jax.nn.softmax(logs, axis=-1) if traced else _softmax(np.asarray(logs, dtype=np.float64))
+        weights = jax.nn.softmax(logs, axis=-1) if traced else softmax(np.asarray(logs, dtype=np.float64), axis=-1)
         if likelihood == "normal":
             return log_normal_likelihood(observed, weights, count, normals)
         return (log_lower_bound if likelihood == "lower" else log_upper_bound)(observed, weights, count)
 
     return log_likelihood
-
-
-def _softmax(logs: Array) -> Array:
-    weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
-    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
 def _rows_of(choices: Sequence[FactoredChoice]) -> int:
@@ -208,7 +204,7 @@ def grid_posterior(
             f"a number for each of {len(grid)} points, −∞ for some at most; got shape {logs.shape}",
             write="theta inside of what the model allows",
         )
-    return GridPosterior(grid, _softmax(logs))
+    return GridPosterior(grid, softmax(logs))
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,6 +75,11 @@ class _Vector(dist.Distribution):  # type: ignore[misc]
         keys = jax.random.split(key, math.prod(sample_shape))
         return jax.vmap(self._sample_one)(keys).reshape(*sample_shape, *self.event_shape)
 
+    @property
+    def variance(self) -> Any:
+        """The variance of each number."""
+        return jnp.diagonal(self.covariance_matrix)
+
 
 class WhitenedNormal(_Vector):
     """A Gaussian vector.
@@ -118,11 +123,6 @@ class WhitenedNormal(_Vector):
     def covariance_matrix(self) -> Any:
         """The covariance."""
         return squared(self.scale_tril)
-
-    @property
-    def variance(self) -> Any:
-        """The variance of each number."""
-        return (self.scale_tril**2).sum(axis=-1)
 
 
 class WhitenedMixture(_Vector):
@@ -180,11 +180,6 @@ class WhitenedMixture(_Vector):
         within = jnp.einsum("k,kij,klj->il", self.weights, self.scale_trils, self.scale_trils)
         return within + jnp.einsum("k,ki,kj->ij", self.weights, away, away)
 
-    @property
-    def variance(self) -> Any:
-        """The variance of each number."""
-        return jnp.diagonal(self.covariance_matrix)
-
 
 class WhitenedChoice(_Vector):
     """The Gaussian at one place of several: all of them are whitened at once, and not for each row anew.
@@ -234,8 +229,3 @@ class WhitenedChoice(_Vector):
     def covariance_matrix(self) -> Any:
         """The covariance at the place."""
         return squared(self.scale_trils[self.place])
-
-    @property
-    def variance(self) -> Any:
-        """The variance of each number at the place."""
-        return (self.scale_trils[self.place] ** 2).sum(axis=-1)
