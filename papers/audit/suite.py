@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.audit import attacking
 from discreet.audit.canaries import one_run
-from discreet.audit.output import claimed_by
+from discreet.audit.output import read_claim
 from discreet.audit.result import Attack
 from papers.audit.subjects import subjects
 from papers.audit.subjects.every_estimator import mixtures
@@ -62,7 +62,7 @@ def attack_subject(
 
 
 def _usual(subject: Any, pair: Any) -> float:
-    claim = claimed_by(subject.ask(pair.other, PURE))
+    claim = read_claim(subject.ask(pair.other, PURE))
     return PURE if claim is not None and claim.guarantee.delta == 0.0 else APPROXIMATE
 
 

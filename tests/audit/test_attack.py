@@ -16,12 +16,12 @@ from scipy.stats import beta, binom
 
 import discreet as dp
 from discreet.audit import Attack, Pair, attack, neighbours, one_run
-from discreet.audit.attacking import _admitted, _quietly
+from discreet.audit.attacking import _admitted_pairs, _without_warnings
 from discreet.audit.claim import Claim
-from discreet.audit.limits import epsilon_above, mu_above, one_run_chance, one_run_epsilon, upper
-from discreet.audit.output import MISSING, claimed_by, seen
+from discreet.audit.confidence import epsilon_above, mu_above, one_run_chance, one_run_epsilon, upper_bound
+from discreet.audit.output import MISSING, read_claim, read_output
 from discreet.audit.scores import Sums
-from discreet.audit.targets import asked_of
+from discreet.audit.targets import prepare_attack
 from discreet.noise import GaussianNoise, LaplaceNoise
 from discreet.planning.tradeoff import CurveTradeoff
 from discreet.queries.bound import Bound
@@ -41,7 +41,7 @@ LINE = dp.Schema({"x": dp.Number(0, 10)})
 @pytest.mark.parametrize("runs", [1, 7, 200])
 @pytest.mark.parametrize("chance", [0.1, 1e-6])
 def test_the_limit_of_clopper_and_pearson_fails_no_more_often_than_it_says(runs, chance):
-    limits = upper(np.arange(runs + 1), runs, chance)
+    limits = upper_bound(np.arange(runs + 1), runs, chance)
     assert np.allclose(limits[:-1], beta.ppf(1 - chance, np.arange(1, runs + 1), runs - np.arange(runs)))
     assert limits[-1] == 1.0
     for truth in np.linspace(0.001, 0.999, 97):
@@ -155,7 +155,7 @@ def test_a_leak_beside_the_noise_is_found():
     pair = Pair("one row", np.array([0.0, 1.0]), np.array([0.0, 2.0]))
     result = attack(leaky, pair, claimed=dp.Guarantee(1.0), runs=100, confidence=0.999, progress=False)
     assert not result.holds
-    assert result.score != "known laws"
+    assert result.score != "known noise"
 
 
 def test_a_leak_that_is_no_number_is_found():
@@ -189,7 +189,7 @@ def test_an_error_that_tells_is_found(share):
     assert not result.holds
     if share == 1.0:
         with pytest.raises(ValueError, match="rows: expected small ones"):
-            _admitted(refuses, (Pair("both", np.full(1, 8.0), np.full(1, 9.0)),))
+            _admitted_pairs(refuses, (Pair("both", np.full(1, 8.0), np.full(1, 9.0)),))
 
 
 @pytest.mark.parametrize(
@@ -283,14 +283,14 @@ NAMES = list(subjects())
 
 
 def exact_distances(subject, epsilon=1.0):
-    """Yield how far the sums on both data sets of a pair are apart, over what they were charged for; by known laws."""
+    """Yield how far the sums on both data sets of a pair are apart, over what they were charged for; by known noise."""
     with subject.pairs() as pairs:
         for pair in pairs:
             try:
                 result = subject.ask(pair.other, epsilon)
             except ValueError:
                 continue  # refused by public facts
-            sums, releases = Sums(pair), seen(result).releases
+            sums, releases = Sums(pair), read_output(result).releases
             for release in releases:
                 both = sums._sums(release)
                 if both is None or release.noise is None:
@@ -373,8 +373,8 @@ def test_an_estimator_is_attacked_within_its_own_declarations(capsys, monkeypatc
     ],
 )
 def test_declarations_of_every_kind(model):
-    ask, pairs, _ = asked_of(model(), None, None)
-    taken, _ = _admitted(_quietly(ask), pairs[1:6:4])
+    ask, pairs, _ = prepare_attack(model(), None, None)
+    taken, _ = _admitted_pairs(_without_warnings(ask), pairs[1:6:4])
     assert attack(ask, taken[0], runs=20, confidence=SURE, progress=False).holds
 
 
@@ -398,8 +398,8 @@ def fitted_behind_a_curator(kind):
 @pytest.mark.parametrize(("kind", "target"), [("regression", "y"), ("classifier", "g"), ("persons", None)])
 def test_a_fitted_estimator_is_attacked_as_its_rows_were_declared(kind, target):
     model = fitted_behind_a_curator(kind)
-    ask, pairs, _ = asked_of(model, None, None)
-    again = _quietly(ask)(pairs[2].other)
+    ask, pairs, _ = prepare_attack(model, None, None)
+    again = _without_warnings(ask)(pairs[2].other)
     assert again.losses_ == model.losses_
     assert dict(again.releases_[0].declared) == dict(model.releases_[0].declared) | (
         {"unit": again.releases_[0].declared["unit"]} if target is None else {}
@@ -414,7 +414,7 @@ def test_what_promises_nothing_is_not_attacked():
 def test_a_picture_of_an_attack():
     ask, pair = gaussian(np.random.default_rng(3))
     result = attack(ask, pair, claimed=dp.GaussianLoss(1.0), runs=500, progress=False)
-    picture = result.picture()
+    picture = result.as_plot()
     assert "Attack on" in picture.title
     assert "ε ≥" in picture.description
     assert len(picture.facts.rows) == 10
@@ -431,7 +431,7 @@ def test_a_picture_of_an_attack():
         ({"subject": 7}, "expected an estimator of discreet, or a function"),
         ({"subject": len}, "pairs=None: expected neighbouring data sets"),
         ({"subject": len, "pairs": [1]}, "pairs=.*expected a discreet.audit.Pair"),
-        ({"subject": len, "pairs": Pair("p", [1], [2])}, "claimed=None: expected what is promised"),
+        ({"subject": len, "pairs": Pair("p", [1], [2])}, "claimed=None: expected what is claimed"),
         ({"subject": len, "pairs": Pair("p", [1], [2]), "claimed": 1.0}, "claimed=1.0: expected a Guarantee"),
         ({"subject": len, "pairs": Pair("p", [1], [2]), "target": "y"}, "target='y': expected None"),
         ({"subject": dp.PCA(1, bounds=(0, 1), random_state=0)}, "random_state=0: expected None"),
@@ -569,9 +569,9 @@ def test_wrong_subjects_of_one_run(model, says):
 def test_what_a_result_claims_and_shows():
     curator = dp.Curator(np.zeros((5, 1)), space=dp.Box(0, 1))
     release = curator.measure(dp.Sum(curator.space), dp.GaussianLoss(0.5))
-    assert claimed_by(release).mu == 0.5
-    assert claimed_by([release, release]).mu == pytest.approx(math.sqrt(0.5))
-    assert claimed_by(3.0) is None
-    assert seen((3.0, [1, np.array([2.0, np.nan])])).numbers.tolist() == [3.0, 1.0, 2.0, MISSING]
-    assert claimed_by({"one": release}).mu == 0.5
+    assert read_claim(release).mu == 0.5
+    assert read_claim([release, release]).mu == pytest.approx(math.sqrt(0.5))
+    assert read_claim(3.0) is None
+    assert read_output((3.0, [1, np.array([2.0, np.nan])])).numbers.tolist() == [3.0, 1.0, 2.0, MISSING]
+    assert read_claim({"one": release}).mu == 0.5
     assert isinstance(Claim.from_losses((dp.LaplaceLoss(1.0), dp.GaussianLoss(1.0))).tradeoff(), CurveTradeoff)

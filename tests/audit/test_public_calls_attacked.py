@@ -21,7 +21,7 @@ import discreet as dp
 from discreet.arguments import shown
 from discreet.models.mixture.adaptive import Adaptive
 from discreet.report.document import _posterior
-from discreet.report.not_private import compared
+from discreet.report.not_private import compare_without_privacy
 from effort import LONG, measured, size
 from hostile import Boom
 from public_calls import (
@@ -200,8 +200,14 @@ def test_what_is_no_axes_is_named():
         (lambda: _posterior(fitted("PCA"), 3), "posterior=3: expected what discreet.infer returned"),
         (lambda: fitted("KMeans").plot(columns=Path("a")), "columns=.*: expected two different columns"),
         (lambda: dp.PCA(bounds=BOX).fit(10**5000), "X holds numbers that no float holds"),
-        (lambda: compared(fitted("GaussianMixture"), ROWS[:1], None), "expected at least 2 complete rows"),
-        (lambda: compared(fitted("LinearSVC"), (ROWS, np.zeros(60)), None), "at least two of the classes"),
+        (
+            lambda: compare_without_privacy(fitted("GaussianMixture"), ROWS[:1], None),
+            "expected at least 2 complete rows",
+        ),
+        (
+            lambda: compare_without_privacy(fitted("LinearSVC"), (ROWS, np.zeros(60)), None),
+            "at least two of the classes",
+        ),
         (lambda: dp.mechanisms.exponential(len, ROWS, None, sensitivity=1.0, epsilon=1.0, bounds=BOX), "a list of at"),
     ],
 )

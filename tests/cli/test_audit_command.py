@@ -34,7 +34,7 @@ def test_a_broken_promise_ends_with_code_1(model, monkeypatch):
     ran = discreet(f"audit {model} --seconds 0.2")
     assert ran.code == 1
     assert "REFUTED" in ran.out
-    assert "1 of 1 promises were broken" in ran.out
+    assert "1 of 1 guarantees were refuted" in ran.out
 
 
 def test_data_sets_that_a_model_refuses_are_passed_over(model):
@@ -42,7 +42,7 @@ def test_data_sets_that_a_model_refuses_are_passed_over(model):
     rows = np.random.default_rng(0).uniform(0, 10, (500, 1))
     mixture = dp.GaussianMixture(4, bounds=(0, 10), epsilon=0.5, delta=1e-6, n_steps=1).fit(rows)
     model.write_text(mixture.to_json(), encoding="utf-8")
-    assert "None of 1 promises was broken." in discreet(f"audit {model} --seconds 0.01").out
+    assert "None of 1 guarantees was refuted." in discreet(f"audit {model} --seconds 0.01").out
 
 
 @pytest.mark.parametrize(

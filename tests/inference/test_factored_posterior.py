@@ -14,6 +14,7 @@ import pytest
 from scipy.special import logsumexp, softmax
 from scipy.stats import binom
 
+import discreet
 from conftest import FALSE_ALARM
 from discreet.door import open_rows
 from discreet.inference.factored.direction_posterior import (
@@ -300,3 +301,9 @@ class TestAxes:
             direction_mechanism(1, length=1.0, sigma=1.0)
         with pytest.raises(ValueError, match="sigma=0: expected"):
             direction_mechanism(4, length=1.0, sigma=0)
+
+
+@pytest.mark.parametrize("name", ["direction_posterior", "factored_bounds", "factored_posterior"])
+def test_the_modules_are_attributes_of_the_room(name):
+    module = getattr(discreet.inference, name)
+    assert all(hasattr(module, public) for public in module.__all__)

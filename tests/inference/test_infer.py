@@ -15,11 +15,10 @@ import discreet as dp
 from discreet.door.release import Release
 from discreet.inference import InferenceWarning, Posterior
 from discreet.inference.clt.reference import Problem, find_reference
-from discreet.inference.default_models import built_for
-from discreet.inference.measurements import measured_in
+from discreet.inference.default_models import default_model
+from discreet.inference.measurements import read_measurements
 from discreet.inference.posterior import Diagnostics
-from discreet.inference.rows.layout import Layout
-from discreet.inference.rows.public_rows import public_rows
+from discreet.inference.rows.layout import Layout, public_rows
 from discreet.inference.rows.row_model import row_model
 from discreet.mechanisms import FactoredExponential
 from discreet.records import Block
@@ -133,7 +132,7 @@ class TestReference:
 
         stds = []
         for some in (releases[:1], releases):
-            measured = measured_in(some)
+            measured = read_measurements(some)
             problem = Problem(row_model(centre_alone, measured.layout), measured, float(N))
             reference = find_reference(problem, np.zeros(2), 0)
             stds.append(np.sqrt(np.diag(np.linalg.inv(reference.precision))))
@@ -150,7 +149,7 @@ class TestReference:
             chance = numpyro.sample("chance", dist.Uniform(0.0, 1.0))
             numpyro.sample("x0", dist.Bernoulli(chance))
 
-        measured = measured_in(releases)
+        measured = read_measurements(releases)
         model = row_model(coin, measured.layout)
         reference = find_reference(Problem(model, measured, 100.0), model.vector({"chance": 0.5}), 0)
         assert abs(float(reference.w[0])) < 30.0
@@ -159,7 +158,7 @@ class TestReference:
 class TestMeasurements:
     def test_what_each_row_contributed(self, measured):
         """The contributions of the very rows sum to what was released, but for the noise."""
-        result = measured_in(measured[1])
+        result = read_measurements(measured[1])
         sums = result.contributions({"x": rows(), "codes": np.zeros((N, 0))}).sum(axis=0)
         # 12 numbers, each beyond 7 deviations with probability 3e-12
         assert np.all(np.abs(result.value - sums) < 7.0 * np.sqrt(result.variances))
@@ -167,16 +166,16 @@ class TestMeasurements:
 
     def test_files_and_pairs(self, measured):
         again = [Release.from_json(release.to_json()) for release in measured[1]]
-        one, other = measured_in(measured[1]), measured_in(tuple(again))
+        one, other = read_measurements(measured[1]), read_measurements(tuple(again))
         block = {"x": rows(count=50), "codes": np.zeros((50, 0))}
         np.testing.assert_array_equal(one.contributions(block), other.contributions(block))
-        pair = measured_in((measured[1][0].question, measured[1][0]))
+        pair = read_measurements((measured[1][0].question, measured[1][0]))
         assert len(pair.each) == 1
 
     def test_columns_of_different_releases(self):
         curator = dp.Curator(rows(), space=BOX)
         answers = [dp.statistics.mean(curator, column, epsilon=0.5, delta=1e-6) for column in ("x0", "x1")]
-        result = measured_in([answer.releases for answer in answers])
+        result = read_measurements([answer.releases for answer in answers])
         assert result.layout.columns == ("x0", "x1")
         assert result.contributions({"x": rows(count=5), "codes": np.zeros((5, 0))}).shape == (5, result.value.size)
 
@@ -184,25 +183,25 @@ class TestMeasurements:
         add_remove = complete(rows(), "add-remove")
         other = add_remove.measure(dp.Sum(BOX), dp.GaussianLoss(1.0, "add-remove"))
         with pytest.raises(ValueError, match="neighbour relation"):
-            measured_in([*measured[1], other])
+            read_measurements([*measured[1], other])
         named = dp.Curator(rows(), space=BOX, name="elsewhere").measure(dp.Sum(BOX), dp.GaussianLoss(1.0))
         unnamed = dp.Curator(rows(), space=BOX).measure(dp.Sum(BOX), dp.GaussianLoss(1.0))
         with pytest.raises(ValueError, match="one data set"):
-            measured_in([named, unnamed])
+            read_measurements([named, unnamed])
         some = dp.Curator(rows(), space=BOX).where("x0 > 0").measure(dp.Sum(BOX), dp.GaussianLoss(1.0))
         with pytest.raises(ValueError, match="same rows"):
-            measured_in([some, unnamed])
+            read_measurements([some, unnamed])
         schema = dp.Schema({"kind": dp.Category(["a", "b"])})
         mode = dp.Curator(np.zeros((5, 1)), schema=schema).measure(dp.Mode(2), dp.PureLoss(1.0))
         with pytest.raises(ValueError, match="selection"):
-            measured_in(mode)
+            read_measurements(mode)
         with pytest.raises(ValueError, match="question beside"):
-            measured_in(Release.from_dict(unnamed.to_dict() | {"asked": None}))
+            read_measurements(Release.from_dict(unnamed.to_dict() | {"asked": None}))
         for nothing in ([], 3):
             with pytest.raises(ValueError, match="expected"):
-                measured_in(nothing)
+                read_measurements(nothing)
         with pytest.raises(ValueError, match="fit first"):
-            measured_in(dp.GaussianMixture(2))
+            read_measurements(dp.GaussianMixture(2))
 
 
 class TestModels:
@@ -307,10 +306,10 @@ def jnp_vector(value):
 def test_a_loaded_estimator_has_the_same_model():
     mixture = dp.GaussianMixture(2, epsilon=2.0, delta=1e-6, bounds=dp.Ball(20.0)).fit(rows())
     loaded = dp.GaussianMixture.from_json(mixture.to_json())
-    one, other = measured_in(mixture), measured_in(loaded)
+    one, other = read_measurements(mixture), read_measurements(loaded)
     block = {"x": rows(count=20), "codes": np.zeros((20, 0))}
     np.testing.assert_array_equal(one.contributions(block), other.contributions(block))
-    assert built_for(loaded, other).model is built_for(mixture, one).model
+    assert default_model(loaded, other).model is default_model(mixture, one).model
     for each in other.each:
         assert each.question.contributions(Block(rows(count=2), np.zeros((2, 0), int))).shape[1] == each.question.size
 

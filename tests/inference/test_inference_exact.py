@@ -17,10 +17,10 @@ from conftest import FALSE_ALARM
 from discreet import Box, Curator, GaussianLoss, LaplaceLoss, Sum
 from discreet.door import open_rows
 from discreet.inference.augmented import augmentation
-from discreet.inference.augmented.augmentation import augmented
-from discreet.inference.augmented.augmented_rows import FactoredDraw, NoisySum, rows_updated
+from discreet.inference.augmented.augmentation import sample_augmented
+from discreet.inference.augmented.sum_densities import FactoredDraw, NoisySum, update_rows
 from discreet.inference.clt.reference import Problem
-from discreet.inference.measurements import Measurements, measured_in
+from discreet.inference.measurements import Measurements, read_measurements
 from discreet.inference.rows.row_model import Layout, double_precision, row_model
 from discreet.mechanisms import FactoredExponential
 from discreet.records import Block
@@ -53,7 +53,7 @@ FACTORED = FactoredExponential(log_likelihood, CHANCES, math.log(0.1), math.log(
 
 
 def problem_of(*releases, rows=ROWS):
-    measured = measured_in(list(releases)) if releases else Measurements((), LAYOUT)
+    measured = read_measurements(list(releases)) if releases else Measurements((), LAYOUT)
     public = {"x": PUBLIC, "codes": np.zeros((len(PUBLIC), 0), dtype=np.int64)}
     return Problem(row_model(coin_and_number, LAYOUT), measured, rows, public)
 
@@ -62,7 +62,7 @@ def sampled(problem, **options):
     given = {"chains": CHAINS, "draws": DRAWS, "warmup": WARMUP, "seed": 1, "progress": False}
     if problem.measured.each:
         given["start"] = np.zeros(2)
-    return augmented(problem, **given | options)
+    return sample_augmented(problem, **given | options)
 
 
 def of_zero_and_one(question):
@@ -166,7 +166,7 @@ def test_rows_are_gone_through_one_after_the_other():
         if logs[i] < chances[-1]:
             total, kept[i] = replaced, others[i]
     with double_precision():
-        rows, after, mean, least, most = rows_updated([Cauchy()], logs, {"x": c}, {"x": others}, c, others)
+        rows, after, mean, least, most = update_rows([Cauchy()], logs, {"x": c}, {"x": others}, c, others)
     np.testing.assert_allclose(after, kept)
     np.testing.assert_array_equal(rows["x"], after)
     np.testing.assert_allclose([mean, least], [np.exp(chances).mean(), min(chances)], rtol=1e-4)
@@ -222,7 +222,7 @@ def test_the_acceptance_bound_finds_a_wrong_mechanism(seeded, broken):
         drawn = FACTORED.draw(curator, epsilon=1.0, bits=seeded(3))
         wrong, name = dataclasses.replace(drawn, rate=8.0 * drawn.rate), "factored exponential mechanism"
     else:
-        measured = measured_in(curator.measure(UNIT, LaplaceLoss(1.0), bits=seeded(1)))
+        measured = read_measurements(curator.measure(UNIT, LaplaceLoss(1.0), bits=seeded(1)))
         wrong, name = broken(measured.each[0], LAYOUT), "sum"
     with pytest.raises(RuntimeError, match=f"{name}: its density or its sensitivity is wrong"):
         sampled(problem_of(), also=[wrong])
@@ -230,7 +230,7 @@ def test_the_acceptance_bound_finds_a_wrong_mechanism(seeded, broken):
 
 def test_a_replaced_row_is_two_steps_of_add_remove(seeded):
     curator = open_rows(THROWS, bounds=(0, 1), neighbors="add-remove")
-    measured = measured_in(curator.measure(UNIT, LaplaceLoss(0.5, "add-remove"), bits=seeded(1)))
+    measured = read_measurements(curator.measure(UNIT, LaplaceLoss(0.5, "add-remove"), bits=seeded(1)))
     assert NoisySum(measured.each[0], LAYOUT).epsilon == 1.0
     assert FactoredDraw(FACTORED.draw(curator, epsilon=0.25, bits=seeded(1)), LAYOUT).epsilon == 0.5
 

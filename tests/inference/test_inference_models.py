@@ -13,10 +13,10 @@ from scipy.stats import multivariate_normal
 
 import discreet as dp
 from discreet import statistics
-from discreet.inference.default_models import built_for, check_has_model
-from discreet.inference.measurements import measured_in
-from discreet.inference.rows.factor_rows import rotated
-from discreet.inference.rows.gaussian_rows import relabelled
+from discreet.inference.default_models import check_has_model, default_model
+from discreet.inference.measurements import read_measurements
+from discreet.inference.rows.factor_rows import rotate_to
+from discreet.inference.rows.gaussian_rows import relabel
 from discreet.inference.rows.logistic_rows import contrasts
 from discreet.inference.rows.regression_rows import lines
 from discreet.inference.rows.row_model import double_precision, row_model
@@ -114,7 +114,7 @@ def test_permuted_components_come_back_in_one_order():
     flipped = RNG.random((chains, draws)) < 0.5
     mixed = [np.where(flipped[(..., *[None] * (p.ndim - 2))], p[:, :, ::-1], p) for p in (shares, centers, spreads)]
     for reference in (slice(None), slice(None, None, -1)):
-        result = relabelled(*mixed, MEANS[reference], COVARIANCES[reference])
+        result = relabel(*mixed, MEANS[reference], COVARIANCES[reference])
         for part, whole in zip(result, (shares, centers, spreads), strict=True):
             np.testing.assert_array_equal(part, whole[:, :, reference])
 
@@ -122,7 +122,7 @@ def test_permuted_components_come_back_in_one_order():
 def test_components_at_one_place_are_told_apart_by_their_shape():
     spreads = np.array([np.eye(2), 9.0 * np.eye(2)])
     shares, centers = np.array([[[0.3, 0.7]]]), np.zeros((1, 1, 2, 2))
-    result = relabelled(shares, centers, spreads[None, None, ::-1], np.zeros((2, 2)), spreads)
+    result = relabel(shares, centers, spreads[None, None, ::-1], np.zeros((2, 2)), spreads)
     assert result[0].tolist() == [[[0.7, 0.3]]]
 
 
@@ -131,7 +131,7 @@ def test_loadings_are_rotated_to_the_fit():
     turns = np.array(
         [[[np.cos(a), s * np.sin(a)], [-np.sin(a), s * np.cos(a)]] for a, s in ((1.0, 1), (2.0, -1), (3.0, 1))]
     )
-    np.testing.assert_allclose(rotated(to @ turns, noise, to), np.broadcast_to(to, (3, 4, 2)), atol=1e-12)
+    np.testing.assert_allclose(rotate_to(to @ turns, noise, to), np.broadcast_to(to, (3, 4, 2)), atol=1e-12)
 
 
 def test_lines_are_those_of_least_squares():
@@ -177,9 +177,9 @@ CASES = {
 def test_a_model_starts_where_the_fit_is_and_knows_its_moments(name):
     make, attributes = CASES[name]
     what = make()
-    measured = measured_in(what)
-    built = built_for(what, measured)
-    assert built_for(what, measured).model is built.model  # so that nothing is compiled twice
+    measured = read_measurements(what)
+    built = default_model(what, measured)
+    assert default_model(what, measured).model is built.model  # so that nothing is compiled twice
     model = row_model(built.model, measured.layout, built.features, built.expectations)
     v = model.vector(built.start)
     values = model.call("parameters", v)
@@ -217,7 +217,7 @@ def reports(built, values):
 
 def test_two_labels_keep_their_sides():
     what = fitted(dp.LogisticRegression, X, CODES, bounds=BALL, classes=[1, 0], method="gradient")
-    built = built_for(what, measured_in(what))
+    built = default_model(what, read_measurements(what))
     assert (built.labels, built.coords["score"]) == ((1, 0), [1])
     start = built.start
     weights = start["θ.slopes"] / start["θ.sd"]
@@ -233,7 +233,7 @@ def test_the_line_is_reported_in_the_datas_units():
     for intercept in (True, False):
         given = {"bounds": BOX, "target_bounds": (-30.0, 30.0), "fit_intercept": intercept}
         what = fitted(dp.LinearRegression, X, y, **given)
-        built = built_for(what, measured_in(what))
+        built = default_model(what, read_measurements(what))
         one = reports(built, {"θ.mean": joined.mean(axis=0), "θ.covariance": np.cov(joined.T)})
         assert ("intercept" in one) is intercept
         # The fit has noise of a hundredth or so, and it is 0.2 off where columns are mixed up
@@ -243,16 +243,16 @@ def test_the_line_is_reported_in_the_datas_units():
 def test_a_centred_fit_has_no_mean_to_infer():
     given = {"bounds": dp.Ball(12.0), "method": "one-release", "center": "declared"}
     what = fitted(dp.FactorAnalysis, THREE, n_components=1, **given)
-    built = built_for(what, measured_in(what))
+    built = default_model(what, read_measurements(what))
     assert "θ.mean" not in built.start
     assert "mean" not in built.dims
 
 
 def test_more_factors_than_a_covariance_tells_apart_are_refused():
     what = fitted(dp.FactorAnalysis, THREE, n_components=2, bounds=dp.Ball(12.0))
-    measured = measured_in(what)
+    measured = read_measurements(what)
     with pytest.raises(ValueError, match=r"n_components=2\) of 3 columns: expected at most 1"):
-        built_for(what, measured)
+        default_model(what, measured)
 
 
 def frame():
@@ -267,26 +267,26 @@ def test_answers_are_reported_as_they_were_asked():
     rows, schema = frame()
     asked = ["weights", "mean"]  # columns may have the names of parameters
     covariance = statistics.covariance(rows, asked, epsilon=4.0, delta=1e-6, schema=schema)
-    built = built_for(covariance, measured_in(covariance))
+    built = default_model(covariance, read_measurements(covariance))
     one = reports(built, {"θ.mean": np.array([1.0, 2.0]), "θ.covariance": np.array([[1.0, 0.5], [0.5, 4.0]])})
     assert one["mean"].tolist() == [2.0, 1.0]
     assert one["covariance"].tolist() == [[4.0, 0.5], [0.5, 1.0]]
     np.testing.assert_allclose(built.start["θ.mean"], covariance.means[0][::-1])
 
     groups = statistics.mean(rows, asked, by="label", epsilon=4.0, schema=schema)
-    built = built_for(groups, measured_in(groups))
+    built = default_model(groups, read_measurements(groups))
     assert (list(built.dims), built.coords["group"]) == (["mean"], ["u", "v"])
     sites = {"θ.means": built.start["θ.means"], "θ.covariances": COVARIANCES}
     np.testing.assert_allclose(reports(built, sites)["mean"], groups.value)
 
     single = statistics.mean(rows, "mean", epsilon=4.0, schema=schema)
-    built = built_for(single, measured_in(single))
+    built = default_model(single, read_measurements(single))
     assert built.dims == {"mean": []}
     renamed, numbers = rows.rename(columns={"mean": "row"}), dp.Schema({"row": dp.Number(-8, 8)})
     answer = statistics.mean(renamed, "row", epsilon=4.0, schema=numbers)
-    measured = measured_in(answer)
+    measured = read_measurements(answer)
     with pytest.raises(ValueError, match="none with the name 'row'"):
-        built_for(answer, measured)
+        default_model(answer, measured)
 
 
 def test_contrasts_are_centred_and_orthonormal():
@@ -331,7 +331,7 @@ def test_answers_without_a_model_are_refused():
             check_has_model(answer)
     release = statistics.mean(X, **declared).release
     with pytest.raises(ValueError, match="write model="):
-        built_for(release, measured_in(release))
+        default_model(release, read_measurements(release))
     weighed = statistics.mean(np.abs(X), 0, weights=1, epsilon=1.0, bounds=dp.Box([0.0, 0.0], [8.0, 8.0]))
     with pytest.raises(ValueError, match="without weights"):
-        built_for(weighed, measured_in(weighed))
+        default_model(weighed, read_measurements(weighed))

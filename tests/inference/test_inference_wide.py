@@ -17,11 +17,10 @@ from scipy.stats import norm
 
 import discreet as dp
 from discreet.inference.clt.likelihood import is_wide, target_at
-from discreet.inference.clt.moving_rows import lifted, moving_mean, moving_rows, restored
+from discreet.inference.clt.moving_rows import lift_arrays, moving_mean, moving_rows, restore_arrays
 from discreet.inference.clt.reference import Problem, find_reference
-from discreet.inference.measurements import measured_in
-from discreet.inference.rows.layout import Layout
-from discreet.inference.rows.public_rows import public_rows
+from discreet.inference.measurements import read_measurements
+from discreet.inference.rows.layout import Layout, public_rows
 from discreet.inference.rows.row_model import RowModel, double_precision, own_row_model, row_model
 from discreet.queries.objectives.gradients import MarginGradient
 from discreet.queries.objectives.labelled_rows import Features
@@ -57,16 +56,16 @@ def test_numbers_are_lifted_out_of_questions():
     features = Features(dp.Box([0.0, 0.0], [1.0, 2.0]), 0.5)
     one, other = (MarginGradient(features, Logistic(), np.full((1, 3), size), 2) for size in (0.0, 2.0))
     assert one.bound.l2 < other.bound.l2  # computed and kept, but no part of the form
-    (form, arrays), (same, others) = lifted(one), lifted(other)
+    (form, arrays), (same, others) = lift_arrays(one), lift_arrays(other)
     assert form == same
-    assert np.array_equal(restored(form, others).theta, other.theta)
+    assert np.array_equal(restore_arrays(form, others).theta, other.theta)
     assert np.array_equal(arrays[0], one.theta)
-    assert lifted(MarginGradient(Features(features.space, 0.4), Logistic(), other.theta, 2))[0] != form
+    assert lift_arrays(MarginGradient(Features(features.space, 0.4), Logistic(), other.theta, 2))[0] != form
 
 
 def test_moving_rows_know_clipped_means_far_away(seeded):
     """E clip(x) has a closed form; 4,000 rows that were drawn elsewhere know it within six standard errors."""
-    measured = measured_in(measured_sum(seeded, box=(-1.0, 3.0)))
+    measured = read_measurements(measured_sum(seeded, box=(-1.0, 3.0)))
     model = row_model(centre_and_spread, ONE)
     v = model.vector({"a": 0.0, "s": 1.0})
     moving = moving_rows(model, v)
@@ -117,14 +116,14 @@ def test_counts_do_not_move(seeded):
 
     release = measured_sum(seeded, mu=0.5)
     question = Above(release.question.space)
-    measured = measured_in((question, release))
+    measured = read_measurements((question, release))
     model = row_model(centre_and_spread, ONE)
     problem = Problem(model, measured, 100.0)
     reference = find_reference(problem, model.vector({"a": 2.0, "s": 1.0}), 0)
     assert is_wide(problem, reference)
     moving = moving_rows(model, reference.w)
     assert target_at(problem, reference, 0, moving=moving).weighted
-    assert not target_at(Problem(model, measured_in(release), 100.0), reference, 0, moving=moving).weighted
+    assert not target_at(Problem(model, read_measurements(release), 100.0), reference, 0, moving=moving).weighted
 
 
 def test_finitely_many_rows_do_not_move(seeded):
@@ -132,7 +131,7 @@ def test_finitely_many_rows_do_not_move(seeded):
         numpyro.sample("x0", dist.Bernoulli(numpyro.sample("p", dist.Uniform(0.0, 1.0))))
 
     model = RowModel(coin, ONE)
-    problem = Problem(model, measured_in(measured_sum(seeded, mu=0.01)), 100.0)
+    problem = Problem(model, read_measurements(measured_sum(seeded, mu=0.01)), 100.0)
     reference = find_reference(problem, model.vector({"p": 0.5}), 0)
     assert target_at(problem, reference, 0, moving=moving_rows(model, reference.w)).weighted
 
@@ -281,9 +280,9 @@ def test_releases_that_agree_by_chance_are_two(seeded):
     )
     drawn = [mechanism.draw(curator, epsilon=40.0, bits=seeded(i)) for i in (0, 1)]
     assert drawn[0].release.value == drawn[1].release.value
-    assert len(measured_in(drawn).chosen) == 2
+    assert len(read_measurements(drawn).chosen) == 2
     with pytest.raises(ValueError, match="twice"):
-        measured_in([drawn[0], drawn[0]])
+        read_measurements([drawn[0], drawn[0]])
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_names_of_attacks_may_be_a_part_of_them(capsys):
 def test_an_attack_is_shown_and_kept(tmp_path, few, capsys):
     out, written = tmp_path / "found", tmp_path / "pages" / "page.md"
     assert ran(*ATTACK, "--out", out, "--page", written) == 0
-    assert "None of 1 promises was broken." in capsys.readouterr().out
+    assert "None of 1 guarantees was refuted." in capsys.readouterr().out
     (each,) = kept_attacks(out)["attacks"]
     assert each["name"] == SUBJECT
     assert each["holds"] is True
@@ -90,7 +90,7 @@ def test_a_broken_promise_ends_with_code_1(monkeypatch, few, capsys):
     assert ran(*ATTACK) == 1
     printed = capsys.readouterr().out
     assert "REFUTED" in printed
-    assert "1 of 1 promises were broken" in printed
+    assert "1 of 1 guarantees were refuted" in printed
 
 
 @pytest.mark.parametrize(

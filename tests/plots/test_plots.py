@@ -18,9 +18,9 @@ from discreet.estimators.plots import portrait, portraits_of
 from discreet.plots import (
     Coefficients,
     Ellipses,
+    GaussianPairs,
     IntervalPanels,
     Intervals,
-    Pairs,
     SampleOverDensity,
     Shares,
     SpendingPlot,
@@ -198,7 +198,7 @@ def test_statistics_have_names_for_people(kind):
 @pytest.mark.parametrize("name", [HOSTILE, "a$b", "$", "tab\tand\nline", "\x00", "年齢", "x" * 200, ""])
 def test_whatever_a_column_is_called_it_is_drawn(name):
     columns = (name, "other")
-    picture = Pairs(np.ones(1), np.zeros((1, 2)), np.eye(2)[None], columns, ["1"])
+    picture = GaussianPairs(np.ones(1), np.zeros((1, 2)), np.eye(2)[None], columns, ["1"])
     figure = matplotlib.figure.Figure(layout="constrained")
     label = picture.on(figure)[1, 0].get_xlabel()
     assert label.replace(r"\$", "$")[:3] == name.replace("\t", "�").replace("\n", "�").replace("\x00", "�")[:3]

@@ -16,7 +16,7 @@ import discreet as dp
 from discreet.estimators.loading import load_model
 from discreet.inference.posterior import Diagnostics, Posterior, data_tree
 from discreet.plots.plot import SERIES
-from discreet.report.not_private import compared
+from discreet.report.not_private import compare_without_privacy
 from discreet.report.owned_rows import rows_from_csv
 from shown_models import BOX, HOSTILE, KINDS, fitted, numbers, people, rows_of, target
 
@@ -199,7 +199,7 @@ def test_only_the_owners_rows_bring_a_comparison_and_then_it_says_so_loudly():
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_is_compared_with_what_the_rows_say_exactly(kind):
     y = target(kind)
-    facts = compared(fitted(kind), rows_of(kind) if y is None else (rows_of(kind), y), None).facts
+    facts = compare_without_privacy(fitted(kind), rows_of(kind) if y is None else (rows_of(kind), y), None).facts
     assert facts.header == ["", "this model (private)", "from the rows (NOT private)"]
     told = {name: [_parsed(private), _parsed(exact)] for name, private, exact in facts.rows}
     assert np.isfinite(list(told.values())).all()
@@ -294,7 +294,7 @@ def posterior_of_two() -> Posterior:
 def test_a_posterior_shows_its_intervals_in_a_picture_and_a_report():
     posterior = posterior_of_two()
     low, high = posterior.interval("means", 0.8)
-    picture = posterior.picture("means", 0.8)
+    picture = posterior.as_plot("means", 0.8)
     assert np.allclose([picture.low, picture.high], [low, high])
     assert list(picture.rows) == ["component 0", "component 1"]
     assert posterior.plot("means").shape == (1, 3)

@@ -5,7 +5,7 @@ the attack (two neighbouring data sets, a score, a threshold) is chosen from run
 and wrong guesses over fresh runs. A bound above a claim refutes the claim; a bound below it proves nothing, but says
 which errors would have been noticed. Rows are made up, and nothing is spent. It may import every room but ``cli``.
 
-Where to look: ``limits`` has the statistics with their proofs, ``claim`` what is promised and refuted, ``pairs``
+Where to look: ``confidence`` has the statistics with their proofs, ``claim`` what is claimed and refuted, ``pairs``
 the data sets, ``output`` what an attacker sees, ``scores`` how he guesses, ``attacking`` the order of things,
 ``result`` what comes out, ``canaries`` the audit in one run. Everything that this library releases is attacked by
 ``papers/audit``, in a checkout.

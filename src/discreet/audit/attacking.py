@@ -1,4 +1,4 @@
-"""``attack``: two neighbouring data sets, many runs of the real mechanism, and what they prove about its promise.
+"""``attack``: two neighbouring data sets, many runs of the real mechanism, and what they prove about its guarantee.
 
 In this order, each with runs of its own:
 
@@ -22,17 +22,15 @@ from tqdm.auto import tqdm
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer, probability
 from discreet.audit.claim import Claim
-from discreet.audit.limits import epsilon_above, mu_above, upper
-from discreet.audit.output import claimed_by, raised, seen
+from discreet.audit.confidence import epsilon_above, mu_above, upper_bound
+from discreet.audit.output import read_claim, read_error, read_output
 from discreet.audit.pairs import Pair
 from discreet.audit.result import Attack
 from discreet.audit.scores import Array, Observed, Sums, best_score, difference
-from discreet.audit.targets import asked_of
+from discreet.audit.targets import prepare_attack
 from discreet.door import Curator
 from discreet.estimators.base import as_curator
 from discreet.guarantees import Guarantee, Loss, Neighbors
-
-__all__ = ["attack", "runs_within"]
 
 LEAST, FEW, TRIES = 20, 10, 3
 FEWEST, MOST = 150, 20_000  # runs a side, where a time is given
@@ -66,7 +64,7 @@ def attack(
     target : str, optional
         For an estimator with a target and pairs of one's own: the name of its column.
     claimed : Guarantee, Loss or several, optional
-        What is promised; by default what the result says of itself. Losses say more than one (ε, δ), and the bound is
+        The guarantee; by default what the result says of itself. Losses say more than one (ε, δ), and the bound is
         then sharper.
     runs : int
         On each side. The more, the smaller the errors that are noticed; see ``Attack.noticed``.
@@ -91,25 +89,25 @@ def attack(
     """
     runs = integer("runs", runs, least=LEAST, most=10**7)
     chance = (1.0 - probability("confidence", confidence)) / 2.0
-    asked, candidates, name = asked_of(subject, pairs, target, spends=spends)
-    ask = _quietly(asked)
-    candidates, results = _admitted(ask, candidates)
-    claim = _common(results) if claimed is None else Claim.stated(claimed)
+    asked, candidates, name = prepare_attack(subject, pairs, target, spends=spends)
+    ask = _without_warnings(asked)
+    candidates, results = _admitted_pairs(ask, candidates)
+    claim = _common_claim(results) if claimed is None else Claim.from_user(claimed)
     for pair in candidates:
         _check_neighbours(pair, claim.guarantee.neighbors)
-    rounds = _rounds(len(candidates), runs)
+    rounds = _plan_rounds(len(candidates), runs)
     total = 2 * (sum(pairs * each for pairs, each in rounds) + runs)
     started = time.perf_counter()
     bar = tqdm(total=total, desc=name, unit="run", disable=None if progress is None else not progress)
     with bar:
         for pairs_left, each in rounds[:-1]:
-            tells = [difference(*_sides(ask, pair, each, bar)) for pair in candidates[:pairs_left]]
+            tells = [difference(*_observe_pair(ask, pair, each, bar)) for pair in candidates[:pairs_left]]
             candidates = tuple(candidates[place] for place in np.argsort(tells)[::-1])
         pair = candidates[0]
-        one, other = _sides(ask, pair, rounds[-1][1], bar)
+        one, other = _observe_pair(ask, pair, rounds[-1][1], bar)
         score = best_score(one, other)
-        threshold = _threshold(score.values(one), score.values(other), claim, runs, chance)
-        fresh = _sides(ask, pair, runs, bar, one.numbers.shape[1] - 1)
+        threshold = _choose_threshold(score.values(one), score.values(other), claim, runs, chance)
+        fresh = _observe_pair(ask, pair, runs, bar, one.numbers.shape[1] - 1)
     first, second = (score.values(side) for side in fresh)
     return Attack(
         name=name,
@@ -127,8 +125,8 @@ def attack(
 
 def runs_within(ask: Callable[[Any], Any], pairs: tuple[Pair, ...], seconds: float) -> int:
     """Return how many runs a side an attack can make in about so many seconds of a processor, within reason."""
-    ask = _quietly(ask)
-    pair = _admitted(ask, pairs)[0][-1]
+    ask = _without_warnings(ask)
+    pair = _admitted_pairs(ask, pairs)[0][-1]
     started = time.process_time()
     for data in (pair.one, pair.other) * 3:
         with suppress(Exception):  # an error is an output like any other
@@ -137,8 +135,8 @@ def runs_within(ask: Callable[[Any], Any], pairs: tuple[Pair, ...], seconds: flo
     return int(min(max(seconds / (2.0 * OVERHEAD * each), FEWEST), MOST))
 
 
-def _quietly(ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return the same without its warnings: of noise that hides a line, say, thousands of times over."""
+def _without_warnings(ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the same without its warnings: they would come thousands of times."""
 
     def asked(data: Any) -> Any:
         with warnings.catch_warnings():
@@ -148,22 +146,22 @@ def _quietly(ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return asked
 
 
-def _common(results: list[Any]) -> Claim:
-    """Return what all results claim. Where claims depend on the noise, one of them is not what is promised."""
-    claims = [claimed_by(result) for result in results]
+def _common_claim(results: list[Any]) -> Claim:
+    """Return what all results claim. Where claims depend on the noise, no single one is the guarantee."""
+    claims = [read_claim(result) for result in results]
     first = claims[0]
     if first is None or any(claim != first for claim in claims):
         said = "the results do not say it" if first is None else "the results say different things"
         raise ArgumentError(
             "claimed",
             None,
-            f"what is promised, since {said}",
+            f"what is claimed, since {said}",
             write="for example claimed=Guarantee(1.0, 1e-6) or claimed=GaussianLoss(0.5)",
         )
     return first
 
 
-def _admitted(ask: Callable[[Any], Any], pairs: tuple[Pair, ...]) -> tuple[tuple[Pair, ...], list[Any]]:
+def _admitted_pairs(ask: Callable[[Any], Any], pairs: tuple[Pair, ...]) -> tuple[tuple[Pair, ...], list[Any]]:
     """Return the pairs that the subject takes, and what it returned.
 
     It may refuse by public facts, and so both data sets; that it refuses one of them is something to be seen.
@@ -222,7 +220,7 @@ def _rows_apart(one: Any, other: Any) -> int:
     return int(np.count_nonzero(apart.reshape(len(one), -1).any(axis=1)))
 
 
-def _rounds(pairs: int, runs: int) -> list[tuple[int, int]]:
+def _plan_rounds(pairs: int, runs: int) -> list[tuple[int, int]]:
     """Return how many pairs are tried with how many runs: ever fewer with ever more, and in the end the best one."""
     rounds, each = [], max(runs // 50, LEAST)
     while pairs > 1:
@@ -231,7 +229,7 @@ def _rounds(pairs: int, runs: int) -> list[tuple[int, int]]:
     return [*rounds, (1, max(runs // 2, 2 * LEAST))]
 
 
-def _sides(
+def _observe_pair(
     ask: Callable[[Any], Any], pair: Pair, runs: int, bar: Any, width: int | None = None
 ) -> tuple[Observed, Observed]:
     """Return what is seen in so many runs on each data set, which take turns; so many numbers of each, or of all."""
@@ -241,19 +239,19 @@ def _sides(
     for run in range(runs):
         for side, data in zip(sides, (pair.one, pair.other), strict=True):
             try:
-                output = seen(ask(data))
+                output = read_output(ask(data))
             except Exception as error:  # not of both data sets: those pairs were left out
-                output = raised(error)
+                output = read_error(error)
             side.append((sums.ratio(output), output.numbers))
             if run < FEW:
                 strengths.append(sums.strength(output))
             bar.update()
     width = max(len(numbers) for side in sides for _, numbers in side) if width is None else width
-    one, other = (_observed(side, width, float(np.mean(strengths))) for side in sides)
+    one, other = (_observe_side(side, width, float(np.mean(strengths))) for side in sides)
     return one, other
 
 
-def _observed(side: list[tuple[float, Array]], width: int, strength: float) -> Observed:
+def _observe_side(side: list[tuple[float, Array]], width: int, strength: float) -> Observed:
     """Return the runs of a side: the length of each result, which may tell, and its numbers, filled up with zeros."""
     numbers = np.zeros((len(side), width + 1))
     for place, (_, result) in enumerate(side):
@@ -262,13 +260,13 @@ def _observed(side: list[tuple[float, Array]], width: int, strength: float) -> O
     return Observed(np.array([known for known, _ in side]), numbers, strength)
 
 
-def _threshold(one: Array, other: Array, claim: Claim, runs: int, chance: float) -> float:
+def _choose_threshold(one: Array, other: Array, claim: Claim, runs: int, chance: float) -> float:
     """Return the threshold whose bound would be largest, if later runs err as often as these."""
     both = np.unique(np.concatenate([one, other]))
     tried = np.quantile(both, np.linspace(0.0, 1.0, 400)) if len(both) > 400 else both
     alarms = (np.sum(one[:, None] > tried, axis=0) + 0.5) / (len(one) + 1.0)
     missed = (np.sum(other[:, None] <= tried, axis=0) + 0.5) / (len(other) + 1.0)
-    limits = upper(alarms * runs, runs, chance), upper(missed * runs, runs, chance)
+    limits = upper_bound(alarms * runs, runs, chance), upper_bound(missed * runs, runs, chance)
     gaussian = claim.mu is not None
     bounds = mu_above(*limits) if gaussian else epsilon_above(*limits, claim.guarantee.delta)
     best = bounds if np.max(bounds) > 0.0 else -alarms - missed  # where no threshold proves anything, the best guess

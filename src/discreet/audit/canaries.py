@@ -1,12 +1,12 @@
 """An audit in one run: many canaries at once, each in or out by a coin (Steinke, Nasr and Jagielski 2023).
 
 Where a fit takes minutes, nobody runs it ten thousand times. But one fit to data with m canaries is m experiments that
-share their noise, and what m guesses prove together is in ``limits``. It proves less than as many runs would, and it
-costs one fit.
+share their noise, and what m guesses prove together is in ``confidence``. It proves less than as many runs would,
+and it costs one fit.
 
 Canaries are random corners of the declared bounds. With coins z = ±1, rows C of what each canary contributes, and
-noise of deviation σ, a release is Cᵀ(1 + z)/2 and noise. So the attacker estimates all coins at once by the linear
-estimator of least mean square error,
+noise of standard deviation σ, a release is Cᵀ(1 + z)/2 and noise. So the attacker estimates all coins at once by the
+linear estimator of least mean square error,
 
     ẑ = ½·(I + ¼·Σ C·Cᵀ/σ²)⁻¹ · Σ C·(release − Cᵀ1/2)/σ²,
 
@@ -26,15 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer, positive, probability
-from discreet.audit.limits import one_run_epsilon
+from discreet.audit.confidence import one_run_epsilon
 from discreet.door import Curator, Release
 from discreet.estimators.base import PrivateEstimator
 from discreet.estimators.labelled import TargetedEstimator
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.queries.question import Query
 from discreet.records import Ball, Box, Category, Schema, read_bounds, space_of
-
-__all__ = ["OneRun", "one_run"]
 
 Array = NDArray[np.float64]
 
@@ -137,22 +135,24 @@ def one_run(
         raise ArgumentError("random_state", estimator.random_state, "None; noise from a seed is no noise")
     started = time.perf_counter()
     rng = np.random.default_rng()
-    rows, declared = _canaries(estimator, count, rng)
+    rows, declared = _draw_canaries(estimator, count, rng)
     inside = rng.random(count) < 0.5
     everyone, some = (
         Curator(chosen, **declared, neighbors=Neighbors.ADD_REMOVE, at_most=count) for chosen in (rows, rows[inside])
     )
     fitted = clone(estimator).fit(some)
     if fitted.guarantee_ is None:
-        raise ArgumentError("estimator", UNSHOWN, "one that promises something; its guarantee_ is None")
-    scores = _coins(fitted.releases_, everyone)
+        raise ArgumentError("estimator", UNSHOWN, "one with a guarantee; its guarantee_ is None")
+    scores = _estimate_coins(fitted.releases_, everyone)
     guesses = min(max(2 * math.ceil(chance * count / 2.0), 2), count - count % 2)
     order = np.argsort(scores)
     right = int(np.sum(~inside[order[: guesses // 2]]) + np.sum(inside[order[-(guesses // 2) :]]))
     return OneRun(estimator._label, fitted.guarantee_, count, guesses, right, confidence, time.perf_counter() - started)
 
 
-def _canaries(estimator: PrivateEstimator, count: int, rng: np.random.Generator) -> tuple[NDArray[Any], dict[str, Any]]:
+def _draw_canaries(
+    estimator: PrivateEstimator, count: int, rng: np.random.Generator
+) -> tuple[NDArray[Any], dict[str, Any]]:
     """Return random corners of what an estimator declares, and the declaration."""
     schema = getattr(estimator, "schema", None)
     if isinstance(schema, Schema):
@@ -165,12 +165,12 @@ def _canaries(estimator: PrivateEstimator, count: int, rng: np.random.Generator)
         raise ArgumentError("bounds", None, "declared bounds, to make canaries within them")
     declared = read_bounds(estimator.bounds)
     if isinstance(declared, Schema):
-        return _corners(space_of(estimator.bounds), count, rng), {"schema": declared}
+        return _draw_corners(space_of(estimator.bounds), count, rng), {"schema": declared}
     space = declared.for_columns(2) if declared.columns is None else declared
-    return _corners(space, count, rng), {"space": space}
+    return _draw_corners(space, count, rng), {"space": space}
 
 
-def _corners(space: Box | Ball, count: int, rng: np.random.Generator) -> Array:
+def _draw_corners(space: Box | Ball, count: int, rng: np.random.Generator) -> Array:
     """Return random corners, of the box or of the cube in a ball."""
     signs = rng.choice([-1.0, 1.0], (count, space.dimension))
     scale = np.asarray(space.scale)
@@ -178,7 +178,7 @@ def _corners(space: Box | Ball, count: int, rng: np.random.Generator) -> Array:
     return np.asarray(np.asarray(space.center) + signs * reach)
 
 
-def _coins(releases: Sequence[Release], everyone: Curator) -> Array:
+def _estimate_coins(releases: Sequence[Release], everyone: Curator) -> Array:
     """Return the estimate of every coin; 0 where nothing is known of how a release came about."""
     rows = everyone._records.rows
     alike, told = np.eye(rows), np.zeros(rows)

@@ -1,4 +1,4 @@
-"""What is promised of an output, and which promise of the same kind a test would have refuted."""
+"""``Claim``: the guarantee that is attacked, and which guarantee of the same kind a test would have refuted."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from typing import Any
 from discreet.arguments import ArgumentError
 from discreet.guarantees import Guarantee, Loss, compose
 from discreet.planning.tradeoff import GaussianTradeoff, PointTradeoff, Tradeoff, tradeoff_of
-
-__all__ = ["Claim"]
 
 MOST = 1e6
 CLOSE = 0.002  # of a factor of noise, to which it is looked for
@@ -35,7 +33,7 @@ class Claim:
     losses: tuple[Loss, ...] = ()
 
     @classmethod
-    def stated(cls, claimed: Any) -> Claim:
+    def from_user(cls, claimed: Any) -> Claim:
         """Return what a user states: a guarantee, a loss or several; an error where it is none of them."""
         if isinstance(claimed, Guarantee):
             return cls(claimed)
@@ -69,7 +67,7 @@ class Claim:
         return tradeoff_of([loss.with_noise(noise) for loss in self.losses])
 
     def epsilon(self, noise: float = 1.0) -> float:
-        """Return what the same mechanism with ``noise`` times its noise would promise, at the claim's δ."""
+        """Return what the same mechanism with ``noise`` times its noise would guarantee, at the claim's δ."""
         if not self.losses or noise == 1.0:
             return self.guarantee.epsilon / noise
         return compose([loss.with_noise(noise) for loss in self.losses]).epsilon(self.guarantee.delta)
@@ -88,7 +86,7 @@ class Claim:
         if not _refuted(self.tradeoff(MOST), alarms, missed):
             return math.inf
         if self.mu is not None:  # in closed form
-            from discreet.audit.limits import mu_above
+            from discreet.audit.confidence import mu_above
 
             return self.mu / float(mu_above(alarms, missed))
         low, high = 1.0 / 64.0, MOST

@@ -14,8 +14,6 @@ from discreet.audit.claim import Claim
 from discreet.door import Release
 from discreet.guarantees import Guarantee
 
-__all__ = ["Output", "claimed_by", "raised", "seen"]
-
 Array = NDArray[np.float64]
 
 MOST, FOLDS = 512, 16  # numbers that are looked at, of one result, and sums of those beyond
@@ -30,7 +28,7 @@ class Output:
     Attributes
     ----------
     numbers : array
-        Those of its public attributes, and of releases whose noise law is not stated.
+        Those of its public attributes, and of releases whose noise is not stated.
     releases : tuple of Release
     """
 
@@ -38,12 +36,12 @@ class Output:
     releases: tuple[Release, ...]
 
 
-def raised(error: Exception) -> Output:
+def read_error(error: Exception) -> Output:
     """Return what can be seen of an error: its kind and its words."""
     return Output(np.concatenate([_mark(type(error).__name__), _mark(str(error)), np.ones(1)]), ())
 
 
-def seen(result: Any) -> Output:
+def read_output(result: Any) -> Output:
     """Return what can be seen of a fitted estimator, an answer, a release, or of anything else."""
     releases = _releases(result)
     numbers = [release.value for release in releases if release.noise is None]
@@ -76,14 +74,14 @@ def _releases(result: Any) -> tuple[Release, ...]:
     return tuple(release for part in parts for release in _releases(part)) if isinstance(parts, tuple | list) else ()
 
 
-def claimed_by(result: Any) -> Claim | None:
+def read_claim(result: Any) -> Claim | None:
     """Return what a result says of itself; None where it says nothing."""
     releases = _releases(result)
     if isinstance(result, tuple | list | Mapping) and releases:
         return Claim.from_losses(tuple(release.loss for release in releases))
     losses = tuple(release.loss for release in releases)
     for name in ("guarantee_", "guarantee"):
-        if hasattr(result, name):  # None where it says that nothing is promised
+        if hasattr(result, name):  # None where it says that nothing is guaranteed
             guarantee = getattr(result, name)
             return Claim(guarantee, losses) if isinstance(guarantee, Guarantee) else None
     return Claim.from_losses(losses) if losses else None

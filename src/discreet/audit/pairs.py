@@ -16,14 +16,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.arguments import choice
 from discreet.door import Curator
 from discreet.guarantees import Neighbors
 from discreet.records import Ball, Category, Date, Schema
 from discreet.records.declared.columns import Numeric
-
-__all__ = ["Pair", "in_a_ball", "neighbours"]
 
 FAR = 1e308
 LIKE, SPREAD = 5, 16  # rows beside the one that changes
@@ -62,22 +61,14 @@ def neighbours(schema: Schema, relation: Neighbors | str = Neighbors.REPLACE_ONE
     relation = Neighbors(choice("relation", str(relation), tuple(map(str, Neighbors))))
     columns = Schema(dict(schema.columns))
 
-    def opened(units: Sequence[Row]) -> Curator:
+    def open_units(units: Sequence[Row]) -> Curator:
         several = schema.max_rows or 1
         values = np.empty((len(units) * several, len(schema.columns)), dtype=object)
         for place in range(len(values)):
             values[place] = units[place // several]
-        ids = None if schema.unit is None else np.repeat(np.arange(len(units)), several)
-        return Curator(
-            values,
-            schema=columns,
-            unit=ids,
-            max_rows=schema.max_rows,
-            neighbors=relation,
-            at_most=(SPREAD + 2) * several,
-        )
+        return _open_units(values, several, schema.max_rows, relation, schema=columns)
 
-    return _pairs(_kinds(schema), _middle(schema), _spread(schema), relation, opened)
+    return _pairs(_kinds(schema), _middle(schema), _spread(schema), relation, open_units)
 
 
 def in_a_ball(space: Ball, relation: Neighbors, max_rows: int | None = None) -> tuple[Pair, ...]:
@@ -91,15 +82,20 @@ def in_a_ball(space: Ball, relation: Neighbors, max_rows: int | None = None) -> 
     }
     spread = np.random.default_rng(0).uniform(-1.0, 1.0, (SPREAD, len(center))) * space.radius + center
 
-    def opened(units: Sequence[Row]) -> Curator:
+    def open_units(units: Sequence[Row]) -> Curator:
         several = max_rows or 1
         values = np.repeat(np.array(units, dtype=np.float64).reshape(-1, len(center)), several, axis=0)
-        ids = None if max_rows is None else np.repeat(np.arange(len(units)), several)
-        return Curator(
-            values, space=space, unit=ids, max_rows=max_rows, neighbors=relation, at_most=(SPREAD + 2) * several
-        )
+        return _open_units(values, several, max_rows, relation, space=space)
 
-    return _pairs(kinds, center.tolist(), spread.tolist(), relation, opened)
+    return _pairs(kinds, center.tolist(), spread.tolist(), relation, open_units)
+
+
+def _open_units(
+    values: NDArray[Any], several: int, max_rows: int | None, relation: Neighbors, **declared: Any
+) -> Curator:
+    """Return a curator of persons with ``several`` rows each, or of single rows where ``max_rows`` is None."""
+    ids = None if max_rows is None else np.repeat(np.arange(len(values) // several), several)
+    return Curator(values, unit=ids, max_rows=max_rows, neighbors=relation, at_most=(SPREAD + 2) * several, **declared)
 
 
 def _pairs(
@@ -107,7 +103,7 @@ def _pairs(
     middle: Row,
     spread: list[Row],
     relation: Neighbors,
-    opened: Callable[[list[Row]], Any],
+    open_units: Callable[[list[Row]], Any],
 ) -> tuple[Pair, ...]:
     result = []
     for kind, (first, second) in kinds.items():
@@ -119,9 +115,9 @@ def _pairs(
         }
         for where, rest in beside.items():
             if relation is Neighbors.ADD_REMOVE:
-                result.append(Pair(f"a row more, {kind}, {where}", opened(rest), opened([*rest, second])))
+                result.append(Pair(f"a row more, {kind}, {where}", open_units(rest), open_units([*rest, second])))
             else:
-                result.append(Pair(f"{kind}, {where}", opened([*rest, first]), opened([*rest, second])))
+                result.append(Pair(f"{kind}, {where}", open_units([*rest, first]), open_units([*rest, second])))
     return tuple(result)
 
 

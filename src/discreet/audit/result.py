@@ -1,4 +1,4 @@
-"""What an attack found: counts, the bound that follows, and whether the claim stands."""
+"""``Attack``: the counts of an attack, the bound that follows, and whether the claim stands."""
 
 from __future__ import annotations
 
@@ -10,22 +10,20 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.claim import Claim
-from discreet.audit.limits import epsilon_above, mu_above, upper
+from discreet.audit.confidence import epsilon_above, mu_above, upper_bound
 from discreet.audit.scores import Array
-
-__all__ = ["Attack"]
 
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """An attack on a promise.
+    """An attack on a guarantee.
 
     Attributes
     ----------
     name : str
         What was attacked.
     claim : Claim
-        What it promises.
+        Its guarantee.
     pair : str
         The neighbours on which outputs differed most.
     score : str
@@ -36,7 +34,7 @@ class Attack:
     alarms, missed : int
         How often the attacker said "other" of the first data set, and "one" of the other.
     scores : pair of arrays
-        Of all counted runs, for the picture.
+        Of all counted runs, for the plot.
     seconds : float
     """
 
@@ -53,9 +51,9 @@ class Attack:
 
     @cached_property
     def errors(self) -> tuple[float, float]:
-        """Limits above the true probabilities of a false alarm and of a miss, both at the stated confidence."""
+        """Upper bounds on the probabilities of a false alarm and of a miss, both at the stated confidence."""
         chance = (1.0 - self.confidence) / 2.0
-        return float(upper(self.alarms, self.runs, chance)), float(upper(self.missed, self.runs, chance))
+        return float(upper_bound(self.alarms, self.runs, chance)), float(upper_bound(self.missed, self.runs, chance))
 
     @property
     def holds(self) -> bool:
@@ -74,8 +72,8 @@ class Attack:
     def epsilon(self) -> float:
         """A lower bound on ε at the claim's δ.
 
-        For a mechanism of the kind that the losses name: all promises of this kind below it are refuted. With Gaussian
-        noise it comes from μ, with pure privacy it is that of Clopper and Pearson.
+        For a mechanism of the kind that the losses name: all guarantees of this kind below it are refuted. With
+        Gaussian noise it comes from μ, with pure privacy it is that of Clopper and Pearson.
         """
         return 0.0 if math.isinf(self.noticed) else self.claim.epsilon(self.noticed)
 
@@ -113,8 +111,8 @@ class Attack:
             "seconds": round(self.seconds, 1),
         }
 
-    def picture(self) -> Any:
-        """Return a picture of what was claimed and what the attacker attained."""
+    def as_plot(self) -> Any:
+        """Return the plot of what was claimed and what the attacker attained, not yet drawn."""
         from discreet.plots.attack_curve import TradeoffPlot
 
         alarms = np.concatenate([np.geomspace(1e-3, 0.1, 30, endpoint=False), np.linspace(0.1, 1.0, 50)])
@@ -124,7 +122,7 @@ class Attack:
         return TradeoffPlot(
             name=self.name,
             alarms=alarms,
-            promised=np.array([curve.power(float(alarm)) for alarm in alarms]),
+            allowed=np.array([curve.power(float(alarm)) for alarm in alarms]),
             attained=np.array([[np.mean(side > each) for side in (one, other)] for each in thresholds]),
             chosen=(self.alarms / self.runs, 1.0 - self.missed / self.runs),
             limits=(self.errors[0], 1.0 - self.errors[1]),
@@ -136,8 +134,8 @@ class Attack:
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the power of the attack against its false alarms, below what is promised; needs matplotlib."""
-        return self.picture().draw(ax)
+        """Draw the power of the attack against its false alarms, below what the claim allows; needs matplotlib."""
+        return self.as_plot().draw(ax)
 
     def __repr__(self) -> str:
         verdict = "is not refuted" if self.holds else "IS REFUTED"

@@ -2,13 +2,13 @@
 
 He knows both data sets, the code, and everything that is released; what he does not know is which of the two was used.
 
-- **Known laws.** A release says what was asked (``Release.question``), with the parameters that earlier releases led
+- **Known noise.** A release says what was asked (``Release.question``), with the parameters that earlier releases led
   to, and which noise was added. So he computes the sum on both data sets and adds up the log-likelihood ratios of all
-  releases. If the stated laws are true this is the best test there is (Neyman and Pearson); if they are not it is still
+  releases. If the stated noise is true this is the best test there is (Neyman and Pearson); if it is not it is still
   a test, and counting tells.
-- **Learnt.** Where a mechanism states no law (a selection, a draw from a density), or a result holds other numbers, he
-  learns from runs of his own: the number that tells most, by the frequencies of its values; a projection on which the
-  means are far apart; or boosted trees.
+- **Learnt.** Where a mechanism states no noise (a selection, a draw from a density), or a result holds more numbers,
+  he learns from runs of his own: the number that tells most, by the frequencies of its values; a projection on which
+  the means are far apart; or boosted trees.
 
 Whatever is learnt is tried on runs that it was not learnt from, and the best is kept. No choice here can make a bound
 wrong: bounds count guesses on runs that come afterwards.
@@ -33,11 +33,9 @@ from discreet.estimators.base import as_curator
 from discreet.queries.naming import as_plain
 from discreet.queries.question import Query
 
-__all__ = ["Observed", "Score", "Sums", "best_score", "difference", "separation"]
-
 Array = NDArray[np.float64]
 
-KNOWN = "known laws"
+KNOWN = "known noise"
 VALUES, BINS = 24, 12
 KEPT = 64  # questions; those of an adaptive mechanism are new in every run
 QUADRATIC = 8  # numbers up to which products of two are looked at as well
@@ -50,11 +48,11 @@ class Observed:
     Attributes
     ----------
     known : array of shape (runs,)
-        The log-likelihood ratio by known laws; 0 where there are none.
+        The log-likelihood ratio by known noise; 0 where there is none.
     numbers : array of shape (runs, p)
         Everything else.
     strength : float
-        How far apart the data sets are by known laws, on average; the same for both.
+        How far apart the data sets are by known noise, on average; the same for both.
     """
 
     known: Array
@@ -81,10 +79,10 @@ class Sums:
     """What a question gives on both data sets of a pair; the attacker computes it once for each question."""
 
     pair: Pair
-    _found: dict[str, tuple[Array, Array] | None] = field(default_factory=dict, repr=False)
+    _sums_of: dict[str, tuple[Array, Array] | None] = field(default_factory=dict, repr=False)
 
     def ratio(self, output: Output) -> float:
-        """Return the log-likelihood ratio, other over one, of all releases whose law and question are known."""
+        """Return the log-likelihood ratio, other over one, of all releases whose noise and question are known."""
         return sum(self._of_release(release) for release in output.releases)
 
     def strength(self, output: Output) -> float:
@@ -106,15 +104,15 @@ class Sums:
         if release.asked is None or not (isinstance(one, Curator) and isinstance(other, Curator)):
             return None
         key = json.dumps([as_plain(release.asked), dict(release.declared)])
-        if key not in self._found:
-            if len(self._found) >= KEPT:
-                self._found.clear()
+        if key not in self._sums_of:
+            if len(self._sums_of) >= KEPT:
+                self._sums_of.clear()
             question = release.question
-            self._found[key] = None
+            self._sums_of[key] = None
             if isinstance(question, Query) and question.size == release.value.size:
                 first, second = (_sum(question, _view(curator, release.declared)) for curator in (one, other))
-                self._found[key] = first, second
-        return self._found[key]
+                self._sums_of[key] = first, second
+        return self._sums_of[key]
 
 
 def _view(curator: Curator, declared: Mapping[str, Any]) -> Curator:
@@ -133,7 +131,7 @@ def _sum(question: Query, curator: Curator) -> Array:
 
 
 def separation(one: Array, other: Array) -> float:
-    """Return how many deviations apart two normal samples would be in which a score wins as often as here; robust.
+    """Return the separation of two normal samples, in standard deviations, in which a score wins as often as here.
 
     >>> rng = np.random.default_rng(0)
     >>> round(separation(rng.normal(0.0, 1.0, 20000), rng.normal(1.0, 1.0, 20000)), 1)
@@ -148,46 +146,46 @@ def separation(one: Array, other: Array) -> float:
 
 def best_score(one: Observed, other: Observed) -> Score:
     """Return the score that tells most, learnt from one half of the runs and tried on the other half."""
-    learners = (_scores, _trees)
-    tried = [value for learner in learners for value in _tried(one, other, learner)]
+    learners = (_learn_scores, _learn_trees)
+    tried = [value for learner in learners for value in _try_scores(one, other, learner)]
     return [score for learner in learners for score in learner(one, other)][int(np.argmax(tried))]
 
 
 def difference(one: Observed, other: Observed) -> float:
     """Return how far apart two data sets are for the best score: to choose between pairs.
 
-    Where laws are known it is computed, which takes few runs; what is learnt must be seen to be better or to add to it.
+    Where the noise is known it is computed, which takes few runs. What is learnt must be better, or add to it.
     """
     noise = 3.0 / math.sqrt(len(one) // 2)
-    _, number, *others = (told - noise for told in _tried(one, other, _scores))
+    _, number, *others = (told - noise for told in _try_scores(one, other, _learn_scores))
     return max(*others, math.hypot(one.strength, max(number, 0.0)))
 
 
-def _tried(one: Observed, other: Observed, learner: Callable[[Observed, Observed], list[Score]]) -> list[float]:
+def _try_scores(one: Observed, other: Observed, learner: Callable[[Observed, Observed], list[Score]]) -> list[float]:
     """Return how far each score tells, learnt from one half of the runs and tried on the other half."""
     half = len(one) // 2
     learnt = learner(one[:half], other[:half])
     tried = [separation(score.values(one[half:]), score.values(other[half:])) for score in learnt]
-    # Nothing is learnt for known laws, so all runs can try them, and chance alone must not beat them.
+    # Nothing is learnt for known noise, so all runs can try it, and chance alone must not beat it.
     if one.strength > 0.0 and learnt[0].name == KNOWN:
         tried[0] = separation(one.known, other.known) + 3.0 / math.sqrt(half)
     return tried
 
 
-def _scores(one: Observed, other: Observed) -> list[Score]:
+def _learn_scores(one: Observed, other: Observed) -> list[Score]:
     """Return all scores, learnt from these runs; always the same ones in the same order."""
     number = _one_number(one.numbers, other.numbers)
-    numbers = _telling(one, other)
-    projection = _projection(_expanded(one, numbers), _expanded(other, numbers))
+    numbers = _varying(one, other)
+    projection = _projection(_with_products(one, numbers), _with_products(other, numbers))
     return [
         Score(KNOWN, lambda seen: seen.known),
         Score("one number", lambda seen: number(seen.numbers)),
-        Score("known laws and one number", lambda seen: seen.known + number(seen.numbers)),
-        Score("a projection", lambda seen: projection(_expanded(seen, numbers))),
+        Score("known noise and one number", lambda seen: seen.known + number(seen.numbers)),
+        Score("a projection", lambda seen: projection(_with_products(seen, numbers))),
     ]
 
 
-def _trees(one: Observed, other: Observed) -> list[Score]:
+def _learn_trees(one: Observed, other: Observed) -> list[Score]:
     """Return the log-odds of boosted trees, which find what is neither a threshold nor a line."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
@@ -226,7 +224,7 @@ def _features(seen: Observed) -> Array:
     return np.hstack([seen.known[:, None], np.clip(seen.numbers, -1e60, 1e60)])
 
 
-def _telling(one: Observed, other: Observed) -> NDArray[np.int64]:
+def _varying(one: Observed, other: Observed) -> NDArray[np.int64]:
     """Return which numbers vary, each once: results often hold a number in several places."""
     both = np.clip(np.concatenate([one.numbers, other.numbers]), -1e60, 1e60)
     spread = both.std(axis=0)
@@ -235,7 +233,7 @@ def _telling(one: Observed, other: Observed) -> NDArray[np.int64]:
     return np.asarray(varying[np.sort(np.unique(scaled, axis=1, return_index=True)[1])])
 
 
-def _expanded(seen: Observed, numbers: NDArray[np.int64]) -> Array:
+def _with_products(seen: Observed, numbers: NDArray[np.int64]) -> Array:
     """Return these numbers, and products of two where they are few."""
     result = np.clip(seen.numbers[:, numbers], -1e60, 1e60)
     if 0 < result.shape[1] <= QUADRATIC:

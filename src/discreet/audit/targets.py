@@ -1,4 +1,4 @@
-"""Whom an attack asks: an estimator with rows that its declarations allow, or a function with pairs of its own."""
+"""What an attack runs: an estimator on rows that its declarations allow, or a function on pairs of its own."""
 
 from __future__ import annotations
 
@@ -18,13 +18,11 @@ from discreet.records.declared.bounds import box_columns, filled
 from discreet.records.declared.columns import Column
 from discreet.scales import ColumnScale, column_scales
 
-__all__ = ["asked_of"]
-
 LABEL, TARGET = "label", "target"
 COLUMNS = 2  # where bounds are the same for any number of columns
 
 
-def asked_of(
+def prepare_attack(
     subject: Any, pairs: Pair | Sequence[Pair] | None, target: str | None, *, spends: bool = False
 ) -> tuple[Callable[[Any], Any], tuple[Pair, ...], str]:
     """Return what to call with a data set, the pairs, and a name."""
@@ -40,7 +38,7 @@ def asked_of(
     if isinstance(subject, PrivateEstimator):
         if given is None and target is not None:
             raise ArgumentError("target", target, "None where the pairs are made here, with their target")
-        return _of_estimator(subject, given, target)
+        return _prepare_estimator(subject, given, target)
     if not callable(subject) or isinstance(subject, type):
         raise ValueError(f"subject of type {type(subject).__name__}: expected an estimator of discreet, or a function")
     if given is None:
@@ -64,7 +62,7 @@ def _is_paid_for(data: Any) -> bool:
     return any(_is_paid_for(part) for part in parts if not isinstance(part, int | float))
 
 
-def _of_estimator(
+def _prepare_estimator(
     estimator: PrivateEstimator, given: tuple[Pair, ...] | None, target: str | None
 ) -> tuple[Callable[[Any], Any], tuple[Pair, ...], str]:
     from sklearn.base import clone
@@ -72,7 +70,7 @@ def _of_estimator(
     if estimator.random_state is not None:
         raise ArgumentError("random_state", estimator.random_state, "None; noise from a seed is no noise")
     if given is None:
-        given, target = _extreme(estimator)
+        given, target = _extreme_pairs(estimator)
 
     if target is None and isinstance(estimator, TargetedEstimator):
         raise ArgumentError("target", None, "the name of the target's column, with pairs of your own")
@@ -84,10 +82,10 @@ def _of_estimator(
     return ask, given, estimator._label
 
 
-def _extreme(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | None]:
+def _extreme_pairs(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | None]:
     """Return neighbours within what an estimator declares, and the name of the target's column."""
     if getattr(estimator, "releases_", ()):
-        return _as_fitted(estimator)
+        return _pairs_as_fitted(estimator)
     relation = Neighbors.REPLACE_ONE if estimator.neighbors is None else Neighbors.parse(estimator.neighbors)
     schema = getattr(estimator, "schema", None)
     if isinstance(schema, Schema):
@@ -109,7 +107,7 @@ def _extreme(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | None]
     return neighbours(filled(Schema(_numbers(space, names) | columns)), relation), target
 
 
-def _as_fitted(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | None]:
+def _pairs_as_fitted(estimator: PrivateEstimator) -> tuple[tuple[Pair, ...], str | None]:
     """Return the same from what was declared of the rows that an estimator was fitted to."""
     release = estimator.releases_[0]
     declared = release.declared

@@ -28,7 +28,7 @@ def audit(
         typer.Option("--seconds", min=0.01, max=1e6, help="Of a processor, about, for each; at least 150 runs."),
     ] = 8.0,
 ) -> CommandOutput:
-    """Try to break a promise: fit a model to neighbouring data sets, made up, and count how well they are told apart.
+    """Try to refute a guarantee: fit a model to made-up neighbouring data sets, and count how well they are told apart.
 
     Each gives a lower bound on ε. One above the claim proves that the claim is wrong, and the command then ends with
     exit code 1. "Noticed from" is the factor by which noise would have to be too small for the attack to see it. No row
@@ -43,11 +43,11 @@ def _attack_model(path: Path, seconds: float) -> dict[str, Any]:
     """Attack the kind of model that a file holds, with its parameters."""
     from discreet.audit import attack
     from discreet.audit.attacking import runs_within
-    from discreet.audit.targets import asked_of
+    from discreet.audit.targets import prepare_attack
     from discreet.estimators.loading import load_model
 
     model = load_model(path)
-    ask, pairs, _ = asked_of(model, None, None)
+    ask, pairs, _ = prepare_attack(model, None, None)
     note(f"{path}: {type(model).__name__} with the same parameters, on made-up rows")
     result = attack(model, runs=runs_within(ask, pairs, seconds)).to_dict()
     return result | {"name": f"{path.name}: {result['name']}"}
@@ -66,8 +66,8 @@ def describe_attacks(result: Sequence[dict[str, Any]]) -> list[str | OutputTable
     refuted = [each["name"] for each in result if not each["holds"]]
     shown: list[str | OutputTable] = [
         OutputTable(HEAD, rows),
-        f"{len(refuted)} of {len(rows)} promises were broken: {', '.join(refuted)}." if refuted else
-        f"None of {len(rows)} promises was broken.",
+        f"{len(refuted)} of {len(rows)} guarantees were refuted: {', '.join(refuted)}." if refuted else
+        f"None of {len(rows)} guarantees was refuted.",
     ]  # fmt: skip
     blind = sum(each["noticed"] is None for each in result)
     if blind:

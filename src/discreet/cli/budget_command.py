@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.arguments import UNSHOWN, ArgumentError, listed, meant
-from discreet.cli.budget_limits import existing
+from discreet.cli.budget_limits import open_if_there
 from discreet.cli.command import command
 from discreet.cli.declaration_flags import parse_limit
 from discreet.cli.options import Ledger
@@ -69,7 +69,7 @@ def show(ledger: Ledger, name: Name = None) -> CommandOutput:
 )
 def limit(
     ledger: Ledger,
-    promise: Annotated[str, typer.Argument(metavar="EPS:DELTA", help="What all releases together may cost.")],
+    guarantee: Annotated[str, typer.Argument(metavar="EPS:DELTA", help="What all releases together may cost.")],
     name: Annotated[str, typer.Option("--name", help="The data set.")],
     reason: Annotated[str | None, typer.Option("--reason", help="Why it is raised, for whoever reads on.")] = None,
     count_by: Annotated[
@@ -83,11 +83,10 @@ def limit(
     """Set or lower the limit of a data set; with --reason, raise it. A ledger is made where there is none."""
     from discreet.planning.caution import spending_caution
 
-    delta = parse_limit(promise, Neighbors.REPLACE_ONE, "EPS:DELTA").delta  # a mistake makes no ledger
+    delta = parse_limit(guarantee, Neighbors.REPLACE_ONE, "EPS:DELTA").delta  # a mistake makes no ledger
     if not delta:
-        note(
-            f"note: {promise} means δ=0, which admits no Gaussian noise; write {promise.partition(':')[0]}:1e-6 for a δ"
-        )
+        write = f"{guarantee.partition(':')[0]}:1e-6"
+        note(f"note: {guarantee} means δ=0, which admits no Gaussian noise; write {write} for a δ")
     caution = spending_caution(delta, None, "record")
     if caution:
         note(f"note: {caution}")
@@ -95,20 +94,20 @@ def limit(
     record = Record(ledger)
     in_force = record.limit(name)
     default = Neighbors.REPLACE_ONE if in_force is None else in_force.guarantee.neighbors
-    guarantee = parse_limit(promise, neighbors or default, "EPS:DELTA")
+    asked = parse_limit(guarantee, neighbors or default, "EPS:DELTA")
     if reason is None:
-        now = guarantee if in_force is None else in_force.guarantee
-        if guarantee.epsilon > now.epsilon or guarantee.delta > now.delta:
+        now = asked if in_force is None else in_force.guarantee
+        if asked.epsilon > now.epsilon or asked.delta > now.delta:
             raise ValueError(
-                f"{promise}: the limit of {name!r} is {now}, and this one is higher; a raise needs "
+                f"{guarantee}: the limit of {name!r} is {now}, and this one is higher; a raise needs "
                 "a reason, which is recorded: write --reason 'why'"
             )
         counted = "gaussian" if in_force is None else in_force.filter
-        result = record.set_limit(name, guarantee, count_by or counted, unit=unit)
+        result = record.set_limit(name, asked, count_by or counted, unit=unit)
     else:
         if unit is not None:
             raise ArgumentError("unit", UNSHOWN, "nothing with --reason; whose privacy it is stays as it is")
-        result = record.raise_limit(name, guarantee, reason=reason, filter=count_by)
+        result = record.raise_limit(name, asked, reason=reason, filter=count_by)
     left = record.remaining(name)
     if not (left.mu or left.epsilon or left.rho):
         note(f"note: as much as that is spent of {name!r}; nothing more can be asked of it")
@@ -165,7 +164,7 @@ def _check_name(record: Record, name: str | None) -> tuple[str, ...]:
 
 def _check_known(ledger: str, name: str, *, raised: bool) -> None:
     """Raise where there is no limit to raise; write a note where a name is new beside others."""
-    book = existing(ledger)
+    book = open_if_there(ledger)
     known = () if book is None else book.datasets()
     if name in known:
         return

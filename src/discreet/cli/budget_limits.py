@@ -1,4 +1,4 @@
-"""The limit of a data set, as ``--limit`` and the ledger have it; and a trial on the side that leaves no trace."""
+"""Check ``--limit`` against the ledger, and try a spend on a temporary ledger that leaves no trace."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from discreet.ledger.book import SPENDS
 EMPTY = "holds no ledger"  # what a server says that is there
 
 
-def existing(ledger: str) -> Ledger | None:
-    """Return the ledger that is there, None where there is none yet. None is made."""
+def open_if_there(ledger: str) -> Ledger | None:
+    """Return the ledger, or None where there is none yet. It never makes one."""
     path = Address.parse(ledger).path
     if path is not None:
         return Ledger(ledger, create=False) if lexists(path) else None
@@ -31,7 +31,7 @@ def existing(ledger: str) -> Ledger | None:
 
 def check_limit(ledger: str, name: str, limit: str | None, asked: Guarantee | None) -> bool:
     """Return whether a limit is in force; raise where ``--limit`` says another one."""
-    book = existing(ledger)
+    book = open_if_there(ledger)
     in_force = None if book is None else book.limit(name)
     if in_force is None:
         return False
@@ -44,10 +44,10 @@ def check_limit(ledger: str, name: str, limit: str | None, asked: Guarantee | No
 
 
 @contextmanager
-def on_trial(ledger: str, name: str) -> Iterator[Ledger]:
-    """Give a ledger for the time being, with what was spent of a data set that has no limit yet."""
+def trial_ledger(ledger: str, name: str) -> Iterator[Ledger]:
+    """Give a temporary ledger, with what was spent of a data set that has no limit yet."""
     with TemporaryDirectory() as folder:
-        trial, book = Ledger(Path(folder) / "trial.ledger"), existing(ledger)
+        trial, book = Ledger(Path(folder) / "trial.ledger"), open_if_there(ledger)
         for entry in () if book is None else book.history(name):
             if entry.kind in SPENDS:
                 trial.reserve(name, dict(entry.losses), query=str(entry.query), unit=str(entry.unit))

@@ -76,7 +76,7 @@ Flags = Mapping[str, str]  # of each argument of Python that a command takes, wh
 OWN_NAMES = {
     "n_components": "components", "n_clusters": "clusters", "n_steps": "steps", "max_iter": "steps",
     "covariance_type": "covariance", "scale_by_bounds": "scale", "levels": "q", "interval": "level", "n": "rows",
-    "d": "dimensions", "dataset": "name", "expected_head": "head", "budget": "limit", "guarantee": "guarantee",
+    "d": "dimensions", "dataset": "name", "expected_head": "head", "budget": "limit",
     "column": "columns",
 }  # fmt: skip
 UNWRITTEN = (None, "None", "True", "[]")  # what a flag is without a value, or where it is left out

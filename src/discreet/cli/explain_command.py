@@ -1,4 +1,4 @@
-"""``discreet explain``: what a promise means for somebody whose record is in the data."""
+"""``discreet explain``: what a guarantee means for somebody whose record is in the data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IN_THE_TABLE = "A suspicion can grow"  # how the sentence begins that the table 
     "discreet explain --model model.json",
 )
 def explain(
-    epsilon: Annotated[float | None, typer.Option("--epsilon", help="The promise; or:")] = None,
+    epsilon: Annotated[float | None, typer.Option("--epsilon", help="The guarantee; or:")] = None,
     delta: Annotated[float, typer.Option("--delta")] = 0.0,
     neighbors: Relation = Neighbors.REPLACE_ONE,
     model: Annotated[
@@ -73,5 +73,5 @@ def _losses(model: Path) -> tuple[Any, str]:
 
     fitted: Any = load_model(model)
     if fitted.guarantee_ is None:
-        raise ValueError(f"{model.name!r}: expected a model with a promise; a seed made the one of this file void")
+        raise ValueError(f"{model.name!r}: expected a model with a guarantee; a seed made the one of this file void")
     return fitted.losses_, fitted.unit_.removeprefix("each ")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.budget_limits import check_limit, on_trial
+from discreet.cli.budget_limits import check_limit, trial_ledger
 from discreet.cli.command import command
 from discreet.cli.declaration_flags import (
     check_columns,
@@ -65,8 +65,10 @@ UNRECORDED = "note: no ledger records what this cost; write --ledger people.ledg
 def fit(
     kind: Annotated[KindName, typer.Argument(metavar="MODEL", help=", ".join(KindName), show_default=False)],
     data: Data,
-    epsilon: Annotated[float, typer.Option("--epsilon", help="The promise for the whole fit.")],
-    delta: Annotated[float, typer.Option("--delta", help="The promise: far below one over the number of rows.")] = 1e-6,
+    epsilon: Annotated[float, typer.Option("--epsilon", help="The guarantee for the whole fit.")],
+    delta: Annotated[
+        float, typer.Option("--delta", help="Of the guarantee: far below one over the number of rows.")
+    ] = 1e-6,
     out: Annotated[Path, typer.Option("--out", help="Where the model goes, as JSON.")] = Path("model.json"),
     overwrite: Overwrite = False,
     schema: SchemaFile = None,
@@ -139,7 +141,7 @@ def fit(
             return (whole if where is None else whole.where(where)).only(chosen)
 
         if first:
-            with on_trial(str(ledger), called) as book:  # what is refused leaves no limit behind
+            with trial_ledger(str(ledger), called) as book:  # what is refused leaves no limit behind
                 trial = curated(book)
                 losses = estimator.plan(view(trial), target).losses
                 book.reserve(called, losses, query=model.estimator, unit=trial.unit)

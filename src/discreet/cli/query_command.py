@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.arguments import probability
-from discreet.cli.budget_limits import check_limit, on_trial
+from discreet.cli.budget_limits import check_limit, trial_ledger
 from discreet.cli.command import command
 from discreet.cli.declaration_flags import check_columns, declared_schema, open_source, parse_limit, parse_numbers
 from discreet.cli.error_messages import EXCEEDED
@@ -84,7 +84,7 @@ def query(
         float | None, typer.Option("--share", help="The share of the budget that it takes; a tenth by default.")
     ] = None,
     preview: Annotated[bool, typer.Option("--preview", help="Only say what it would cost; nothing is spent.")] = False,
-    level: Annotated[float, typer.Option("--level", help="Of the limits around each number.")] = 0.95,
+    level: Annotated[float, typer.Option("--level", help="Of the interval around each number.")] = 0.95,
     weights: Annotated[str | None, typer.Option("--weights", help="A declared column of weights.")] = None,
     step: Annotated[float | None, typer.Option("--step", help="Quantiles: what values are multiples of.")] = None,
     q: Annotated[
@@ -154,7 +154,7 @@ def query(
         return StatisticalDatabase(rows, budget=budget, neighbors=neighbors, ledger=book, name=called, at_most=at_most)
 
     asked = statistic.replace("-", "_")
-    with nullcontext(ledger) if in_force else on_trial(ledger, called) as book:
+    with nullcontext(ledger) if in_force else trial_ledger(ledger, called) as book:
         tried = database(book)
         pricing = None if in_force and not preview else tried.preview(getattr(tried.draft, asked)(**arguments))
         if pricing is not None and preview:

@@ -1,4 +1,4 @@
-"""``discreet report``: one HTML file about a fitted model: its promise, what was found, and how to check both."""
+"""``discreet report``: one HTML file about a fitted model: its guarantee, its parameters, and how to check both."""
 
 from __future__ import annotations
 

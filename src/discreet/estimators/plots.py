@@ -29,9 +29,9 @@ from discreet.plots import (
     Centres,
     Coefficients,
     Ellipses,
+    GaussianPairs,
     HeatMap,
     NoiseShares,
-    Pairs,
     Plot,
     SampleOverDensity,
     Scree,
@@ -109,7 +109,7 @@ def _pairs(model: Any, columns: Sequence[str | int] | None) -> Plot:
     j = chosen_columns(model, columns, MOST_PAIRED, sorted(_apart(result)[:MOST_PAIRED]))
     parts = (result.means[:, j], result.covariances[:, j][:, :, j])
     bounds = declared_bounds(model)[j]
-    return Pairs(result.weights, *parts, columns=[names[one] for one in j], bounds=bounds, **_seen(model))
+    return GaussianPairs(result.weights, *parts, columns=[names[one] for one in j], bounds=bounds, **_seen(model))
 
 
 def _largest(sizes: Array) -> list[int]:

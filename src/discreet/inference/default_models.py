@@ -1,4 +1,4 @@
-"""Which model belongs to what the library fitted or answered; a refusal that says what to write where there is none."""
+"""The default model of each fitted estimator and answer; where there is none, a refusal that says what to write."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from discreet.estimators.pca import PCA
 from discreet.estimators.table_mixture import TableMixture
 from discreet.inference.measurements import Measurements
 from discreet.inference.rows.class_rows import classifier
-from discreet.inference.rows.default_model import Built
 from discreet.inference.rows.factor_rows import factor_analysis
 from discreet.inference.rows.gaussian_rows import NARROW, declared_scales, mixture
 from discreet.inference.rows.logistic_rows import logistic
-from discreet.inference.rows.moment_rows import of_groups, of_rows
+from discreet.inference.rows.model_spec import ModelSpec
+from discreet.inference.rows.moment_rows import moments
 from discreet.inference.rows.regression_rows import regression
 from discreet.queries.models.model_query import ModelQuery
 from discreet.queries.moments.clipped_moments import Components, MomentSums
@@ -34,8 +34,6 @@ from discreet.queries.objectives.gradients import MarginGradient
 from discreet.records import Category, Space
 from discreet.scales import column_scales
 from discreet.statistics import Covariance, Mean
-
-__all__ = ["built_for", "check_has_model"]
 
 Array = NDArray[np.float64]
 
@@ -91,7 +89,7 @@ def check_has_model(what: Any) -> None:
         )
 
 
-def built_for(what: Any, measured: Measurements) -> Built:
+def default_model(what: Any, measured: Measurements) -> ModelSpec:
     """Return the model of a fitted estimator or of an answer.
 
     Parameters
@@ -123,7 +121,7 @@ def _named(fitted: Any, measured: Measurements) -> tuple[str, ...]:
     return tuple(known[name].label if name in known else name for name in names)
 
 
-def _mixture(fitted: Any, measured: Measurements) -> Built:
+def _mixture(fitted: Any, measured: Measurements) -> ModelSpec:
     result, columns, where = fitted._components, _named(fitted, measured), declared_scales(measured)
     return mixture(where, columns, fitted.covariance_type, result.weights, result.means, result.covariances)
 
@@ -143,7 +141,7 @@ def _labels(fitted: LabelledEstimator, measured: Measurements) -> tuple[tuple[An
     return tuple(values), sorted_places(values)
 
 
-def _classifier(fitted: Any, measured: Measurements) -> Built:
+def _classifier(fitted: Any, measured: Measurements) -> ModelSpec:
     labels, order = _labels(fitted, measured)
     layout = measured.layout
     return classifier(
@@ -158,7 +156,7 @@ def _classifier(fitted: Any, measured: Measurements) -> Built:
     )
 
 
-def _factors(fitted: Any, measured: Measurements) -> Built:
+def _factors(fitted: Any, measured: Measurements) -> ModelSpec:
     k, d = fitted.components_.shape
     if (d - k) ** 2 < d + k:  # fewer covariances than loadings and noises (Ledermann 1937)
         most = max(k for k in range(d) if (d - k) ** 2 >= d + k)
@@ -172,7 +170,7 @@ def _factors(fitted: Any, measured: Measurements) -> Built:
     return factor_analysis(where, _named(fitted, measured), mean, fitted.components_.T, fitted.noise_variance_)
 
 
-def _line(fitted: Any, measured: Measurements) -> Built:
+def _line(fitted: Any, measured: Measurements) -> ModelSpec:
     columns, d = measured.layout.columns, fitted.n_features_in_
     features = set(map(str, getattr(fitted, "feature_names_in_", [f"x{j}" for j in range(d)])))
     (target,) = (place for place, name in enumerate(columns) if name not in features)
@@ -182,7 +180,7 @@ def _line(fitted: Any, measured: Measurements) -> Built:
     )
 
 
-def _scores(fitted: Any, measured: Measurements) -> Built:
+def _scores(fitted: Any, measured: Measurements) -> ModelSpec:
     labels, order = _labels(fitted, measured)
     layout = measured.layout
     return logistic(
@@ -213,7 +211,7 @@ def _gaussian_seen(measured: Measurements) -> tuple[Array, Array]:
     return center, np.diag((NARROW * half) ** 2)
 
 
-def _moments(answer: Mean | Covariance, measured: Measurements) -> Built:
+def _moments(answer: Mean | Covariance, measured: Measurements) -> ModelSpec:
     layout, scales = measured.layout, answer._scales
     names = [scale.name for scale in scales]
     if set(layout.columns) != set(names):
@@ -241,11 +239,11 @@ def _moments(answer: Mean | Covariance, measured: Measurements) -> Built:
     common = (declared_scales(measured), labels, asked, order, answer.single, means)
     spreads = None if asked == "mean" else value
     if answer.groups is None:
-        return of_rows(*common, spreads)
-    return of_groups(*common, spreads, layout.category_columns[0], answer.groups)
+        return moments(*common, spreads)
+    return moments(*common, spreads, layout.category_columns[0], answer.groups)
 
 
-BUILDERS: dict[type, Callable[[Any, Measurements], Built]] = {
+BUILDERS: dict[type, Callable[[Any, Measurements], ModelSpec]] = {
     GaussianMixture: _mixture,
     GaussianClassifier: _classifier,
     FactorAnalysis: _factors,

@@ -12,21 +12,19 @@ from numpy.typing import NDArray
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer, positive
 from discreet.door.release import rows_of
 from discreet.guarantees import Guarantee
-from discreet.inference.augmented.augmentation import augmented
+from discreet.inference.augmented.augmentation import sample_augmented
 from discreet.inference.clt.determined import check_determined
 from discreet.inference.clt.likelihood import effective_share, is_wide, target_at
 from discreet.inference.clt.moving_rows import moving_rows
 from discreet.inference.clt.reference import Problem, find_reference
 from discreet.inference.clt.sampling import Chains, sample
-from discreet.inference.default_models import built_for, check_has_model
-from discreet.inference.factored.choices import target_of_choices
-from discreet.inference.measurements import Measurements, measured_in
-from discreet.inference.posterior import Posterior, data_tree, diagnosed
-from discreet.inference.rows.default_model import Built
-from discreet.inference.rows.public_rows import public_rows
+from discreet.inference.default_models import check_has_model, default_model
+from discreet.inference.factored.factored_posterior import choices_target
+from discreet.inference.measurements import Measurements, read_measurements
+from discreet.inference.posterior import Posterior, data_tree, diagnose
+from discreet.inference.rows.layout import public_rows
+from discreet.inference.rows.model_spec import ModelSpec
 from discreet.inference.rows.row_model import own_row_model, row_model
-
-__all__ = ["infer"]
 
 Array = NDArray[np.float64]
 
@@ -105,9 +103,9 @@ def infer(
     """
     if model is None:
         check_has_model(releases)
-    measured = measured_in(releases)
-    built = _built(releases, measured, model, start)
-    beside = public_rows(public, measured.layout, built.labels)
+    measured = read_measurements(releases)
+    spec = _model_spec(releases, measured, model, start)
+    beside = public_rows(public, measured.layout, spec.labels)
     choice("likelihood", likelihood, ("normal", "exact"))
     choice("undetermined", undetermined, ("error", "prior"))
     sizes = {
@@ -117,19 +115,19 @@ def infer(
     }
     seed = secrets.randbelow(2**31) if seed is None else integer("seed", seed, least=0, most=2**31 - 1)
     if model is None:
-        known = row_model(built.model, measured.layout, built.features, built.expectations)
+        known = row_model(spec.model, measured.layout, spec.features, spec.expectations)
     else:
         known = own_row_model(model, measured.layout)
     problem = Problem(known, measured, _rows(rows, measured), beside)
-    origin = None if built.start is None else known.vector(built.start)
+    origin = None if spec.start is None else known.vector(spec.start)
     run: dict[str, Any] = {**sizes, "seed": seed, "progress": progress}
     if likelihood == "exact":
-        exact = augmented(problem, **run, also=measured.chosen, start=origin)
+        exact = sample_augmented(problem, **run, also=measured.chosen, start=origin)
         facts = {"row_acceptance": exact.acceptance, "least_row_acceptance": exact.least}
         facts |= {} if exact.bound is None else {"least_row_acceptance_proved": exact.bound}
-        return _posterior(releases, problem, built, Chains(exact.v, exact.diverging), "exact", 1.0, facts).complain()
+        return _posterior(releases, problem, spec, Chains(exact.v, exact.diverging), "exact", 1.0, facts).complain()
     if measured.chosen:
-        return _from_choices(releases, problem, built, run).complain()
+        return _from_choices(releases, problem, spec, run).complain()
     reference = find_reference(problem, origin, seed)
     if undetermined == "error" and model is not None:
         check_determined(problem, reference)
@@ -143,10 +141,10 @@ def infer(
         result = sample(known, target, **run)
         covered = _covered(problem, target, result)
     facts = {"monte_carlo_share": target.monte_carlo}
-    return _posterior(releases, problem, built, result, target.kind, covered, facts).complain()
+    return _posterior(releases, problem, spec, result, target.kind, covered, facts).complain()
 
 
-def _from_choices(releases: Any, problem: Problem, built: Built, run: dict[str, Any]) -> Posterior:
+def _from_choices(releases: Any, problem: Problem, spec: ModelSpec, run: dict[str, Any]) -> Posterior:
     """Return the posterior from draws of the factored exponential mechanism."""
     if problem.measured.each:
         raise ArgumentError(
@@ -155,22 +153,22 @@ def _from_choices(releases: Any, problem: Problem, built: Built, run: dict[str, 
             "sums, or draws of FactoredExponential, but not both with likelihood='normal'",
             write="likelihood='exact', which takes them together",
         )
-    target = target_of_choices(problem, problem.measured.chosen, run["seed"])
-    return _posterior(releases, problem, built, sample(problem.model, target, **run), target.kind, 1.0, {})
+    target = choices_target(problem, problem.measured.chosen, run["seed"])
+    return _posterior(releases, problem, spec, sample(problem.model, target, **run), target.kind, 1.0, {})
 
 
-def _built(
+def _model_spec(
     releases: Any, measured: Measurements, model: Callable[[], Any] | None, start: Mapping[str, Any] | None
-) -> Built:
+) -> ModelSpec:
     if model is None:
         if start is not None:
             raise ArgumentError(
                 "start", UNSHOWN, "a model=… whose parameters it has values for; without one there is none"
             )
-        return built_for(releases, measured)
+        return default_model(releases, measured)
     if not callable(model):
         raise ArgumentError("model", model, "a NumPyro model of one row, a function without arguments")
-    return Built(model, start)
+    return ModelSpec(model, start)
 
 
 def _rows(rows: float | None, measured: Measurements) -> float | None:
@@ -195,7 +193,7 @@ def _covered(problem: Problem, target: Any, result: Chains) -> float:
 def _posterior(
     releases: Any,
     problem: Problem,
-    built: Built,
+    spec: ModelSpec,
     result: Chains,
     kind: str,
     covered: float,
@@ -203,21 +201,21 @@ def _posterior(
 ) -> Posterior:
     vectors = result.w[:, :, : problem.model.size]
     draws = dict(problem.model.call("all_parameters", vectors))
-    reported = built.report(draws)
+    reported = spec.report(draws)
     if problem.rows is None and result.w.shape[-1] > problem.model.size:
         reported["rows"] = np.exp(result.w[:, :, -1])
     rows = rows_of(problem.measured.releases)
     public = {"likelihood": kind, "neighbors": problem.measured.neighbors.value}
     public |= {} if rows is None else {"which_rows": rows}
-    tree = data_tree(reported, result.diverging, built.dims, built.coords, {**public, **facts})
+    tree = data_tree(reported, result.diverging, spec.dims, spec.coords, {**public, **facts})
     return Posterior(
         data=tree,
         likelihood=kind,
-        diagnostics=diagnosed(tree, covered),
+        diagnostics=diagnose(tree, covered),
         guarantee=_guarantee(releases),
         vectors=vectors.reshape(-1, vectors.shape[-1]),
         row_model=problem.model,
-        built=built,
+        spec=spec,
         which_rows=rows,
     )
 

@@ -1,4 +1,4 @@
-"""Measurements: releases together with what was asked, of one data set, to be inferred from jointly.
+"""``Measurements``: releases of one data set together with their questions, to be inferred from jointly.
 
 Given the rows, releases are independent: each is a sum of what every row contributed, and its own noise. Given the
 parameters of a model they are not, since the same rows are in all of them. So all releases of a data set stand side by
@@ -27,8 +27,6 @@ from discreet.mechanisms import FactoredChoice
 from discreet.noise import NoiseDistribution
 from discreet.queries.question import Query
 from discreet.records import Block, Space
-
-__all__ = ["Measurement", "Measurements", "View", "measured_in", "side_by_side"]
 
 Array = NDArray[np.float64]
 
@@ -143,7 +141,7 @@ class Measurements:
         return np.asarray(side_by_side(self.views, self.layout.block(rows)), dtype=np.float64)
 
 
-def measured_in(what: Any) -> Measurements:
+def read_measurements(what: Any) -> Measurements:
     """Return the measurements in whatever holds releases.
 
     Parameters

@@ -1,4 +1,4 @@
-"""A posterior: draws of what releases say about the parameters, and everything that can be read off them."""
+"""``Posterior``: draws of a model's parameters given the releases, with intervals, predictions and diagnostics."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 
 from discreet.arguments import choice, integer, probability
 from discreet.guarantees import Guarantee
-from discreet.inference.rows.default_model import Built
-from discreet.inference.rows.public_rows import numeric_rows
+from discreet.inference.rows.layout import numeric_rows
+from discreet.inference.rows.model_spec import ModelSpec
 from discreet.inference.rows.row_model import RowModel
 from discreet.plots import Plot, plot_draws
-
-__all__ = ["Diagnostics", "InferenceWarning", "Posterior", "data_tree"]
 
 Array = NDArray[np.float64]
 
@@ -34,7 +32,7 @@ class InferenceWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """What is to be said of the chains.
+    """Whether the chains can be trusted.
 
     Attributes
     ----------
@@ -104,7 +102,7 @@ class Posterior:
     guarantee: Guarantee | None
     vectors: Array = field(repr=False)
     row_model: RowModel = field(repr=False)
-    built: Built = field(repr=False)
+    spec: ModelSpec = field(repr=False)
     which_rows: str | None = None
 
     @property
@@ -123,23 +121,23 @@ class Posterior:
         return np.asarray(self.draws(name).mean(axis=0))
 
     def interval(self, name: str, level: float = 0.9) -> tuple[Array, Array]:
-        """Return lower and upper limits, between which each number lies with probability ``level``.
+        """Return the ends of intervals that hold each number with probability ``level``.
 
         As much is left out below as above. They speak of the people that the rows were drawn from: of the noise and of
         the sampling.
         """
-        inside = probability("level", level, accepted="a probability in (0, 1), for example 0.9")
+        inside = _check_level(level)
         low, high = np.quantile(self.draws(name), [(1.0 - inside) / 2.0, (1.0 + inside) / 2.0], axis=0)
         return low, high
 
     def summary(self, level: float = 0.9) -> Any:
         """Return a table of means, ``interval``s and diagnostics, one line a number."""
-        inside = probability("level", level, accepted="a probability in (0, 1), for example 0.9")
+        inside = _check_level(level)
         return arviz_stats.summary(self.data, ci_prob=inside, ci_kind="eti", round_to="none")
 
-    def picture(self, name: str, level: float = 0.9) -> Plot:
-        """Return the intervals of a quantity as a picture: points are means, lines ``interval``s."""
-        inside = probability("level", level, accepted="a probability in (0, 1), for example 0.9")
+    def as_plot(self, name: str, level: float = 0.9) -> Plot:
+        """Return the intervals of a quantity as a plot, not yet drawn: points are means, lines ``interval``s."""
+        inside = _check_level(level)
         draws, result = self.draws(name), self.data["posterior"][name]
         axes = [
             [str(one) if isinstance(one, str) else f"{axis} {one}" for one in np.asarray(result[axis].values).tolist()]
@@ -159,7 +157,7 @@ class Posterior:
         ax : matplotlib axes, optional
             By default those of a new figure.
         """
-        return self.picture(name, level).draw(ax)
+        return self.as_plot(name, level).draw(ax)
 
     def sample_predictive(self, count: int, *, seed: int | None = None) -> Any:
         """Return new rows, from parameters drawn from the posterior: synthetic data that know their uncertainty.
@@ -182,7 +180,7 @@ class Posterior:
         some = [self.row_model.draw(v, each, int(rng.integers(2**31))) for v in chosen]
         order = rng.permutation(each * len(chosen))[:count]
         x, codes = (np.concatenate([rows[part] for rows in some])[order] for part in ("x", "codes"))
-        declared = (self.built.labels,) if self.built.labels else self.row_model.layout.categories
+        declared = (self.spec.labels,) if self.spec.labels else self.row_model.layout.categories
         values = [np.asarray(given)[codes[:, j]] for j, given in enumerate(declared)]
         if not values:
             return x
@@ -190,20 +188,20 @@ class Posterior:
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class for each row, averaged over the posterior; classes sorted."""
-        if self.built.predict_proba is None:
+        if self.spec.predict_proba is None:
             raise AttributeError("predict_proba: expected the posterior of a classifier; this is not one")
-        return self._averaged(self.built.predict_proba, X)
+        return self._averaged(self.spec.predict_proba, X)
 
     def predict(self, X: Any) -> Any:
         """Return the likeliest class of each row, or what is expected of the target of a regression."""
-        if self.built.predict is not None:
-            return self._averaged(self.built.predict, X)
-        if self.built.predict_proba is None:
+        if self.spec.predict is not None:
+            return self._averaged(self.spec.predict, X)
+        if self.spec.predict_proba is None:
             raise AttributeError("predict: expected the posterior of a classifier or a regression; this is neither")
-        return np.array(sorted(self.built.labels))[self.predict_proba(X).argmax(axis=1)]
+        return np.array(sorted(self.spec.labels))[self.predict_proba(X).argmax(axis=1)]
 
     def _averaged(self, one: Callable[[Mapping[str, Array], Array], Array], X: Any) -> Array:
-        rows = numeric_rows("X", X, [str(name) for name in self.built.coords["column"]])
+        rows = numeric_rows("X", X, [str(name) for name in self.spec.coords["column"]])
         draws = {name: self.draws(name) for name in self.names}
         every = range(0, len(self.vectors), max(1, len(self.vectors) // AVERAGED))
         return np.asarray(np.mean([one({name: draws[name][i] for name in draws}, rows) for i in every], axis=0))
@@ -230,6 +228,10 @@ class Posterior:
         )
 
 
+def _check_level(level: float) -> float:
+    return probability("level", level, accepted="a probability in (0, 1), for example 0.9")
+
+
 def data_tree(
     values: Mapping[str, Array],
     diverging: NDArray[np.bool_],
@@ -248,16 +250,14 @@ def data_tree(
     return tree
 
 
-def diagnosed(tree: Any, covered: float) -> Diagnostics:
-    """Return what is to be said of the chains of a data tree."""
+def diagnose(tree: Any, covered: float) -> Diagnostics:
+    """Return the diagnostics of the chains of a data tree."""
     posterior = tree["posterior"].dataset
     count = int(posterior.sizes["chain"] * posterior.sizes["draw"])
 
     def extreme(values: Any, pick: Callable[[Any], Any]) -> float:
         numbers = np.concatenate([np.ravel(values[name]) for name in values.data_vars])
-        numbers = numbers[
-            np.isfinite(numbers)
-        ]  # a number that never changes, as the diagonal of a correlation, has none
+        numbers = numbers[np.isfinite(numbers)]  # one that never changes has none: the diagonal of a correlation
         return float(pick(numbers)) if numbers.size else float("nan")
 
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""``TradeoffPlot``: what an attacker attained, below what is promised."""
+"""``TradeoffPlot``: the power of an attack against its false alarms, below what the claim allows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 from discreet.plots.plot import INK, MUTED, SERIES, Array, Facts, Plot, number, plain, quiet
-
-__all__ = ["TradeoffPlot"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,14 +20,14 @@ class TradeoffPlot(Plot):
         What was attacked.
     alarms : array of shape (n,)
         Probabilities of a false alarm, and
-    promised : array of shape (n,)
+    allowed : array of shape (n,)
         the most power that the claim allows at each.
     attained : array of shape (k, 2)
         False alarms and power at every threshold, as counted.
     chosen : pair of float
         The same at the threshold that the attacker had chosen before, and
     limits : pair of float
-        their limits at the confidence: the true point lies to the left of the first and above the second.
+        their confidence bounds: the true point lies to the left of the first and above the second.
     epsilon, claimed, delta : float
         The bound, and the claim at this δ.
     confidence : float
@@ -38,7 +36,7 @@ class TradeoffPlot(Plot):
 
     name: str
     alarms: Array
-    promised: Array
+    allowed: Array
     attained: Array
     chosen: tuple[float, float]
     limits: tuple[float, float]
@@ -64,14 +62,14 @@ class TradeoffPlot(Plot):
 
     @property
     def facts(self) -> Facts:
-        """The promise at some false alarms, and what was attained there."""
+        """The claim at some false alarms, and what was attained there."""
         rows = []
         for place in range(0, len(self.alarms), 8):
             alarm = float(self.alarms[place])
             here = self.attained[self.attained[:, 0] <= alarm]
             power = f"{here[:, 1].max():.1%}" if len(here) else "0.0%"
-            rows.append([f"{alarm:.2%}", f"{self.promised[place]:.1%}", power])
-        return Facts(["false alarms", "power that is promised at most", "power that was attained"], rows)
+            rows.append([f"{alarm:.2%}", f"{self.allowed[place]:.1%}", power])
+        return Facts(["false alarms", "power that the claim allows", "power that was attained"], rows)
 
     @property
     def size(self) -> tuple[float, float]:
@@ -81,9 +79,9 @@ class TradeoffPlot(Plot):
     def _fill(self, panels: Any) -> None:
         ax = panels[0, 0]
         blue, vermillion = SERIES["blue"], SERIES["vermillion"]
-        alarms, promised = np.append(0.0, self.alarms), np.append(0.0, self.promised)
-        ax.fill_between(alarms, promised, 1.0, color=vermillion, alpha=0.12, linewidth=0)
-        ax.plot(alarms, promised, color=vermillion, linewidth=1.6)
+        alarms, allowed = np.append(0.0, self.alarms), np.append(0.0, self.allowed)
+        ax.fill_between(alarms, allowed, 1.0, color=vermillion, alpha=0.12, linewidth=0)
+        ax.plot(alarms, allowed, color=vermillion, linewidth=1.6)
         ax.plot([0.0, 1.0], [0.0, 1.0], color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
         order = np.lexsort((self.attained[:, 1], self.attained[:, 0]))
         ax.plot(*self.attained[order].T, color=blue, linewidth=2.0)
@@ -94,7 +92,7 @@ class TradeoffPlot(Plot):
         )  # fmt: skip
         told = [
             ("orange: the most power that the claim allows", 0.24, 8.5),
-            ("dot: the chosen threshold, corner: its limits", 0.18, 8.5),
+            ("dot: the chosen threshold, corner: its confidence bounds", 0.18, 8.5),
             (f"claimed: ε = {number(self.claimed, 4)} at δ = {self.delta:g}", 0.1, 10),
             (f"attacked: ε ≥ {number(self.epsilon, 4)}{'' if self.holds else ', the claim is refuted'}", 0.04, 10),
         ]

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from discreet.plots.ellipses import place_labels, together
-from discreet.plots.plot import Array, Facts, Plot, listed, plain, quiet, series
+from discreet.plots.plot import Array, Facts, Plot, label_axes, listed, series
 
-__all__ = ["Centres"]
-
-FINE = 220  # cells along an axis, of the picture of which centre is nearest
+FINE = 220  # cells along an axis, of the shading by nearest centre
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +62,7 @@ class Centres(Plot):
             self._shade(ax, low, high)
         for k, (x, y) in enumerate(self.centres):
             ax.plot([x], [y], "o", color=series(k), markersize=9, clip_on=False)
-        ax.set(xlabel=plain(self.columns[0]), ylabel=plain(self.columns[1]))
-        quiet(ax, grid="both")
+        label_axes(ax, self.columns)
         groups = together(ax, self.centres)
         texts = [", ".join(str(k + 1) for k in group) for group in groups]
         place_labels(ax, self.centres[[group[0] for group in groups]], texts)

@@ -1,4 +1,4 @@
-"""``Ellipses``: Gaussians seen along two columns, one standard deviation and two."""
+"""``Ellipses``: Gaussians along two columns, as ellipses of one and two standard deviations."""
 
 from __future__ import annotations
 
@@ -15,16 +15,14 @@ from discreet.plots.plot import (
     Array,
     Facts,
     Plot,
+    label_axes,
     matplotlib_part,
     number,
     percent,
     plain,
     plural,
-    quiet,
     series,
 )
-
-__all__ = ["Ellipses", "window"]
 
 SEEN = 2.4  # standard deviations around each centre that an axis holds
 SAME = 0.015  # of an axis: points that are no further apart have one label
@@ -105,8 +103,7 @@ class Ellipses(Plot):
         draw_ellipses(ax, self.weights, self.means, self.covariances, within=self.bounds if self.cut else None)
         for axis, limits in zip("xy", window(self.means, self.covariances, self.bounds), strict=True):
             ax.set(**{f"{axis}lim": limits})
-        ax.set(xlabel=plain(self.columns[0]), ylabel=plain(self.columns[1]))
-        quiet(ax, grid="both")
+        label_axes(ax, self.columns)
         if len(self.weights) <= LABELLED:
             groups = together(ax, self.means)
             names = [", ".join(plain(self.labels[k]) for k in group) for group in groups]

@@ -10,8 +10,6 @@ import numpy as np
 
 from discreet.plots.plot import INK, SERIES, Array, Facts, Plot, listed, matplotlib_part, number, plain, quiet
 
-__all__ = ["HeatMap"]
-
 WRITTEN = 16  # columns or rows up to which the numbers are written
 
 
@@ -31,11 +29,6 @@ class HeatMap(Plot):
     rows: Sequence[str]
     columns: Sequence[str]
     what: str
-
-    @property
-    def title(self) -> str:
-        """What they are."""
-        return f"The {self.what}"
 
     @property
     def description(self) -> str:

@@ -1,14 +1,13 @@
-"""``Intervals``: numbers with limits, one below the other: coefficients, or what a posterior says.
+"""Numbers with intervals: ``Intervals``, ``Coefficients`` of a linear score, ``IntervalPanels`` for several columns.
 
-``IntervalPanels``: numbers with limits, a panel for each column, as columns have units of their own.
-
-From draws of a quantity to the picture of its intervals.
+``plot_draws`` makes them from draws of a posterior.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,21 +15,24 @@ import numpy as np
 from discreet.arguments import ArgumentError
 from discreet.plots.plot import INK, MUTED, SERIES, Array, Facts, Plot, number, plain, quiet
 
-__all__ = ["MOST_DRAWN", "IntervalPanels", "Intervals", "draw_intervals", "plot_draws"]
+NO_NOISE = "no interval: the noise of this method does not split by coefficient"
+ABREAST = 3  # panels side by side
+MOST_DRAWN = 200  # numbers in one plot
+INNER = 0.5  # what the thicker line holds
 
 
 @dataclass(frozen=True, eq=False)
 class Intervals(Plot):
-    """Numbers as points, and their limits as lines.
+    """Numbers as points, and their intervals as lines.
 
     Parameters
     ----------
     values : array of shape (n,)
     labels : sequence of str
     low, high : array of shape (n,), optional
-        Limits; none where they are not known.
+        The ends of the intervals; None where they are not known.
     inner : pair of arrays of shape (n,), optional
-        Limits of a smaller interval, drawn as a thicker line.
+        A smaller interval, drawn as a thicker line.
     what : str
         What the numbers are: "coefficients", say.
     unit : str
@@ -38,7 +40,7 @@ class Intervals(Plot):
     limits : str
         What the lines are: "two standard deviations of the noise", say.
     unknown : str
-        What is said where there are no limits.
+        What is said where there are no intervals.
     zero : bool
         Whether 0 is on the axis wherever the numbers are.
     """
@@ -51,17 +53,12 @@ class Intervals(Plot):
     what: str = "coefficients"
     unit: str = ""
     limits: str = "two standard deviations of the noise"
-    unknown: str = "no limits are known"
+    unknown: str = "no intervals are known"
     zero: bool = False
 
     @property
-    def title(self) -> str:
-        """What they are."""
-        return f"The {self.what}"
-
-    @property
     def description(self) -> str:
-        """The largest of them, with their limits."""
+        """The largest of them, with their intervals."""
         order = np.argsort(-np.abs(self.values))[:4]
         each = [f"{self.labels[k]} {number(self.values[k])}{self._between(int(k))}" for k in order]
         lines = self.unknown if self.low is None else f"lines are {self.limits}"
@@ -75,7 +72,7 @@ class Intervals(Plot):
 
     @property
     def facts(self) -> Facts:
-        """Values and limits."""
+        """Values and intervals."""
         rows = [[str(label), number(value, 4)] for label, value in zip(self.labels, self.values, strict=True)]
         if self.low is None or self.high is None:
             return Facts(["", "value"], rows)
@@ -123,12 +120,57 @@ def draw_intervals(
     ax.locator_params(axis="x", nbins=6)
 
 
-ABREAST = 3  # panels side by side
+@dataclass(frozen=True, eq=False)
+class Coefficients(Intervals):
+    """What each column does to a linear score, from one end of its declared bounds to the other.
+
+    Coefficients are multiplied by the width of their column's bounds, so that columns of different units compare.
+
+    Parameters
+    ----------
+    values, low, high : array of shape (d,)
+        As in ``Intervals``, times the widths.
+    own : array of shape (d,)
+        The coefficients in the data's own units, for the table.
+    widths : array of shape (d,)
+    """
+
+    own: Array = field(default_factory=lambda: np.zeros(0))
+    widths: Array = field(default_factory=lambda: np.zeros(0))
+
+    @classmethod
+    def from_bounds(
+        cls, own: Array, widths: Array, columns: Sequence[str], noise: Array | None, moves: str, what: str
+    ) -> Coefficients:
+        """Return the plot of coefficients, with the standard deviations of their noise where these are known."""
+        low, high = (None, None) if noise is None else ((own - 2.0 * noise) * widths, (own + 2.0 * noise) * widths)
+        return cls(
+            own * widths,
+            columns,
+            low,
+            high,
+            what=what,
+            unknown=NO_NOISE,
+            zero=True,
+            unit=f"change of {moves} from the low to the high end of the declared bounds",
+            own=own,
+            widths=widths,
+        )
+
+    @property
+    def facts(self) -> Facts:
+        """The coefficients in the data's own units as well."""
+        wide = super().facts
+        rows = [
+            [first, number(own, 4), number(width, 4), *rest]
+            for (first, *rest), own, width in zip(wide.rows, self.own, self.widths, strict=True)
+        ]
+        return Facts(["column", "coefficient", "width of the bounds", "both multiplied", *wide.header[2:]], rows)
 
 
 @dataclass(frozen=True, eq=False)
 class IntervalPanels(Plot):
-    """A table of numbers with limits: one panel for each column, one line for each row.
+    """A table of numbers with intervals: one panel for each column, one line for each row.
 
     Parameters
     ----------
@@ -149,13 +191,8 @@ class IntervalPanels(Plot):
     limits: str = "90 % of the posterior"
 
     @property
-    def title(self) -> str:
-        """What they are."""
-        return f"The {self.what}"
-
-    @property
     def description(self) -> str:
-        """The first row, with its limits."""
+        """The first row, with its intervals."""
         each = [
             f"{name} {number(self.values[0, j])} (from {number(self.low[0, j])} to {number(self.high[0, j])})"
             for j, name in enumerate(self.columns[:4])
@@ -167,7 +204,7 @@ class IntervalPanels(Plot):
 
     @property
     def facts(self) -> Facts:
-        """Values and limits, a row for each number."""
+        """Values and intervals, a row for each number."""
         rows = [
             [f"{row}, {column}", *(number(part[i, j], 4) for part in (self.values, self.low, self.high))]
             for i, row in enumerate(self.rows)
@@ -200,14 +237,10 @@ class IntervalPanels(Plot):
                 ax.tick_params(labelleft=False)
 
 
-MOST_DRAWN = 200  # numbers in one picture
-INNER = 0.5  # what the thicker line holds
-
-
 def plot_draws(name: str, draws: Array, names: Sequence[Sequence[Any]], level: float) -> Plot:
     """Return intervals of a quantity, one for each of its numbers.
 
-    Columns have units of their own, so the last axis is a panel each. Of matrices over the same columns the picture has
+    Columns have units of their own, so the last axis is a panel each. Of matrices over the same columns the plot has
     the square roots of the diagonals: standard deviations, where they are covariances.
 
     Parameters
@@ -234,15 +267,8 @@ def plot_draws(name: str, draws: Array, names: Sequence[Sequence[Any]], level: f
         labels = [name] if draws.ndim == 1 else [str(one) for one in names[0]]
         parts = [np.atleast_1d(part) for part in (mean, low, high, inner_low, inner_high)]
         return Intervals(parts[0], labels, parts[1], parts[2], (parts[3], parts[4]), what, name, limits)
-    rows = [", ".join(map(str, place)) for place in _places(names[:-1])]
+    rows = [", ".join(map(str, place)) for place in product(*names[:-1])]
     shape = (len(rows), draws.shape[-1])
     parts = [part.reshape(shape) for part in (mean, low, high, inner_low, inner_high)]
     columns = [str(one) for one in names[-1]]
     return IntervalPanels(parts[0], parts[1], parts[2], rows, columns, (parts[3], parts[4]), what, limits)
-
-
-def _places(names: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
-    places: list[tuple[Any, ...]] = [()]
-    for axis in names:
-        places = [(*before, one) for before in places for one in axis]
-    return places

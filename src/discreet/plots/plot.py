@@ -1,11 +1,12 @@
-"""The house's colours: those of Okabe and Ito (2008), which people see apart however they see colours.
+"""``Plot``: what every plot can do. It draws itself, and says in words and as a table what it shows.
 
-Each colour has one role, so that a page can put its own in the place of each (``report`` does, for dark screens). Text
-is always ``INK`` or ``MUTED``; series are told apart by a label beside them as well.
+The module also has what all plots share.
 
-Names and numbers as they are written in a picture.
+**Colours.** They are those of Okabe and Ito (2008), which people can tell apart however they see colours. Each colour
+has one role, so that a page can replace each by its own (``report`` does, for dark screens). Text is always ``INK`` or
+``MUTED``; series are told apart by a label beside them as well.
 
-``Plot``: what every picture can do. It draws itself, and says in words and as a table what it shows.
+**Text.** ``plain``, ``number``, ``percent``, ``listed`` and ``plural`` write names and numbers.
 """
 
 from __future__ import annotations
@@ -22,25 +23,6 @@ from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError, axes
 from discreet.records.cells import day_text
-
-__all__ = [
-    "GRID",
-    "INK",
-    "MUTED",
-    "PAPER",
-    "SERIES",
-    "Array",
-    "Facts",
-    "Plot",
-    "listed",
-    "matplotlib_part",
-    "number",
-    "percent",
-    "plain",
-    "plural",
-    "quiet",
-    "series",
-]
 
 INK = "#1b1f24"
 MUTED = "#57606a"
@@ -129,12 +111,12 @@ def matplotlib_part(name: str) -> Any:
     try:
         return import_module(f"matplotlib.{name}")
     except ImportError as missing:
-        raise ImportError("pictures need matplotlib: pip install 'discreet[plot]'") from missing
+        raise ImportError("plots need matplotlib: pip install 'discreet[plot]'") from missing
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a picture shows, as a table.
+    """What a plot shows, as a table.
 
     Attributes
     ----------
@@ -148,12 +130,14 @@ class Facts:
 
 
 class Plot(ABC):
-    """A picture of public numbers. Its subclasses are frozen dataclasses."""
+    """A plot of public numbers. Its subclasses are frozen dataclasses."""
+
+    what: str  # what the numbers are: "coefficients", say
 
     @property
-    @abstractmethod
     def title(self) -> str:
-        """What it is a picture of, in a few words."""
+        """What the plot shows, in a few words."""
+        return f"The {self.what}"
 
     @property
     @abstractmethod
@@ -178,7 +162,7 @@ class Plot(ABC):
     dated: frozenset[str] = frozenset()  # columns whose numbers are days since 1970-01-01, and shown as dates
 
     def with_dates(self, columns: Collection[str]) -> Self:
-        """Return the same picture, in which places along these columns are dates."""
+        """Return the same plot, in which places along these columns are dates."""
         if frozenset(columns) == self.dated:
             return self
         result = copy(self)
@@ -208,16 +192,14 @@ class Plot(ABC):
         Parameters
         ----------
         ax : matplotlib axes, optional
-            By default those of a new figure. A picture of several panels makes its own.
+            By default those of a new figure. A plot of several panels makes its own.
         """
         if ax is None:
             figure = matplotlib_part("pyplot").figure(figsize=self.size, layout="constrained")
             panels = self.on(figure)
             return panels[0, 0] if self.panels == (1, 1) else panels
         if self.panels != (1, 1):
-            raise ArgumentError(
-                "ax", UNSHOWN, f"None, since this picture has {self.panels[0]} × {self.panels[1]} panels"
-            )
+            raise ArgumentError("ax", UNSHOWN, f"None, since this plot has {self.panels[0]} × {self.panels[1]} panels")
         panels = np.empty((1, 1), dtype=object)
         panels[0, 0] = axes(ax)
         self._fill(panels)
@@ -230,6 +212,17 @@ class Plot(ABC):
         self._fill(panels)
         self._date_axes(panels)
         return panels
+
+
+def annotate(ax: Any, text: str, at: tuple[Any, Any], offset: tuple[int, int], **how: Any) -> None:
+    """Write a text beside a point, moved by an offset in points of ink."""
+    ax.annotate(text, at, xytext=offset, textcoords="offset points", fontsize=9, color=INK, **how)
+
+
+def label_axes(ax: Any, columns: Sequence[str]) -> None:
+    """Name both axes by columns, and draw a grid."""
+    ax.set(xlabel=plain(columns[0]), ylabel=plain(columns[1]))
+    quiet(ax, grid="both")
 
 
 def quiet(ax: Any, *, grid: str = "") -> None:

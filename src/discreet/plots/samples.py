@@ -1,7 +1,4 @@
-"""``SyntheticRows``: synthetic rows along two columns, and nothing else.
-
-``SampleOverDensity``: synthetic rows along two columns, and the density that they were drawn from.
-"""
+"""Synthetic rows along two columns: ``SyntheticRows`` alone, and ``SampleOverDensity`` over the model's density."""
 
 from __future__ import annotations
 
@@ -11,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from discreet.plots.ellipses import window
-from discreet.plots.plot import SERIES, Array, Facts, Plot, number, plain, quiet
-
-__all__ = ["SampleOverDensity", "SyntheticRows"]
+from discreet.plots.plot import SERIES, Array, Facts, Plot, label_axes, number
 
 POINT = 6.0  # square points of ink for a row
+FINE = 90  # cells along an axis
+SEEN = 2.9  # standard deviations around each centre: a little more than 95 % of rows
+HELD = (0.5, 0.8, 0.95)  # shares of the rows that the lines hold
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +23,7 @@ class SyntheticRows(Plot):
     Parameters
     ----------
     rows : array of shape (n, 2)
-        Synthetic ones: a picture of private rows would be one of private rows.
+        Synthetic ones: a plot of private rows would show private rows.
     columns : pair of str
     bounds : array of shape (2, 2)
         The declared (low, high) of both columns.
@@ -75,13 +73,7 @@ class SyntheticRows(Plot):
         low = np.maximum(self.rows.min(axis=0) - margin, self.bounds[:, 0] - margin)
         high = np.minimum(self.rows.max(axis=0) + margin, self.bounds[:, 1] + margin)
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-        ax.set(xlabel=plain(self.columns[0]), ylabel=plain(self.columns[1]))
-        quiet(ax, grid="both")
-
-
-FINE = 90  # cells along an axis
-SEEN = 2.9  # standard deviations around each centre: a little more than 95 % of rows
-HELD = (0.5, 0.8, 0.95)  # shares of the rows that the lines hold
+        label_axes(ax, self.columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +83,7 @@ class SampleOverDensity(Plot):
     Parameters
     ----------
     rows : array of shape (n, 2)
-        Synthetic ones: a picture of private rows would be one of private rows.
+        Synthetic ones: a plot of private rows would show private rows.
     weights : array of shape (K,)
     means : array of shape (K, 2)
     covariances : array of shape (K, 2, 2)
@@ -166,5 +158,5 @@ class SampleOverDensity(Plot):
         ax.plot(*self.rows.T, "o", color=SERIES["sky"], markersize=2.6, alpha=0.55, markeredgewidth=0)
         if len(levels):
             ax.contour(x, y, grid, levels=levels, colors=[SERIES["vermillion"]], linewidths=1.3)
-        ax.set(xlim=limits[0], ylim=limits[1], xlabel=plain(self.columns[0]), ylabel=plain(self.columns[1]))
-        quiet(ax, grid="both")
+        ax.set(xlim=limits[0], ylim=limits[1])
+        label_axes(ax, self.columns)

@@ -1,4 +1,4 @@
-"""``Pairs``: Gaussians, or points, along every pair of some columns."""
+"""``GaussianPairs``: Gaussians along every pair of some columns, and along each column by itself."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ import numpy as np
 from discreet.plots.ellipses import draw_ellipses, window
 from discreet.plots.plot import Array, Facts, Plot, listed, number, percent, plain, plural, quiet, series
 
-__all__ = ["MOST_PAIRED", "Pairs"]
-
 MOST_PAIRED = 5  # columns
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs(Plot):
+class GaussianPairs(Plot):
     """K Gaussians along every pair of up to five columns, and along each column by itself on the diagonal.
 
     Parameters
@@ -62,9 +60,9 @@ class Pairs(Plot):
             ]
             return f"Densities along {self.columns[0]}: {listed(each[:6])}."
         mean = self.weights @ self.means
-        stds = self.means - mean
+        away = self.means - mean
         within = np.einsum("k,kij->ij", self.weights, self.covariances)
-        total = within + np.einsum("k,ki,kj->ij", self.weights, stds, stds)
+        total = within + np.einsum("k,ki,kj->ij", self.weights, away, away)
         spread = np.sqrt(np.diagonal(total))
         correlation = total / np.outer(spread, spread)
         i, j = np.triu_indices(len(self.columns), 1)

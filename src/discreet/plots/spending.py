@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.plots.plot import INK, SERIES, Array, Facts, Plot, number, plain, quiet
-
-__all__ = ["SpendingPlot"]
+from discreet.plots.plot import SERIES, Array, Facts, Plot, annotate, number, plain, quiet
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,26 +82,17 @@ class SpendingPlot(Plot):
         blue, vermillion = SERIES["blue"], SERIES["vermillion"]
         ax.stairs(self.spent, edges, fill=True, color=blue, alpha=0.18)
         ax.stairs(self.spent, edges, baseline=None, color=blue, linewidth=2.0)
-        self._note(ax, f"spent: ε = {number(self.spent[-1], 4)}", float(self.spent[-1]), 5)
+        annotate(ax, f"spent: ε = {number(self.spent[-1], 4)}", (edges[-1], float(self.spent[-1])), (-4, 5), ha="right")
         known = np.isfinite(self.limits)
         if known.any():
             ax.stairs(np.where(known, self.limits, np.nan), edges, baseline=None, color=vermillion, linewidth=1.6)
         if known[-1]:
-            self._note(ax, f"limit: ε = {number(self.limits[-1], 4)}", float(self.limits[-1]), 5)
+            annotate(
+                ax, f"limit: ε = {number(self.limits[-1], 4)}", (edges[-1], float(self.limits[-1])), (-4, 5), ha="right"
+            )
         top = max(float(self.spent.max()), float(np.max(self.limits, where=np.isfinite(self.limits), initial=0.0)))
         ax.set(xlim=(edges[0], edges[-1]), xlabel="entries of the ledger, numbered as in the table")
         ax.set_ylim(0.0, 1.2 * top if top > 0.0 else 1.0)
         ax.set_ylabel(plain(f"ε at δ = {self.delta:g}"))
         ax.xaxis.get_major_locator().set_params(integer=True)
         quiet(ax, grid="y")
-
-    def _note(self, ax: Any, text: str, height: float, away: int) -> None:
-        ax.annotate(
-            text,
-            (self._places[-1] + 0.5, height),
-            xytext=(-4, away),
-            textcoords="offset points",
-            ha="right",
-            fontsize=9,
-            color=INK,
-        )

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["question_name", "statistic_name", "statistic_names"]
-
 # What a question sums over.
 OVER = {
     "adaptive mixture": "the components",

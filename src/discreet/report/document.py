@@ -1,9 +1,10 @@
-"""``write_report``: the sections of a report, and the file."""
+"""``write_report``: put the sections of a report together, and write the file."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from os import PathLike
@@ -17,17 +18,15 @@ from discreet.door.release import rows_of
 from discreet.estimators.fitted_columns import columns_of
 from discreet.estimators.plots import portrait, portraits_of
 from discreet.plots import Facts, Plot, SampleOverDensity
-from discreet.plots.coefficients import NO_NOISE
-from discreet.report.figures import Figure, figure_of
+from discreet.plots.intervals import NO_NOISE
+from discreet.report.figures import Figure, draw_figure
 from discreet.report.guarantee_text import cautions, declared, explained, headline, refuse_simulated, relation, unit_of
-from discreet.report.not_private import compared
-from discreet.report.spend import spending
-from discreet.report.verification import citation, installed, recomputed, releases_table
-
-__all__ = ["Report", "write_report"]
+from discreet.report.not_private import compare_without_privacy
+from discreet.report.spending_plot import plot_spending
+from discreet.report.verification import citation, installed_version, recompute_cost, releases_table
 
 LEVEL = 0.9  # of posterior intervals
-MOST_POSTERIORS = 6  # pictures of a posterior
+MOST_POSTERIORS = 6  # plots of a posterior
 HELD = "Lines hold 50, 80 and 95 % of the rows."
 ROWS_ALONE = (
     "The rows alone: they were moved into the declared bounds, and to whole numbers where these are declared, so the "
@@ -100,7 +99,7 @@ def write_report(
         _refuse_existing(Path(path), overwrite)
     environment = _environment()  # what is missing is said before anything is drawn
     comparison = None if private_rows is None else _comparison(model, private_rows, columns)
-    spent = None if ledger is None else figure_of(spending(ledger, name, model.releases_), "spending")
+    spent = None if ledger is None else draw_figure(plot_spending(ledger, name, model.releases_), "spending")
     facts = {
         **_about(model, file),
         "model_figures": _model_figures(model, columns),
@@ -140,7 +139,7 @@ def _environment() -> Any:
 def _about(model: Any, file: str | None) -> dict[str, Any]:
     now = datetime.now(UTC)
     guarantee = model.guarantee_
-    cost, code = recomputed(model, file)
+    cost, code = recompute_cost(model, file)
     return {
         "kind": type(model).__name__,
         "dataset": model.releases_[0].dataset,
@@ -158,7 +157,7 @@ def _about(model: Any, file: str | None) -> dict[str, Any]:
         "cost": cost,
         "code": code,
         "citation": citation(model, now.year),
-        "version": installed(),
+        "version": installed_version(),
         "date": now.strftime("%d %B %Y").lstrip("0"),
     }
 
@@ -178,21 +177,21 @@ def _model_figures(model: Any, columns: Sequence[str | int] | None) -> list[Repo
         if what not in MODEL_WORDS:
             continue  # it has a section of its own
         if what == "pairs" and len(columns_of(model)) < 3:
-            continue  # the picture before it shows the only pair
+            continue  # the plot before it shows the only pair
         chosen = columns if what in ("components", "classes", "centres") else None
-        picture = portrait(model, what, chosen)
-        result.append(ReportFigure(figure_of(picture, what), _words(what, picture)))
+        plot = portrait(model, what, chosen)
+        result.append(ReportFigure(draw_figure(plot, what), _words(what, plot)))
     return result
 
 
-def _words(what: str, picture: Plot) -> str:
-    """Return a sentence about a picture, and one about what it leaves out."""
+def _words(what: str, plot: Plot) -> str:
+    """Return a sentence about a plot, and one about what it leaves out."""
     words = MODEL_WORDS[what]
     if what == "coefficients":
-        known = getattr(picture, "low", None) is not None
+        known = getattr(plot, "low", None) is not None
         said = "lines are two standard deviations of the noise" if known else NO_NOISE
         words += f" {said[0].upper()}{said[1:]}."
-    if getattr(picture, "cut", False):
+    if getattr(plot, "cut", False):
         words += " They end at the declared bounds, as synthetic rows do."
     return words
 
@@ -200,14 +199,14 @@ def _words(what: str, picture: Plot) -> str:
 def _noise(model: Any) -> Figure | None:
     if all(release.noise is None for release in model.releases_):
         return None
-    return figure_of(portrait(model, "noise"), "noise")
+    return draw_figure(portrait(model, "noise"), "noise")
 
 
 def _sample(model: Any, columns: Sequence[str | int] | None) -> ReportFigure | None:
     if "sample" not in portraits_of(model) or len(columns_of(model)) < 2:
         return None
-    picture = portrait(model, "sample", columns)
-    return ReportFigure(figure_of(picture, "sample"), HELD if isinstance(picture, SampleOverDensity) else ROWS_ALONE)
+    plot = portrait(model, "sample", columns)
+    return ReportFigure(draw_figure(plot, "sample"), HELD if isinstance(plot, SampleOverDensity) else ROWS_ALONE)
 
 
 def _posterior(model: Any, given: Any) -> list[ReportFigure]:
@@ -220,22 +219,17 @@ def _posterior(model: Any, given: Any) -> list[ReportFigure]:
     room = sys.modules.get("discreet.inference.posterior")  # whoever has a posterior has imported it
     if room is None or not isinstance(given, room.Posterior):
         raise ArgumentError("posterior", given, "what discreet.infer returned, or True to infer it now")
-    pictures: list[Plot] = []
+    plots: list[Plot] = []
     for name in given.names:
-        try:
-            pictures.append(given.picture(name, LEVEL))
-        except ValueError:  # too many numbers to draw; ``summary`` has them
-            continue
+        with suppress(ValueError):  # too many numbers to draw; ``summary`` has them
+            plots.append(given.as_plot(name, LEVEL))
     complaints = "; ".join(given.diagnostics.complaints)
     words = "Thin lines hold 90 % of the posterior, thick ones 50 %; points are means."
     words += f" Caution: {complaints}." if complaints else ""
-    return [
-        ReportFigure(figure_of(picture, f"posterior-{k}"), words)
-        for k, picture in enumerate(pictures[:MOST_POSTERIORS])
-    ]
+    return [ReportFigure(draw_figure(plot, f"posterior-{k}"), words) for k, plot in enumerate(plots[:MOST_POSTERIORS])]
 
 
 def _comparison(model: Any, rows: Any, columns: Sequence[str | int] | None) -> dict[str, Any]:
-    result = compared(model, rows, columns)
-    figures = [figure_of(picture, f"without-{k}") for k, picture in enumerate(result.pictures)]
+    result = compare_without_privacy(model, rows, columns)
+    figures = [draw_figure(plot, f"without-{k}") for k, plot in enumerate(result.plots)]
     return {"facts": result.facts, "figures": figures}

@@ -1,4 +1,4 @@
-"""From a picture to a figure of a page: an SVG inside of the HTML, with a title, words and a table for everybody.
+"""From a plot to a figure of a page: an SVG inside of the HTML, with a title, a description and a table.
 
 The SVG is matplotlib's, cleaned: no metadata, no style of its own, ids that are unique on the page, text that stays
 text, and every colour a variable of the page, so that dark screens have their own.
@@ -14,8 +14,6 @@ from xml.etree import ElementTree
 
 from discreet.plots import Facts, Plot
 from discreet.plots.plot import GRID, INK, MUTED, PAPER, SERIES, matplotlib_part
-
-__all__ = ["Figure", "figure_of"]
 
 SVG = "http://www.w3.org/2000/svg"
 LINK = "{http://www.w3.org/1999/xlink}href"
@@ -47,9 +45,9 @@ class Figure:
     facts: Facts
 
 
-def figure_of(picture: Plot, name: str) -> Figure:
-    """Return a picture as a figure whose ids begin with ``name``."""
-    root = ElementTree.fromstring(_drawn(picture))
+def draw_figure(plot: Plot, name: str) -> Figure:
+    """Return a plot as a figure whose ids begin with ``name``."""
+    root = ElementTree.fromstring(_draw_svg(plot))
     width = round(float(root.get("width", "504pt").removesuffix("pt")) * PIXELS)
     _clean(root)
     for element in root.iter():
@@ -58,25 +56,23 @@ def figure_of(picture: Plot, name: str) -> Figure:
         root.attrib.pop(attribute, None)
     root.set("role", "img")
     root.set("aria-labelledby", f"{name}-title {name}-words")
-    for place, (tag, part, text) in enumerate(
-        [("title", "title", picture.title), ("desc", "words", picture.description)]
-    ):
+    for place, (tag, part, text) in enumerate([("title", "title", plot.title), ("desc", "words", plot.description)]):
         told = ElementTree.Element(f"{{{SVG}}}{tag}", {"id": f"{name}-{part}"})
         told.text = _printable(text)
         root.insert(place, told)
     ElementTree.register_namespace("", SVG)
     text = ElementTree.tostring(root, encoding="unicode")
-    return Figure(name, picture.title, picture.description, text, width, picture.facts)
+    return Figure(name, plot.title, plot.description, text, width, plot.facts)
 
 
-def _drawn(picture: Plot) -> bytes:
-    """Return matplotlib's SVG of a picture."""
-    figure = matplotlib_part("figure").Figure(figsize=picture.size, layout="constrained")
+def _draw_svg(plot: Plot) -> bytes:
+    """Return matplotlib's SVG of a plot."""
+    figure = matplotlib_part("figure").Figure(figsize=plot.size, layout="constrained")
     settings = {"svg.fonttype": "none", "svg.hashsalt": "discreet", "font.size": 10.0, "axes.formatter.limits": (-4, 6)}
     file = io.BytesIO()
     with matplotlib_part("pyplot").rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # the page's own fonts have it
-        picture.on(figure)
+        plot.on(figure)
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(file, format="svg", transparent=True, metadata=nothing)
     return file.getvalue()

@@ -1,4 +1,4 @@
-"""What a report says about the promise: in words, for whom, what was declared, and what to be careful about."""
+"""What a report says about the guarantee: its meaning, whom it protects, what was declared, and cautions."""
 
 from __future__ import annotations
 
@@ -17,16 +17,13 @@ from discreet.planning.caution import PlanningWarning
 from discreet.plots import Facts
 from discreet.plots.plot import number
 
-__all__ = ["cautions", "declared", "explained", "headline", "refuse_simulated", "relation", "unit_of"]
-
-
 MOST_ROWS = 100  # of a table of columns
 ROUNDED = 1e-6  # by how much a δ that is computed again may differ
 FROM_LOSSES = (
-    "These limits follow from the losses of all releases, composed; (ε, δ) is one point of that curve, and by itself "
+    "These bounds follow from the losses of all releases, composed; (ε, δ) is one point of that curve, and by itself "
     "would allow more."
 )
-FROM_POINT = "These limits follow from (ε, δ) alone."
+FROM_POINT = "These bounds follow from (ε, δ) alone."
 
 
 def refuse_simulated(model: Any) -> None:
@@ -46,12 +43,12 @@ def unit_of(model: Any) -> str:
 
 
 def headline(guarantee: Guarantee | None) -> str:
-    """Return the promise in a few letters."""
+    """Return the guarantee in a few letters."""
     return "no proof of privacy" if guarantee is None else str(guarantee)
 
 
 def explained(model: Any) -> list[str]:
-    """Return what the promise means, one sentence after the other, the shortest first."""
+    """Return what the guarantee means, one sentence after the other, the shortest first."""
     guarantee = model.guarantee_
     if guarantee is None:
         return []
@@ -67,7 +64,7 @@ def explained(model: Any) -> list[str]:
 
 
 def _losses_are_known(model: Any) -> bool:
-    """Return whether the losses cover every release and keep the promise, so that their whole curve can be used."""
+    """Return whether the losses cover every release and keep the guarantee, so that their whole curve can be used."""
     guarantee, losses = model.guarantee_, Counter(model.losses_)
     covered = Counter(release.loss for release in model.releases_) <= losses
     if not covered or any(loss.neighbors is not guarantee.neighbors for loss in losses):
@@ -76,17 +73,16 @@ def _losses_are_known(model: Any) -> bool:
 
 
 def _units(model: Any) -> int | None:
-    units = model.releases_[0].size.units
-    return units or None
+    return model.releases_[0].size.units or None
 
 
 def relation(model: Any) -> list[tuple[str, str]]:
-    """Return what the promise rests on, as terms and what they mean."""
+    """Return what the guarantee rests on, as terms and what they mean."""
     release, unit = model.releases_[0], unit_of(model)
     neighbors, units = release.neighbors, _units(model)
     told = [
         ("Protected unit", f"one {unit}"),
-        ("Neighbouring data", f"{neighbors}: the promise compares the data with what they would be "
+        ("Neighbouring data", f"{neighbors}: the guarantee compares the data with what they would be "
          f"{neighbors.in_words(unit)}"),
     ]  # fmt: skip
     if neighbors is Neighbors.REPLACE_ONE and units is not None:
@@ -162,6 +158,6 @@ def cautions(model: Any) -> list[tuple[str, str]]:
     if model.guarantee_ is not None and model.guarantee_.epsilon > 10.0:
         factor = f"{math.exp(min(model.guarantee_.epsilon, 700.0)):.0e}"
         result.append(
-            ("A large ε", f"A probability may change by a factor of {factor}: that promises next to nothing.")
+            ("A large ε", f"A probability may change by a factor of {factor}: that guarantees next to nothing.")
         )
     return result

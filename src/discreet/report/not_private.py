@@ -1,4 +1,4 @@
-"""The comparison with what would be found without privacy, which is not private.
+"""The comparison of a model with the same fit without privacy. It is NOT private.
 
 It is computed from the rows, exactly, for their owner's eyes, and only where the owner passes them in. Rows are moved
 into the declared bounds first, as the private fit does, so that what is left is what noise did.
@@ -30,27 +30,27 @@ from discreet.plots.plot import number, percent
 from discreet.records.cells import day_text
 from discreet.scales import ColumnScale
 
-__all__ = ["ComparisonWithoutPrivacy", "compared"]
-
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class ComparisonWithoutPrivacy:
-    """What was found with privacy and without.
+    """The same figures with privacy and without.
 
     Attributes
     ----------
     facts : Facts
-    pictures : sequence of Picture
-        Of what was found without.
+    plots : sequence of Plot
+        Of the fit without privacy.
     """
 
     facts: Facts
-    pictures: Sequence[Plot]
+    plots: Sequence[Plot] = ()
 
 
-def compared(model: Any, private_rows: Any, columns: Sequence[str | int] | None) -> ComparisonWithoutPrivacy:
+def compare_without_privacy(
+    model: Any, private_rows: Any, columns: Sequence[str | int] | None
+) -> ComparisonWithoutPrivacy:
     """Return the comparison of a fitted model with the same fit without privacy.
 
     Parameters
@@ -65,16 +65,18 @@ def compared(model: Any, private_rows: Any, columns: Sequence[str | int] | None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of solvers: what they say may depend on the rows
         if hasattr(model, "cells_"):
-            return _table(model, X)
-        rows = _inside(model, X)
+            return _compare_table(model, X)
+        rows = _rows_inside(model, X)
         targeted = hasattr(model, "coef_") or hasattr(model, "priors_")
         if targeted and (y is None or len(y) != len(rows)):
             raise ArgumentError("private_rows", UNSHOWN, "(X, y) with a label or a target for each row of X")
         _check_enough(model, rows, y if hasattr(model, "classes_") else None)
-        return _way(model)(model, rows, columns) if not targeted else _predictor(model, rows, np.asarray(y))
+        return (
+            _comparison(model)(model, rows, columns) if not targeted else _compare_predictor(model, rows, np.asarray(y))
+        )
 
 
-def _inside(model: Any, X: Any) -> Array:
+def _rows_inside(model: Any, X: Any) -> Array:
     """Return the rows as numbers within the declared bounds. No error shows one of them."""
     rows: Array | None = None
     try:
@@ -101,17 +103,17 @@ def _check_enough(model: Any, rows: Array, labels: Any) -> None:
         raise ArgumentError("private_rows", UNSHOWN, "rows of at least two of the classes")
 
 
-def _way(model: Any) -> Callable[[Any, Array, Sequence[str | int] | None], ComparisonWithoutPrivacy]:
+def _comparison(model: Any) -> Callable[[Any, Array, Sequence[str | int] | None], ComparisonWithoutPrivacy]:
     if hasattr(model, "cluster_centers_"):
-        return _centres
-    return _mixture if hasattr(model, "weights_") else _directions
+        return _compare_centres
+    return _compare_mixture if hasattr(model, "weights_") else _compare_directions
 
 
 def _facts(rows: Sequence[tuple[str, str, str]]) -> Facts:
     return Facts(["", "this model (private)", "from the rows (NOT private)"], rows)
 
 
-def _mixture(model: Any, rows: Array, columns: Sequence[str | int] | None) -> ComparisonWithoutPrivacy:
+def _compare_mixture(model: Any, rows: Array, columns: Sequence[str | int] | None) -> ComparisonWithoutPrivacy:
     from sklearn.mixture import GaussianMixture
 
     how = {"covariance_type": model.covariance_type, "n_init": 3, "tol": 1e-4, "max_iter": 300}
@@ -121,7 +123,7 @@ def _mixture(model: Any, rows: Array, columns: Sequence[str | int] | None) -> Co
     scores = (_score(model, rows), fitted.score(rows / widths) - float(np.log(widths).sum()))
     facts = _facts([("mean log-likelihood of a row", number(scores[0], 4), number(scores[1], 4))])
     if len(widths) == 1:
-        return ComparisonWithoutPrivacy(facts, [])
+        return ComparisonWithoutPrivacy(facts)
     seen = portrait(model, None, columns)
     assert isinstance(seen, Ellipses)
     j = [value_labels(model).index(name) for name in seen.columns]
@@ -133,16 +135,16 @@ def _mixture(model: Any, rows: Array, columns: Sequence[str | int] | None) -> Co
     return ComparisonWithoutPrivacy(facts, [without.with_dates(seen.dated)])
 
 
-def _centres(model: Any, rows: Array, columns: Sequence[str | int] | None) -> ComparisonWithoutPrivacy:
+def _compare_centres(model: Any, rows: Array, columns: Sequence[str | int] | None) -> ComparisonWithoutPrivacy:
     from sklearn.cluster import KMeans
 
     fitted = KMeans(len(model.cluster_centers_), n_init=3, random_state=0).fit(rows)
     each = [-one / len(rows) for one in (_score(model, rows), fitted.score(rows))]
     facts = _facts([("mean squared distance of a row to its centre", number(each[0], 4), number(each[1], 4))])
-    return ComparisonWithoutPrivacy(facts, [])
+    return ComparisonWithoutPrivacy(facts)
 
 
-def _directions(model: Any, rows: Array, columns: Sequence[str | int] | None) -> ComparisonWithoutPrivacy:
+def _compare_directions(model: Any, rows: Array, columns: Sequence[str | int] | None) -> ComparisonWithoutPrivacy:
     from sklearn.decomposition import PCA, FactorAnalysis
 
     count = len(model.components_)
@@ -151,18 +153,18 @@ def _directions(model: Any, rows: Array, columns: Sequence[str | int] | None) ->
         fitted = FactorAnalysis(count).fit(rows / widths)
         exact = fitted.score(rows / widths) - float(np.log(widths).sum())
         return ComparisonWithoutPrivacy(
-            _facts([("mean log-likelihood of a row", number(_score(model, rows), 4), number(exact, 4))]), []
+            _facts([("mean log-likelihood of a row", number(_score(model, rows), 4), number(exact, 4))])
         )
     scaled = rows / model.scale_
     covariance = np.cov(scaled.T)
     kept = float(np.trace(model.components_ @ covariance @ model.components_.T) / np.trace(covariance))
     best = float(PCA(count).fit(scaled).explained_variance_ratio_.sum())
     return ComparisonWithoutPrivacy(
-        _facts([("share of the variance along the axes", percent(kept, 4), percent(best, 4))]), []
+        _facts([("share of the variance along the axes", percent(kept, 4), percent(best, 4))])
     )
 
 
-def _predictor(model: Any, rows: Array, y: NDArray[Any]) -> ComparisonWithoutPrivacy:
+def _compare_predictor(model: Any, rows: Array, y: NDArray[Any]) -> ComparisonWithoutPrivacy:
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
     from sklearn.linear_model import LinearRegression, LogisticRegression
     from sklearn.naive_bayes import GaussianNB
@@ -179,12 +181,12 @@ def _predictor(model: Any, rows: Array, y: NDArray[Any]) -> ComparisonWithoutPri
         "share of the rows whose class is predicted"
     )  # fmt: skip
     return ComparisonWithoutPrivacy(
-        _facts([(name, percent(_score(model, rows, y), 4), percent(other.score(unit, y), 4))]), []
+        _facts([(name, percent(_score(model, rows, y), 4), percent(other.score(unit, y), 4))])
     )
 
 
 def _score(model: Any, rows: Array, *y: Any) -> float:
-    """Return what a model says of rows of values, which it takes in their own units."""
+    """Return the score of a model, which takes rows in their own units."""
     return float(model.score(rows_of_values(rows, scales_of(model)), *y))
 
 
@@ -192,7 +194,7 @@ def _place(scale: ColumnScale, value: float) -> str:
     return day_text(value) if scale.kind == "date" else number(value, 4)
 
 
-def _table(model: Any, X: Any) -> ComparisonWithoutPrivacy:
+def _compare_table(model: Any, X: Any) -> ComparisonWithoutPrivacy:
     """Return means of the numbers and shares of the categories, of synthetic rows and of the real ones."""
     numbers, codes = model._read(X)
     low, high = declared_bounds(model).T
@@ -207,4 +209,4 @@ def _table(model: Any, X: Any) -> ComparisonWithoutPrivacy:
         for code, value in enumerate(values[:12]):
             shares = [float(np.mean(drawn[name] == value)), float(np.mean(codes[:, j] == code))]
             told.append((f"share of {name} = {value}", percent(shares[0]), percent(shares[1])))
-    return ComparisonWithoutPrivacy(_facts(told), [])
+    return ComparisonWithoutPrivacy(_facts(told))

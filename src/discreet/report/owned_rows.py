@@ -1,4 +1,4 @@
-"""Rows that their owner has in a CSV file, read as a fitted model's columns, for the comparison that is not private.
+"""Read the owner's rows from a CSV file as a fitted model's columns, for the comparison that is not private.
 
 Nothing that is raised here quotes the file: an error says which column was looked for, and no more.
 """
@@ -17,8 +17,6 @@ import numpy as np
 from discreet.estimators.fitted_columns import columns_of
 from discreet.records.cells import date
 from discreet.scales import as_dates, column_scales
-
-__all__ = ["rows_from_csv"]
 
 
 def rows_from_csv(model: Any, path: str | PathLike[str]) -> Any:

@@ -17,8 +17,6 @@ from discreet.plots.plot import number
 from discreet.plots.statistic_names import question_name
 from discreet.report.guarantee_text import headline, unit_of
 
-__all__ = ["citation", "installed", "recomputed", "releases_table"]
-
 MODEL_FILE = "model.json"  # where the name of the model's file is not known
 MECHANISMS = {
     "additive": "clipped sum with noise",
@@ -29,7 +27,7 @@ MECHANISMS = {
 DRAWS = {True: "drawn exactly", False: "drawn in floating point"}
 
 
-def installed() -> str:
+def installed_version() -> str:
     """Return the version of the library that writes the report."""
     try:
         return version("discreet")
@@ -40,7 +38,14 @@ def installed() -> str:
 def releases_table(releases: tuple[Release, ...]) -> Facts:
     """Return the releases, those that are alike in one row."""
     alike = Counter(
-        (release.query, release.mechanism, _law(release), _loss(release.loss), release.exact, release.provenance)
+        (
+            release.query,
+            release.mechanism,
+            _noise_text(release),
+            _loss_text(release.loss),
+            release.exact,
+            release.provenance,
+        )
         for release in releases
     )
     rows = [
@@ -50,13 +55,13 @@ def releases_table(releases: tuple[Release, ...]) -> Facts:
     return Facts(["question", "times", "how it was answered", "noise", "loss", "arithmetic", "provenance"], rows)
 
 
-def _law(release: Release) -> str:
+def _noise_text(release: Release) -> str:
     if release.noise is None:
         return "none that is added"
     return f"{type(release.noise).__name__}, scale {number(release.noise.scale, 4)}"
 
 
-def _loss(loss: Loss) -> str:
+def _loss_text(loss: Loss) -> str:
     values = {name: value for name, value in loss.to_dict().items() if name not in ("kind", "neighbors")}
     shown = ", ".join(
         f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}" for name, value in values.items()
@@ -64,9 +69,9 @@ def _loss(loss: Loss) -> str:
     return f"{type(loss).__name__}({shown})"
 
 
-def recomputed(model: Any, file: str | None) -> tuple[str, str]:
+def recompute_cost(model: Any, file: str | None) -> tuple[str, str]:
     """Return what the losses cost together as computed now, and code that computes it from the model's file."""
-    place = json.dumps(Path(file or MODEL_FILE).name, ensure_ascii=False)  # a folder's name is nobody's business
+    place = json.dumps(Path(file or MODEL_FILE).name, ensure_ascii=False)  # the names of folders may be private
     delta = model.guarantee_.delta if model.guarantee_ is not None else 1e-6
     epsilon = compose(model.losses_).epsilon(delta)
     said = f"ε = {rounded_up(epsilon)} at δ = {rounded_up(delta)}, {model.losses_[0].neighbors}"
@@ -91,5 +96,5 @@ def citation(model: Any, year: int) -> str:
     fitted = "fitted" if rows is None else f"fitted to {rows},"
     return (
         f"{type(model).__name__} of {dataset}, {headline(model.guarantee_)} for each {unit_of(model)}, {fitted} with "
-        f"discreet {installed()} ({year})."
+        f"discreet {installed_version()} ({year})."
     )

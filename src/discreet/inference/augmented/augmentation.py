@@ -1,10 +1,10 @@
-"""Exact posteriors for few rows: the rows that nobody has seen are sampled along (Ju, Awan, Gong and Rao 2022).
+"""Exact posteriors for few rows by data augmentation: the unseen rows are sampled too (Ju, Awan, Gong and Rao 2022).
 
 The chain holds parameters v and all n rows, and leaves their joint posterior as it is,
 
     p(v, x_1 … x_n | z) ∝ prior(v) Π_i p(x_i|v) Π_j η_j(z_j | x_1 … x_n)
 
-(public rows count with the prior), with the exact density η_j of each mechanism (``augmented_rows``): nothing is taken
+(public rows count with the prior), with the exact density η_j of each mechanism (``sum_densities``): nothing is taken
 as normal, however small n is. One sweep:
 
 1. *Rows.* For each i in turn a row is proposed from the model, x' ~ p(·|v). What the model says cancels, so it is
@@ -26,7 +26,7 @@ Sums are kept row by row within a sweep and taken afresh for the next, so that f
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -36,15 +36,14 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 from numpyro.infer.hmc import hmc
+from tqdm.auto import tqdm
 
 from discreet.arguments import ArgumentError, integer
-from discreet.inference.augmented.augmented_rows import SumDensity, densities_of, log_densities, rows_updated
+from discreet.inference.augmented.sum_densities import SumDensity, log_densities, release_densities, update_rows
 from discreet.inference.clt.reference import Problem, find_reference
 from discreet.inference.rows.layout import Rows
 from discreet.inference.rows.row_model import RowModel, double_precision
 from discreet.mechanisms import FactoredChoice
-
-__all__ = ["Augmented", "augmented"]
 
 Array = NDArray[np.float64]
 
@@ -56,7 +55,7 @@ FAR = 2.38  # standard deviations over √p: the step of a random walk
 
 
 @dataclass(frozen=True, eq=False)
-class Augmented:
+class AugmentedDraws:
     """Draws from the exact posterior, and how the chain fared.
 
     Attributes
@@ -82,7 +81,7 @@ class Augmented:
     together: float
 
 
-def augmented(
+def sample_augmented(
     problem: Problem,
     *,
     chains: int,
@@ -93,7 +92,7 @@ def augmented(
     steps: int = 1,
     also: Sequence[FactoredChoice | SumDensity] = (),
     start: Array | None = None,
-) -> Augmented:
+) -> AugmentedDraws:
     """Return draws of v from the exact posterior.
 
     Parameters
@@ -116,12 +115,12 @@ def augmented(
         for name, value in (("chains", chains), ("draws", draws), ("warmup", warmup), ("steps", steps))
     )
     rng, model = np.random.default_rng(integer("seed", seed, least=0)), problem.model
-    densities = densities_of(problem.measured, also, model.layout)
+    densities = release_densities(problem.measured, also, model.layout)
     n = _rows_of(problem, sum(one.size for one in densities))
     v, diverging = np.empty((chains, draws, model.size)), np.zeros((chains, draws), dtype=bool)
     with double_precision():
         chain = _Chain(problem, densities, n, _start(problem, start, chains, seed), warmup * steps, rng)
-        for sweep in _shown((warmup + draws) * steps, progress):
+        for sweep in tqdm(range((warmup + draws) * steps), desc="sweeps", unit="sweep", disable=not progress):
             chain.sweep()
             at = sweep // steps - warmup
             if at >= 0:
@@ -130,7 +129,7 @@ def augmented(
             elif sweep == warmup * steps - 1:
                 chain.forget()
     total = sum(one.epsilon for one in densities)
-    return Augmented(
+    return AugmentedDraws(
         v, diverging, float(np.mean(chain.accepted)), math.exp(chain.least),
         math.exp(-total) if math.isfinite(total) else None, float(np.mean(chain.together)),
     )  # fmt: skip
@@ -165,16 +164,6 @@ def _start(problem: Problem, start: Array | None, chains: int, seed: int) -> Arr
     return np.tile(v, (chains, 1))
 
 
-def _shown(sweeps: int, progress: bool) -> Iterator[int]:
-    """Yield the numbers of the sweeps, beside a bar where one is wanted."""
-    if not progress:
-        yield from range(sweeps)
-        return
-    from tqdm.auto import tqdm
-
-    yield from tqdm(range(sweeps), desc="sweeps", unit="sweep")
-
-
 class _Chain:
     """Some chains side by side: their parameters, rows, and what these contribute."""
 
@@ -184,9 +173,9 @@ class _Chain:
         self.densities, self.n, self.public, self._rng = densities, n, problem.public, rng
         self.chains = len(v)
         self._draw, begin, self._nuts = _compiled(problem.model, warmup)
-        self._through = jax.jit(jax.vmap(partial(rows_updated, densities)))
+        self._through = jax.jit(jax.vmap(partial(update_rows, densities)))
         self._jump = jax.jit(jax.vmap(partial(_jump, densities, problem.model), (0, 0, 0, None)))
-        self.rows = self._drawn(v)
+        self.rows = self._draw_rows(v)
         self.c = self._contributions(self.rows)
         self.state = begin(v, self._seeds(self.chains), self.rows, self.public)
         self.least = 0.0
@@ -204,7 +193,7 @@ class _Chain:
     def _log_uniforms(self, *shape: int) -> Array:
         return -self._rng.standard_exponential(shape)
 
-    def _drawn(self, v: Any) -> Rows:
+    def _draw_rows(self, v: Any) -> Rows:
         rows: Rows = self._draw(v, self._seeds(self.chains, self.n))
         return rows
 
@@ -219,7 +208,7 @@ class _Chain:
 
     def sweep(self) -> None:
         """Do the three steps once."""
-        others = self._drawn(self.state.z)
+        others = self._draw_rows(self.state.z)
         there = self._contributions(others)
         logs = self._log_uniforms(self.chains, self.n)
         self.rows, self.c, *facts = self._through(logs, self.rows, others, self.c, there)
@@ -229,7 +218,7 @@ class _Chain:
         self.least = min(self.least, float(least.min()))
         step = self._rng.standard_normal(self.state.z.shape)
         self.state, v = self._nuts(step, self.state, self.rows, self.public)
-        rows = self._drawn(v)
+        rows = self._draw_rows(v)
         now, new = (self.state.z, self.rows, self.c), (v, rows, self._contributions(rows))
         (v, self.rows, self.c), chance = self._jump(self._log_uniforms(self.chains), now, new, self.public)
         self.state = self.state._replace(z=v)

@@ -1,4 +1,4 @@
-"""Whether releases determine the parameters of a model: if they say nothing about one, its prior is all there is.
+"""Whether the releases identify the parameters of a model: a parameter that they do not has only its prior.
 
 With c a row's contribution and s its score, both under the model at the reference, the part of one row's information
 that a noiseless release of c would keep along a direction a of the parameters is the squared correlation of aᵀs with
@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.inference.clt.reference import Problem, Reference
-
-__all__ = ["check_determined"]
 
 Array = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""The central-limit likelihood of all measurements together, as a function that a sampler can follow.
+"""The central-limit likelihood of all measurements together, as a smooth log-density to sample from.
 
 Given parameters, the sum of n rows' contributions is nearly normal, and so
 
@@ -26,14 +26,15 @@ is as above. It takes longer, for every contribution is computed at every v.
 
 **Joint or pooled.** Up to ``MOST_JOINT`` released numbers the likelihood is that of all of them; beyond, of t = A·z
 with A = JᵀW⁻¹ at the reference: as many numbers as there are parameters, which say as much as all releases near the
-reference (they are the score of the normal law there). A is a fixed matrix, so the law of t is known exactly as far as
-that of z is, and intervals keep their level; what may be lost is information, where the posterior is wide.
+reference (they are the score of the normal distribution there). A is a fixed matrix, so the distribution of t is known
+exactly as far as that of z is, and intervals keep their level; what may be lost is information, where the posterior is
+wide.
 
 **V(v)** is computed at each v, by the same weights or moving rows, where rows are finitely many, and where n·V + Σ
 varies over the posterior by more than ``VARIES``: there releases leave open how much rows spread (a mean alone does),
 and a prior says it. Otherwise it is that of the reference. Where noise is small, so is the posterior, and V hardly
 changes over it; where noise is large, it is Σ that counts. (Letting it follow v then brings the posterior no nearer to
-the exact one: a sum of squares is skewed, and the normal law has its own error of that size.)
+the exact one: a sum of squares is skewed, and the normal approximation has its own error of that size.)
 """
 
 from __future__ import annotations
@@ -48,14 +49,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
-from discreet.inference.clt.local import local
+from discreet.inference.clt.local_moments import local_moments
 from discreet.inference.clt.moving_rows import MovingMean, MovingRows, moving_mean
 from discreet.inference.clt.reference import Problem, Reference
 from discreet.inference.rows.layout import Rows
 from discreet.inference.rows.row_model import RowModel, double_precision
-
-__all__ = ["MOST_JOINT", "LogTarget", "effective_share", "is_wide", "mixed_rows", "target_at"]
 
 Array = NDArray[np.float64]
 
@@ -68,7 +68,7 @@ ROWS = (1024, 2048, 4096)  # that are given weights
 PATHS = (128, 256, 512)  # rows that move
 SMALL = 0.5  # of a standard deviation of z: the error of their mean
 CHECKED = 3  # moves along which its slope is
-VARIES = 0.5  # deviation of the log of a number's variance over the posterior
+VARIES = 0.5  # standard deviation of the log of a number's variance over the posterior
 WIDE = 1.0  # variance of the log-density of a row over the posterior
 ENOUGH = 16.0  # times the parameters, and what the noise leaves of the data's rows where the posterior is wide
 POINTS = 32  # parameters that the rows are drawn at
@@ -117,7 +117,7 @@ def target_at(
     reference : Reference
     seed : int
     points : array of shape (k, dimension of w), optional
-        Parameters that the posterior holds likely; by default drawn from the normal law of the reference.
+        Parameters that the posterior holds likely; by default drawn from the normal approximation at the reference.
     moving : MovingRows, optional
         To follow rows that move, if the questions let them; by default rows stay and have weights.
     """
@@ -136,7 +136,7 @@ def target_at(
         features = model.features(rows)
         explained = np.linalg.lstsq(features - features.mean(axis=0), c - c.mean(axis=0), rcond=1e-10)[0].T
     most = min(BASE[1], PRODUCTS / measured.value.size)
-    base = local(model, measured, v0, int(min(max(TIMES * n, BASE[0]), most)), seed, projection, explained)
+    base = local_moments(model, measured, v0, int(min(max(TIMES * n, BASE[0]), most)), seed, projection, explained)
     c, slope = c - base.mean, base.slope
     raw = c
     if explained is not None:
@@ -190,7 +190,7 @@ def _varies(
     """Return whether the variance of some released number is uncertain, and with it how much the number says."""
     logs = []
     for centre in _centres(problem, reference, seed):
-        shares = _shares(problem.model.call("log_rows", centre, rows) + log_weights)
+        shares = softmax(problem.model.call("log_rows", centre, rows) + log_weights)
         mean = shares @ c
         logs.append(np.log(problem.split(reference.w)[1] * (shares @ (c - mean) ** 2) + np.diag(noise)))
     return bool(np.std(logs, axis=0).max() > VARIES)
@@ -211,7 +211,7 @@ def _weighted(model: RowModel, v0: Array, rows: Rows, log_weights: Array, c: Arr
     """Return rows, −ln q and contributions of each; and what they say at the reference."""
     data: dict[str, Any] = {"rows": rows, "log_weights": log_weights, "c": c}
     if model.points is None:
-        weights = _shares(model.call("log_rows", v0, rows) + log_weights)
+        weights = softmax(model.call("log_rows", v0, rows) + log_weights)
         scores = np.nan_to_num(model.call("scores", v0, rows))
         data["c0"] = weights @ c
         data["J"] = (c * weights[:, None]).T @ (scores - weights @ scores)
@@ -262,7 +262,7 @@ def _rows(problem: Problem, reference: Reference, seed: int, points: Array | Non
 
 
 def _centres(problem: Problem, reference: Reference, seed: int) -> Array:
-    """Return the reference and parameters around it, from its normal law, but where rows can be told from its own."""
+    """Return the reference and parameters around it, not so far that rows could be told from its own."""
     v0, _ = problem.split(reference.w)
     rng = np.random.default_rng(seed)
     moves = (rng.standard_normal((POINTS - 1, reference.w.size)) @ reference.root.T)[:, : v0.size]
@@ -278,11 +278,6 @@ def mixed_rows(model: RowModel, centres: Array, each: int, seed: int) -> tuple[R
     densities = np.stack([model.call("log_rows", v, rows) for v in centres])
     top = densities.max(axis=0)
     return rows, -(top + np.log(np.mean(np.exp(densities - top), axis=0)))
-
-
-def _shares(log_weights: Array) -> Array:
-    shares = np.exp(log_weights - log_weights.max())
-    return np.asarray(shares / shares.sum())
 
 
 def _density(model: RowModel, flags: tuple[bool, ...], mean: MovingMean | None) -> Callable[[Any, Any], Any]:
@@ -343,6 +338,6 @@ def effective_share(problem: Problem, target: LogTarget, w: Array) -> Array:
     with double_precision():
         for one in w:
             v, _ = problem.split(one)
-            shares = _shares(problem.model.call("log_rows", v, target.data["rows"]) + target.data["log_weights"])
+            shares = softmax(problem.model.call("log_rows", v, target.data["rows"]) + target.data["log_weights"])
             result.append(1.0 / float((shares**2).sum()) / len(shares))
     return np.array(result)

@@ -1,18 +1,17 @@
-"""Objects without their numbers: what is compiled for one question serves the next of the same form.
-
-What JAX compiles has the numbers of a question in it (θ at which a gradient was taken, say), and would be compiled anew
-for each. So the arrays are taken out, and what is left, as pickle's bytes, says whether two objects have the same form.
-Put back, in place of the arrays, may be what stands for them while JAX traces. The bytes never leave this process.
-
-Rows that move with the parameters: the mean of what they contribute is a smooth function, however far it goes.
+"""Rows that move with the parameters: the mean of what they contribute is a smooth function, however far it goes.
 
 A row drawn with fixed random numbers is a smooth function of the parameters v: x = μ + Lε. So the mean of c(x) over
-some such rows can be followed by JAX through the model and through the question itself, and it is as good an estimate
-far from where one began as it is there (weights p(x|v)/q(x) are not: see ``likelihood``). What of a row is discrete
+some such rows can be differentiated by JAX through the model and through the question itself, and it is as good an
+estimate far from where one began as it is there (weights p(x|v)/q(x) are not: see ``likelihood``). A discrete site
 takes all of its values, each with its probability at v, and so does the component of a mixture.
 
-That needs a model whose continuous sites NumPyro draws so, and questions whose contributions are continuous: a sum that
-is clipped is, a histogram is not, and its mean over such rows is a staircase without slope. ``is_smooth`` tells.
+That needs a model whose continuous sites NumPyro draws in this way, and questions whose contributions are continuous: a
+clipped sum is, a histogram is not, and its mean over such rows is a staircase without slope. ``is_smooth`` tells.
+
+**Compiled once.** What JAX compiles would have the numbers of a question in it (θ at which a gradient was taken, say),
+and would be compiled anew for each. So ``lift_arrays`` takes the arrays out of the questions. What is left, as pickle's
+bytes, says whether two questions have the same form, and ``restore_arrays`` puts arrays back in, or what stands for
+them while JAX traces. The bytes never leave this process.
 """
 
 from __future__ import annotations
@@ -37,9 +36,10 @@ from discreet.inference.rows.row_model import RowModel, double_precision
 from discreet.inference.rows.site_values import combinations, is_finite
 from discreet.records import Block
 
-__all__ = ["MovingMean", "MovingRows", "lifted", "moving_mean", "moving_rows", "restored"]
-
 Array = NDArray[np.float64]
+
+MOST_VALUES = 32  # of all discrete sites and components together
+CLOSE, NEGLIGIBLE = 0.1, 0.1  # of the change, and of a standard deviation of what is released
 
 
 class _Lifting(pickle.Pickler):
@@ -71,14 +71,14 @@ class _Restoring(pickle.Unpickler):
         return self.arrays[place]
 
 
-def lifted(what: Any) -> tuple[bytes, list[Array]]:
+def lift_arrays(what: Any) -> tuple[bytes, list[Array]]:
     """Return the form of an object, and its arrays.
 
     >>> from discreet.records import Box
     >>> one, other = ((Box(0, 1), np.full(2, number)) for number in (1.0, 2.0))
-    >>> lifted(one)[0] == lifted(other)[0], lifted(other)[1][0].tolist()
+    >>> lift_arrays(one)[0] == lift_arrays(other)[0], lift_arrays(other)[1][0].tolist()
     (True, [2.0, 2.0])
-    >>> restored(lifted(one)[0], ["an array"])
+    >>> restore_arrays(lift_arrays(one)[0], ["an array"])
     (Box(low=0.0, high=1.0), 'an array')
     """
     file = io.BytesIO()
@@ -87,13 +87,9 @@ def lifted(what: Any) -> tuple[bytes, list[Array]]:
     return file.getvalue(), lifting.arrays
 
 
-def restored(form: bytes, arrays: Sequence[Any]) -> Any:
+def restore_arrays(form: bytes, arrays: Sequence[Any]) -> Any:
     """Return the object with other arrays in it."""
     return _Restoring(io.BytesIO(form), arrays).load()
-
-
-MOST_VALUES = 32  # of all discrete sites and components together
-CLOSE, NEGLIGIBLE = 0.1, 0.1  # of the change, and of a standard deviation of what is released
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,21 +128,21 @@ class MovingRows:
         trace = self.model.at(v, given, key)
         share: Any = jnp.zeros(())
         for name, value in values.items():
-            noise = trace[name]["fn"]
-            share = share + (noise.mixing_distribution if _is_mixture(noise) else noise).log_prob(value)
+            site = trace[name]["fn"]
+            share = share + (site.mixing_distribution if _is_mixture(site) else site).log_prob(value)
         row = self.model.placed({name: trace[name]["value"] for name in self.model.row_sites})
         return row, jnp.exp(share)
 
 
-def _is_mixture(noise: Any) -> bool:
-    return hasattr(noise, "component_sample")
+def _is_mixture(site: Any) -> bool:
+    return hasattr(site, "component_sample")
 
 
-def _is_smooth(noise: Any) -> bool:
-    """Return whether NumPyro draws from a law, or from each component of a mixture, by a smooth function."""
-    if not _is_mixture(noise):
-        return bool(noise.has_rsample)
-    parts = getattr(noise, "component_distributions", None) or getattr(noise, "component_distribution", None) or ()
+def _is_smooth(site: Any) -> bool:
+    """Return whether NumPyro draws from a distribution, or from each component of a mixture, by a smooth function."""
+    if not _is_mixture(site):
+        return bool(site.has_rsample)
+    parts = getattr(site, "component_distributions", None) or getattr(site, "component_distribution", None) or ()
     return all(part.has_rsample for part in (parts if isinstance(parts, list | tuple) else (parts,)))
 
 
@@ -158,13 +154,13 @@ def moving_rows(model: RowModel, v: Array) -> MovingRows | None:
     def read(v: Any) -> None:
         trace = model.at(v)
         for name in model.row_sites:
-            noise = trace[name]["fn"]
-            if is_finite(noise):
+            site = trace[name]["fn"]
+            if is_finite(site):
                 with jax.ensure_compile_time_eval():
-                    supports[name] = np.asarray(noise.enumerate_support())
-            elif _is_mixture(noise):
-                supports[name] = np.arange(noise.mixing_distribution.probs.shape[-1])
-            smooth.append(is_finite(noise) or (not noise.is_discrete and _is_smooth(noise)))
+                    supports[name] = np.asarray(site.enumerate_support())
+            elif _is_mixture(site):
+                supports[name] = np.arange(site.mixing_distribution.probs.shape[-1])
+            smooth.append(is_finite(site) or (not site.is_discrete and _is_smooth(site)))
 
     with double_precision():
         jax.eval_shape(read, v)  # nothing is computed
@@ -180,7 +176,7 @@ class MovingMean:
     model : RowModel
     rows : MovingRows
     form : bytes
-        That of the measurements' views (``lifted``).
+        That of the measurements' views (``lift_arrays``).
     """
 
     def __init__(self, model: RowModel, rows: MovingRows, form: bytes) -> None:
@@ -190,7 +186,7 @@ class MovingMean:
     def contributed(self, data: Any, v: Any) -> tuple[Any, Any, Any]:
         """Return the rows' shares, what of their contributions features do not explain, and all of these."""
         rows, shares = self.rows.at(v, data["keys"])
-        views = restored(self.form, data["questions"])
+        views = restore_arrays(self.form, data["questions"])
         c = side_by_side(views, Block(rows["x"], rows["codes"])) @ data["projection"].T
         return shares, c - self.model.features(rows) @ data["B"].T if data["B"].shape[1] else c, c
 
@@ -211,7 +207,7 @@ class MovingMean:
         data : dict
         v : array
         moves : array of shape (k, size of v)
-        deviations : array
+        stds : array
             Of what is released, a row: changes that are small beside these do not matter.
         """
         for move in moves:
@@ -227,7 +223,7 @@ class MovingMean:
 def moving_mean(rows: MovingRows, measured: Measurements, data: dict[str, Any]) -> MovingMean | None:
     """Return the mean over moving rows, to whose ``data`` it adds the questions' numbers; None if it has no form."""
     try:
-        form, data["questions"] = lifted(measured.views)
+        form, data["questions"] = lift_arrays(measured.views)
     except (pickle.PicklingError, AttributeError, TypeError):  # a user's question may hold anything
         return None
     result: MovingMean = rows.model.compiled.setdefault(("moving", form), MovingMean(rows.model, rows, form))

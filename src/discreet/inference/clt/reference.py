@@ -1,4 +1,4 @@
-"""Where to infer from: parameters near the mode of the posterior, and how wide it is there, by Fisher scoring.
+"""The reference point: parameters near the mode of the posterior, and its width there, by Fisher scoring.
 
 Each step draws rows at the parameters so far (``local``) and moves them by
 
@@ -22,12 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError
-from discreet.inference.clt.local import Local, local
+from discreet.inference.clt.local_moments import LocalMoments, local_moments
 from discreet.inference.measurements import Measurements
 from discreet.inference.rows.layout import Rows
 from discreet.inference.rows.row_model import RowModel, double_precision
-
-__all__ = ["Problem", "Reference", "find_reference"]
 
 Array = NDArray[np.float64]
 
@@ -90,7 +88,7 @@ class Reference:
         v, and ln N where it is not known.
     precision : array
         H.
-    at : Local
+    at : LocalMoments
         The expectations at v.
     projection : array of shape (dimension of w, D)
         JᵀW⁻¹: what of the measurements tells the coordinates apart, as well as all of them do near w.
@@ -98,7 +96,7 @@ class Reference:
 
     w: Array
     precision: Array
-    at: Local
+    at: LocalMoments
     projection: Array
 
     @property
@@ -113,12 +111,12 @@ def find_reference(problem: Problem, start: Array | None, seed: int) -> Referenc
     v = start if start is not None else _best_of_the_prior(problem, seed)
     w = v if problem.rows is not None else np.append(v, _first_guess(problem, v, seed))
     for step in range(MOST_STEPS):
-        w, close = _moved(problem, w, SEARCH, seed + step)
+        w, close = _step(problem, w, SEARCH, seed + step)
         if close:
             break
     last = min(max(SEARCH, int(PRODUCTS / problem.measured.value.size**2)), REFINED)
     for step in range(LAST_STEPS):
-        w, _ = _moved(problem, w, last, seed + MOST_STEPS + step)
+        w, _ = _step(problem, w, last, seed + MOST_STEPS + step)
     if not math.isfinite(float(problem.model.call("log_prior", problem.split(w)[0]))):
         raise ArgumentError(
             "model",
@@ -129,7 +127,7 @@ def find_reference(problem: Problem, start: Array | None, seed: int) -> Referenc
     return _scored(problem, w, last, seed + MOST_STEPS + LAST_STEPS)[0]
 
 
-def _moved(problem: Problem, w: Array, draws: int, seed: int) -> tuple[Array, bool]:
+def _step(problem: Problem, w: Array, draws: int, seed: int) -> tuple[Array, bool]:
     """Return w after a step, and whether it was near already, as far as so many rows can tell."""
     result, move = _scored(problem, w, draws, seed)
     p = problem.model.size
@@ -143,11 +141,12 @@ def _moved(problem: Problem, w: Array, draws: int, seed: int) -> tuple[Array, bo
 def _scored(problem: Problem, w: Array, draws: int, seed: int) -> tuple[Reference, Array]:
     """Return what is known at w, and the step of Fisher scoring from it."""
     v, rows = problem.split(w)
-    at = local(problem.model, problem.measured, v, draws, seed)
+    at = local_moments(problem.model, problem.measured, v, draws, seed)
     slope = at.slope if problem.rows is not None else np.column_stack([at.slope, at.mean])  # over N
     gradient, information = problem.prior_and_public(v)
     if problem.rows is None:
-        gradient, information = np.append(gradient, 0.0), _bordered(information)
+        gradient, information = np.append(gradient, 0.0), np.pad(information, (0, 1))
+        information[-1, -1] = LEAST_EIGENVALUE  # ln N has a flat prior
     noisy = rows * at.covariance + np.diag(problem.measured.variances)
     projection: Array = np.asarray(np.linalg.solve(noisy, slope).T, dtype=np.float64)
     precision = rows * rows * projection @ slope + information
@@ -156,17 +155,9 @@ def _scored(problem: Problem, w: Array, draws: int, seed: int) -> tuple[Referenc
     return reference, np.asarray(np.linalg.solve(reference.precision, gradient), dtype=np.float64)
 
 
-def _bordered(matrix: Array) -> Array:
-    """Return a matrix with one more row and column, nearly zero."""
-    larger = np.zeros((len(matrix) + 1, len(matrix) + 1))
-    larger[:-1, :-1] = matrix
-    larger[-1, -1] = LEAST_EIGENVALUE
-    return larger
-
-
 def _first_guess(problem: Problem, v: Array, seed: int) -> float:
     """Return ln N that explains the measurements best at v."""
-    at = local(problem.model, problem.measured, v, SEARCH, seed)
+    at = local_moments(problem.model, problem.measured, v, SEARCH, seed)
     weights = 1.0 / problem.measured.variances
     result = float((weights * at.mean) @ problem.measured.value / ((weights * at.mean) @ at.mean))
     return math.log(max(result, 1.0))

@@ -1,4 +1,4 @@
-"""Draws from the posterior: NumPyro's NUTS in whitened coordinates, all chains side by side.
+"""Sample the posterior by NumPyro's NUTS in whitened coordinates, all chains side by side.
 
 The whole run is one compiled function of the problem's numbers, so that a second problem of the same form starts at
 once. The bar of a run that shows progress is moved from within it.
@@ -18,8 +18,6 @@ from numpyro.infer.hmc import hmc
 
 from discreet.inference.clt.likelihood import LogTarget
 from discreet.inference.rows.row_model import RowModel, double_precision
-
-__all__ = ["Chains", "sample"]
 
 Array = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""The first principal direction, as a posterior from one draw or several (Williams and McSherry 2010, section 4.2).
+"""Posteriors of the first principal direction, from draws of a mechanism (Williams and McSherry 2010, section 4.2).
 
 Rows are N(0, θθᵀ + σ²I). Candidates are directions z, and the score of a row is how much better θ = length·z explains
 it than directions do on average: the log-likelihood without what all candidates share,
@@ -179,7 +179,7 @@ def axis_posterior(
             mass = np.log(-np.expm1(-h * (outer**2 - inner**2) / 2.0))
         return np.asarray(mass - h * inner**2 / 2.0 - np.log(h))
 
-    # Cells of equal prior probability in length: quantiles of the Rayleigh law, so that all weights start equal.
+    # Cells of equal prior probability in length: quantiles of the Rayleigh distribution, so that weights start equal.
     shares = (np.arange(integer("lengths", lengths, least=1)) + 0.5) / lengths
     length = positive("scale", scale) * np.sqrt(-2.0 * np.log1p(-shares))
     angle = np.pi * np.arange(integer("angles", angles, least=2)) / angles

@@ -1,4 +1,4 @@
-"""How likely draws of the factored exponential mechanism are under a model: bounds, and what lies between them.
+"""The likelihood of draws of the factored exponential mechanism: a lower and an upper bound, and a normal one between.
 
 n rows are independent, and row x is one of K public points with probabilities p_k(θ): all the values that there are, or
 points with weights that stand for an integral over rows. A draw z of a mechanism with scores s(z, x) has the chance
@@ -129,18 +129,18 @@ def _normal(observed: Sequence[ObservedDraws], weights: Any, rows: int, normals:
     log_q = best_q(observed, _frozen(weights), rows, NEWTON)
     a = _frozen(tilt(observed, log_q))
     r = tilted(weights, a)
-    drawn, log_ratio = _drawn(observed, _frozen(r), [xp.exp(one) for one in log_q], rows, normals)
+    drawn, log_ratio = _draw_normals(observed, _frozen(r), [xp.exp(one) for one in log_q], rows, normals)
     root = xp.sqrt(xp.where(r > 0.0, r, 1e-300))[..., None, :]  # its slope at 0 is infinite
     moves = math.sqrt(rows) * root * (drawn - xp.sum(drawn * root, axis=-1)[..., None] * root)
     counts = rows * r[..., None, :] + moves
-    log_law = log_ratio - xp.sum(counts * a[..., None, :], axis=-1)
+    log_density = log_ratio - xp.sum(counts * a[..., None, :], axis=-1)
     for one in observed:
         sums = one.rate * (counts @ one.scores)
-        log_law = log_law + one.rate * (counts @ one.chosen) - one.draws * log_sum(sums)
-    return rows * log_mean(weights, a) + log_sum(log_law) - math.log(len(normals))
+        log_density = log_density + one.rate * (counts @ one.chosen) - one.draws * log_sum(sums)
+    return rows * log_mean(weights, a) + log_sum(log_density) - math.log(len(normals))
 
 
-def _drawn(observed: Sequence[ObservedDraws], r: Any, q: list[Any], rows: int, normals: Any) -> tuple[Any, Any]:
+def _draw_normals(observed: Sequence[ObservedDraws], r: Any, q: list[Any], rows: int, normals: Any) -> tuple[Any, Any]:
     """Return normals of which half are narrowed to where the integrand is large, and the logarithms of their weights.
 
     Around its top −log of the integrand is ½ξᵀ(I + GGᵀ)ξ, G = √n·(η_j (√r s_j − its part along √r) Cov(q_j)^½)_j. One
@@ -150,10 +150,10 @@ def _drawn(observed: Sequence[ObservedDraws], r: Any, q: list[Any], rows: int, n
     xp = array_namespace(r)
     root = xp.sqrt(r)[..., None]
     sides = []
-    for one, noise in zip(observed, q, strict=True):
-        scores = one.scores - (noise @ one.scores.T)[..., None]
+    for one, chances in zip(observed, q, strict=True):
+        scores = one.scores - (chances @ one.scores.T)[..., None]
         scores = root * (scores - xp.sum(r[..., None] * scores, axis=-2)[..., None, :])
-        sides.append(math.sqrt(rows * one.draws) * one.rate * scores * xp.sqrt(noise)[..., None, :])
+        sides.append(math.sqrt(rows * one.draws) * one.rate * scores * xp.sqrt(chances)[..., None, :])
     u, s, _ = xp.linalg.svd(xp.concat(sides, axis=-1), full_matrices=False)
     narrow = (1.0 - 1.0 / xp.sqrt(1.0 + s * s))[..., None, :]
     wide = xp.broadcast_to(normals[::2], (*r.shape[:-1], *normals[::2].shape))

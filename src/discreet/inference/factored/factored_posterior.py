@@ -1,4 +1,4 @@
-"""What draws of the factored exponential mechanism say of a model's parameters: posteriors on a grid and by NUTS.
+"""Posteriors from draws of the factored exponential mechanism, on a grid and by NUTS.
 
 ``factored_likelihood`` makes a function of θ from draws and a model of rows; ``grid_posterior`` and
 ``sampled_posterior`` take that or any other log-likelihood. All of it is made from public numbers and costs nothing.
@@ -7,6 +7,10 @@ Which likelihood: ``"normal"`` by default, since it is the closest to the exact 
 for many draws or a large ε. The bounds of the paper are its alternatives: ``"lower"``, which the paper uses, for a few
 draws of few candidates, and ``"upper"``, which is quicker than ``"normal"`` where rows are given by many points. Their
 shape in θ is that of the likelihood where nη²·(the variance of a row's scores) is well below 1.
+
+``choices_target`` is what ``infer`` samples from, for any model of one row. The likelihood is then an expectation over
+rows: over all of them where they are finitely many, else over some that are drawn from a mixture of the model at
+parameters from its prior, with their weights.
 """
 
 from __future__ import annotations
@@ -24,8 +28,11 @@ from numpy.typing import ArrayLike, NDArray
 from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 from numpyro.distributions import Distribution
 from numpyro.infer import MCMC, NUTS
+from scipy.special import softmax
 
 from discreet.arguments import UNSHOWN, ArgumentError, choice, integer
+from discreet.inference.clt.likelihood import LogTarget, mixed_rows
+from discreet.inference.clt.reference import Problem
 from discreet.inference.factored.factored_bounds import (
     log_lower_bound,
     log_normal_likelihood,
@@ -33,6 +40,7 @@ from discreet.inference.factored.factored_bounds import (
     standard_normals,
 )
 from discreet.inference.factored.factored_tilt import ObservedDraws
+from discreet.inference.rows.row_model import double_precision
 from discreet.mechanisms import FactoredChoice
 
 __all__ = ["GridPosterior", "SampledPosterior", "factored_likelihood", "grid_posterior", "sampled_posterior"]
@@ -41,6 +49,7 @@ Array = NDArray[np.float64]
 LogLikelihood = Callable[[Any], Any]
 
 LIKELIHOODS = ("normal", "upper", "lower")
+CENTRES, ROWS = 64, 2048  # parameters from the prior that rows are drawn at, and these rows
 
 
 def factored_likelihood(
@@ -100,17 +109,12 @@ def factored_likelihood(
     def log_likelihood(theta: Any) -> Any:
         logs = log_weights(theta)
         traced = isinstance(logs, jax.core.Tracer)
-        weights = jax.nn.softmax(logs, axis=-1) if traced else _softmax(np.asarray(logs, dtype=np.float64))
+        weights = jax.nn.softmax(logs, axis=-1) if traced else softmax(np.asarray(logs, dtype=np.float64), axis=-1)
         if likelihood == "normal":
             return log_normal_likelihood(observed, weights, count, normals)
         return (log_lower_bound if likelihood == "lower" else log_upper_bound)(observed, weights, count)
 
     return log_likelihood
-
-
-def _softmax(logs: Array) -> Array:
-    weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
-    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
 def _rows_of(choices: Sequence[FactoredChoice]) -> int:
@@ -160,7 +164,7 @@ class GridPosterior:
         return np.interp(level, below - self.weights[order] / 2.0, self.theta[order])
 
     def interval(self, level: float = 0.9) -> tuple[Any, Any]:
-        """Return limits that hold θ with probability ``level``, as much on either side."""
+        """Return the ends of an interval that holds θ with probability ``level``, as much on either side."""
         return self.quantile((1.0 - level) / 2.0), self.quantile((1.0 + level) / 2.0)
 
     def sample(self, count: int, seed: int = 0) -> Array:
@@ -189,7 +193,7 @@ def grid_posterior(
     [1.0, 0.2, 0.67, 1.33]
     """
     grid = np.asarray(theta, dtype=np.float64)
-    with jax.enable_x64(True):
+    with double_precision():
         logs = np.asarray(log_likelihood(grid), dtype=np.float64)
         if log_prior is not None:
             logs = logs + np.asarray(log_prior(grid), dtype=np.float64)
@@ -200,7 +204,7 @@ def grid_posterior(
             f"a number for each of {len(grid)} points, −∞ for some at most; got shape {logs.shape}",
             write="theta inside of what the model allows",
         )
-    return GridPosterior(grid, _softmax(logs))
+    return GridPosterior(grid, softmax(logs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +215,7 @@ class SampledPosterior:
     ----------
     theta : array of shape (chains, draws) or (chains, draws, d)
     divergences : int
-        Transitions that went astray: none in a run that can be trusted.
+        Transitions that diverged: none in a run that can be trusted.
     """
 
     theta: Array
@@ -247,7 +251,7 @@ class SampledPosterior:
         return np.quantile(self.flat, level, axis=0)
 
     def interval(self, level: float = 0.9) -> tuple[Any, Any]:
-        """Return limits that hold θ with probability ``level``, as much on either side."""
+        """Return the ends of an interval that holds θ with probability ``level``, as much on either side."""
         return self.quantile((1.0 - level) / 2.0), self.quantile((1.0 + level) / 2.0)
 
 
@@ -286,7 +290,7 @@ def sampled_posterior(
         theta = numpyro.sample("theta", prior())
         numpyro.factor("likelihood", log_likelihood(theta))
 
-    with jax.enable_x64(True):
+    with double_precision():
         run = MCMC(
             NUTS(model),
             num_samples=counts[0],
@@ -299,3 +303,29 @@ def sampled_posterior(
         theta = np.asarray(run.get_samples(group_by_chain=True)["theta"], dtype=np.float64)
         diverging = int(jnp.sum(run.get_extra_fields()["diverging"]))
     return SampledPosterior(theta, diverging)
+
+
+def choices_target(problem: Problem, chosen: Sequence[FactoredChoice], seed: int) -> LogTarget:
+    """Return the posterior of a model from draws alone, as a log-density to sample from."""
+    model = problem.model
+    with double_precision():
+        keys = jax.random.split(jax.random.key(seed), CENTRES)
+        centres = np.stack([model.call("prior_draw", key) for key in keys])
+    if model.points is None:
+        rows, log_weights = mixed_rows(model, centres, ROWS // CENTRES, seed)
+    else:
+        rows, log_weights = model.points, np.zeros(len(model.points["x"]))
+    rows_given = None if problem.rows is None else int(problem.rows)
+    likelihood = factored_likelihood(
+        chosen, rows["x"], lambda v: model.log_rows(v, rows) + log_weights, rows=rows_given, seed=seed
+    )
+
+    def density(data: Any, u: Any) -> Any:
+        v = data["w0"] + data["root"] @ u
+        total = model.log_prior(v) + likelihood(v)
+        if problem.public is not None:
+            total = total + jnp.sum(model.log_rows(v, problem.public))
+        return jnp.where(jnp.isnan(total), -jnp.inf, total)
+
+    data = {"w0": np.median(centres, axis=0), "root": np.eye(model.size)}
+    return LogTarget("joint", data, density, model.size, 0.0, weighted=False, shared=False)

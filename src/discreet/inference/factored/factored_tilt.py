@@ -1,4 +1,4 @@
-"""The mix of rows that explains draws: the best q of the upper bound, and the tilted row law that goes with it.
+"""The best q of the upper bound on the likelihood of draws, and the tilted distribution of rows that goes with it.
 
 The likelihood of draws z_j is bounded above for every q (equation 5b of Williams and McSherry 2010). *Proof.* log Σ_z
 e^(u_z) ≥ H[q] + Σ_z q(z)u_z, by Jensen's inequality. With one q_j for each draw, all rows factor:
@@ -7,11 +7,11 @@ e^(u_z) ≥ H[q] + Σ_z q(z)u_z, by Jensen's inequality. With one q_j for each d
 
 F is convex: a sum of negative entropies and the logarithm of a sum of exponentials of linear functions. Where it is
 least its derivative is the same for all z: q_j(z) ∝ exp(nη_j Σ_k r_k s(z, x_k)), with r_k ∝ p_k e^(a_k). So q follows
-from the tilted row law r, and r from q. At r = p this is the q of the paper with the η that it lacks. From there steps
-of Newton's method go to the fixed point, each along a line and only to a smaller F; where nη is large they follow the
-solution from a small n on, since a q that sits on one candidate knows no way. Any q gives a bound, so it is safe to
-stop early, and what is returned is no worse than the first-order one. Draws of one mechanism at one rate have the same
-q.
+from the tilted distribution r of rows, and r from q. At r = p this is the q of the paper with the η that it lacks. From
+there steps of Newton's method go to the fixed point, each along a line and only to a smaller F; where nη is large they
+follow the solution from a small n on, since a q that sits on one candidate knows no way. Any q gives a bound, so it is
+safe to stop early, and what is returned is no worse than the first-order one. Draws of one mechanism at one rate have
+the same q.
 
 By duality, min F = max_r Σ_j log softmax(nη_j Σ_k r_k s(·, x_k))_(z_j) − n·KL(r‖p): r is the mix of rows that best
 explains both the draws and the model, and the best upper bound is never above 1.
@@ -164,13 +164,13 @@ def _newton(observed: Sequence[ObservedDraws], r: Any, q: list[Any], ahead: list
     """
     xp = array_namespace(r)
 
-    def centred(y: Any, noise: Any) -> Any:
-        return y - xp.sum(noise * y, axis=-1)[..., None]
+    def centred(y: Any, chances: Any) -> Any:
+        return y - xp.sum(chances * y, axis=-1)[..., None]
 
     def weighed(v: list[Any]) -> Any:
         y = sum(
-            one.rate * one.draws * ((noise * centred(each, noise)) @ one.scores.T)
-            for one, noise, each in zip(observed, q, v, strict=True)
+            one.rate * one.draws * ((chances * centred(each, chances)) @ one.scores.T)
+            for one, chances, each in zip(observed, q, v, strict=True)
         )
         return centred(y, r)
 

@@ -1,14 +1,14 @@
-"""Rows with a label, a Gaussian for each class: the model of ``GaussianClassifier``, and of means by group.
+"""The model of labelled rows, a Gaussian for each class: for ``GaussianClassifier`` and for means by group.
 
-The label's law is uniform over the simplex beforehand, each class has its own mean, and covariances are of the type
-that was fitted (``gaussian_rows``). A row's expected label, label times x and label times xxᵀ have a closed form:
-π_k·(1, μ_k, Σ_k + μ_kμ_kᵀ).
+The prior of the label's probabilities is uniform over the simplex, each class has its own mean, and covariances are of
+the type that was fitted (``gaussian_rows``). A row's expected label, label times x and label times xxᵀ have a closed
+form: π_k·(1, μ_k, Σ_k + μ_kμ_kᵀ).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from discreet.estimators.gaussian_mixture import full_covariances
-from discreet.inference.rows.default_model import Built, Draws, Rows
 from discreet.inference.rows.gaussian_rows import (
     USUAL,
     Scales,
@@ -32,28 +31,18 @@ from discreet.inference.rows.gaussian_rows import (
     shaped_draws,
     shared_axes,
 )
+from discreet.inference.rows.model_spec import Draws, ModelSpec, Rows
 from discreet.inference.rows.site_values import with_products
 from discreet.inference.rows.uniform_priors import UniformWeights
 from discreet.inference.rows.whitened_normal import WhitenedChoice, squared
 from discreet.queries.moments.clipped_moments import Components
 from discreet.records import Space
 
-__all__ = ["LabelledRows", "class_start", "classifier", "labelled_rows"]
-
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class LabelledRows:
-    """A model of rows with labels, functions of rows, and what is expected of these."""
-
-    model: Callable[[], Any]
-    features: Callable[[Rows], Array]
-    expectations: Callable[[Mapping[str, Any]], Any]
-
-
 @lru_cache(maxsize=32)
-def labelled_rows(where: Scales, kind: str, count: int, label: str, spread: Spread = USUAL) -> LabelledRows:
+def labelled_rows(where: Scales, kind: str, count: int, label: str, spread: Spread = USUAL) -> ModelSpec:
     """Return the model of K classes.
 
     Parameters
@@ -65,7 +54,7 @@ def labelled_rows(where: Scales, kind: str, count: int, label: str, spread: Spre
     label : str
         The column of categories.
     spread : Spread
-        Of the deviations.
+        Of the standard deviations.
     """
     center, half = (np.array(part) for part in where)
     i, j = np.triu_indices(half.size)
@@ -90,7 +79,7 @@ def labelled_rows(where: Scales, kind: str, count: int, label: str, spread: Spre
         each = jnp.concatenate([jnp.ones((count, 1)), means, second[:, i, j]], axis=1)
         return (prior[:, None] * each).reshape(-1)
 
-    return LabelledRows(model, features, expectations)
+    return ModelSpec(model, features=features, expectations=expectations)
 
 
 def class_start(where: Scales, kind: str, class_prior: Array, means: Array, covariances: Array) -> dict[str, Array]:
@@ -109,7 +98,7 @@ def classifier(
     order: Sequence[int],
     result: Components,
     space: Space,
-) -> Built:
+) -> ModelSpec:
     """Return the model of a classifier.
 
     Parameters
@@ -124,7 +113,7 @@ def classifier(
         What its codes stand for.
     order : sequence of int
         Which of them is at each place of the fit, whose classes are sorted.
-    found : Components
+    result : Components
         The fit's classes, sorted.
     space : Space
         Where rows are moved into before they are classified, as those were that were measured.
@@ -147,14 +136,12 @@ def classifier(
         classes = Components(one["class_prior"], one["means"], spreads)
         return np.asarray(softmax(classes.log_joint(np.asarray(space.clip(X))), axis=1))
 
-    return Built(
-        rows.model,
-        start,
-        report,
-        {"class_prior": ["class"], "means": ["class", "column"], "covariances": shared_axes(kind, "class")},
-        {"column": columns, "other_column": columns, "class": [labels[place] for place in order]},
-        rows.features,
-        rows.expectations,
-        predict_proba,
+    return replace(
+        rows,
+        start=start,
+        report=report,
+        dims={"class_prior": ["class"], "means": ["class", "column"], "covariances": shared_axes(kind, "class")},
+        coords={"column": columns, "other_column": columns, "class": [labels[place] for place in order]},
+        predict_proba=predict_proba,
         labels=tuple(labels),
     )

@@ -1,12 +1,13 @@
-"""Rows of factor analysis: N(mean, WWᵀ + diag(ψ)), its loadings W told apart only up to a rotation.
+"""The model of factor analysis: rows are N(mean, WWᵀ + diag(ψ)), with loadings W up to a rotation.
 
 **Parameters.** W = diag(√ψ)·Z: loadings in units of each column's own noise. Z is lower triangular with a positive
 diagonal, in an order of the columns in which the fit's is far from singular: of all rotations of a W there is one such.
 
 **Prior.** Entries of Z below the diagonal are N(0, s²), and the j-th on it is s times the root of a χ² of k − j + 1
-degrees of freedom. That is the triangular form of a matrix of independent N(0, s²) (Bartlett's decomposition; Leung
-and Drton 2016), whose law no rotation changes. So ZZᵀ has the same law whatever the order of the columns: the order is
-a choice of coordinates, and the prior does not know the releases. √ψ has the prior of a standard deviation.
+degrees of freedom. That is the triangular form of a matrix of independent N(0, s²) (Bartlett's decomposition; Leung and
+Drton 2016), whose distribution no rotation changes. So ZZᵀ has the same distribution whatever the order of the columns:
+the order is a choice of coordinates, and the prior does not know the releases. √ψ has the prior of a standard
+deviation.
 
 **Report.** Each draw's loadings are rotated to where they are nearest to the fit's (orthogonal Procrustes), in units of
 the noise. The covariance, WWᵀ + diag(ψ), and ψ need none of that.
@@ -25,12 +26,10 @@ import numpyro.distributions as dist
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from discreet.inference.rows.default_model import Built, Draws
-from discreet.inference.rows.gaussian_rows import LEAST, MOST, Scales, inside, stds
+from discreet.inference.rows.gaussian_rows import LEAST, MOST, Scales, inside, std_prior
+from discreet.inference.rows.model_spec import Draws, ModelSpec
 from discreet.inference.rows.uniform_priors import SquaredLengths
 from discreet.inference.rows.whitened_normal import WhitenedNormal
-
-__all__ = ["factor_analysis", "rotated"]
 
 Array = NDArray[np.float64]
 
@@ -47,7 +46,7 @@ def _factors(where: Scales, order: tuple[int, ...], count: int, centered: bool) 
 
     def model() -> None:
         mean = numpyro.sample("θ.mean", dist.Normal(center, half).to_event(1)) if centered else jnp.asarray(center)
-        noise = numpyro.sample("θ.noise", stds(half, (d,)))
+        noise = numpyro.sample("θ.noise", std_prior(half, (d,)))
         corner = numpyro.sample("θ.corner", SquaredLengths(freedom).to_event(1))
         z = jnp.zeros((d, count)).at[np.arange(count), np.arange(count)].set(SIGNAL * jnp.sqrt(corner))
         if below[0].size:
@@ -60,7 +59,7 @@ def _factors(where: Scales, order: tuple[int, ...], count: int, centered: bool) 
     return model
 
 
-def rotated(loadings: Array, noise: Array, to: Array) -> Array:
+def rotate_to(loadings: Array, noise: Array, to: Array) -> Array:
     """Return loadings in the rotation that is nearest to others, in units of the noise.
 
     Parameters
@@ -72,7 +71,7 @@ def rotated(loadings: Array, noise: Array, to: Array) -> Array:
 
     Examples
     --------
-    >>> rotated(np.array([[0.0, -2.0], [1.0, 0.0]]), np.ones(2), np.array([[2.0, 0.0], [0.0, 1.0]])).tolist()
+    >>> rotate_to(np.array([[0.0, -2.0], [1.0, 0.0]]), np.ones(2), np.array([[2.0, 0.0], [0.0, 1.0]])).tolist()
     [[2.0, 0.0], [0.0, 1.0]]
     """
     cross = np.swapaxes(loadings / noise[..., None], -1, -2) @ (to / noise[..., None])
@@ -82,7 +81,7 @@ def rotated(loadings: Array, noise: Array, to: Array) -> Array:
 
 def factor_analysis(
     where: Scales, columns: tuple[str, ...], mean: Array | None, loadings: Array, noise_variance: Array
-) -> Built:
+) -> ModelSpec:
     """Return the model of factor analysis, from where a fit found it.
 
     Parameters
@@ -110,7 +109,7 @@ def factor_analysis(
         start["θ.mean"] = inside(mean, where)
 
     def report(draws: Draws) -> dict[str, Array]:
-        turned = rotated(draws["θ.loadings"], draws["θ.noise"], loadings)
+        turned = rotate_to(draws["θ.loadings"], draws["θ.noise"], loadings)
         center = {} if mean is None else {"mean": draws["θ.mean"]}
         return center | {
             "loadings": np.swapaxes(turned, -1, -2),
@@ -119,7 +118,7 @@ def factor_analysis(
         }
 
     axes = {} if mean is None else {"mean": ["column"]}
-    return Built(
+    return ModelSpec(
         _factors(where, order, count, mean is not None),
         start,
         report,

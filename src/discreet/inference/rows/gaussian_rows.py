@@ -1,22 +1,20 @@
-"""One order of a mixture's components for all draws.
+"""The models of one Gaussian and of a mixture, with their priors, and one order of the components for all draws.
 
-A mixture is the same whatever its components are called, so a chain may call them otherwise than another, or change
-its mind. Each draw's components are put into the order in which they are nearest to those of a reference, in the sum
-of Bhattacharyya distances
+**Priors.** A mean is normal around the middle of its column's bounds, and its standard deviation is the half-width. The
+standard deviation of a column is a share of the half-width whose log-odds are normal: a fifth is the median, a
+hundredth is likely enough, and more than all of it is impossible, as it is for rows within their bounds. Correlations
+are uniform over all matrices, weights over the simplex. Where nothing is measured that tells a standard deviation, half
+of the half-width is the median, and a tenth is unlikely. There only the prior says how far a mean may be from that of
+the rows, and too far is the safer error.
+
+**Label switching.** A mixture is the same in whatever order its components stand, so chains may differ in the order,
+or change it. Each draw's components are put into the order in which they are nearest to those of a reference, in the
+sum of Bhattacharyya distances
 
     ⅛ Δᵀ S⁻¹ Δ + ½ ln(|S|/√(|Σ₁||Σ₂|)),    S = (Σ₁ + Σ₂)/2,    Δ = μ₁ − μ₂,
 
 which are the same in all coordinates. The reference is a fit's at first, and then the mean of the draws in the order
 that was found (Stephens 2000, with another distance).
-
-Gaussians as NumPyro models of one row: one, or a mixture of several.
-
-**Priors.** A mean is normal around the middle of its column's bounds, with the half-width as its deviation. A standard
-deviation is a share of the half-width, whose log-odds are normal: a fifth is the median, a hundredth is likely enough,
-and more than all of it is impossible, as it is for rows within their bounds. Correlations are uniform over all
-matrices, weights over the simplex. Where nothing is measured that tells a deviation, half of the half-width is the
-median, and a tenth unlikely: only its prior says then how far a mean may be from that of the rows, and too far is the
-safer error.
 """
 
 from __future__ import annotations
@@ -35,33 +33,21 @@ from numpyro.distributions import constraints, transforms
 from scipy.optimize import linear_sum_assignment
 
 from discreet.inference.measurements import Measurements
-from discreet.inference.rows.default_model import Built, Draws
+from discreet.inference.rows.model_spec import Draws, ModelSpec
 from discreet.inference.rows.uniform_priors import UniformCorrelations, UniformWeights
 from discreet.inference.rows.whitened_normal import WhitenedMixture, WhitenedNormal, squared
 from discreet.records import Box, Space
 
-__all__ = [
-    "NARROW",
-    "UNMEASURED",
-    "USUAL",
-    "Scales",
-    "Spread",
-    "covariance_roots",
-    "covariance_start",
-    "declared_scales",
-    "gaussian_model",
-    "inside",
-    "mixture",
-    "orders",
-    "relabelled",
-    "shaped_draws",
-    "shared_axes",
-    "stds",
-]
-
 Array = NDArray[np.float64]
 
-PASSES = 2
+Scales = tuple[tuple[float, ...], tuple[float, ...]]  # centres and half-widths of the columns
+Spread = tuple[float, float]  # the median of a standard deviation over a half-width, and the spread of its log-odds
+
+NARROW = 0.2
+USUAL: Spread = (NARROW, 1.5)
+UNMEASURED: Spread = (0.5, 1.0)
+LEAST, MOST = 1e-6, 0.98  # of a half-width, for a standard deviation to start from
+PASSES = 2  # over all draws, to put components in order
 
 
 def orders(means: Array, covariances: Array, to_means: Array, to_covariances: Array) -> NDArray[np.int64]:
@@ -96,7 +82,7 @@ def orders(means: Array, covariances: Array, to_means: Array, to_covariances: Ar
     return np.array([linear_sum_assignment(cost)[1] for cost in costs])
 
 
-def relabelled(
+def relabel(
     weights: Array, means: Array, covariances: Array, to_means: Array, to_covariances: Array
 ) -> tuple[Array, Array, Array]:
     """Return draws with their components in the order of a reference.
@@ -120,16 +106,6 @@ def relabelled(
     return result[0], result[1], result[2]
 
 
-Scales = tuple[tuple[float, ...], tuple[float, ...]]  # centres and half-widths of the columns
-
-Spread = tuple[float, float]  # the median of a standard deviation over a half-width, and the spread of its log-odds
-
-NARROW = 0.2
-USUAL: Spread = (NARROW, 1.5)
-UNMEASURED: Spread = (0.5, 1.0)
-LEAST, MOST = 1e-6, 0.98  # of a half-width, for a deviation to start from
-
-
 def declared_scales(measured: Measurements) -> Scales:
     """Return the centre and the half-width of each column of the layout, as declared."""
     result: dict[str, tuple[float, float]] = {}
@@ -146,7 +122,7 @@ def declared_scales(measured: Measurements) -> Scales:
     return centers, halves
 
 
-def stds(half: Any, shape: tuple[int, ...], spread: Spread = USUAL) -> Any:
+def std_prior(half: Any, shape: tuple[int, ...], spread: Spread = USUAL) -> Any:
     """Return the prior of standard deviations, for half-widths that broadcast to a shape."""
     median, orders = spread
     odds = math.log(median / (1.0 - median))
@@ -167,14 +143,14 @@ def covariance_roots(half: Any, kind: str, count: int, spread: Spread = USUAL) -
         ``"full"``, ``"tied"``, ``"diag"`` or ``"spherical"``, as scikit-learn's.
     count : int
     spread : Spread
-        Of the deviations.
+        Of the standard deviations.
     """
     d = half.size
     if kind == "spherical":
-        sd = numpyro.sample("θ.sd", stds(np.exp(np.log(half).mean()), (count,), spread))
+        sd = numpyro.sample("θ.sd", std_prior(np.exp(np.log(half).mean()), (count,), spread))
         return sd[:, None, None] * jnp.eye(d)
     each = 1 if kind == "tied" else count
-    sd = numpyro.sample("θ.sd", stds(half, (each, d), spread))
+    sd = numpyro.sample("θ.sd", std_prior(half, (each, d), spread))
     correlation: Any = jnp.eye(d)
     if kind != "diag" and d > 1:
         correlation = numpyro.sample("θ.correlation", UniformCorrelations(d).expand((each,)).to_event(1))
@@ -254,7 +230,7 @@ def _mixture(where: Scales, kind: str, count: int) -> Callable[[], Any]:
 
 def mixture(
     where: Scales, columns: tuple[str, ...], kind: str, weights: Array, means: Array, covariances: Array
-) -> Built:
+) -> ModelSpec:
     """Return a mixture of Gaussians, from where a fit found it; draws have its components in its order.
 
     Parameters
@@ -274,10 +250,10 @@ def mixture(
     def report(draws: Draws) -> dict[str, Array]:
         result, spread = draws["θ.means"], draws["θ.covariances"]
         shares = draws["θ.weights"] if count > 1 else np.ones(result.shape[:-1])
-        shares, centers, spreads = relabelled(shares, result, spread, means, covariances)
+        shares, centers, spreads = relabel(shares, result, spread, means, covariances)
         return {"weights": shares, "means": centers, "covariances": shaped_draws(spreads, kind)}
 
-    return Built(
+    return ModelSpec(
         _mixture(where, kind, count),
         start,
         report,

@@ -1,16 +1,18 @@
-"""Which columns a row has, as a model and as the door see them."""
+"""``Layout``: which columns a row has; and public rows, checked and put into these columns."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.records import Block
 
-__all__ = ["Layout", "Rows"]
-
+Array = NDArray[np.float64]
 Rows = dict[str, Any]  # "x" of shape (n, d) and "codes" of shape (n, k), or those of one row
 
 
@@ -47,3 +49,82 @@ class Layout:
 
     def __str__(self) -> str:
         return ", ".join((*self.columns, *self.category_columns))
+
+
+def public_rows(public: Any, layout: Layout, labels: Sequence[Any] = ()) -> Rows | None:
+    """Return public rows as the model has them.
+
+    Parameters
+    ----------
+    public : array, data frame, (X, y), or None
+        X by the numeric columns, in their order or by their names; y the declared values of a column of categories,
+        or several columns of them.
+    layout : Layout
+    labels : sequence, optional
+        What the codes of the only column of categories stand for, where the layout has only their places.
+    """
+    if public is None:
+        return None
+    if isinstance(public, tuple) and len(public) != 2:
+        raise ArgumentError("public", UNSHOWN, f"rows X, or (X, y), got {len(public)} parts")
+    x, y = public if isinstance(public, tuple) else (public, None)
+    declared = (tuple(labels),) if labels else layout.categories
+    if y is None and declared and hasattr(x, "columns") and set(layout.category_columns) <= set(x.columns):
+        y = np.column_stack([np.asarray(x[name], dtype=object) for name in layout.category_columns])
+    numbers = numeric_rows("public", x, layout.columns)
+    return {"x": numbers, "codes": _codes(y, len(numbers), layout, declared)}
+
+
+def numeric_rows(name: str, x: Any, columns: Sequence[str]) -> Array:
+    """Return rows by their columns, of a frame by their names; columns without a name of their own go by their places.
+
+    >>> numeric_rows("X", [[1, 2], [3, 4]], ("age", "stay")).shape
+    (2, 2)
+    >>> numeric_rows("X", [[1, 2, 3]], ("age", "stay"))
+    Traceback (most recent call last):
+        ...
+    discreet.arguments.ArgumentError: X: expected rows of 2 columns, ['age', 'stay'], got shape (1, 3)
+    """
+    named = list(columns) != [f"x{j}" for j in range(len(columns))]
+    if hasattr(x, "columns") and named:
+        missing = [column for column in columns if column not in list(x.columns)]
+        if missing:
+            raise ArgumentError(name, UNSHOWN, f"the columns {list(columns)}; {missing} are missing")
+        x = np.column_stack([np.asarray(x[column]) for column in columns])
+    try:
+        numbers = np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(name, UNSHOWN, f"numbers in the columns {list(columns)} ({error})") from error
+    if numbers.ndim == 1 and len(columns) == 1:
+        numbers = numbers[:, None]
+    if numbers.ndim != 2 or numbers.shape[1] != len(columns):
+        raise ArgumentError(
+            name, UNSHOWN, f"rows of {len(columns)} columns, {list(columns)}, got shape {numbers.shape}"
+        )
+    if not np.all(np.isfinite(numbers)):
+        raise ArgumentError(name, UNSHOWN, "finite numbers; leave rows with gaps out")
+    return numbers
+
+
+def _codes(y: Any, count: int, layout: Layout, declared: Sequence[Sequence[Any]]) -> np.ndarray[Any, Any]:
+    k = len(declared)
+    if y is None:
+        if k:
+            raise ArgumentError("public", UNSHOWN, f"(X, y) with the values of {list(layout.category_columns)}")
+        return np.zeros((count, 0), dtype=np.int64)
+    if not k:
+        raise ArgumentError("public", UNSHOWN, "rows X alone; the releases have no column of categories")
+    given = np.asarray(y)
+    given = given[:, None] if given.ndim == 1 else given
+    if given.shape != (count, k):
+        raise ArgumentError("public", UNSHOWN, f"y with {count} values for each of {list(layout.category_columns)}")
+    codes = np.empty((count, k), dtype=np.int64)
+    for j, values in enumerate(declared):
+        places = {value: at for at, value in enumerate(values)}
+        result = [places.get(value, -1) for value in given[:, j].tolist()]
+        if -1 in result:
+            raise ArgumentError(
+                "public", UNSHOWN, f"values of {layout.category_columns[j]!r} among those that are declared, {values}"
+            )
+        codes[:, j] = result
+    return codes

@@ -1,13 +1,13 @@
-"""Logistic regression as a model of whole rows: x ~ N(μ, Σ), and the label given x by the logistic or the softmax.
+"""The model of logistic regression: x ~ N(μ, Σ), and the label given x by the logistic or the softmax.
 
-A gradient that was released is a sum over rows of features times what the scores leave of the labels, so its law needs
-that of the features too: a Gaussian, whose moments the first releases know where rows were seen in coordinates of their
-own. Where they were not, Σ is known from the gradients alone, and from its prior.
+A released gradient is a sum over rows of features times residuals of the labels, so its distribution needs that of the
+features too: a Gaussian, whose moments follow from the first releases where rows were measured in whitened coordinates.
+Where they were not, Σ is known from the gradients alone, and from its prior.
 
 **Prior.** Scores are level + b·(x − μ)/sd, column by column, with b and the level N(0, 2.5²): a coefficient is relative
-to the deviation of its column, and one deviation that turns odds of 1 into odds of 12 is usual. With more than two
-classes the scores are those of K − 1 contrasts: orthonormal, so that all classes are alike beforehand, and scores sum
-to 0 over the classes, which leaves their softmax as it is.
+to the standard deviation of its column, and one standard deviation that turns odds of 1 into odds of 12 is usual. With
+more than two classes the scores are those of K − 1 contrasts: orthonormal, so that all classes are alike beforehand,
+and scores sum to 0 over the classes, which leaves their softmax as it is.
 
 There is always an intercept. (A fit without one has its scores 0 where its coordinates are, not in the data's units.)
 """
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -27,17 +28,14 @@ from numpy.typing import NDArray
 from scipy.linalg import helmert
 from scipy.special import softmax
 
-from discreet.inference.rows.class_rows import LabelledRows
-from discreet.inference.rows.default_model import Built, Draws, Rows
 from discreet.inference.rows.gaussian_rows import Scales, covariance_roots, covariance_start, inside
+from discreet.inference.rows.model_spec import Draws, ModelSpec, Rows
 from discreet.inference.rows.site_values import with_products
 from discreet.inference.rows.whitened_normal import WhitenedNormal, squared
 
-__all__ = ["contrasts", "logistic"]
-
 Array = NDArray[np.float64]
 
-SLOPE = 2.5  # of a score, a deviation
+SLOPE = 2.5  # of a score, a standard deviation
 MOST_SLOPE = 10.0  # to start from
 
 
@@ -53,7 +51,7 @@ def contrasts(count: int) -> Array:
 
 
 @lru_cache(maxsize=32)
-def _scored_rows(where: Scales, count: int, label: str) -> LabelledRows:
+def _scored_rows(where: Scales, count: int, label: str) -> ModelSpec:
     center, half = (np.array(part) for part in where)
     apart = contrasts(count)
     i, j = np.triu_indices(half.size)
@@ -77,7 +75,7 @@ def _scored_rows(where: Scales, count: int, label: str) -> LabelledRows:
         mean = values["θ.mean"]
         return jnp.concatenate([mean, (values["θ.covariance"] + mean[:, None] * mean[None, :])[i, j]])
 
-    return LabelledRows(model, features, expectations)
+    return ModelSpec(model, features=features, expectations=expectations)
 
 
 def logistic(
@@ -88,7 +86,7 @@ def logistic(
     order: Sequence[int],
     gaussian: tuple[Array, Array],
     scores: tuple[Array, Array],
-) -> Built:
+) -> ModelSpec:
     """Return the model of logistic regression.
 
     Parameters
@@ -127,14 +125,12 @@ def logistic(
 
     axis = "score" if count == 2 else "class"
     sorted_labels = [labels[place] for place in order]
-    return Built(
-        rows.model,
-        start,
-        report,
-        {"coef": [axis, "column"], "intercept": [axis]},
-        {"column": columns, axis: sorted_labels[1:] if count == 2 else sorted_labels},
-        rows.features,
-        rows.expectations,
-        predict_proba,
+    return replace(
+        rows,
+        start=start,
+        report=report,
+        dims={"coef": [axis, "column"], "intercept": [axis]},
+        coords={"column": columns, axis: sorted_labels[1:] if count == 2 else sorted_labels},
+        predict_proba=predict_proba,
         labels=tuple(labels),
     )

@@ -1,21 +1,21 @@
-"""Means, variances and covariances of ``discreet.statistics``: Gaussian rows, or Gaussian rows in each group.
+"""The models behind means, variances and covariances: Gaussian rows, or Gaussian rows in each group.
 
-What was asked is what is reported. Of a mean alone the deviations are a nuisance: nothing was measured of them, and
-their prior (half of the half-width, more or less) says how far the mean of the people may be from that of these rows.
-Where the noise is small beside that, measure variances too: they narrow the interval. There, and for variances, columns
-are independent; a covariance has all of them together.
+What was asked is what is reported. For a mean alone the standard deviations are nuisance parameters. Nothing was
+measured of them, and their prior (half of the half-width, more or less) says how far the mean of the population may be
+from that of these rows. Where the noise is small beside that, measure variances too: they narrow the interval. There,
+and for variances, columns are independent; a covariance has all of them together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.inference.rows.class_rows import class_start, labelled_rows
-from discreet.inference.rows.default_model import Built, Draws
 from discreet.inference.rows.gaussian_rows import (
     NARROW,
     UNMEASURED,
@@ -25,8 +25,7 @@ from discreet.inference.rows.gaussian_rows import (
     gaussian_model,
     inside,
 )
-
-__all__ = ["of_groups", "of_rows"]
+from discreet.inference.rows.model_spec import Draws, ModelSpec
 
 Array = NDArray[np.float64]
 
@@ -62,11 +61,11 @@ def _axes(asked: str, single: bool, before: list[str]) -> dict[str, list[str]]:
     return axes
 
 
-def of_rows(
+def moments(
     where: Scales, columns: Sequence[str], asked: str, order: Sequence[int], single: bool, means: Array,
-    spreads: Array | None,
-) -> Built:  # fmt: skip
-    """Return the model behind a mean, variances or a covariance of all rows.
+    spreads: Array | None, label: str = "", groups: Sequence[Any] | None = None,
+) -> ModelSpec:  # fmt: skip
+    """Return the model behind means, variances or covariances, of all rows or of each group.
 
     Parameters
     ----------
@@ -79,57 +78,29 @@ def of_rows(
         The places of these columns in a row.
     single : bool
         Whether the answer has no axis of columns.
-    means : array of shape (d,)
+    means : array of shape (d,), or (K, d) for groups
         To start from, in a row's order.
-    spreads : array of shape (d,) or (d, d), optional
-        The same of variances or a covariance.
-    """
-    kind = "full" if asked == "covariance" else "diag"
-    mean, covariance = _start(where, means, spreads)
-
-    def report(draws: Draws) -> dict[str, Array]:
-        return _reported(asked, draws["θ.mean"], draws["θ.covariance"], order, single)
-
-    return Built(
-        gaussian_model(where, kind, UNMEASURED if asked == "mean" else USUAL),
-        {"θ.mean": mean} | covariance_start(covariance[None], where[1], kind),
-        report,
-        _axes(asked, single, []),
-        {"column": list(columns), "other_column": list(columns)},
-    )
-
-
-def of_groups(
-    where: Scales, columns: Sequence[str], asked: str, order: Sequence[int], single: bool, means: Array,
-    spreads: Array | None, label: str, groups: Sequence[Any],
-) -> Built:  # fmt: skip
-    """Return the model behind means, variances or covariances of groups.
-
-    Parameters
-    ----------
-    where, columns, asked, order, single
-        As in ``of_rows``.
-    means : array of shape (K, d)
-    spreads : array of shape (K, d) or (K, d, d), optional
+    spreads : array of shape (d,) or (d, d), or (K, d) or (K, d, d) for groups; optional
+        The same of variances or covariances.
     label : str
-        The column of categories.
-    groups : sequence
+        The column of categories, for groups.
+    groups : sequence, optional
         Its declared values.
     """
-    kind = "full" if asked == "covariance" else "diag"
-    rows = labelled_rows(where, kind, len(groups), label, UNMEASURED if asked == "mean" else USUAL)
-    shares = np.full(len(groups), 1.0 / len(groups))
+    kind, prior = "full" if asked == "covariance" else "diag", UNMEASURED if asked == "mean" else USUAL
+    mean, covariance = _start(where, means, spreads)
+    coords = {"column": list(columns), "other_column": list(columns)}
+    if groups is None:
+        names, axes = ("θ.mean", "θ.covariance"), _axes(asked, single, [])
+        spec = ModelSpec(gaussian_model(where, kind, prior))
+        start = {"θ.mean": mean} | covariance_start(covariance[None], where[1], kind)
+    else:
+        names, axes = ("θ.means", "θ.covariances"), _axes(asked, single, ["group"])
+        spec = replace(labelled_rows(where, kind, len(groups), label, prior), labels=tuple(groups))
+        start = class_start(where, kind, np.full(len(groups), 1.0 / len(groups)), mean, covariance)
+        coords["group"] = list(groups)
 
     def report(draws: Draws) -> dict[str, Array]:
-        return _reported(asked, draws["θ.means"], draws["θ.covariances"], order, single)
+        return _reported(asked, draws[names[0]], draws[names[1]], order, single)
 
-    return Built(
-        rows.model,
-        class_start(where, kind, shares, *_start(where, means, spreads)),
-        report,
-        _axes(asked, single, ["group"]),
-        {"column": list(columns), "other_column": list(columns), "group": list(groups)},
-        rows.features,
-        rows.expectations,
-        labels=tuple(groups),
-    )
+    return replace(spec, start=start, report=report, dims=axes, coords=coords)

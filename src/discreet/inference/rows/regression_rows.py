@@ -1,4 +1,4 @@
-"""Linear regression: features and target are one Gaussian together, and the line is what it expects of the target.
+"""The model of linear regression: features and target are one Gaussian, and the line is the target's conditional mean.
 
 With means μ and covariances Σ of the features x, and those of the target y beside them, y given x is normal around
 a + x·β with β = Σ⁻¹·cov(x, y), a = E y − μ·β, and variance var(y) − cov(x, y)·β. That is x ~ N(μ, Σ) and y | x ~
@@ -15,16 +15,14 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.inference.rows.default_model import Built, Draws
 from discreet.inference.rows.gaussian_rows import Scales, covariance_start, gaussian_model, inside
-
-__all__ = ["lines", "regression"]
+from discreet.inference.rows.model_spec import Draws, ModelSpec
 
 Array = NDArray[np.float64]
 
 
 def lines(means: Array, covariances: Array, target: int, *, intercept: bool) -> dict[str, Array]:
-    """Return coefficients, intercepts and the deviations around the lines.
+    """Return coefficients, intercepts and the standard deviations around the lines.
 
     Parameters
     ----------
@@ -56,7 +54,7 @@ def lines(means: Array, covariances: Array, target: int, *, intercept: bool) -> 
 
 def regression(
     where: Scales, columns: tuple[str, ...], target: int, mean: Array, covariance: Array, *, intercept: bool
-) -> Built:
+) -> ModelSpec:
     """Return the model of linear regression.
 
     Parameters
@@ -78,7 +76,7 @@ def regression(
     def predict(one: Mapping[str, Array], X: Array) -> Array:
         return np.asarray(X @ one["coef"] + one.get("intercept", 0.0))
 
-    return Built(
+    return ModelSpec(
         gaussian_model(where, "full"),
         {"θ.mean": inside(mean, where)} | covariance_start(covariance[None], where[1], "full"),
         report,

@@ -1,4 +1,4 @@
-"""A NumPyro model of one row, as inference sees it: a prior, a density of rows, and a way to draw them.
+"""``RowModel``: a NumPyro model of one row, as a prior, a density of rows, and a way to draw them.
 
 The model is a function without arguments. Some of its sample sites are the row: the site ``row`` (all numeric columns
 as one vector), or one site for each column, by its name; and for a column of categories its name, or ``label`` where
@@ -11,8 +11,7 @@ prior. Everything is a pure function of v and of fixed keys, for JAX to compile.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from threading import RLock
 from typing import Any
@@ -29,8 +28,6 @@ from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.inference.rows.layout import Layout, Rows
 from discreet.inference.rows.site_values import combinations, is_finite, site_moments, with_products
 
-__all__ = ["RowModel", "double_precision", "own_row_model", "row_model"]
-
 Array = NDArray[np.float64]
 
 _ONE_AT_A_TIME = RLock()  # NumPyro has one stack of handlers for all threads
@@ -38,12 +35,7 @@ _ONE_AT_A_TIME = RLock()  # NumPyro has one stack of handlers for all threads
 CHECKED, FAR = 4096, 8.0  # rows that stated moments are checked with, and the standard errors that they may be off
 MOST_POINTS = 4096  # of a finite set of rows that is gone through
 
-
-@contextmanager
-def double_precision() -> Iterator[None]:
-    """Have JAX compute in float64 within, and leave its global setting alone."""
-    with jax.enable_x64(True):
-        yield
+double_precision = partial(jax.enable_x64, True)  # a context in which JAX computes in float64; its setting stays
 
 
 @lru_cache(maxsize=64)
@@ -158,10 +150,7 @@ class RowModel:
         if scaled:
             raise ArgumentError("model", UNSHOWN, f"no handlers.scale, got it at {scaled[0]!r}; a row counts once")
         self.derived = tuple(name for name, site in trace.items() if site["type"] == "deterministic")
-        start = {
-            name: biject_to(samples[name]["fn"].support).inv(jnp.asarray(samples[name]["value"], dtype=float))
-            for name in self.names
-        }
+        start = self._unconstrain(trace)
         flat, self._unflatten = ravel_pytree(start)
         self.size = int(flat.size)
         self.sites, at = {}, 0
@@ -329,7 +318,7 @@ class RowModel:
     def checked_moments(self, v: Array, seed: int) -> bool:
         """Return whether the expectations of features are stated, and are what rows at v have.
 
-        NumPyro gives the scale of a Student's t for its covariance, for one, and there are laws without moments.
+        NumPyro gives the scale of a Student's t for its covariance, say, and some distributions have no moments.
         """
         if not self.states_moments:
             return False
@@ -352,13 +341,14 @@ class RowModel:
 
     def prior_draw(self, key: Any) -> Any:
         """Return v of parameters drawn from the prior."""
-        trace = self._trace(key)
-        return ravel_pytree(
-            {
-                name: biject_to(trace[name]["fn"].support).inv(jnp.asarray(trace[name]["value"], dtype=float))
-                for name in self.names
-            }
-        )[0]
+        return ravel_pytree(self._unconstrain(self._trace(key)))[0]
+
+    def _unconstrain(self, trace: Any) -> dict[str, Any]:
+        """Return the parameters of a trace, moved from their supports to the real numbers."""
+        return {
+            name: biject_to(trace[name]["fn"].support).inv(jnp.asarray(trace[name]["value"], dtype=float))
+            for name in self.names
+        }
 
     def unconstrained(self, values: Any) -> Any:
         """Return v of given parameters; not finite where one is outside of its range."""

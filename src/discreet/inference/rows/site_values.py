@@ -1,7 +1,4 @@
-"""The values of discrete sites, gone through one by one.
-
-Means and covariances that NumPyro knows of a row's law, for control variates.
-"""
+"""What NumPyro knows of a sample site: the values of a discrete one, and moments in closed form (control variates)."""
 
 from __future__ import annotations
 
@@ -15,8 +12,6 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 from numpyro import distributions as dist
-
-__all__ = ["combinations", "is_finite", "site_moments", "with_products"]
 
 Array = NDArray[np.float64]
 

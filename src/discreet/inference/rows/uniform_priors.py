@@ -1,11 +1,12 @@
-"""Uniform priors that are drawn from by normal and exponential variates alone.
+"""Uniform priors of weights and correlations, which JAX compiles quickly.
 
-NumPyro draws the same laws by gamma variates, whose rejection loops take JAX long to compile, for each shape anew.
+They are drawn from normal and exponential variates alone. NumPyro draws the same distributions by gamma variates, whose
+rejection loops take JAX long to compile, for each shape anew.
 
-*Correlations.* The Cholesky factor of a uniform correlation matrix of d columns has independent rows, and row i
-(from 0) is (y·u, √(1 − y²)) with u uniform on the sphere of i coordinates and y² ~ Beta(i/2, (d + 1 − i)/2) (the onion
-of Lewandowski, Kurowicka and Joe 2009, at η = 1). That is the law of the first i coordinates of a uniform unit vector
-of d + 1 coordinates, and of the length of the others.
+*Correlations.* The Cholesky factor of a uniform correlation matrix of d columns has independent rows, and row i (from
+0) is (y·u, √(1 − y²)) with u uniform on the sphere of i coordinates and y² ~ Beta(i/2, (d + 1 − i)/2) (the onion of
+Lewandowski, Kurowicka and Joe 2009, at η = 1). That is the distribution of the first i coordinates of a uniform unit
+vector of d + 1 coordinates, and of the length of the others.
 """
 
 from __future__ import annotations
@@ -16,8 +17,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
-
-__all__ = ["SquaredLengths", "UniformCorrelations", "UniformWeights"]
 
 
 @partial(jax.jit, static_argnums=(1, 2))

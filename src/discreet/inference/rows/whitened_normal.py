@@ -17,8 +17,6 @@ from jax.scipy.linalg import solve_triangular
 from jax.scipy.special import logsumexp
 from numpyro.distributions import constraints
 
-__all__ = ["WhitenedChoice", "WhitenedMixture", "WhitenedNormal", "squared"]
-
 
 @jax.custom_jvp
 def _inverse(root: Any) -> Any:
@@ -61,7 +59,7 @@ class _Vector(dist.Distribution):  # type: ignore[misc]
     def _log_density(self, value: Any) -> Any:
         raise NotImplementedError
 
-    def _drawn(self, key: Any) -> Any:
+    def _sample_one(self, key: Any) -> Any:
         raise NotImplementedError
 
     def log_prob(self, value: Any) -> Any:
@@ -73,9 +71,14 @@ class _Vector(dist.Distribution):  # type: ignore[misc]
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
         """Return draws of shape (*sample_shape, d)."""
         if not sample_shape:
-            return self._drawn(key)
+            return self._sample_one(key)
         keys = jax.random.split(key, math.prod(sample_shape))
-        return jax.vmap(self._drawn)(keys).reshape(*sample_shape, *self.event_shape)
+        return jax.vmap(self._sample_one)(keys).reshape(*sample_shape, *self.event_shape)
+
+    @property
+    def variance(self) -> Any:
+        """The variance of each number."""
+        return jnp.diagonal(self.covariance_matrix)
 
 
 class WhitenedNormal(_Vector):
@@ -108,7 +111,7 @@ class WhitenedNormal(_Vector):
     def _log_density(self, value: Any) -> Any:
         return _log_densities(value, self.loc[None], self.scale_tril[None])[0]
 
-    def _drawn(self, key: Any) -> Any:
+    def _sample_one(self, key: Any) -> Any:
         return _draw(key, 0, self.loc[None], self.scale_tril[None])
 
     @property
@@ -120,11 +123,6 @@ class WhitenedNormal(_Vector):
     def covariance_matrix(self) -> Any:
         """The covariance."""
         return squared(self.scale_tril)
-
-    @property
-    def variance(self) -> Any:
-        """The variance of each number."""
-        return (self.scale_tril**2).sum(axis=-1)
 
 
 class WhitenedMixture(_Vector):
@@ -157,13 +155,13 @@ class WhitenedMixture(_Vector):
     def _log_density(self, value: Any) -> Any:
         return logsumexp(jnp.log(self.weights) + _log_densities(value, self.locs, self.scale_trils))
 
-    def _drawn(self, key: Any) -> Any:
+    def _sample_one(self, key: Any) -> Any:
         which, where = jax.random.split(key)
         return _draw(where, jax.random.categorical(which, jnp.log(self.weights)), self.locs, self.scale_trils)
 
     @property
     def mixing_distribution(self) -> Any:
-        """The law of the component."""
+        """The distribution of the component."""
         return dist.Categorical(self.weights)
 
     def component_sample(self, key: Any) -> Any:
@@ -181,11 +179,6 @@ class WhitenedMixture(_Vector):
         away = self.locs - self.mean
         within = jnp.einsum("k,kij,klj->il", self.weights, self.scale_trils, self.scale_trils)
         return within + jnp.einsum("k,ki,kj->ij", self.weights, away, away)
-
-    @property
-    def variance(self) -> Any:
-        """The variance of each number."""
-        return jnp.diagonal(self.covariance_matrix)
 
 
 class WhitenedChoice(_Vector):
@@ -219,7 +212,7 @@ class WhitenedChoice(_Vector):
         chosen = jax.nn.one_hot(self.place, len(self.locs), dtype=self.locs.dtype)
         return chosen @ _log_densities(value, self.locs, self.scale_trils)
 
-    def _drawn(self, key: Any) -> Any:
+    def _sample_one(self, key: Any) -> Any:
         return _draw(key, self.place, self.locs, self.scale_trils)
 
     @property
@@ -236,8 +229,3 @@ class WhitenedChoice(_Vector):
     def covariance_matrix(self) -> Any:
         """The covariance at the place."""
         return squared(self.scale_trils[self.place])
-
-    @property
-    def variance(self) -> Any:
-        """The variance of each number at the place."""
-        return (self.scale_trils[self.place] ** 2).sum(axis=-1)

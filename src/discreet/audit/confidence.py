@@ -1,12 +1,12 @@
-"""What counts of right and wrong guesses say, at a stated confidence.
+"""Lower bounds on ε from counts of right and wrong guesses, at a stated confidence.
 
 An attacker sees the output of a mechanism on one of two neighbouring data sets and says "other" or "one". Over n
 independent runs on each he gives a false alarm on "one" with a probability α and misses "other" with a probability β,
-which he does not know; but of a events among n the limit of Clopper and Pearson (1934),
+which he does not know; but of a events among n the upper bound of Clopper and Pearson (1934),
 
     u with P(Bin(n, u) ≤ a) = q,    that is the quantile 1 − q of Beta(a + 1, n − a),
 
-is below the true probability in at most a share q of all experiments. Both limits together fail in at most q + q. What
+is below the true probability in at most a share q of all experiments. Both bounds together fail in at most q + q. What
 follows from α ≤ u and β ≤ w:
 
 - **μ-Gaussian privacy** gives β ≥ Φ(Φ⁻¹(1 − α) − μ) (Dong, Roth and Su 2022), so μ ≥ Φ⁻¹(1 − u) − Φ⁻¹(w).
@@ -29,17 +29,15 @@ from typing import Any
 import numpy as np
 from scipy.special import betainc, betaincinv, ndtri
 
-__all__ = ["epsilon_above", "mu_above", "one_run_chance", "one_run_epsilon", "upper"]
 
+def upper_bound(events: Any, runs: int, chance: float) -> Any:
+    """Return the Clopper–Pearson bound above a probability, which fails with probability ``chance`` at most.
 
-def upper(events: Any, runs: int, chance: float) -> Any:
-    """Return the Clopper–Pearson limit above a probability, which fails with probability ``chance`` at most.
-
-    >>> float(upper(0, 1000, 0.05).round(5)), float(upper(1000, 1000, 0.05))
+    >>> float(upper_bound(0, 1000, 0.05).round(5)), float(upper_bound(1000, 1000, 0.05))
     (0.00299, 1.0)
     """
     events = np.asarray(events, dtype=np.float64)
-    inner = np.minimum(events, runs - 0.5)  # at all of them the limit is 1
+    inner = np.minimum(events, runs - 0.5)  # at all of them the bound is 1
     return np.where(events >= runs, 1.0, betaincinv(inner + 1.0, runs - inner, 1.0 - chance))
 
 

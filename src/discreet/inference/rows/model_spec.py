@@ -1,9 +1,10 @@
-"""Models for what the library fits itself: what a fitted estimator or an answer needs, so that nothing is configured.
+"""``ModelSpec``: a NumPyro model of one row, where its search starts, and how draws of its parameters are reported.
 
-A ``Built`` has a NumPyro model of one row in the data's own units, parameters to start from, and a way from draws of
-its parameters to what is reported. Priors are weak and relative to the declared space: centres may be anywhere in it,
-standard deviations orders of magnitude below it, correlations uniform over all matrices. They are functions of public
-declarations, never of releases. Sites of parameters begin with ``θ.``, so that none has the name of a column.
+The library has one for each estimator and answer that it knows (``default_models``), so that nothing is configured.
+Rows are in the data's own units. Priors are weak and relative to the declared space: centres may be anywhere in it,
+standard deviations may be orders of magnitude below it, and correlations are uniform over all matrices. They are
+functions of public declarations, never of releases. Sites of parameters begin with ``θ.``, so that none has the name of
+a column.
 """
 
 from __future__ import annotations
@@ -15,20 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Built"]
-
 Array = NDArray[np.float64]
 Rows = Mapping[str, Any]
 Draws = Mapping[str, Array]  # by name, of shape (chains, draws, …)
 
 
-def _as_they_are(draws: Draws) -> dict[str, Array]:
-    return dict(draws)
-
-
 @dataclass(frozen=True, eq=False)
-class Built:
-    """A model without configuration.
+class ModelSpec:
+    """A model of one row, with a start and a report.
 
     Attributes
     ----------
@@ -53,8 +48,8 @@ class Built:
     """
 
     model: Callable[[], Any]
-    start: Mapping[str, Any] | None
-    report: Callable[[Draws], dict[str, Array]] = _as_they_are
+    start: Mapping[str, Any] | None = None
+    report: Callable[[Draws], dict[str, Array]] = dict
     dims: Mapping[str, Sequence[str]] = field(default_factory=dict)
     coords: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     features: Callable[[Rows], Array] | None = None

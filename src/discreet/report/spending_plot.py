@@ -1,4 +1,4 @@
-"""From a ledger to the picture of what was spent."""
+"""From a ledger to the plot of what was spent."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from discreet.ledger import Ledger
 from discreet.ledger.book import SPENDS
 from discreet.plots import SpendingPlot
 
-__all__ = ["spending"]
-
 SHOWN = 60  # entries whose ε is computed
 DELTA = 1e-6  # where there is no limit
 
 
-def spending(ledger: Ledger | str | PathLike[str], name: str | None, releases: Any) -> SpendingPlot:
+def plot_spending(ledger: Ledger | str | PathLike[str], name: str | None, releases: Any) -> SpendingPlot:
     """Return how ε grew with the entries of a data set.
 
     Who asked is left out: a report goes further than a ledger does.
@@ -56,7 +54,7 @@ def spending(ledger: Ledger | str | PathLike[str], name: str | None, releases: A
         raise ArgumentError("name", asked, "a data set that something was spent of; nothing is recorded")
     kept = sorted({round(place) for place in np.linspace(0, len(points) - 1, min(SHOWN, len(points)))})
     ends = zip([0, *(place + 1 for place in kept)], kept, strict=False)
-    steps = [_counted([points[k][1] for k in range(start, end + 1)]) for start, end in ends]
+    steps = [_count_steps([points[k][1] for k in range(start, end + 1)]) for start, end in ends]
     points = [points[place] for place in kept]
     losses = [total if last is None else last.convert(total) for _, _, total, _ in points]
     composed = [compose(one) for one in losses]
@@ -73,6 +71,6 @@ def spending(ledger: Ledger | str | PathLike[str], name: str | None, releases: A
     )
 
 
-def _counted(steps: list[str]) -> str:
-    """Return what some entries were for: one of them, or all that a point of the picture stands for."""
+def _count_steps(steps: list[str]) -> str:
+    """Return what some entries were for: one of them, or all that a point of the plot stands for."""
     return ", ".join(step if count == 1 else f"{step} ({count} times)" for step, count in Counter(steps).items())

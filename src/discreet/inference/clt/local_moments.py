@@ -1,4 +1,4 @@
-"""What the model says of the measurements near some parameters: the mean, covariance and slope of a row's contribution.
+"""The mean, covariance and slope of a row's contribution under the model, near some parameters.
 
 Rows are drawn from the model at v (or all rows gone through, where they are few), and for each the contribution c and
 the score s = ∂ln p/∂v are taken. With E over the model at v,
@@ -21,15 +21,13 @@ from discreet.inference.measurements import Measurements
 from discreet.inference.rows.layout import Rows
 from discreet.inference.rows.row_model import RowModel
 
-__all__ = ["Local", "local"]
-
 Array = NDArray[np.float64]
 
 CHUNK = 8192
 
 
 @dataclass(frozen=True, eq=False)
-class Local:
+class LocalMoments:
     """Expectations at v; see the module.
 
     Attributes
@@ -57,7 +55,7 @@ class Local:
     error: Array
 
 
-def local(
+def local_moments(
     model: RowModel,
     measured: Measurements,
     v: Array,
@@ -65,7 +63,7 @@ def local(
     seed: int,
     projection: Array | None = None,
     explained: Array | None = None,
-) -> Local:
+) -> LocalMoments:
     """Return the expectations at v.
 
     Parameters
@@ -104,7 +102,7 @@ def local(
     if explained is not None:
         result = result + explained @ model.call("expected_slope", v)
     many = np.inf if model.points is not None else count
-    return Local(
+    return LocalMoments(
         v,
         origin + mean,
         second / count - outer,

@@ -1,4 +1,4 @@
-"""Densities of what was released given the rows, for mechanisms that see the rows as a sum.
+"""``SumDensity``: the density of a release given the rows, for mechanisms that depend on the rows through a sum.
 
 ``SumDensity`` is all that data augmentation (``augmentation``) needs to know of a mechanism: what each row contributes
 to a sum, and how likely the released value is given that sum. Sums with noise and draws of the factored exponential
@@ -25,8 +25,6 @@ from discreet.inference.measurements import Measurement, Measurements
 from discreet.inference.rows.layout import Layout, Rows
 from discreet.mechanisms import FactoredChoice
 from discreet.queries.functions.factored_scores import FactoredSum
-
-__all__ = ["FactoredDraw", "NoisySum", "SumDensity", "densities_of", "log_densities", "rows_updated"]
 
 Array = NDArray[np.float64]
 
@@ -62,7 +60,7 @@ def _pure(release: Release) -> float:
 class NoisySum:
     """A sum with Gaussian or Laplace noise.
 
-    Noise on a grid is taken as the continuous law of the same scale, which it is but for the grid's step.
+    Noise on a grid is taken as the continuous distribution of the same scale, which it is but for the grid's step.
 
     Parameters
     ----------
@@ -75,8 +73,9 @@ class NoisySum:
     >>> import numpy as np
     >>> from discreet import Box, LaplaceLoss, Sum
     >>> from discreet.door import open_rows
-    >>> from discreet.inference.measurements import measured_in
-    >>> result = measured_in(open_rows(np.ones(50), bounds=(0, 1)).measure(Sum(Box([0.0], [1.0])), LaplaceLoss(0.5)))
+    >>> from discreet.inference.measurements import read_measurements
+    >>> release = open_rows(np.ones(50), bounds=(0, 1)).measure(Sum(Box([0.0], [1.0])), LaplaceLoss(0.5))
+    >>> result = read_measurements(release)
     >>> density = NoisySum(result.each[0], result.layout)
     >>> density.contributions({"x": np.array([[0.25], [7.0]]), "codes": np.zeros((2, 0))}).ravel().tolist()
     [-0.5, 1.0]
@@ -167,7 +166,7 @@ class FactoredDraw:
         return jax.nn.log_softmax(self.drawn.rate * jnp.asarray(total), axis=-1)[..., self.drawn.index]
 
 
-def densities_of(
+def release_densities(
     measured: Measurements, also: Sequence[FactoredChoice | SumDensity], layout: Layout
 ) -> tuple[SumDensity, ...]:
     """Return the densities of all that was released: of measurements, of draws, and of a user's own mechanisms."""
@@ -189,7 +188,7 @@ def log_densities(densities: Sequence[SumDensity], total: Any) -> Any:
     return jnp.stack([one.log_density(total[end - one.size : end]) for one, end in zip(densities, ends, strict=True)])
 
 
-def rows_updated(densities: Sequence[SumDensity], logs: Any, rows: Rows, proposed: Rows, c: Any, others: Any) -> Any:
+def update_rows(densities: Sequence[SumDensity], logs: Any, rows: Rows, proposed: Rows, c: Any, others: Any) -> Any:
     """Go through the rows once, and propose another for each.
 
     Parameters
