@@ -179,15 +179,18 @@ def spread_over(name: str, value: Vector, columns: int) -> tuple[float, ...]:
 
 def as_floats(x: Any) -> tuple[Any, Any]:
     """Return the namespace of ``x`` and ``x`` in float64; lists and frames become NumPy arrays."""
-    if not is_array_api_obj(x):
-        try:
-            x = np.asarray(x, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):  # whose text may show a row
-            raise ValueError(f"rows of type {type(x).__name__}: expected numbers, as an array") from None
+    x = x if is_array_api_obj(x) else _convert_to_floats(x)
     if x.ndim == 0:
         raise ValueError("rows: expected an array whose last axis is the columns, got a single number")
     xp = array_namespace(x)
     return xp, xp.astype(x, xp.float64, copy=False)
+
+
+def _convert_to_floats(x: Any) -> NDArray[np.float64]:
+    try:
+        return np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):  # whose text may show a row
+        raise ValueError(f"rows of type {type(x).__name__}: expected numbers, as an array") from None
 
 
 def on_device(values: Vector, like: Any) -> Any:
@@ -263,11 +266,8 @@ class Box(Space):
 
     def __init__(self, low: ArrayLike | None = None, high: ArrayLike | None = None) -> None:
         low, high = vector("low", low, WRITE_BOX), vector("high", high, WRITE_BOX)
-        sizes = {len(bound) for bound in (low, high) if isinstance(bound, tuple)}
-        if len(sizes) > 1:
-            raise ValueError(f"low and high have {sorted(sizes)} values: expected as many of both; write {WRITE_BOX}")
         set_fields(self, low=low, high=high)
-        for a, b in self._ends:
+        for a, b in self._ends:  # raises where there are not as many of both
             check_ends(a, b, WRITE_BOX)
 
     @cached_property
