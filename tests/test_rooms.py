@@ -134,3 +134,18 @@ def test_a_part_without_a_shape_is_refused_in_words(wrong):
         discreet.Part(wrong)
     with pytest.raises(discreet.ArgumentError, match="attained"):
         discreet.Bound(1.0, attained=wrong)
+
+
+def test_no_file_name_stands_twice():
+    names = [path.name for path in [*SOURCE.rglob("*.py"), *(ROOT / "papers").rglob("*.py")]]
+    twice = {name for name in names if names.count(name) > 1}
+    assert twice <= {"__init__.py", "__main__.py"}
+
+
+def test_no_class_name_stands_twice():
+    places = {}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, set()).add(str(path.relative_to(SOURCE)))
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}
