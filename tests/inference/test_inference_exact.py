@@ -16,7 +16,6 @@ from scipy.stats import beta, binom, norm, t
 from conftest import FALSE_ALARM
 from discreet import Box, Curator, GaussianLoss, LaplaceLoss, Sum
 from discreet.door import open_rows
-from discreet.inference.augmented import augmentation
 from discreet.inference.augmented.augmentation import sample_augmented
 from discreet.inference.augmented.sum_densities import FactoredDraw, NoisySum, update_rows
 from discreet.inference.clt.reference import Problem
@@ -262,5 +261,8 @@ def test_other_refusals(seeded):
 
 
 def test_a_bar_is_shown_on_request(capsys):
-    assert list(augmentation._shown(3, True)) == [0, 1, 2]
+    options = {"also": [Cauchy()], "chains": 1, "draws": 2, "warmup": 1}
+    sampled(problem_of(), **options)
+    assert not capsys.readouterr().err
+    sampled(problem_of(), **options, progress=True)
     assert "3/3" in capsys.readouterr().err

@@ -39,7 +39,7 @@ def test_the_loss_of_a_noisy_minimum_is_part_of_the_odds_with_gaussians_beside_i
 def test_where_losses_are_not_all_known_the_odds_are_those_of_the_promise():
     model = dp.KMeans.from_json(fitted("kmeans").to_json())
     model.losses_ = model.losses_[:-1]
-    assert explained(model)[-1] == "These limits follow from (ε, δ) alone."
+    assert explained(model)[-1] == "These bounds follow from (ε, δ) alone."
     assert str(dp.explain(model.guarantee_, unit="row")).splitlines()[3].split(",")[0] in " ".join(
         explained(model)
     ).replace("\N{NO-BREAK SPACE}", " ")
