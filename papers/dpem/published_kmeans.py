@@ -67,7 +67,7 @@ class _Centres(Method[Components]):
 class PublishedKMeans(dp.KMeans):
     """The paper's k-means with noisy counts; its parameters are those of ``KMeans``, and ``n_steps`` is needed."""
 
-    def _chosen(self, curator: Curator) -> Method[Components]:
+    def _choose_method(self, curator: Curator) -> Method[Components]:
         assert self.n_steps is not None
         return _Centres(self.n_clusters, self.n_steps)
 

@@ -323,13 +323,13 @@ def test_a_plan_says_what_it_is():
 
 def test_a_new_statistic_has_its_own_arguments_on_the_command_line(monkeypatch):
     monkeypatch.setitem(cli_query.TAKEN, "mean", cli_query.TAKEN["mean"] | {"above"})
-    assert cli_query._own("mean", ["above=65"]) == {"above": 65}
-    assert cli_query._own("mean", ["above=[1, 2]"]) == {"above": [1, 2]}
-    assert cli_query._own("mean", ["above=much"]) == {"above": "much"}
+    assert cli_query._parse_own("mean", ["above=65"]) == {"above": 65}
+    assert cli_query._parse_own("mean", ["above=[1, 2]"]) == {"above": [1, 2]}
+    assert cli_query._parse_own("mean", ["above=much"]) == {"above": "much"}
     for wrong in ("above", "below=3", "by=ward"):  # which has a flag
         with pytest.raises(typer.BadParameter, match="expected NAME=VALUE, with a NAME of above"):
-            cli_query._own("mean", [wrong])
+            cli_query._parse_own("mean", [wrong])
     with pytest.raises(typer.BadParameter, match="expected nothing, for count"):
-        cli_query._own("count", ["above=1"])
+        cli_query._parse_own("count", ["above=1"])
     with pytest.raises(typer.BadParameter, match="quantile needs q; write --set q="):
         cli_query._check_given("quantile", {"column": "age"})

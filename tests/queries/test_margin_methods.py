@@ -39,7 +39,7 @@ def seen_through(space, constant=0.5, radius=2.0):
 class Unclipped(Features):
     """Features of rows that stay where they are."""
 
-    def of(self, block):
+    def map_rows(self, block):
         z = (self.space.to_unit(block.x) - self.gaussian.means[0]) @ self.gaussian.whitening[0].T / self.radius
         return np.hstack([self._share * z, np.full((len(z), 1), self.constant)])
 

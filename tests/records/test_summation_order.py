@@ -31,7 +31,7 @@ from discreet.queries.moments.class_moments import ClassMoments
 from discreet.queries.moments.clipped_moments import ClippedMoments, Components, MomentSums
 from discreet.queries.moments.moments import Moments, Sum
 from discreet.queries.moments.scatter import Scatter
-from discreet.queries.question import Query
+from discreet.queries.question import Query, upper_triangle_like
 from discreet.records import Ball, Block, Box, Category, Number, Schema, as_records, float_error
 from discreet.records.sources.databases import Table
 from discreet.records.sources.source import CompensatedSum
@@ -309,7 +309,7 @@ class Raw(Moments):
         total = x.sum(axis=0)
         cross = np.outer(center, total)
         second = (x.T @ x - cross - cross.T + n * np.outer(center, center)) / np.outer(scale, scale)
-        i, j, packed = self._packing()
+        i, j, packed = upper_triangle_like(x, x.shape[1])
         return np.concatenate([[a * n], b * (total - n * center) / scale, c * second[i, j] * packed])
 
 
