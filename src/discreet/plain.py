@@ -54,9 +54,9 @@ def from_plain(kinds: Mapping[str, type[T]], values: Mapping[str, Any]) -> T:
 
     Classes that are only there to be derived from are no kind.
     """
-    if not isinstance(values, Mapping):
-        raise ArgumentError("values", values, f"what to_dict wrote, one of {', '.join(kinds)}")
     known = {name: kind for name, kind in kinds.items() if not isabstract(kind)}
+    if not isinstance(values, Mapping):
+        raise ArgumentError("values", values, f"what to_dict wrote, one of {', '.join(known)}")
     kind: Any = known[choice("kind", values.get("kind"), known)]
     given = {name: value for name, value in values.items() if name != "kind"}
     names = {field.name for field in fields(kind)}

@@ -22,7 +22,7 @@ from discreet.ledger import Ledger
 from discreet.noise import Bits, GaussianNoise, NoiseDistribution
 from discreet.queries import Bound, Mechanism, Part, Query, Question, RowQuery
 from discreet.queries.adapted import Weighted
-from discreet.queries.mechanism import Euclidean, NoisyMax
+from discreet.queries.mechanism import Euclidean, NoisyMax, Plan
 from discreet.queries.naming import NAMES, PLACES, describe
 from discreet.queries.question import Selection
 from discreet.queries.series.stream_sums import StreamSums
@@ -354,6 +354,75 @@ class TestHeld:
         loss = dp.BoundedRangeLoss(0.5) if mechanism is None else dp.PureLoss(0.5)
         with pytest.raises(ValueError, match="its bound changed while it was asked; nothing was released"):
             curator.measure(Growing([]), loss, mechanism=mechanism)
+
+    @pytest.mark.parametrize("changes", ["float error", "mechanism of the query", "mechanism that is handed over"])
+    def test_noise_that_changes_while_rows_are_read_releases_nothing(self, changes):
+        """Whatever it is derived from: what is not compared by itself shows in the noise of a second plan."""
+
+        class Scaled(Mechanism):
+            def plan(self, question, loss, setting):
+                noise = GaussianNoise.for_query(mu=loss.mu, sensitivity=scale[0], largest=1e6, size=1)
+                return Plan(kind="additive", loss=loss, parts=question.parts, draw=noise, noise=noise)
+
+        class Changing(Loud):
+            mechanism = Scaled() if changes == "mechanism of the query" else None
+
+            def float_error(self, rows, accumulation):
+                return scale[0] if changes == "float error" else 0.0
+
+            def contributions(self, block):
+                scale[0] = 10.0
+                return super().contributions(block)
+
+        scale = [1e-3]
+        handed = Scaled() if changes == "mechanism that is handed over" else None
+        curator = dp.Curator(ROWS, space=dp.Box(0, 10))
+        with pytest.raises(ValueError, match="its bound changed while it was asked; nothing was released"):
+            curator.measure(Changing([]), dp.GaussianLoss(0.5), mechanism=handed)
+
+    def test_a_bound_that_grows_once_it_was_planned_is_refused_before_the_spend(self, tmp_path):
+        class Lazy(Loud):
+            reads, small = 0, 10**9
+
+            @property
+            def bound(self):
+                self.reads += 1
+                return Bound(l2=1e-2 if self.reads <= self.small else 1.0)
+
+        counted = Lazy([])
+        free = dp.Curator(ROWS, space=dp.Box(0, 10))
+        free.plan(counted, dp.GaussianLoss(0.5))
+        limit = dp.Guarantee(1.0, 1e-6)
+        curator = dp.Curator(ROWS, space=dp.Box(0, 10), name="rows", ledger=tmp_path / "budget.db", budget=limit)
+        for small in range(1, counted.reads + 1):
+            growing = Lazy([])
+            growing.small = small
+            with pytest.raises(ValueError, match="bound"):
+                curator.measure(growing, dp.GaussianLoss(0.01))
+            assert growing.heard == [] or small == counted.reads
+        assert len(curator.ledger.history("rows")) <= 2
+
+    def test_a_mechanism_that_is_made_anew_each_time_is_no_change(self):
+        class Whole(Mechanism):
+            def plan(self, question, loss, setting):
+                noise = GaussianNoise.for_query(mu=loss.mu, sensitivity=20.0, largest=1e6, size=2)
+                parts = {"sums": Part((2,))}
+                return Plan(
+                    kind="additive", loss=loss, parts=parts, draw=noise, noise=noise, target=lambda x: x.sum(axis=0)
+                )
+
+        class Rows(RowQuery):
+            name, dimension, width = "rows", 2, 2
+            mechanism = property(lambda self: Whole())
+
+            def default_loss(self, guarantee):
+                return dp.GaussianLoss(0.5)
+
+            def take(self, block):
+                return block.x
+
+        curator = dp.Curator(ROWS, space=dp.Box(0, 10))
+        assert curator.measure(Rows(), dp.GaussianLoss(0.5)).value.shape == (2,)
 
     @pytest.mark.parametrize("adapted", [lambda query: query, lambda query: Weighted(query, 1, 10.0)])
     @pytest.mark.parametrize("bound", [Bound(l2=1.0), Bound(l2=3.0, center=(1.0,) * 4, radius=1.0)])

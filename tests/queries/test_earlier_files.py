@@ -126,3 +126,17 @@ def test_a_ledger_is_read_and_goes_on(tmp_path):
     assert curator.measure(dp.Sum(curator.space), dp.GaussianLoss(0.05)).recorded
     ledger.verify(told["head"])
     assert len(ledger.history()) == len(history) + 1
+
+
+@pytest.mark.parametrize("wrong", [[], {}, "2", 1, None])
+def test_a_format_that_is_none_is_refused(wrong):
+    with pytest.raises(dp.ArgumentError, match="format"):
+        dp.Release.from_dict(RELEASES[0]["release"] | {"format": wrong})
+
+
+def test_a_field_under_both_of_its_names_is_refused():
+    """One of the two would be passed over, and it may be the one with less noise."""
+    release = RELEASES[0]["release"]
+    for earlier, now in {"law": "noise", "passage": "mechanism"}.items():
+        with pytest.raises(dp.ArgumentError, match="expected the fields of format 2"):
+            dp.Release.from_dict(release | {now: release[earlier]})

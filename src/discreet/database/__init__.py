@@ -4,7 +4,7 @@ What this room guarantees:
 
 - Every answer is one of ``discreet.statistics``, measured through the door and paid for in the ledger first. A question
   that is refused has cost nothing.
-- What an analyst writes is names of declared columns, numbers, and conditions of ``records.conditions``; no
+- What an analyst writes is names of declared columns, numbers, and conditions of ``records.declared.conditions``; no
   text of theirs reaches a database.
 - Nothing that is raised, shown or returned, but the answer itself, depends on a row. How long an answer takes may:
   timing is outside of what is guaranteed.

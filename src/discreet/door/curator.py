@@ -293,11 +293,15 @@ class Curator:
             expected = f"one over {len(self.columns)} numeric columns, got {query.dimension}"
             raise ArgumentError("query", query.name, expected)
         query.check(self.space, self.categories)
-        plan = (mechanism or mechanism_for(query, loss)).plan(query, loss, self.setting)
+        setting = self.setting
+        facts = query.facts(setting)
+        plan = (mechanism or mechanism_for(query, loss)).plan(query, loss, setting)
+        if query.facts(setting) != facts:
+            raise ArgumentError("query", query.name, "one whose bound does not change while it is planned")
         if plan.kind == "approximate" and self.ledger is not None:
             expected = "an exact draw where a ledger records; nothing is proved about this one"
             raise ArgumentError("query", query.name, expected)
-        return replace(plan, facts=query.facts(self.setting))
+        return replace(plan, facts=facts)
 
     def measure(
         self,

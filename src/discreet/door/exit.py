@@ -65,7 +65,8 @@ def release(
     plan, recorded = payment.pay(lambda loss: curator.plan(question, loss, mechanism, bits))
     collected = question.collect(curator._records if records is None else records, curator.setting)
     asked = describe(question)
-    if asked is None and question.facts(curator.setting) != plan.facts:
+    again = plan if asked is not None else curator.plan(question, plan.loss, mechanism, bits)
+    if (again.noise, again.facts) != (plan.noise, plan.facts):
         raise ValueError(
             f"query={question.name!r}: its bound changed while it was asked; nothing was released. Write a query whose "
             "fields nothing changes once it is made"

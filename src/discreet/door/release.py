@@ -235,9 +235,11 @@ class Release:
         if not isinstance(values, Mapping):
             raise ArgumentError("release", UNSHOWN, f"the fields of one, got a {type(values).__name__}")
         written_as = values.get("format")
-        if written_as != FORMAT and written_as not in EARLIER:
+        if not isinstance(written_as, int) or (written_as != FORMAT and written_as not in EARLIER):
             raise ArgumentError("format", written_as, f"{FORMAT}, the one that this version writes, or an earlier one")
         names_now = EARLIER.get(written_as, {})
+        if {*names_now.values()} & values.keys():  # beside the earlier name: one of the two would be passed over
+            raise ArgumentError("release", UNSHOWN, f"the fields of format {written_as}")
         given = {names_now.get(name, name): value for name, value in values.items() if name != "format"}
         rows = given.pop("which_rows", None)  # for people: it follows from what was declared
         if not isinstance(rows, str | None):

@@ -1,1 +1,5 @@
-"""Estimators in the manner of scikit-learn."""
+"""Estimators in the manner of scikit-learn, one class a file: thin shells over ``models``.
+
+This room guarantees that what is refused is refused before anything is spent, and that a fitted estimator keeps nothing
+but what follows from its releases.
+"""

@@ -1,4 +1,4 @@
-"""Fitted estimators as JSON and back: parameters, fitted numbers, releases and guarantee; they hold nothing else.
+"""Fitted estimators as JSON and back, and what is checked of a file: parameters, numbers, releases and guarantee.
 
 A file holds public numbers only, so it can be published. What comes back predicts, scores and samples; its releases say
 ``loaded``, and a file whose noise came from a seed says so for ever. What a file says of its own privacy is worked out

@@ -1,4 +1,4 @@
-"""The record of a ledger: its entries, the hashes that chain them, its tables, and what can go wrong with them.
+"""The record of a ledger, where a spend is written: its entries, the hashes that chain them, and its tables.
 
 **Entries.** An ``Entry`` is a row of the table. Its hash is the SHA-256 of a canonical encoding of every column but the
 hash itself; the hash of the previous entry is one of them. So a changed, missing or moved entry shows at that entry,

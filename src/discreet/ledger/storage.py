@@ -1,4 +1,4 @@
-"""How the record of a ledger is stored: transactions on a SQLite file or a PostgreSQL database.
+"""Connections and transactions of a ledger, on a SQLite file or a PostgreSQL database; what they write is in ``book``.
 
 No connection outlives a transaction: there is none that a fork, a thread or a pickle could share, and none that goes
 stale. Every error of a driver is told with what it means and what to do about it.

@@ -1,4 +1,4 @@
-"""Noise on a grid, Gaussian and Laplace: values that say what the noise is, draw it, and add it to a statistic.
+"""Noise on a grid, Gaussian and Laplace: rounds a statistic to the grid, draws the noise, and adds it.
 
 A release carries its ``NoiseDistribution``, so that whoever reads the release knows the distribution of its error.
 Noise is an integer number of steps of a grid, drawn without a float by all but ``EuclideanNoise``. On the grid

@@ -181,8 +181,8 @@ class Question(ABC):
         return additive_loss(guarantee)
 
     def facts(self, setting: Setting) -> tuple[Any, ...]:
-        """Return what a mechanism derives noise from: the door compares them before and after rows were read."""
-        return (self.mechanism,)
+        """Return what noise is derived from; compared, with the noise, before and after rows are read."""
+        return ()
 
     @abstractmethod
     def collect(self, records: Records, setting: Setting) -> Any:

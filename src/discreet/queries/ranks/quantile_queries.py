@@ -1,4 +1,4 @@
-"""Quantiles by the exponential mechanism: exact, on a grid so fine that nobody sees it.
+"""Medians and quantiles by the exponential mechanism, on a fine grid; the door draws them (``noise.draws``).
 
 **Numbers become whole.** A column in [low, high] is cut into steps, 2⁴⁰ of them unless its values have steps of their
 own (``step=1`` for ages). A row becomes the number of the nearest step, a function of its own bits alone, and
