@@ -168,6 +168,10 @@ def _flags() -> dict[str, dict[str, bool]]:
 FLAGS = _flags()
 
 
+def test_every_command_has_a_line():
+    assert {name for name in FLAGS if not any(f"{line} ".startswith(f"{name} ") for line in LINES)} <= set(SLOW)
+
+
 def run(words: list[str]) -> Ran:
     from typer.testing import CliRunner
 

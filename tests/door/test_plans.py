@@ -207,7 +207,8 @@ def test_what_type_checkers_read_of_the_questions_is_what_they_take():
         assert [one.arg for one in given.args] == positional, name
         assert sorted(keywords) == sorted(one.name for one in parameters if one.kind is one.KEYWORD_ONLY), name
         written = zip(given.kwonlyargs, given.kw_defaults, strict=True)
-        defaults = {one.arg: ast.literal_eval(value) for one, value in written}
+        none = inspect.Parameter.empty  # of an argument that must be given
+        defaults = {one.arg: none if value is None else ast.literal_eval(value) for one, value in written}
         for one in parameters:
             assert one.name not in defaults or one.default == defaults[one.name], name
 

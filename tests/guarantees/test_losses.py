@@ -6,6 +6,7 @@ import json
 import math
 import pickle
 from dataclasses import FrozenInstanceError
+from inspect import isabstract
 
 import mpmath
 import numpy as np
@@ -47,8 +48,17 @@ LOSSES = [
     ZcdpLoss(0.02),
     ApproximateLoss(1.0, 1e-5),
 ]
+OWN_FILE = {"ObjectiveLoss"}  # in test_objective.py
 CURVES = [loss for loss in LOSSES if not isinstance(loss, ZcdpLoss)]  # for zCDP only a bound on its curve is known
 EPSILONS = np.array([-3.0, -1.0, -0.2, 0.0, 1e-3, 0.05, 0.2, 0.5, 1.0, 1.9, 2.9, 7.0])
+
+
+def test_every_loss_of_the_library_is_listed():
+    known = {name for name, kind in Loss._kinds.items() if kind.__module__.startswith("discreet.")}
+    assert {name for name in known if not isabstract(Loss._kinds[name])} == {
+        *(type(loss).__name__ for loss in LOSSES),
+        *OWN_FILE,
+    }
 
 
 def two_points(p: float, q: float) -> tuple[np.ndarray, np.ndarray]:

@@ -24,7 +24,7 @@ from discreet.queries.models.model_query import GuardedQuery, ModelQuery
 from discreet.queries.question import Part
 from discreet.queries.search import worst_neighbours
 from discreet.records import Block, as_records
-from instances import MODELS
+from instances import MODELS, library_questions
 
 seeds_are_fine = pytest.mark.filterwarnings("ignore::discreet.noise.NotPrivateWarning")
 
@@ -57,7 +57,7 @@ OWN = {
 
 
 def library():
-    """Return an instance of each model of the library; ``test_door_search`` attacks all of them, and harder."""
+    """Return an instance of each model of the library; ``test_worst_neighbours`` attacks all of them, and harder."""
     for model, make in MODELS.items():
         made = make(np.random.default_rng(0), 3, 2.0)
         yield pytest.param(made[len(made) // 2], id=model.__name__)
@@ -68,6 +68,10 @@ def examples():
     for name, (model, space) in OWN.items():
         start = model.initialize(space.dimension, np.random.default_rng(1))
         yield pytest.param(ModelQuery(model, start, space), id=name)
+
+
+def test_every_model_of_the_library_has_instances():
+    assert set(MODELS) == library_questions(dp.Model)
 
 
 EVERY = pytest.mark.parametrize("query", [*library(), *examples()])

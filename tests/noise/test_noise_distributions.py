@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
+from inspect import isabstract
 
 import numpy as np
 import pytest
@@ -399,6 +400,11 @@ def test_a_query_costs_what_was_asked_for_with_the_grid_charged(size):
 
 
 EVERY = [GaussianNoise(2.0), DiscreteGaussianNoise(2.0), LaplaceNoise(2.0), GeometricNoise(2.0), EuclideanNoise(2.0, 3)]
+
+
+def test_every_distribution_of_the_library_is_listed():
+    known = {kind for kind in NoiseDistribution._kinds.values() if kind.__module__.startswith("discreet.")}
+    assert {kind for kind in known if not isabstract(kind)} == {type(noise) for noise in EVERY}
 
 
 @pytest.mark.parametrize("noise", EVERY, ids=lambda noise: type(noise).__name__)

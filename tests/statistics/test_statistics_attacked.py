@@ -19,6 +19,7 @@ from discreet.door import exit as door
 from discreet.door import schedule as door_schedule
 from discreet.noise import GaussianNoise
 from discreet.queries.ranks.quantile_queries import TIE_BITS, Quantiles, Ranks
+from discreet.statistics.request import STATISTICS
 
 COLUMNS = {
     "x": dp.Number(0, 10),
@@ -54,6 +55,14 @@ ADAPTIVE = {
     "adaptive covariance": lambda c, **how: st.covariance(c, BOTH, method="adaptive", **how),
     "functional density": lambda c, **how: st.density(c, "x", method="functional", **how),
 }
+
+# Of another statistic (a quantile, an estimate), or about the declaration and not about columns.
+ELSEWHERE = {"median", "huber_location", "check_schema", "count_persons"}
+
+
+def test_every_statistic_is_asked():
+    called = {name for ask in (ASKED | ADAPTIVE).values() for name in ask.__code__.co_names}
+    assert set(STATISTICS) - called == ELSEWHERE
 
 
 def extreme_row(rng, person):
