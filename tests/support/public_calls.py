@@ -54,14 +54,15 @@ SECONDS = 30.0  # in which a call of this size must end
 RETURNED = {
     "FactoredChoice", "PersonCounts", "SchemaCheck",
     "Calibration", "Choice", "Comparison", "Counts", "Covariance", "Density", "Explanation", "Filtered", "Influence",
-    "MEstimate", "Mean", "Plan", "Posterior", "Priced", "Pricing", "Quantile", "Reply", "Series", "Signal", "Statistic",
+    "EpsilonPlan", "MEstimate", "Mean", "Posterior", "Priced", "Pricing", "Quantile", "Reply", "Series", "Signal",
+    "Statistic",
     "Totals", "Verdict", "Watched", "Waves", "NoisyValue", "Aggregated", "Aggregate", "Drafting", "Answer",
 }  # fmt: skip
 # What only the library's own rooms call: a question on the private side, scikit-learn's routing.
 INNER = {
     "contributions", "sum", "collect", "check", "float_error", "take", "scores", "spread", "largest_score", "words",
-    "engine", "encode", "get_metadata_routing", "set_score_request", "set_output", "maximize", "of", "answered",
-    "complain", "picture", "query", "release", "totals_of", "noise", "draw", "rates", "renyi", "delta_at", "beside",
+    "engine", "encode", "get_metadata_routing", "set_score_request", "set_output", "maximize", "facts", "hold",
+    "complain", "as_plot", "query", "release", "totals_of", "noise", "draw", "rates", "renyi", "delta_at", "beside",
     "apply", "back", "box_norm", "column_norm", "reach", "next_interval", "log_density",
     "from_values", "from_series", "from_releases", "from_rows",
 }  # fmt: skip
