@@ -52,7 +52,7 @@ class PublicSize:
 
     def __post_init__(self) -> None:
         if self.units is not None:
-            object.__setattr__(self, "units", integer("units", self.units, least=0))
+            object.__setattr__(self, "units", integer("units", self.units, least=0, most=2**62))
         if not isinstance(self.complete, bool):
             raise ArgumentError("complete", self.complete, "True or False")
 

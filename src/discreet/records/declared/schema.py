@@ -249,6 +249,8 @@ class Schema:
         source : str or Path
             A path, or the text itself. A ``str`` with a line break or an equals sign is text.
         """
+        if not isinstance(source, str | Path):
+            raise ArgumentError("source", source, "a path, or the text of TOML")
         if isinstance(source, str) and ("\n" in source or "=" in source):
             text = source
         else:
