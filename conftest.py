@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
 from _pytest.doctest import DoctestItem
+
+# Tests press Ctrl-C, which whatever runs in the background of a shell does not hear unless it asks to.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Most of the time of posteriors is compilation, and many tests compile the same. JAX reads these when it is imported,
 # in each worker and in what tests start. Two may write at once: what is half written is compiled anew (pyproject.toml).

@@ -59,7 +59,10 @@ def main() -> None:
         drafts = [draft(db.draft) for draft in DRAFTS]
         for draft in drafts:
             previewed, answered = seconds(lambda d=draft: db.preview(d)), seconds(lambda d=draft: db.answer(d), 2)
-            print(f"{draft.description:60} preview {1e3 * previewed:7.1f} ms   answer {1e3 * answered:7.1f} ms", flush=True)
+            print(
+                f"{draft.description:60} preview {1e3 * previewed:7.1f} ms   answer {1e3 * answered:7.1f} ms",
+                flush=True,
+            )
         previewed, answered = seconds(lambda: db.preview(drafts)), seconds(lambda: db.answer(drafts), 2)
         print(f"ten drafts: preview {previewed:.3f} s, answer {answered:.3f} s, ratio {previewed / answered:.3f}")
         print(f"db.mean, warm: {seconds(lambda: db.mean('age', by='ward', where=WHERE)):.4f} s")
