@@ -179,7 +179,7 @@ def test_a_distribution_is_what_it_names(name, seeded):
     own = LONG and drawn is GAUSSIAN
     tallied(drawn, MANY, SecureBits() if own else seeded(1100), [(count, None) for count in counts.values()])
     result = {kind: count.p() for kind, count in counts.items()}
-    measured(f"laws-{list(DISTRIBUTIONS).index(name):02}", noise=name, draws=MANY, p_values=result)
+    measured(f"laws-{list(DISTRIBUTIONS).index(name):02}", law=name, draws=MANY, p_values=result)
     assert min(result.values()) > FALSE_ALARM, result
 
 

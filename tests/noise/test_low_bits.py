@@ -366,7 +366,7 @@ def test_what_a_release_says_of_itself_is_true(name, seeded):
     mark, hits, trials = best_guess(one[:, 0], other[:, 0], MARKS)
     measured(
         f"noise-passage-{list(WAYS).index(name):02}",
-        mechanism=name,
+        passage=name,
         exact=plan.exact,
         guesses=trials,
         allowed=allowed,
