@@ -264,7 +264,7 @@ class TestPromise:
         for kind, method in WAYS:
             result = fitted(some, Y[:30], kind, method, bounds=dp.Box(-1e6, 1e6), random_state=None)
             public = {"coef_", "intercept_", "categories_", "n_features_in_"}
-            public |= {"unit_", "guarantee_", "losses_", "releases_", "_library"}
+            public |= {"unit_", "guarantee_", "losses_", "releases_", "_backend"}
             assert {name for name in vars(result) if name not in result.get_params()} == public
             pickled = pickle.dumps(result)
             assert not any(struct.pack(order, secret) in pickled for order in ("<d", ">d", "<f", ">f"))

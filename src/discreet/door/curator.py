@@ -105,7 +105,7 @@ class Curator:
     scales: tuple[str, ...]
     category_columns: tuple[str, ...]
     categories: tuple[tuple[Any, ...], ...]
-    library: str | None
+    backend: str | None
     _records: Records
     _at_most: int
     _who: str | None
@@ -159,7 +159,7 @@ class Curator:
 
     def _set(self, records: Records, **values: Any) -> None:
         """Set the attributes: those given, the rows, and what is declared of these."""
-        declared = ("space", "columns", "scales", "category_columns", "categories", "library")
+        declared = ("space", "columns", "scales", "category_columns", "categories", "backend")
         vars(self).update(values | {name: getattr(records, name) for name in declared} | {"_records": records})
 
     def __setattr__(self, name: str, value: Any) -> None:

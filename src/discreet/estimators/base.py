@@ -32,7 +32,7 @@ from discreet.door import Curator
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.door.release import promise_in_words
 from discreet.em import Step
-from discreet.estimators.fitted_columns import frame_library, scales_of, select_columns, values_of_rows, with_days
+from discreet.estimators.fitted_columns import frame_backend, scales_of, select_columns, values_of_rows, with_days
 from discreet.estimators.persistence import Persistent
 from discreet.estimators.shown import DisplayMixin
 from discreet.guarantees import Guarantee, Neighbors
@@ -126,7 +126,7 @@ class PrivateEstimator(DisplayMixin, Persistent, BaseEstimator):  # type: ignore
         self.n_features_in_ = curator.space.dimension
         if not all(re.fullmatch(r"x\d+", name) for name in curator.columns):
             self.feature_names_in_ = np.array(curator.columns, dtype=object)
-        self._library = curator.library or frame_library(X)  # of which synthetic rows are a data frame
+        self._backend = curator.backend or frame_backend(X)  # of which synthetic rows are a data frame
         return curator
 
     def _agrees(self, space: Box | Ball) -> bool:

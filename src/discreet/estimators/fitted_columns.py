@@ -111,11 +111,11 @@ def drawn_columns(drawn: Mapping[str, Any], scales: Sequence[ColumnScale]) -> Ar
     return values_of_rows(np.stack(result, axis=1), scales)
 
 
-def frame_library(data: Any) -> str | None:
+def frame_backend(data: Any) -> str | None:
     """Return the library of a data frame whose columns have names; None of anything else.
 
     >>> import pandas as pd
-    >>> frame_library(pd.DataFrame({"age": [30.0]})), frame_library([[30.0]])
+    >>> frame_backend(pd.DataFrame({"age": [30.0]})), frame_backend([[30.0]])
     ('pandas', None)
     """
     frame = as_frame(data)
@@ -123,13 +123,12 @@ def frame_library(data: Any) -> str | None:
     return frame.implementation.name.lower() if frame is not None and named else None
 
 
-def to_frame(columns: Mapping[str, Any], library: str) -> Any:
+def to_frame(columns: Mapping[str, Any], backend: Any) -> Any:
     """Return columns as a data frame of a library.
 
     >>> to_frame({"age": [30.0, 41.0]}, "polars").columns
     ['age']
     """
-    backend: Any = library
     return nw.from_dict(dict(columns), backend=backend).to_native()
 
 

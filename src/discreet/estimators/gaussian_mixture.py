@@ -268,13 +268,13 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         seed = check_random_state(random_state).randint(2**31)
         size = integer("n_samples", n_samples, least=1)
         values, numbers = self._components.sample(size, np.random.default_rng(seed))
-        scales, library = scales_of(self), getattr(self, "_library", None)
+        scales, backend = scales_of(self), getattr(self, "_backend", None)
         rows = rows_of_values(values, scales)
-        if library is None:
+        if backend is None:
             return rows, numbers
         columns = zip(columns_of(self), rows.T, scales, strict=True)
         dated = {name: as_dates(column) if scale.kind == "date" else column for name, column, scale in columns}
-        return to_frame(dated, library), numbers
+        return to_frame(dated, backend), numbers
 
 
 def shaped_covariances(covariances: Array, covariance_type: str) -> Array:

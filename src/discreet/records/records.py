@@ -50,7 +50,7 @@ class Records:
         Whether every row surely contributes: every column fills, the unit is a row, and there is no condition.
     kind : str
         What the rows are read from, in words.
-    library : str or None
+    backend : str or None
         Of a data frame in memory its library: "pandas", "polars" or "pyarrow", say.
     float_error : float
         γ: ``reduce`` is within γ·N·B of the exact sum of N float contributions of norm B (``sources.source``).
@@ -76,7 +76,7 @@ class Records:
         self.categories = tuple(category.values for category in reading.categories.values())
         self.unit, self.max_rows, self.per_unit = reading.unit, reading.max_rows, source.per_unit
         self.condition, self.required, self.complete = reading.condition, reading.required, reading.complete
-        self.kind, self.library = source.kind, source.library
+        self.kind, self.backend = source.kind, source.backend
         self.float_error = float_error(reading.block_rows)
 
     def __setattr__(self, name: str, value: Any) -> None:

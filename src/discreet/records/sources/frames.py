@@ -267,8 +267,8 @@ class TableSource(LocalSource):
         super().__init__(reading)
         self._rows = len(frame)
         self._columns = {str(series.name): series for series in frame.iter_columns()}
-        self.library = frame.implementation.name.lower()
-        self.kind = f"{self.library} table"
+        self.backend = frame.implementation.name.lower()
+        self.kind = f"{self.backend} table"
 
     def rows(self) -> int:
         """Return how many rows there are."""

@@ -162,13 +162,13 @@ class Source(ABC):
         What is read: all, until a view reads less.
     per_unit : bool
         Whether they are those of a view, on the owner's word (``Table``).
-    library : str or None
+    backend : str or None
         Of a data frame in memory its library, as narwhals names it.
     """
 
     kind: str
     per_unit = False
-    library: str | None = None
+    backend: str | None = None
 
     def __init__(self, declared: Reading) -> None:
         self.declared = self.reading = declared
