@@ -297,7 +297,8 @@ class Curator:
         facts = query.facts(setting)
         plan = (mechanism or mechanism_for(query, loss)).plan(query, loss, setting)
         if query.facts(setting) != facts:
-            raise ArgumentError("query", query.name, "one whose bound does not change while it is planned")
+            expected = "one whose bound does not change while it is planned: a query whose fields nothing changes"
+            raise ArgumentError("query", query.name, expected)
         if plan.kind == "approximate" and self.ledger is not None:
             expected = "an exact draw where a ledger records; nothing is proved about this one"
             raise ArgumentError("query", query.name, expected)
