@@ -162,7 +162,7 @@ def mixture(folder: Path) -> Iterator[None]:
     curator = dp.Curator(
         rows, space=dp.Box([0, 0], [100, 100]), name="stays", ledger=ledger, budget=dp.Guarantee(1.0, 1e-6)
     )
-    dp.GaussianMixture(3, epsilon=0.5, delta=1e-6).fit(curator)
+    dp.GaussianMixture(3, epsilon=0.5, delta=1e-6, n_steps=3).fit(curator)
 
 
 @_path("A stream")
@@ -182,7 +182,7 @@ def fit(folder: Path) -> Iterator[None]:
     """Fit a model without a ledger."""
     rows = _people()[["age", "stay"]].to_numpy()
     yield
-    dp.GaussianMixture(3, epsilon=1.0, delta=1e-6, bounds=dp.Box([0, 0], [100, 100])).fit(rows)
+    dp.GaussianMixture(3, epsilon=1.0, delta=1e-6, n_steps=3, bounds=dp.Box([0, 0], [100, 100])).fit(rows)
 
 
 @_figure("`db.mean(by, where)`", before=(375, 69, 103))
