@@ -62,7 +62,7 @@ bench: $(BENCH_READY)  ## every benchmark; each prints ratios measured in one ru
 docs: $(DOCS_READY)  ## the documentation site in build/site, every example run
 	@NO_MKDOCS_2_WARNING=1 $(ONE_THREAD) $(BIN)/mkdocs build --strict
 
-trusted: $(READY)  ## docs/trusted.md: the files and functions that the promise rests on, traced anew
+trusted: $(READY)  ## docs/trusted.md: the files and functions that the guarantee rests on, traced again
 	@$(BIN)/python tools/trusted.py
 
 $(READY): pyproject.toml $(LOCK)

@@ -1,4 +1,4 @@
-"""Simple statistics: their errors beside two other libraries', their limits, loose bounds, covariances and speed.
+"""Simple statistics: their errors beside two other libraries', their intervals, loose bounds, covariances and speed.
 
 Prints tables (Markdown) and, with ``--out``, writes a figure.
 
@@ -10,7 +10,7 @@ Where these are not there, ours run alone. ``--only`` takes some of the parts, `
 
 - errors: root mean squared error against the statistic of the rows themselves, over runs of the noise, on the same rows
   for all. Numbers are clipped to public bounds. The number of rows is public under replace-one. δ = 0.
-- coverage: how often limits hold the statistic of the rows, and how wide they are relative to the error.
+- coverage: how often intervals contain the statistic of the rows, and how wide they are relative to the error.
 - loose: the location of N(3, 1) between bounds of ±1000.
 - covariance: one release against rounds, by the relative error in the Frobenius norm. δ = 1e-6.
 - speed: 10⁷ rows in memory and in a Parquet file (``--parquet``), against NumPy in the same run.
@@ -116,7 +116,7 @@ def ours(rows: np.ndarray, name: str, **given: object) -> dict[str, Callable[[],
         "mean": lambda: st.mean(rows, bits=seeded(), **given).value,
         "variance": lambda: st.variance(rows, bits=seeded(), **given).value,
     }
-    for end, level in (("", None), (", limits", 0.95)):
+    for end, level in (("", None), (", with interval", 0.95)):
         more = step | {"interval": level} | given
         result[f"median{end}"] = lambda more=more: st.median(rows, bits=seeded(), **more).value
         result[f"quantiles{end}"] = lambda more=more: st.quantiles(rows, LEVELS, bits=seeded(), **more).value
@@ -182,7 +182,7 @@ def errors(quick: bool, cache: Path) -> tuple[str, dict]:
         exact = exact_answers(rows, *SETS[name])
         given = {"epsilon": epsilon, "bounds": SETS[name], "neighbors": relation}
         for question, ask in ours(rows, name, **given).items():
-            few = runs // 6 if "limits" in question else runs if n < 50_000 else 2 * runs // 3
+            few = runs // 6 if "with interval" in question else runs if n < 50_000 else 2 * runs // 3
             truth = exact[question.split(",")[0]]
             result[name, n, epsilon, relation, question] = {"discreet": rmse(repeated(few, ask) - truth)}
     theirs = {}
@@ -298,7 +298,7 @@ def correlated(n: int, d: int, seed: int = 0, degrees: float = math.inf) -> np.n
 
 
 def limited(n: int, epsilon: float) -> dict[str, tuple[Callable[[], st.Statistic], Callable[[st.Statistic], object]]]:
-    """Return for every setting a way to ask once, and the truth that the limits should hold."""
+    """Return for every setting a way to ask once, and the truth that the intervals should contain."""
     x = np.random.default_rng(n).standard_normal(n) + 0.5
     kept = np.clip(x, -5.0, 5.0)
     known = {"epsilon": epsilon, "bounds": (-5.0, 5.0)}
@@ -382,7 +382,9 @@ def coverage(quick: bool) -> tuple[str, dict]:
                 share = f"{each.mean():.3f} ± {each.std() / math.sqrt(runs):.3f}"
                 lines.setdefault((name, level), []).append(f"{share} ({width:.1f})")
     head = ["statistic", "level", *(f"n = {n:,}, ε = {epsilon:g}" for n, epsilon in settings)]
-    text = "**Share of runs whose limits hold the statistic of the rows ± Monte Carlo error (mean width / RMSE)**\n\n"
+    text = (
+        "**Share of runs whose interval covers the statistic of the rows ± Monte Carlo error (mean width / RMSE)**\n\n"
+    )
     return text + table(head, [[name, f"{level:g}", *cells] for (name, level), cells in lines.items()]), {}
 
 
@@ -397,7 +399,7 @@ def loose(quick: bool) -> tuple[str, dict]:
         "mean, loose=True": lambda rows: st.mean(rows, loose=True, bits=seeded(), **given).value,
         "trimmed mean, 0.1": lambda rows: st.trimmed_mean(rows, bits=seeded(), **given).value,
         "Huber location, scale=1": lambda rows: huber_location(rows, scale=1.0, bits=seeded(), **given).value,
-        "median, with limits": lambda rows: st.median(rows, bits=seeded(), **given).value,
+        "median, with interval": lambda rows: st.median(rows, bits=seeded(), **given).value,
         "median, interval=None": lambda rows: st.median(rows, interval=None, bits=seeded(), **given).value,
         "not private: mean": np.mean,
         "not private: median": np.median,
@@ -475,7 +477,7 @@ def speed(quick: bool, folder: Path | None) -> tuple[str, dict]:
                 more = given | bounds
                 if d == 1:
                     ways[f"median, {place}"] = functools.partial(st.median, source, interval=None, **more)
-                    ways[f"median with limits, {place}"] = functools.partial(st.median, source, **more)
+                    ways[f"median with interval, {place}"] = functools.partial(st.median, source, **more)
                 else:
                     for method in ("one-shot", "adaptive"):
                         ask = functools.partial(st.covariance, source, method=method, **more)

@@ -1,4 +1,4 @@
-"""The page on what the promise rests on is what the code does: traced anew, and compared."""
+"""The page on what the guarantee rests on is what the code does: traced anew, and compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the promise rests on: real calls, traced, and the files and functions that they pass through, on a page.
+"""What the guarantee rests on: real calls, traced, and the files and functions that they pass through, on a page.
 
 ``make trusted`` runs each call below in a process of its own under a profiler, and writes what was called into
 docs/trusted.md, below the line that ends the page's own words. Nothing is listed by hand: files, functions, counts and
