@@ -261,7 +261,7 @@ def test_other_refusals(seeded):
 
 
 def test_a_bar_is_shown_on_request(capsys):
-    options = {"also": [Cauchy()], "chains": 1, "draws": 2, "warmup": 1}
+    options = {"also": [Cauchy()], "draws": 2, "warmup": 1}
     sampled(problem_of(), **options)
     assert not capsys.readouterr().err
     sampled(problem_of(), **options, progress=True)

@@ -757,7 +757,7 @@ def test_schemas_travel_as_toml():
 def test_fits_and_synthetic_rows(folder, people):
     from cli_folder import discreet
 
-    ran = discreet("fit mixture clinic.csv --schema clinic.toml --components 2 --epsilon 20 --out model.json")
+    ran = discreet("fit mixture clinic.csv --schema clinic.toml --components 2 --steps 3 --epsilon 20 --out model.json")
     assert ran.code == 0, ran.err
     assert "log(income)" in ran.out
     assert "2022-" in ran.out
@@ -771,7 +771,7 @@ def test_fits_and_synthetic_rows(folder, people):
 
     assert str(pq.read_table("rows.parquet").schema.field("admitted").type) == "date32[day]"
     ran = discreet(
-        "fit mixture clinic.csv --schema clinic.toml --columns age,income,admitted --epsilon 20 --out gaussians.json"
+        "fit mixture clinic.csv --schema clinic.toml --columns age,income,admitted --steps 3 --epsilon 20 --out gaussians.json"
     )
     assert ran.code == 0, ran.err
     made = discreet("sample gaussians.json --rows 500 --clip --out gaussian.csv")
