@@ -20,11 +20,13 @@ from discreet.queries.series.fourier_choice import Kept
 from discreet.queries.series.series_sums import ColumnSums, StepSums, WaveSums
 from discreet.records import Block, Box
 from discreet.signals import Controller, Fourier, Identity, StateSpace, Toeplitz
-from discreet.signals.beliefs import believed
-from discreet.signals.kalman import fitted, steady_filter
+from discreet.signals.kalman import fit_variances, steady_filter
+from discreet.signals.smoothing import PreparedFilter, StateEstimate
 from discreet.signals.state_space import local_level, local_linear_trend
 
-WATCH = importlib.import_module("discreet.signals.fast")._watch  # the name of the module is that of the function
+WATCH = importlib.import_module(
+    "discreet.signals.fast"
+)._filter_samples  # the name of the module is that of the function
 FUNCTIONS = {"fourier": signals.fourier, "fast": signals.fast, "kalman": signals.kalman}
 TREND = StateSpace([[1.0, 1.0], [0.0, 0.9]], [1.0, 0.0], np.diag([2.0, 1.0]), 3.0, [5.0, 1.0], [[4.0, 1.0], [1.0, 2.0]])
 WALK = StateSpace([[1.0]], [[1.0]], [[4.0]], 9.0, [30.0])
@@ -288,6 +290,10 @@ def conditioned(model, released, noise, target):
     return design @ first + gain @ (released - design @ first)[there], np.diag(variance)
 
 
+def estimate(model, released, noise, *, smooth=True, target="totals") -> StateEstimate:
+    return PreparedFilter(model, noise, np.isfinite(released), smooth=smooth, target=target).estimate(released)
+
+
 @pytest.mark.parametrize("target", ["totals", "level"])
 @pytest.mark.parametrize("model", [TREND, local_level(2.0, 1.0), local_linear_trend(1.0, 0.5), local_level(3.0)])
 def test_smoother_and_filter_are_the_conditional_normal(model, target):
@@ -295,10 +301,10 @@ def test_smoother_and_filter_are_the_conditional_normal(model, target):
     released, noise = rng.normal(10.0, 5.0, 7), rng.uniform(1.0, 3.0, 7)
     released[4] = np.nan
     close = {"rtol": 1e-9}
-    result, exact = believed(model, released, noise, target=target), conditioned(model, released, noise, target)
+    result, exact = estimate(model, released, noise, target=target), conditioned(model, released, noise, target)
     np.testing.assert_allclose(result.mean, exact[0], **close)
     np.testing.assert_allclose(result.variance, exact[1], **close)
-    causal = believed(model, released, noise, smooth=False, target=target)
+    causal = estimate(model, released, noise, smooth=False, target=target)
     for t in (1, 3, 4, 6):
         mean, variance = conditioned(model, np.where(np.arange(7) <= t, released, np.nan), noise, target)
         np.testing.assert_allclose([causal.mean[t], causal.variance[t]], [mean[t], variance[t]], **close)
@@ -307,7 +313,7 @@ def test_smoother_and_filter_are_the_conditional_normal(model, target):
 @pytest.mark.parametrize("shrinks", [0.06, 0.5, 1.3])
 def test_steps_before_the_first_look_are_as_uncertain_as_they_are(shrinks):
     model, released = StateSpace([[shrinks]], [1.0], [[1.0]], 0.0), np.array([np.nan, np.nan, np.nan, 3.0, -1.0, 2.0])
-    result, exact = believed(model, released, np.ones(6)), conditioned(model, released, np.ones(6), "totals")
+    result, exact = estimate(model, released, np.ones(6)), conditioned(model, released, np.ones(6), "totals")
     np.testing.assert_allclose(result.variance, exact[1], rtol=1e-9)
     np.testing.assert_allclose(result.mean, exact[0], rtol=1e-9)
     assert shrinks > 0.1 or result.variance[0] > 1e7
@@ -317,7 +323,7 @@ def test_a_diffuse_week_needs_each_of_its_days_once():
     there = np.ones(21, dtype=bool)
     there[[6, 20]] = False  # two of three Sundays
     released = np.where(there, np.arange(21.0), np.nan)
-    result, exact = believed(WEEK, released, np.ones(21)), conditioned(WEEK, released, np.ones(21), "totals")
+    result, exact = estimate(WEEK, released, np.ones(21)), conditioned(WEEK, released, np.ones(21), "totals")
     np.testing.assert_allclose(result.variance, exact[1], rtol=1e-9)
     np.testing.assert_allclose(result.mean, exact[0], rtol=1e-9)
 
@@ -326,13 +332,13 @@ def test_learnt_variances_are_near_the_true_ones_and_any_series_has_some():
     rng = np.random.default_rng(3)
     T, noise = 600, np.full(600, 4.0)
     totals = np.cumsum(rng.normal(0.0, 3.0, T)) + rng.normal(0.0, 2.0, T)
-    result = fitted("local level", totals + rng.normal(0.0, 2.0, T), noise)
+    result = fit_variances("local level", totals + rng.normal(0.0, 2.0, T), noise)
     # Over 80 other seeds the deviation of the first was 1.2 about 9, of the second 1.0 about 4: 6.5 of them and more.
     assert 1.0 < result.process[0, 0] < 27.0
     assert result.measurement < 20.0
     for strange in (np.zeros(5), np.full(5, 1e12), np.array([0.0, 1e15, -1e15, 0.0, 3.0]), np.array([7.0])):
-        model = fitted("local level", strange, np.ones(len(strange)))
-        belief = believed(model, strange, np.ones(len(strange)))
+        model = fit_variances("local level", strange, np.ones(len(strange)))
+        belief = estimate(model, strange, np.ones(len(strange)))
         assert np.isfinite(belief.mean).all()
         assert (belief.variance > 0.0).all()
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.arguments import UNSHOWN, ArgumentError, listed, meant
-from discreet.cli.budget_limits import open_if_there
+from discreet.cli.budget_limits import open_ledger_if_exists
 from discreet.cli.command import command
 from discreet.cli.declaration_flags import parse_limit
 from discreet.cli.options import Ledger
@@ -164,7 +164,7 @@ def _check_name(record: Record, name: str | None) -> tuple[str, ...]:
 
 def _check_known(ledger: str, name: str, *, raised: bool) -> None:
     """Raise where there is no limit to raise; write a note where a name is new beside others."""
-    book = open_if_there(ledger)
+    book = open_ledger_if_exists(ledger)
     known = () if book is None else book.datasets()
     if name in known:
         return

@@ -16,7 +16,7 @@ from discreet.ledger.book import SPENDS
 EMPTY = "holds no ledger"  # what a server says that is there
 
 
-def open_if_there(ledger: str) -> Ledger | None:
+def open_ledger_if_exists(ledger: str) -> Ledger | None:
     """Return the ledger, or None where there is none yet. It never makes one."""
     path = Address.parse(ledger).path
     if path is not None:
@@ -31,7 +31,7 @@ def open_if_there(ledger: str) -> Ledger | None:
 
 def check_limit(ledger: str, name: str, limit: str | None, asked: Guarantee | None) -> bool:
     """Return whether a limit is in force; raise where ``--limit`` says another one."""
-    book = open_if_there(ledger)
+    book = open_ledger_if_exists(ledger)
     in_force = None if book is None else book.limit(name)
     if in_force is None:
         return False
@@ -47,7 +47,7 @@ def check_limit(ledger: str, name: str, limit: str | None, asked: Guarantee | No
 def trial_ledger(ledger: str, name: str) -> Iterator[Ledger]:
     """Give a temporary ledger, with what was spent of a data set that has no limit yet."""
     with TemporaryDirectory() as folder:
-        trial, book = Ledger(Path(folder) / "trial.ledger"), open_if_there(ledger)
+        trial, book = Ledger(Path(folder) / "trial.ledger"), open_ledger_if_exists(ledger)
         for entry in () if book is None else book.history(name):
             if entry.kind in SPENDS:
                 trial.reserve(name, dict(entry.losses), query=str(entry.query), unit=str(entry.unit))

@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 import discreet
-from discreet.cli.error_messages import FAILED, Flags, command_flags, exit_code, in_flags, message_for
+from discreet.cli.error_messages import FAILED, Flags, command_flags, exit_code, message_for, replace_by_flags
 from discreet.cli.printing import CommandOutput, note, show
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
@@ -91,7 +91,7 @@ def _run(ask: Command, arguments: dict[str, Any], flags: Flags, traceback: bool)
             code = exit_code(error)
         finally:
             for message in dict.fromkeys(str(warning.message) for warning in caught if _is_ours(warning)):
-                note(f"note: {in_flags(message, flags)}")
+                note(f"note: {replace_by_flags(message, flags)}")
     raise typer.Exit(code)
 
 

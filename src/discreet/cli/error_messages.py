@@ -50,7 +50,7 @@ def message_for(error: Exception, flags: Flags | None = None) -> str:
     if isinstance(error, ArgumentError):
         return argument_error_in_flags(error, flags or {})
     if _raised_here(error.__traceback__):
-        return in_flags(str(error), flags or {})
+        return replace_by_flags(str(error), flags or {})
     if isinstance(error, UnicodeEncodeError):
         return "a name or a text is not UTF-8; write it in other letters, or rename the file"
     if isinstance(error, MemoryError):
@@ -106,8 +106,8 @@ def argument_error_in_flags(error: ArgumentError, flags: Flags) -> str:
     '--steps 0: expected a whole number'
     """
     head = ", ".join(_argument_in_flags(name, value, flags) for name, value in error.given.items())
-    write = "" if error.write is None else f"; write {in_flags(error.write, flags)}"
-    return f"{head}: expected {in_flags(error.expected, flags)}{write}"
+    write = "" if error.write is None else f"; write {replace_by_flags(error.write, flags)}"
+    return f"{head}: expected {replace_by_flags(error.expected, flags)}{write}"
 
 
 def _argument_in_flags(name: str, value: str | None, flags: Flags) -> str:
@@ -116,10 +116,11 @@ def _argument_in_flags(name: str, value: str | None, flags: Flags) -> str:
     return name if value is None else f"{name}={value}"
 
 
-def in_flags(text: str, flags: Flags) -> str:
+def replace_by_flags(text: str, flags: Flags) -> str:
     """Return a text with flags in the place of arguments.
 
-    >>> in_flags("write max_iter=5, or LaplaceLoss(epsilon=2.0)", {"max_iter": "--steps", "epsilon": "--epsilon"})
+    >>> flags = {"max_iter": "--steps", "epsilon": "--epsilon"}
+    >>> replace_by_flags("write max_iter=5, or LaplaceLoss(epsilon=2.0)", flags)
     'write --steps 5, or LaplaceLoss(epsilon=2.0)'
     """
     for example, own in OWN_EXAMPLES.items():

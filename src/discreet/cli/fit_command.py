@@ -42,7 +42,7 @@ from discreet.cli.options import (
     Where,
 )
 from discreet.cli.output_files import new_file
-from discreet.cli.printing import CommandOutput, OutputTable, facts, note, watched
+from discreet.cli.printing import CommandOutput, OutputTable, facts, is_interactive, note
 from discreet.door import Curator
 from discreet.door.curator import AT_MOST
 from discreet.door.release import rows_of
@@ -129,8 +129,8 @@ def fit(
     flags |= {"whole": split_names(whole) or None, "scale": scale or None}
     given = {flag: value for flag, value in flags.items() if value is not None}
     ordered = {"schema": Schema({one: declared[one] for one in chosen})} if model.categories else {}
-    estimator = model.make(epsilon, delta, given, verbose=watched(), **ordered)
-    with new_file(out, overwrite=overwrite, spared=[data, ledger, schema]) as place:
+    estimator = model.make(epsilon, delta, given, verbose=is_interactive(), **ordered)
+    with new_file(out, overwrite=overwrite, protected=[data, ledger, schema]) as place:
         rows = open_records(source, schema=declared)
 
         def curated(book: str | Ledger | None) -> Curator:
@@ -147,7 +147,7 @@ def fit(
                 book.reserve(called, losses, query=model.estimator, unit=trial.unit)
         curator = curated(ledger)
         _note_delta(delta, budget, curator)
-        if not watched():
+        if not is_interactive():
             note(f"fitting {model.estimator}")
         estimator.fit(view(curator), target)
         _write_model(estimator.to_json(), place)

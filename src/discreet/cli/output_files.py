@@ -11,7 +11,7 @@ from pathlib import Path
 
 @contextmanager
 def new_file(
-    path: Path, *, overwrite: bool, spared: Iterable[str | Path | None] = (), secret: bool = False
+    path: Path, *, overwrite: bool, protected: Iterable[str | Path | None] = (), secret: bool = False
 ) -> Iterator[Path]:
     """Give a place to write to, which takes the name ``path`` once everything went well.
 
@@ -22,12 +22,12 @@ def new_file(
     path : Path
     overwrite : bool
         Whether a file may be there already. A ledger never may.
-    spared : iterable of path
+    protected : iterable of path
         Files that the command reads or keeps its record in: these are never written over.
     secret : bool
         Whether only the owner may read it; else its mode is that of any new file.
     """
-    if path.exists() and (_is_ledger(path) or any(_is_same(path, other) for other in spared)):
+    if path.exists() and (_is_ledger(path) or any(_is_same(path, other) for other in protected)):
         raise ValueError(f"--out {path}: expected no file that holds rows, a model or a ledger; write another name")
     if path.exists() and not overwrite:
         raise ValueError(f"--out {path}: expected a file that is not there yet; write another name, or --overwrite")

@@ -104,7 +104,7 @@ def _clean_text(text: str) -> str:
     return "\n".join(map(cell_text, text.split("\n")))
 
 
-def watched() -> bool:
+def is_interactive() -> bool:
     """Return whether standard error is a terminal, so that progress is worth showing."""
     return sys.stderr.isatty()
 

@@ -47,7 +47,7 @@ def report(
     fitted: Any = load_model(model)
     rows = None if compare is None else rows_from_csv(fitted, compare)
     chosen = None if columns is None else [column.strip() for column in columns.split(",")]
-    with new_file(out, overwrite=overwrite, spared=[model, compare, ledger], secret=compare is not None) as place:
+    with new_file(out, overwrite=overwrite, protected=[model, compare, ledger], secret=compare is not None) as place:
         about = {"ledger": ledger, "name": name, "columns": chosen, "posterior": posterior or None, "file": model.name}
         fitted.report(place, private_rows=rows, overwrite=True, **about)  # ``place`` is there already, and empty
     if compare is not None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.cli.command import command
 from discreet.cli.options import ModelFile, Overwrite
 from discreet.cli.output_files import new_file
-from discreet.cli.printing import CommandOutput, facts, watched
+from discreet.cli.printing import CommandOutput, facts, is_interactive
 from discreet.records.sources.frames import need
 
 BLOCK = 100_000  # rows drawn and written at once
@@ -51,7 +51,7 @@ def sample(
     write = {".csv": _to_csv, ".parquet": _to_parquet}.get(out.suffix.lower())
     if write is None:
         raise typer.BadParameter(f"{out.name!r}: expected a name that ends with .csv or .parquet", param_hint="--out")
-    with new_file(out, overwrite=overwrite, spared=[model]) as place:
+    with new_file(out, overwrite=overwrite, protected=[model]) as place:
         names = write(place, _with_progress(_blocks(fitted, rows, clip), rows))
     guarantee = fitted.guarantee_
     return CommandOutput(
@@ -122,7 +122,7 @@ def _of_one_type(column: NDArray[Any]) -> list[Any]:
 
 def _with_progress(blocks: Iterator[Columns], rows: int) -> Iterator[Columns]:
     """Yield the blocks, behind a bar where somebody watches and there are several."""
-    if not watched() or rows <= BLOCK:
+    if not is_interactive() or rows <= BLOCK:
         yield from blocks
         return
     from rich.console import Console

@@ -72,7 +72,7 @@ def init(
     text = HEAD + "".join(_entry(name, kind) for name, kind in types.items())
     shown = text.rstrip("\n")
     if out is not None:
-        with new_file(out, overwrite=overwrite, spared=[data]) as place:
+        with new_file(out, overwrite=overwrite, protected=[data]) as place:
             place.write_text(text, encoding="utf-8")
         shown = f"{out}: fill in what is public, then: discreet schema check {out}"
     columns = [{"name": name, "type": kind} for name, kind in types.items()]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.plots.plot import INK, MUTED, SERIES, Array, Facts, Plot, number, plain, quiet
+from discreet.plots.plot import INK, MUTED, SERIES, Array, Facts, Plot, format_name, format_number, style_axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +55,9 @@ class TradeoffPlot(Plot):
     def description(self) -> str:
         """The bound."""
         return (
-            f"The power of the attack over its false alarms, and what ε = {number(self.claimed, 4)} allows. At the "
-            f"chosen threshold {self.chosen[0]:.1%} are false alarms and {self.chosen[1]:.1%} are recognised, from "
-            f"which ε ≥ {number(self.epsilon, 4)} follows with {self.confidence:.4%} confidence."
+            f"The power of the attack over its false alarms, and what ε = {format_number(self.claimed, 4)} allows. "
+            f"At the chosen threshold {self.chosen[0]:.1%} are false alarms and {self.chosen[1]:.1%} are recognised, "
+            f"from which ε ≥ {format_number(self.epsilon, 4)} follows with {self.confidence:.4%} confidence."
         )
 
     @property
@@ -93,11 +93,17 @@ class TradeoffPlot(Plot):
         told = [
             ("orange: the most power that the claim allows", 0.24, 8.5),
             ("dot: the chosen threshold, corner: its confidence bounds", 0.18, 8.5),
-            (f"claimed: ε = {number(self.claimed, 4)} at δ = {self.delta:g}", 0.1, 10),
-            (f"attacked: ε ≥ {number(self.epsilon, 4)}{'' if self.holds else ', the claim is refuted'}", 0.04, 10),
+            (f"claimed: ε = {format_number(self.claimed, 4)} at δ = {self.delta:g}", 0.1, 10),
+            (
+                f"attacked: ε ≥ {format_number(self.epsilon, 4)}{'' if self.holds else ', the claim is refuted'}",
+                0.04,
+                10,
+            ),
         ]
         for words, height, letters in told:
-            ax.annotate(plain(words), (0.98, height), ha="right", fontsize=letters, color=INK if letters > 9 else MUTED)
-        ax.set_title(plain(self.title))
+            ax.annotate(
+                format_name(words), (0.98, height), ha="right", fontsize=letters, color=INK if letters > 9 else MUTED
+            )
+        ax.set_title(format_name(self.title))
         ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), xlabel="false alarms", ylabel="power of the attack")
-        quiet(ax, grid="both")
+        style_axes(ax, grid="both")

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.plots.ellipses import place_labels, together
-from discreet.plots.plot import Array, Facts, Plot, label_axes, listed, series
+from discreet.plots.ellipses import group_overlapping, place_labels
+from discreet.plots.plot import Array, Facts, Plot, join_names, label_axes, series_colour
 
 FINE = 220  # cells along an axis, of the shading by nearest centre
 
@@ -41,7 +41,7 @@ class Centres(Plot):
     def description(self) -> str:
         """Where they are."""
         places = [f"{k + 1} at ({', '.join(self._at(centre))})" for k, centre in enumerate(self.centres[:8])]
-        return f"Centres of clusters, as ({self.columns[0]}, {self.columns[1]}): {listed(places)}."
+        return f"Centres of clusters, as ({self.columns[0]}, {self.columns[1]}): {join_names(places)}."
 
     @property
     def facts(self) -> Facts:
@@ -61,9 +61,9 @@ class Centres(Plot):
         if self.regions:
             self._shade(ax, low, high)
         for k, (x, y) in enumerate(self.centres):
-            ax.plot([x], [y], "o", color=series(k), markersize=9, clip_on=False)
+            ax.plot([x], [y], "o", color=series_colour(k), markersize=9, clip_on=False)
         label_axes(ax, self.columns)
-        groups = together(ax, self.centres)
+        groups = group_overlapping(ax, self.centres)
         texts = [", ".join(str(k + 1) for k in group) for group in groups]
         place_labels(ax, self.centres[[group[0] for group in groups]], texts)
 
@@ -74,4 +74,4 @@ class Centres(Plot):
         for k in range(len(self.centres)):
             inside = (nearest == k).astype(float)
             if inside.any():
-                ax.contourf(x, y, inside, levels=[0.5, 1.5], colors=[series(k)], alpha=0.12)
+                ax.contourf(x, y, inside, levels=[0.5, 1.5], colors=[series_colour(k)], alpha=0.12)

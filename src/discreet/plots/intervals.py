@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arguments import ArgumentError
-from discreet.plots.plot import INK, MUTED, SERIES, Array, Facts, Plot, number, plain, quiet
+from discreet.plots.plot import INK, MUTED, SERIES, Array, Facts, Plot, format_name, format_number, style_axes
 
 NO_NOISE = "no interval: the noise of this method does not split by coefficient"
 ABREAST = 3  # panels side by side
@@ -60,7 +60,7 @@ class Intervals(Plot):
     def description(self) -> str:
         """The largest of them, with their intervals."""
         order = np.argsort(-np.abs(self.values))[:4]
-        each = [f"{self.labels[k]} {number(self.values[k])}{self._between(int(k))}" for k in order]
+        each = [f"{self.labels[k]} {format_number(self.values[k])}{self._between(int(k))}" for k in order]
         lines = self.unknown if self.low is None else f"lines are {self.limits}"
         lines = lines[0].upper() + lines[1:]
         return f"Points for {len(self.values)} numbers; the largest are " + ", ".join(each) + f". {lines}."
@@ -68,16 +68,19 @@ class Intervals(Plot):
     def _between(self, k: int) -> str:
         if self.low is None or self.high is None:
             return ""
-        return f" (from {number(self.low[k])} to {number(self.high[k])})"
+        return f" (from {format_number(self.low[k])} to {format_number(self.high[k])})"
 
     @property
     def facts(self) -> Facts:
         """Values and intervals."""
-        rows = [[str(label), number(value, 4)] for label, value in zip(self.labels, self.values, strict=True)]
+        rows = [[str(label), format_number(value, 4)] for label, value in zip(self.labels, self.values, strict=True)]
         if self.low is None or self.high is None:
             return Facts(["", "value"], rows)
         ends = zip(rows, self.low, self.high, strict=True)
-        return Facts(["", "value", "from", "to"], [[*row, number(low, 4), number(high, 4)] for row, low, high in ends])
+        return Facts(
+            ["", "value", "from", "to"],
+            [[*row, format_number(low, 4), format_number(high, 4)] for row, low, high in ends],
+        )
 
     @property
     def size(self) -> tuple[float, float]:
@@ -87,9 +90,9 @@ class Intervals(Plot):
     def _fill(self, panels: Any) -> None:
         ax = panels[0, 0]
         draw_intervals(ax, self.values, self.low, self.high, self.inner, zero=self.zero)
-        ax.set_yticks(np.arange(len(self.values)), [plain(label) for label in self.labels])
+        ax.set_yticks(np.arange(len(self.values)), [format_name(label) for label in self.labels])
         ax.set(xlabel=self.unit)
-        quiet(ax, grid="x")
+        style_axes(ax, grid="x")
         if self.low is None:
             ax.set_title(self.unknown, fontsize=9, color=MUTED, loc="left")
 
@@ -162,7 +165,7 @@ class Coefficients(Intervals):
         """The coefficients in the data's own units as well."""
         wide = super().facts
         rows = [
-            [first, number(own, 4), number(width, 4), *rest]
+            [first, format_number(own, 4), format_number(width, 4), *rest]
             for (first, *rest), own, width in zip(wide.rows, self.own, self.widths, strict=True)
         ]
         return Facts(["column", "coefficient", "width of the bounds", "both multiplied", *wide.header[2:]], rows)
@@ -194,7 +197,8 @@ class IntervalPanels(Plot):
     def description(self) -> str:
         """The first row, with its intervals."""
         each = [
-            f"{name} {number(self.values[0, j])} (from {number(self.low[0, j])} to {number(self.high[0, j])})"
+            f"{name} {format_number(self.values[0, j])} "
+            f"(from {format_number(self.low[0, j])} to {format_number(self.high[0, j])})"
             for j, name in enumerate(self.columns[:4])
         ]
         return (
@@ -206,7 +210,7 @@ class IntervalPanels(Plot):
     def facts(self) -> Facts:
         """Values and intervals, a row for each number."""
         rows = [
-            [f"{row}, {column}", *(number(part[i, j], 4) for part in (self.values, self.low, self.high))]
+            [f"{row}, {column}", *(format_number(part[i, j], 4) for part in (self.values, self.low, self.high))]
             for i, row in enumerate(self.rows)
             for j, column in enumerate(self.columns)
         ]
@@ -229,10 +233,10 @@ class IntervalPanels(Plot):
                 continue
             inner = None if self.inner is None else (self.inner[0][:, j], self.inner[1][:, j])
             draw_intervals(ax, self.values[:, j], self.low[:, j], self.high[:, j], inner)
-            ax.set_yticks(np.arange(len(self.rows)), [plain(row) for row in self.rows])
-            ax.set_xlabel(plain(self.columns[j]))
+            ax.set_yticks(np.arange(len(self.rows)), [format_name(row) for row in self.rows])
+            ax.set_xlabel(format_name(self.columns[j]))
             ax.locator_params(axis="x", nbins=4)
-            quiet(ax, grid="x")
+            style_axes(ax, grid="x")
             if j % ABREAST:
                 ax.tick_params(labelleft=False)
 

@@ -6,7 +6,8 @@ The module also has what all plots share.
 has one role, so that a page can replace each by its own (``report`` does, for dark screens). Text is always ``INK`` or
 ``MUTED``; series are told apart by a label beside them as well.
 
-**Text.** ``plain``, ``number``, ``percent``, ``listed`` and ``plural`` write names and numbers.
+**Text.** ``format_name``, ``format_number``, ``format_percent``, ``join_names`` and ``pluralize`` write names and
+numbers.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ SERIES = {
 }
 
 
-def series(place: int) -> str:
+def series_colour(place: int) -> str:
     """Return the colour of the series at a place; they come round again after six."""
     return tuple(SERIES.values())[place % len(SERIES)]
 
@@ -48,10 +49,10 @@ def series(place: int) -> str:
 LONGEST = 36  # letters of a name
 
 
-def plain(name: object) -> str:
+def format_name(name: object) -> str:
     r"""Return a name for matplotlib: printable, not too long, and never taken for mathematics.
 
-    >>> plain("cost in $"), plain("a\x00b"), plain("x" * 40)
+    >>> format_name("cost in $"), format_name("a\x00b"), format_name("x" * 40)
     ('cost in \\$', 'a�b', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…')
     """
     text = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in str(name))
@@ -59,10 +60,10 @@ def plain(name: object) -> str:
     return text.replace("$", r"\$")
 
 
-def number(value: float, digits: int = 3) -> str:
+def format_number(value: float, digits: int = 3) -> str:
     """Return a number with so many digits, and a true minus.
 
-    >>> number(-1234567.0), number(0.00001234), number(38.5812), number(50_000.0)
+    >>> format_number(-1234567.0), format_number(0.00001234), format_number(38.5812), format_number(50_000.0)
     ('−1,230,000', '1.23e−05', '38.6', '50,000')
     """
     value = float(value)
@@ -73,29 +74,29 @@ def number(value: float, digits: int = 3) -> str:
     return text.replace("-", "−")
 
 
-def percent(share: float, digits: int = 3) -> str:
+def format_percent(share: float, digits: int = 3) -> str:
     """Return a share in percent.
 
-    >>> percent(0.1234), percent(2.0)
+    >>> format_percent(0.1234), format_percent(2.0)
     ('12.3 %', '200 %')
     """
-    return f"{number(100.0 * share, digits)} %"
+    return f"{format_number(100.0 * share, digits)} %"
 
 
-def listed(names: Iterable[object]) -> str:
+def join_names(names: Iterable[object]) -> str:
     """Return names as one writes them in a sentence.
 
-    >>> listed(["a"]), listed(["a", "b", "c"])
+    >>> join_names(["a"]), join_names(["a", "b", "c"])
     ('a', 'a, b and c')
     """
     words = [str(name) for name in names]
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" and {words[-1]}" if words else ""
 
 
-def plural(name: str) -> str:
+def pluralize(name: str) -> str:
     """Return the plural of a noun.
 
-    >>> plural("component"), plural("class")
+    >>> pluralize("component"), pluralize("class")
     ('components', 'classes')
     """
     return name + ("es" if name.endswith("s") else "s")
@@ -171,13 +172,13 @@ class Plot(ABC):
 
     def place(self, column: str, value: float, digits: int = 3) -> str:
         """Return a place along a column as text: a number, or a date."""
-        return day_text(value) if column in self.dated else number(value, digits)
+        return day_text(value) if column in self.dated else format_number(value, digits)
 
     def _date_axes(self, panels: Any) -> None:
         """Write dates along the axes of such columns."""
         for ax in panels.ravel() if self.dated else ():
             for axis, name in ((ax.xaxis, ax.get_xlabel()), (ax.yaxis, ax.get_ylabel())):
-                if name in {plain(column) for column in self.dated}:
+                if name in {format_name(column) for column in self.dated}:
                     ticker = matplotlib_part("ticker")
                     axis.set_major_locator(ticker.MaxNLocator(4, integer=True))
                     axis.set_major_formatter(ticker.FuncFormatter(lambda days, _: day_text(days)))
@@ -196,7 +197,7 @@ class Plot(ABC):
         """
         if ax is None:
             figure = matplotlib_part("pyplot").figure(figsize=self.size, layout="constrained")
-            panels = self.on(figure)
+            panels = self.draw_on(figure)
             return panels[0, 0] if self.panels == (1, 1) else panels
         if self.panels != (1, 1):
             raise ArgumentError("ax", UNSHOWN, f"None, since this plot has {self.panels[0]} × {self.panels[1]} panels")
@@ -206,7 +207,7 @@ class Plot(ABC):
         self._date_axes(panels)
         return ax
 
-    def on(self, figure: Any) -> Any:
+    def draw_on(self, figure: Any) -> Any:
         """Draw on an empty figure and return its axes, an array of shape ``panels``."""
         panels = figure.subplots(*self.panels, squeeze=False)
         self._fill(panels)
@@ -221,11 +222,11 @@ def annotate(ax: Any, text: str, at: tuple[Any, Any], offset: tuple[int, int], *
 
 def label_axes(ax: Any, columns: Sequence[str]) -> None:
     """Name both axes by columns, and draw a grid."""
-    ax.set(xlabel=plain(columns[0]), ylabel=plain(columns[1]))
-    quiet(ax, grid="both")
+    ax.set(xlabel=format_name(columns[0]), ylabel=format_name(columns[1]))
+    style_axes(ax, grid="both")
 
 
-def quiet(ax: Any, *, grid: str = "") -> None:
+def style_axes(ax: Any, *, grid: str = "") -> None:
     """Take away what tells nothing, and draw lines of a grid along ``"x"``, ``"y"`` or ``"both"``."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import ArgumentError
 from discreet.door.release import rows_of
 from discreet.estimators.fitted_columns import columns_of
-from discreet.estimators.plots import portrait, portraits_of
+from discreet.estimators.plots import available_plots, plot_model
 from discreet.plots import Facts, Plot, SampleOverDensity
 from discreet.plots.intervals import NO_NOISE
 from discreet.report.figures import Figure, draw_figure
@@ -173,13 +173,13 @@ def _parameters(model: Any) -> Facts:
 
 def _model_figures(model: Any, columns: Sequence[str | int] | None) -> list[ReportFigure]:
     result = []
-    for what in portraits_of(model):
+    for what in available_plots(model):
         if what not in MODEL_WORDS:
             continue  # it has a section of its own
         if what == "pairs" and len(columns_of(model)) < 3:
             continue  # the plot before it shows the only pair
         chosen = columns if what in ("components", "classes", "centres") else None
-        plot = portrait(model, what, chosen)
+        plot = plot_model(model, what, chosen)
         result.append(ReportFigure(draw_figure(plot, what), _words(what, plot)))
     return result
 
@@ -199,13 +199,13 @@ def _words(what: str, plot: Plot) -> str:
 def _noise(model: Any) -> Figure | None:
     if all(release.noise is None for release in model.releases_):
         return None
-    return draw_figure(portrait(model, "noise"), "noise")
+    return draw_figure(plot_model(model, "noise"), "noise")
 
 
 def _sample(model: Any, columns: Sequence[str | int] | None) -> ReportFigure | None:
-    if "sample" not in portraits_of(model) or len(columns_of(model)) < 2:
+    if "sample" not in available_plots(model) or len(columns_of(model)) < 2:
         return None
-    plot = portrait(model, "sample", columns)
+    plot = plot_model(model, "sample", columns)
     return ReportFigure(draw_figure(plot, "sample"), HELD if isinstance(plot, SampleOverDensity) else ROWS_ALONE)
 
 

@@ -72,7 +72,7 @@ def _draw_svg(plot: Plot) -> bytes:
     file = io.BytesIO()
     with matplotlib_part("pyplot").rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # the page's own fonts have it
-        plot.on(figure)
+        plot.draw_on(figure)
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(file, format="svg", transparent=True, metadata=nothing)
     return file.getvalue()

@@ -15,7 +15,7 @@ from discreet.guarantees import Guarantee, Neighbors, compose
 from discreet.planning import explain
 from discreet.planning.caution import PlanningWarning
 from discreet.plots import Facts
-from discreet.plots.plot import number
+from discreet.plots.plot import format_number
 
 MOST_ROWS = 100  # of a table of columns
 ROUNDED = 1e-6  # by how much a δ that is computed again may differ
@@ -100,10 +100,13 @@ def declared(model: Any) -> Facts:
     """Return the declared columns: bounds of the numbers, values of the categories."""
     declaration = model.releases_[0].declared
     rows = [
-        [name, "number", f"from {number(low, 6)} to {number(high, 6)}"]
+        [name, "number", f"from {format_number(low, 6)} to {format_number(high, 6)}"]
         for name, (low, high) in zip(columns_of(model), declared_bounds(model), strict=True)
     ]
-    rows += [[name, "target", f"from {number(low, 6)} to {number(high, 6)}"] for name, low, high in _targets(model)]
+    rows += [
+        [name, "target", f"from {format_number(low, 6)} to {format_number(high, 6)}"]
+        for name, low, high in _targets(model)
+    ]
     names = declaration.get("category_columns") or ()
     stated = getattr(model, "categories_", None) or dict(zip(names, declaration.get("categories") or (), strict=True))
     kind = "target, category" if hasattr(model, "classes_") else "category"

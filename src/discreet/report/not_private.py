@@ -24,9 +24,9 @@ from discreet.estimators.fitted_columns import (
     value_labels,
 )
 from discreet.estimators.gaussian_mixture import full_covariances
-from discreet.estimators.plots import portrait
+from discreet.estimators.plots import plot_model
 from discreet.plots import Ellipses, Facts, Plot
-from discreet.plots.plot import number, percent
+from discreet.plots.plot import format_number, format_percent
 from discreet.records.cells import day_text
 from discreet.scales import ColumnScale
 
@@ -121,10 +121,10 @@ def _compare_mixture(model: Any, rows: Array, columns: Sequence[str | int] | Non
     widths = np.asarray(declared_bounds(model) @ [-1.0, 1.0])
     fitted.fit(rows / widths)
     scores = (_score(model, rows), fitted.score(rows / widths) - float(np.log(widths).sum()))
-    facts = _facts([("mean log-likelihood of a row", number(scores[0], 4), number(scores[1], 4))])
+    facts = _facts([("mean log-likelihood of a row", format_number(scores[0], 4), format_number(scores[1], 4))])
     if len(widths) == 1:
         return ComparisonWithoutPrivacy(facts)
-    seen = portrait(model, None, columns)
+    seen = plot_model(model, None, columns)
     assert isinstance(seen, Ellipses)
     j = [value_labels(model).index(name) for name in seen.columns]
     exact = full_covariances(fitted.covariances_, model.covariance_type, *fitted.means_.shape)
@@ -140,7 +140,9 @@ def _compare_centres(model: Any, rows: Array, columns: Sequence[str | int] | Non
 
     fitted = KMeans(len(model.cluster_centers_), n_init=3, random_state=0).fit(rows)
     each = [-one / len(rows) for one in (_score(model, rows), fitted.score(rows))]
-    facts = _facts([("mean squared distance of a row to its centre", number(each[0], 4), number(each[1], 4))])
+    facts = _facts(
+        [("mean squared distance of a row to its centre", format_number(each[0], 4), format_number(each[1], 4))]
+    )
     return ComparisonWithoutPrivacy(facts)
 
 
@@ -153,14 +155,14 @@ def _compare_directions(model: Any, rows: Array, columns: Sequence[str | int] | 
         fitted = FactorAnalysis(count).fit(rows / widths)
         exact = fitted.score(rows / widths) - float(np.log(widths).sum())
         return ComparisonWithoutPrivacy(
-            _facts([("mean log-likelihood of a row", number(_score(model, rows), 4), number(exact, 4))])
+            _facts([("mean log-likelihood of a row", format_number(_score(model, rows), 4), format_number(exact, 4))])
         )
     scaled = rows / model.scale_
     covariance = np.cov(scaled.T)
     kept = float(np.trace(model.components_ @ covariance @ model.components_.T) / np.trace(covariance))
     best = float(PCA(count).fit(scaled).explained_variance_ratio_.sum())
     return ComparisonWithoutPrivacy(
-        _facts([("share of the variance along the axes", percent(kept, 4), percent(best, 4))])
+        _facts([("share of the variance along the axes", format_percent(kept, 4), format_percent(best, 4))])
     )
 
 
@@ -181,7 +183,7 @@ def _compare_predictor(model: Any, rows: Array, y: NDArray[Any]) -> ComparisonWi
         "share of the rows whose class is predicted"
     )  # fmt: skip
     return ComparisonWithoutPrivacy(
-        _facts([(name, percent(_score(model, rows, y), 4), percent(other.score(unit, y), 4))])
+        _facts([(name, format_percent(_score(model, rows, y), 4), format_percent(other.score(unit, y), 4))])
     )
 
 
@@ -191,7 +193,7 @@ def _score(model: Any, rows: Array, *y: Any) -> float:
 
 
 def _place(scale: ColumnScale, value: float) -> str:
-    return day_text(value) if scale.kind == "date" else number(value, 4)
+    return day_text(value) if scale.kind == "date" else format_number(value, 4)
 
 
 def _compare_table(model: Any, X: Any) -> ComparisonWithoutPrivacy:
@@ -208,5 +210,5 @@ def _compare_table(model: Any, X: Any) -> ComparisonWithoutPrivacy:
     for j, (name, values) in enumerate(model.categories_.items()):
         for code, value in enumerate(values[:12]):
             shares = [float(np.mean(drawn[name] == value)), float(np.mean(codes[:, j] == code))]
-            told.append((f"share of {name} = {value}", percent(shares[0]), percent(shares[1])))
+            told.append((f"share of {name} = {value}", format_percent(shares[0]), format_percent(shares[1])))
     return ComparisonWithoutPrivacy(_facts(told))

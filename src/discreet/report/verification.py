@@ -13,7 +13,7 @@ from discreet.door.release import rows_of
 from discreet.guarantees import Loss, compose
 from discreet.guarantees.guarantee import rounded_up
 from discreet.plots import Facts
-from discreet.plots.plot import number
+from discreet.plots.plot import format_number
 from discreet.plots.statistic_names import question_name
 from discreet.report.guarantee_text import headline, unit_of
 
@@ -58,7 +58,7 @@ def releases_table(releases: tuple[Release, ...]) -> Facts:
 def _noise_text(release: Release) -> str:
     if release.noise is None:
         return "none that is added"
-    return f"{type(release.noise).__name__}, scale {number(release.noise.scale, 4)}"
+    return f"{type(release.noise).__name__}, scale {format_number(release.noise.scale, 4)}"
 
 
 def _loss_text(loss: Loss) -> str:
