@@ -91,7 +91,7 @@ def test_a_file_that_is_there_is_kept_unless_it_may_be_replaced(tmp_path):
     place = tmp_path / "report.html"
     place.write_text("mine")
     with pytest.raises(
-        ValueError, match="expected a file that is not there yet; write another name, or overwrite=True"
+        ValueError, match="expected a file that does not exist yet; write another name, or overwrite=True"
     ):
         fitted("kmeans").report(place)
     assert place.read_text() == "mine"

@@ -24,9 +24,8 @@ from discreet.signals.kalman import fit_variances, steady_filter
 from discreet.signals.smoothing import PreparedFilter, StateEstimate
 from discreet.signals.state_space import local_level, local_linear_trend
 
-WATCH = importlib.import_module(
-    "discreet.signals.fast"
-)._filter_samples  # the name of the module is that of the function
+# The module has the name of the function that the package exports.
+FILTER_SAMPLES = importlib.import_module("discreet.signals.fast")._filter_samples
 FUNCTIONS = {"fourier": signals.fourier, "fast": signals.fast, "kalman": signals.kalman}
 TREND = StateSpace([[1.0, 1.0], [0.0, 0.9]], [1.0, 0.0], np.diag([2.0, 1.0]), 3.0, [5.0, 1.0], [[4.0, 1.0], [1.0, 2.0]])
 WALK = StateSpace([[1.0]], [[1.0]], [[4.0]], 9.0, [30.0])
@@ -490,7 +489,8 @@ def test_a_learnt_movement_claims_no_more_than_is_known(walk, every):
     for _ in range(runs):
         truth = np.cumsum(rng.normal(0.0, walk, T))
         seen = truth + rng.normal(0.0, 3.0, T)
-        values, variances, *_ = WATCH(T, places, len(places), None, None, lambda step, seen=seen: (seen[step], 9.0))
+        sample = lambda step, seen=seen: (seen[step], 9.0)  # noqa: E731
+        values, variances, *_ = FILTER_SAMPLES(T, places, len(places), None, None, sample)
         held.append(np.mean(np.abs(values - truth) < 1.96 * np.sqrt(variances)))
     # Over 1500 runs of another seed the shares had means of 0.937 and more, and variances below 0.02. By Bernstein the
     # mean of 1000 is below 0.93 − 0.037 with a probability of at most exp(−1000·0.037²/(2·0.02 + 2·0.037/3)) = 1e-9.
@@ -536,11 +536,11 @@ REFUSED = [
     ("kalman", {"model": WEEK, "missing": [6]}, "show every state.*initial_covariance"),
     ("kalman", {"model": TURN, "missing": [1, 3, 5, 7, 9, 11]}, "show every state"),
     ("kalman", {"model": TURN, "missing": [1], "smooth": False}, "show every state.*smooth=True"),
-    ("kalman", {"model": StateSpace([[1e10]], [1.0], [[1.0]], 1.0)}, "in the unit of the noise"),
-    ("kalman", {"model": StateSpace([[1.0]], [1e200], [[1.0]], 1.0)}, "in the unit of the noise"),
-    ("kalman", {"model": local_level(1e17), "smooth": False}, "in the unit of the noise"),
-    ("kalman", {"model": local_level(1.0, 1e270)}, "in the unit of the noise"),
-    ("kalman", {"model": StateSpace([[1.0]], [1.0], [[1.0]], 1.0, [1e250], [[1.0]])}, "in the unit of the noise"),
+    ("kalman", {"model": StateSpace([[1e10]], [1.0], [[1.0]], 1.0)}, "in units of the noise"),
+    ("kalman", {"model": StateSpace([[1.0]], [1e200], [[1.0]], 1.0)}, "in units of the noise"),
+    ("kalman", {"model": local_level(1e17), "smooth": False}, "in units of the noise"),
+    ("kalman", {"model": local_level(1.0, 1e270)}, "in units of the noise"),
+    ("kalman", {"model": StateSpace([[1.0]], [1.0], [[1.0]], 1.0, [1e250], [[1.0]])}, "in units of the noise"),
     ("kalman", {"model": local_level(1e250, 1.0), "method": "output"}, "times the measurement's"),
     ("kalman", {"model": StateSpace([[1.0]], [1.0], [[1.0]], 1.0, [1e250]), "method": "output"}, "initial_mean"),
     ("fast", {"process": 1e308}, "times the noise's variance"),
@@ -555,7 +555,7 @@ REFUSED = [
     ("kalman", {"method": "output", "model": WALK, "target": "totals"}, "target='totals'"),
     ("kalman", {"method": "output", "model": local_level(1.0)}, "measurement=0.0"),
     ("kalman", {"method": "output", "model": HIDDEN}, "a detectable one"),
-    ("kalman", {"method": "output", "model": local_level(0.0, 1.0)}, "filter settles"),
+    ("kalman", {"method": "output", "model": local_level(0.0, 1.0)}, "filter converges"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""``discreet infer``: the posterior of a fitted model's parameters. It costs nothing and looks at no row."""
+"""``discreet infer``: the posterior of a fitted model's parameters. It costs nothing and reads no row."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def infer(
     ] = None,
     overwrite: Overwrite = False,
 ) -> CommandOutput:
-    """Show the posterior of a fitted model's parameters, noise and sampling accounted for. It looks at no row.
+    """Show the posterior of a fitted model's parameters, with noise and sampling accounted for. It reads no row.
 
     The first chain of a model takes twenty seconds to a minute, most of it compilation.
     """
@@ -82,7 +82,7 @@ def _output(posterior: Any, level: float, out: Path | None) -> CommandOutput:
             *([] if posterior.which_rows is None else [f"from {posterior.which_rows}"]),
             OutputTable(head, rows),
             f"{says.draws} draws worth {says.ess:.0f} or more, R-hat {says.r_hat:.3f}, {says.divergences} divergences"
-            + ("" if says.complaints else "; the chains agree"),  # complaints are notes already
+            + ("" if says.complaints else "; the chains agree"),  # complaints are shown as notes
             *([] if out is None else [f"draws written to {out}"]),
         ],
     )

@@ -1,7 +1,6 @@
-"""Plots of fitted estimators: which there are, and the public numbers that go into each.
+"""Plots of fitted estimators, from public numbers.
 
-Everything here reads fitted attributes and releases, which are public. No row comes near it; the rows of a picture are
-synthetic.
+Everything here reads fitted attributes and releases, which are public. It reads no row; rows in a plot are synthetic.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ MOST_SHOWN = 40  # bars, or rows of a table: of more the largest are drawn
 
 
 def plot_model(model: Any, what: str | None = None, columns: Sequence[str | int] | None = None) -> Plot:
-    """Return a picture of a fitted estimator.
+    """Return a plot of a fitted estimator.
 
     Parameters
     ----------
@@ -59,16 +58,16 @@ def plot_model(model: Any, what: str | None = None, columns: Sequence[str | int]
     what : str, optional
         One of ``available_plots(model)``; by default the first of them.
     columns : sequence of str or int, optional
-        Which columns it is drawn along, where it is: two of them, and up to five for ``"pairs"``.
+        The columns to draw, where the plot has a choice: two of them, or up to five for ``"pairs"``.
     """
     check_is_fitted(model)
     names = available_plots(model)
-    picture = PLOTS[choice("what", names[0] if what is None else what, names)](model, columns)
-    return picture.with_dates(dated_columns(model))
+    plot = PLOTS[choice("what", names[0] if what is None else what, names)](model, columns)
+    return plot.with_dates(dated_columns(model))
 
 
 def available_plots(model: Any) -> tuple[str, ...]:
-    """Return which pictures there are of an estimator."""
+    """Return the names of the plots of an estimator."""
     names: tuple[str, ...] = model._plots
     return names
 

@@ -28,7 +28,7 @@ from discreet.plots.plot import (
 
 @dataclass(frozen=True, eq=False)
 class Shares(Plot):
-    """Parts of a whole as bars; two standard deviations of the noise in each as a line, where they are known.
+    """Shares of a whole as bars, with a line of two standard deviations of the noise where it is known.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Shares(Plot):
     noise : array of shape (K,), optional
         Standard deviations.
     what : str
-        What they are shares of: "weights of the components", say.
+        What the shares are, for example "weights of the components".
     """
 
     shares: Array
@@ -94,7 +94,7 @@ class Shares(Plot):
 
 @dataclass(frozen=True, eq=False)
 class Scree(Plot):
-    """Shares of the variance, one bar for each axis, and a line for all up to it.
+    """Shares of the variance, one bar for each axis, and a line for the cumulative share.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class NoiseShares(Plot):
     noise, values : array of shape (n,)
         The standard deviation of the noise, and the root mean square of the released numbers, noise included.
     distributions : sequence of str
-        What kind of noise it is.
+        The kind of noise.
     """
 
     labels: Sequence[str]
@@ -164,12 +164,12 @@ class NoiseShares(Plot):
 
     @property
     def shares(self) -> Array:
-        """Noise relative to size; 1 where there is nothing but noise."""
+        """The noise relative to the numbers; 1 where there is nothing but noise."""
         return np.asarray(self.noise / np.maximum(self.values, 1e-300))
 
     @property
     def title(self) -> str:
-        """What it is."""
+        """The title of the plot."""
         return "The noise in each statistic, relative to its size"
 
     @property

@@ -1,4 +1,4 @@
-"""``HeatMap``: a small table of numbers as colours, with the numbers in it: loadings, or probabilities."""
+"""``HeatMap``: a small table of numbers (loadings, probabilities) as coloured cells with the numbers in them."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from discreet.plots.plot import (
     style_axes,
 )
 
-WRITTEN = 16  # columns or rows up to which the numbers are written
+WRITTEN = 16  # rows or columns, up to which the numbers are written into the cells
 
 
 @dataclass(frozen=True, eq=False)
 class HeatMap(Plot):
-    """Numbers in rows and columns: blue above 0, vermillion below, the stronger the further from it.
+    """Numbers in rows and columns: blue above 0, vermillion below, more opaque for larger absolute values.
 
     Parameters
     ----------
     values : array of shape (rows, columns)
     rows, columns : sequence of str
     what : str
-        What the numbers are: "loadings of the factors", say.
+        What the numbers are, for example "loadings of the factors".
     """
 
     values: Array
@@ -53,7 +53,7 @@ class HeatMap(Plot):
 
     @property
     def facts(self) -> Facts:
-        """All numbers."""
+        """All numbers of the plot."""
         rows = [
             [str(name), *(format_number(value) for value in line)]
             for name, line in zip(self.rows, self.values, strict=True)

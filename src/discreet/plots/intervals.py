@@ -18,7 +18,7 @@ from discreet.plots.plot import INK, MUTED, SERIES, Array, Facts, Plot, format_n
 NO_NOISE = "no interval: the noise of this method does not split by coefficient"
 ABREAST = 3  # panels side by side
 MOST_DRAWN = 200  # numbers in one plot
-INNER = 0.5  # what the thicker line holds
+INNER = 0.5  # the level of the thicker line
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,19 +30,19 @@ class Intervals(Plot):
     values : array of shape (n,)
     labels : sequence of str
     low, high : array of shape (n,), optional
-        The ends of the intervals; None where they are not known.
+        The ends of the intervals; None where they are unknown.
     inner : pair of arrays of shape (n,), optional
         A smaller interval, drawn as a thicker line.
     what : str
-        What the numbers are: "coefficients", say.
+        What the numbers are, for example "coefficients".
     unit : str
-        What the axis says.
-    limits : str
-        What the lines are: "two standard deviations of the noise", say.
+        The label of the axis.
+    interval : str
+        What the lines are, for example "two standard deviations of the noise".
     unknown : str
-        What is said where there are no intervals.
+        The text that is shown where there are no intervals.
     zero : bool
-        Whether 0 is on the axis wherever the numbers are.
+        Whether the axis always includes 0.
     """
 
     values: Array
@@ -52,7 +52,7 @@ class Intervals(Plot):
     inner: tuple[Array, Array] | None = None
     what: str = "coefficients"
     unit: str = ""
-    limits: str = "two standard deviations of the noise"
+    interval: str = "two standard deviations of the noise"
     unknown: str = "no intervals are known"
     zero: bool = False
 
@@ -61,7 +61,7 @@ class Intervals(Plot):
         """The largest of them, with their intervals."""
         order = np.argsort(-np.abs(self.values))[:4]
         each = [f"{self.labels[k]} {format_number(self.values[k])}{self._between(int(k))}" for k in order]
-        lines = self.unknown if self.low is None else f"lines are {self.limits}"
+        lines = self.unknown if self.low is None else f"lines are {self.interval}"
         lines = lines[0].upper() + lines[1:]
         return f"Points for {len(self.values)} numbers; the largest are " + ", ".join(each) + f". {lines}."
 
@@ -106,7 +106,7 @@ def draw_intervals(
     *,
     zero: bool = False,
 ) -> None:
-    """Draw points with their lines, the first one on top; with ``zero`` 0 is on the axis wherever they are."""
+    """Draw points with their lines, the first one on top; with ``zero`` the axis includes 0."""
     places, blue = np.arange(len(values)), SERIES["blue"]
     ends = [values] if low is None or high is None else [values, low, high]
     if zero or min(map(np.min, ends)) <= 0.0 <= max(map(np.max, ends)):
@@ -125,14 +125,15 @@ def draw_intervals(
 
 @dataclass(frozen=True, eq=False)
 class Coefficients(Intervals):
-    """What each column does to a linear score, from one end of its declared bounds to the other.
+    """The coefficients of a linear score, each times the width of its column's declared bounds.
 
-    Coefficients are multiplied by the width of their column's bounds, so that columns of different units compare.
+    So each number is the change of the score from one end of the bounds to the other, and columns of different units
+    can be compared.
 
     Parameters
     ----------
     values, low, high : array of shape (d,)
-        As in ``Intervals``, times the widths.
+        As in ``Intervals``, multiplied by the widths.
     own : array of shape (d,)
         The coefficients in the data's own units, for the table.
     widths : array of shape (d,)
@@ -145,7 +146,7 @@ class Coefficients(Intervals):
     def from_bounds(
         cls, own: Array, widths: Array, columns: Sequence[str], noise: Array | None, moves: str, what: str
     ) -> Coefficients:
-        """Return the plot of coefficients, with the standard deviations of their noise where these are known."""
+        """Return the plot of coefficients; ``noise`` has the standard deviations of their noise, where known."""
         low, high = (None, None) if noise is None else ((own - 2.0 * noise) * widths, (own + 2.0 * noise) * widths)
         return cls(
             own * widths,
@@ -180,7 +181,7 @@ class IntervalPanels(Plot):
     values, low, high : array of shape (rows, columns)
     rows, columns : sequence of str
     inner : pair of arrays of that shape, optional
-    what, limits : str
+    what, interval : str
         As in ``Intervals``.
     """
 
@@ -191,7 +192,7 @@ class IntervalPanels(Plot):
     columns: Sequence[str]
     inner: tuple[Array, Array] | None = None
     what: str = "means"
-    limits: str = "90 % of the posterior"
+    interval: str = "90 % of the posterior"
 
     @property
     def description(self) -> str:
@@ -203,7 +204,7 @@ class IntervalPanels(Plot):
         ]
         return (
             f"{len(self.columns)} panels of {len(self.rows)} points each. Of {self.rows[0]}: {', '.join(each)}. Lines "
-            f"are {self.limits}."
+            f"are {self.interval}."
         )
 
     @property
@@ -218,7 +219,7 @@ class IntervalPanels(Plot):
 
     @property
     def panels(self) -> tuple[int, int]:
-        """Three abreast."""
+        """Three panels side by side."""
         return -(-len(self.columns) // ABREAST), min(ABREAST, len(self.columns))
 
     @property
@@ -242,20 +243,20 @@ class IntervalPanels(Plot):
 
 
 def plot_draws(name: str, draws: Array, names: Sequence[Sequence[Any]], level: float) -> Plot:
-    """Return intervals of a quantity, one for each of its numbers.
+    """Return a plot of posterior intervals of a quantity, one for each of its numbers.
 
-    Columns have units of their own, so the last axis is a panel each. Of matrices over the same columns the plot has
-    the square roots of the diagonals: standard deviations, where they are covariances.
+    Columns have units of their own, so each place along the last axis has its own panel. For square matrices over the
+    same columns the plot shows the square roots of the diagonals: standard deviations, if they are covariances.
 
     Parameters
     ----------
     name : str
-        What the quantity is called.
+        The name of the quantity.
     draws : array of shape (draws, …)
     names : sequence of sequences
-        For each further axis what the places along it are called.
+        The labels along each further axis.
     level : float
-        What the thin line holds.
+        The level of the thin line.
     """
     if draws.ndim >= 3 and list(names[-1]) == list(names[-2]):
         draws, names = np.sqrt(np.abs(np.diagonal(draws, axis1=-2, axis2=-1))), names[:-1]
@@ -265,14 +266,14 @@ def plot_draws(name: str, draws: Array, names: Sequence[Sequence[Any]], level: f
     quantiles = [(1.0 - level) / 2.0, (1.0 - INNER) / 2.0, (1.0 + INNER) / 2.0, (1.0 + level) / 2.0]
     low, inner_low, inner_high, high = np.quantile(draws, quantiles, axis=0)
     what = f"posterior of {name}"
-    limits = f"{100.0 * level:g} % of the posterior, thick ones {100.0 * INNER:g} %"
+    interval = f"{100.0 * level:g} % of the posterior, thick ones {100.0 * INNER:g} %"
     mean = draws.mean(axis=0)
     if draws.ndim <= 2:
         labels = [name] if draws.ndim == 1 else [str(one) for one in names[0]]
         parts = [np.atleast_1d(part) for part in (mean, low, high, inner_low, inner_high)]
-        return Intervals(parts[0], labels, parts[1], parts[2], (parts[3], parts[4]), what, name, limits)
+        return Intervals(parts[0], labels, parts[1], parts[2], (parts[3], parts[4]), what, name, interval)
     rows = [", ".join(map(str, place)) for place in product(*names[:-1])]
     shape = (len(rows), draws.shape[-1])
     parts = [part.reshape(shape) for part in (mean, low, high, inner_low, inner_high)]
     columns = [str(one) for one in names[-1]]
-    return IntervalPanels(parts[0], parts[1], parts[2], rows, columns, (parts[3], parts[4]), what, limits)
+    return IntervalPanels(parts[0], parts[1], parts[2], rows, columns, (parts[3], parts[4]), what, interval)

@@ -10,15 +10,15 @@ import numpy as np
 from discreet.plots.ellipses import axis_limits
 from discreet.plots.plot import SERIES, Array, Facts, Plot, format_number, label_axes
 
-POINT = 6.0  # square points of ink for a row
+POINT = 6.0  # size of the point of a row, in square typographic points
 FINE = 90  # cells along an axis
-SEEN = 2.9  # standard deviations around each centre: a little more than 95 % of rows
-HELD = (0.5, 0.8, 0.95)  # shares of the rows that the lines hold
+SEEN = 2.9  # standard deviations shown around each centre: a little more than 95 % of rows
+HELD = (0.5, 0.8, 0.95)  # shares of the rows inside the contour lines
 
 
 @dataclass(frozen=True, eq=False)
 class SyntheticRows(Plot):
-    """Synthetic rows as points, where no density in closed form is theirs. Rows in one place make a larger point.
+    """Synthetic rows as points, where their density has no closed form. Identical rows make a larger point.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class SyntheticRows(Plot):
         ]
         return (
             f"Points are synthetic rows, within the declared bounds: {'; '.join(each)}. No density is drawn, since "
-            "rows that were moved into bounds or rounded have none in closed form."
+            "that of clipped or rounded rows has no closed form."
         )
 
     @property

@@ -39,7 +39,7 @@ class GaussianPairs(Plot):
     bounds : array of shape (d, 2), optional
     what : str
     cut : bool
-        Whether everything ends at the bounds, as rows do that are moved into them.
+        Whether everything ends at the bounds, as clipped rows do.
     """
 
     weights: Array
@@ -53,14 +53,14 @@ class GaussianPairs(Plot):
 
     @property
     def title(self) -> str:
-        """What they are, and of how many columns."""
+        """What the Gaussians are, and the number of columns."""
         if len(self.columns) == 1:
             return f"The {pluralize(self.what)} along {self.columns[0]}"
         return f"The {pluralize(self.what)} along every pair of {len(self.columns)} columns"
 
     @property
     def description(self) -> str:
-        """The correlations that are strongest in the whole of the mixture."""
+        """The strongest correlations of the whole mixture."""
         if len(self.columns) == 1:
             each = [
                 f"{self.what} {label} ({format_percent(weight)}) around {self.place(self.columns[0], mean[0])} "

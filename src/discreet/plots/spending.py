@@ -1,4 +1,4 @@
-"""``SpendingPlot``: how ε grew with the entries of a ledger, below its limit."""
+"""``SpendingPlot``: the cumulative ε of a ledger's entries, and its limit."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from discreet.plots.plot import SERIES, Array, Facts, Plot, annotate, format_nam
 
 @dataclass(frozen=True, eq=False)
 class SpendingPlot(Plot):
-    """ε of all that was spent up to each entry, and the limit that was in force then.
+    """The cumulative ε up to each entry of a ledger, and the limit that was in force then.
 
     Parameters
     ----------
     entries : sequence of str
-        What each entry was for.
+        The purpose of each entry.
     times : sequence of str
-        When.
+        The time of each entry.
     spent : array of shape (n,)
-        ε of all entries up to each, at ``delta``.
+        The ε of all entries up to each, at ``delta``.
     limits : array of shape (n,)
-        ε of the limit in force; ∞ where there was none.
+        The ε of the limit in force; ∞ where there was none.
     delta : float
     name : str
-        The data set.
+        The name of the data set.
     numbers : sequence of int, optional
-        The place of each among all entries, where some have no point of their own. What a point was for then names all
-        entries since the point before it.
+        The number of each point's entry among all entries, where some entries have no point of their own. A point then
+        names all entries since the previous point.
     """
 
     entries: Sequence[str]
@@ -47,12 +47,12 @@ class SpendingPlot(Plot):
 
     @property
     def title(self) -> str:
-        """Whose spend it is."""
+        """The title, with the name of the data set."""
         return f"What was spent of the budget of {self.name}"
 
     @property
     def description(self) -> str:
-        """The last numbers."""
+        """The final ε and limit."""
         limit = self.limits[-1]
         held = f"of a limit of ε = {format_number(limit, 4)}" if np.isfinite(limit) else "and no limit is set"
         return (
