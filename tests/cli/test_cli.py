@@ -104,7 +104,7 @@ def test_a_first_session(folder):
     assert discreet(init).code == 0
     unfilled = discreet("schema check people.toml")
     assert unfilled.code == 1
-    assert "[columns.age]: write low = … and high = …, or values = […], or take this section out; a col" in unfilled.err
+    assert "[columns.age]: write low = … and high = …, or values = […], or remove this section; a col" in unfilled.err
     assert '# missing = "fill"' in Path("people.toml").read_text()
     Path("people.toml").write_text(SCHEMA)
     checked = discreet("schema check people.toml --data people.csv")

@@ -72,7 +72,8 @@ def command(*examples: str, table: str = "") -> Callable[[Command], Callable[...
 
 def _parameters(ask: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     """Return the type and the default of each flag of a function, those of a group in the place of the group."""
-    hints, result = get_type_hints(ask, include_extras=True), {}
+    hints = get_type_hints(ask, include_extras=True)
+    result: dict[str, tuple[Any, Any]] = {}
     for name, parameter in inspect.signature(ask).parameters.items():
         group = hints[name]
         if isinstance(group, type) and issubclass(group, FlagGroup):

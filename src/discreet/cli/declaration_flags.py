@@ -66,7 +66,7 @@ def declared_schema(flags: DeclarationFlags) -> Schema:
         )
     numbers = [_parse_bounds(text) for text in flags.bounds or ()]
     categories = [_parse_classes(text) for text in flags.classes or ()]
-    return Schema(numbers + categories, *units)
+    return Schema([*numbers, *categories], *units)
 
 
 def read_schema(file: Path) -> Schema:

@@ -35,7 +35,7 @@ def parameter_table(estimator: Any, scales: Mapping[str, ColumnScale], target: s
     """Return the parameters of a fitted model, a row for each component or class; None where they are too many.
 
     Components are numbered from 1, as in reports and plots. Numbers that are 0 up to rounding are shown as 0. A
-    location in a column of dates is a date. For a log column all numbers are about its logarithms, and the header says so.
+    location in a column of dates is a date. For a log column the numbers are about its logarithms, as the header says.
 
     Parameters
     ----------
