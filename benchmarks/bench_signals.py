@@ -34,7 +34,7 @@ from discreet.noise import NotPrivateWarning, SeededBits
 from discreet.queries.series.factorization import Convolved, Factorization
 from discreet.queries.series.operators import Identity, Toeplitz
 from discreet.signals.filters import METHODS as PLACES
-from discreet.signals.filters import impulse_response, placed
+from discreet.signals.filters import impulse_response, place_noise
 from discreet.signals.running_sum import METHODS
 from discreet.signals.series import Series
 
@@ -123,7 +123,7 @@ def filters(quick: bool, out: Path | None) -> None:
         lines = []
         for name, (top, bottom) in FILTERS.items():
             response = impulse_response(top, bottom, None, count)
-            errors = [placed(response, place).errors() for place in PLACES]
+            errors = [place_noise(response, place).errors() for place in PLACES]
             shown = [f"{result.max():.4g} ({rms(result):.4g})" for result in errors]
             gain = min(map(rms, errors[1:])) / rms(errors[0])
             lines.append([name, *shown, f"{gain:.2f}"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.plots.plot import INK, SERIES, series
+from discreet.plots.plot import INK, SERIES, series_colour
 from papers.experiment import Experiment, Measured, Part, Table, Verdict, panels
 from papers.williams.logistic import DELTA, gradients, inferred, private_fits, split
 
@@ -96,7 +96,7 @@ def draw(found: dict[str, Any]) -> Any:
     figure, (axis,) = panels(1, width=6.4, height=4.4)
     for place, path in enumerate(found["paths"]):
         label = f"inference, ε = {path['step']:.2g} a step"
-        axis.plot(path["epsilon"], path["inference"], "o-", color=series(place), label=label)
+        axis.plot(path["epsilon"], path["inference"], "o-", color=series_colour(place), label=label)
     points = sorted({(e, t) for path in found["paths"] for e, t in zip(path["epsilon"], path["tied"], strict=True)})
     axis.plot(
         *zip(*points, strict=True), "s:", color=SERIES["sky"], markersize=4, label="GaussianClassifier, tied (ours)"

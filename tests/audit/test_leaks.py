@@ -30,7 +30,7 @@ import discreet as dp
 import every
 from discreet import mechanisms
 from discreet.estimators.base import PrivateEstimator
-from discreet.estimators.plots import portrait
+from discreet.estimators.plots import plot_model
 from discreet.noise import SecureBits
 from discreet.queries.question import Query
 from effort import LONG, measured, size
@@ -115,9 +115,9 @@ def leaks(result: Any, search: Search) -> list[str]:
             made = getattr(result, name)()
             leaked += search.in_text(made) if isinstance(made, str) else search.within(made)
     if isinstance(result, PrivateEstimator):
-        for what in result._portraits:
+        for what in result._plots:
             if what != "noise" or any(release.noise is not None for release in result.releases_):
-                leaked += [f"{what}: {one}" for one in search.within(portrait(result, what, None))]
+                leaked += [f"{what}: {one}" for one in search.within(plot_model(result, what, None))]
         leaked += search.in_text(str(result._repr_mimebundle_()))
     FOUND["walked"] = FOUND.get("walked", 0) + search.walked
     FOUND["numbers"] = FOUND.get("numbers", 0) + search.looked_at

@@ -104,7 +104,7 @@ def test_a_first_session(folder):
     assert discreet(init).code == 0
     unfilled = discreet("schema check people.toml")
     assert unfilled.code == 1
-    assert "[columns.age]: write low = … and high = …, or values = […], or take this section out; a col" in unfilled.err
+    assert "[columns.age]: write low = … and high = …, or values = […], or remove this section; a col" in unfilled.err
     assert '# missing = "fill"' in Path("people.toml").read_text()
     Path("people.toml").write_text(SCHEMA)
     checked = discreet("schema check people.toml --data people.csv")
@@ -305,13 +305,13 @@ def test_a_large_delta_is_cautioned_against_before_it_is_spent(folder):
         ("fit kmeans people.csv --epsilon 1", 2, "--bounds age=17:90, or --schema people.toml"),
         ("fit kmeans people.csv --epsilon 1 --bounds age=90", 2, "expected NAME=LOW:HIGH"),
         ("fit kmeans people.csv --epsilon 1 --classes income=", 2, "write for example --classes income=below,above"),
-        ("fit kmeans people.csv --epsilon 1 --schema people.toml --bounds age=1:2", 2, "expected it alone"),
+        ("fit kmeans people.csv --epsilon 1 --schema people.toml --bounds age=1:2", 2, "expected no --bounds"),
         ("fit kmeans people.csv --epsilon 1 --bounds wage=1:2 --bounds age=1:2", 1, "one of 'age', 'hours', 'income'"),
         ("fit kmeans people.csv --epsilon -1 --schema people.toml", 1, "--epsilon -1.0: expected a finite number"),
         ("fit kmeans people.csv --epsilon 1 --schema people.toml --columns age,wage", 1, "of 'age', 'hours', 'income'"),
         ("fit kmeans people.csv --epsilon 1 --schema people.toml --covariance full", 1, "write one of --components"),
         ("fit logistic people.csv --epsilon 1 --schema people.toml", 2, "write --target income"),
-        ("fit kmeans people.csv --epsilon 1 --schema people.toml --limit 1:1e-6", 2, "expected with --ledger FILE"),
+        ("fit kmeans people.csv --epsilon 1 --schema people.toml --limit 1:1e-6", 2, "expected --ledger FILE"),
         ("fit kmeans people.csv --epsilon 1 --random_state 1", 2, "No such option"),
         ("fit kmeans nobody.csv --epsilon 1 --bounds age=1:2", 1, "nobody.csv: No such file"),
         ("query people.csv mean wage --schema people.toml --ledger l --limit 1:1e-6", 1, "of 'age', 'hours', 'income'"),

@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import discreet as dp
 from discreet.em import Model
-from discreet.estimators.plots import portrait
+from discreet.estimators.plots import plot_model
 from discreet.noise import NotPrivateWarning
 from discreet.queries.moments.clipped_moments import SHAPES
 from discreet.records import as_records
@@ -421,7 +421,7 @@ class TestUse:
         again = dp.GaussianMixture.from_json(model.to_json()).sample(300, random_state=1)[0]
         assert isinstance(again, np.ndarray)  # a file does not say of which library the rows were
         np.testing.assert_array_equal(again, rows.to_numpy())
-        picture = portrait(model, "sample")
+        picture = plot_model(model, "sample")
         assert np.isfinite(picture.rows).all()
 
     def test_samples_of_arrays_and_files_are_arrays(self, tmp_path):

@@ -14,7 +14,7 @@ from matplotlib.patches import Ellipse
 
 import discreet as dp
 from discreet.estimators.fitted_columns import columns_of
-from discreet.estimators.plots import portrait, portraits_of
+from discreet.estimators.plots import available_plots, plot_model
 from discreet.plots import (
     Coefficients,
     Ellipses,
@@ -57,12 +57,12 @@ def contrast(first: str, second: str) -> float:
 
 
 def test_every_estimator_draws_every_picture_that_it_has(model):
-    for what in portraits_of(model):
+    for what in available_plots(model):
         if what == "sample" and len(columns_of(model)) == 1:
             with pytest.raises(ValueError, match="what='sample': expected a model of two columns"):
                 model.plot(what=what)
             continue
-        picture = portrait(model, what)
+        picture = plot_model(model, what)
         axes = np.atleast_1d(model.plot(what=what))
         assert axes.size == np.prod(picture.panels)
         assert any(ax.has_data() or ax.patches for ax in axes.flat)
@@ -73,7 +73,7 @@ def test_every_estimator_draws_every_picture_that_it_has(model):
 
 
 def test_the_first_picture_is_the_one_that_plot_draws(model):
-    assert portrait(model).title == portrait(model, portraits_of(model)[0]).title
+    assert plot_model(model).title == plot_model(model, available_plots(model)[0]).title
     with pytest.raises(ValueError, match="what='map': expected one of"):
         model.plot(what="map")
 
@@ -109,7 +109,7 @@ def test_ellipses_are_one_and_two_standard_deviations_from_the_mean():
 
 def test_the_density_of_a_picture_is_the_models():
     model = fitted("mixture")
-    picture = portrait(model, "sample", ("age", "hours"))
+    picture = plot_model(model, "sample", ("age", "hours"))
     assert isinstance(picture, SampleOverDensity)
     two = Components(model.weights_, model.means_[:, :2], model.covariances_[:, :2, :2])
     assert np.allclose(picture._density(picture.rows), np.exp(two.log_density(picture.rows)))
@@ -117,7 +117,7 @@ def test_the_density_of_a_picture_is_the_models():
 
 def test_noise_is_told_as_the_releases_have_it():
     model = fitted("kmeans")
-    facts = {row[0]: row for row in portrait(model, "noise").facts.rows}
+    facts = {row[0]: row for row in plot_model(model, "noise").facts.rows}
     release = next(release for release in model.releases_ if "counts" in release.parts)
     alike = [one for one in model.releases_ if one.query == release.query]
     assert release.query == "sums of clusters"
@@ -129,7 +129,7 @@ def test_noise_is_told_as_the_releases_have_it():
 
 def test_weights_have_the_noise_of_a_measurement_of_the_counts():
     model = fitted("mixture")
-    picture = portrait(model, "weights")
+    picture = plot_model(model, "weights")
     assert isinstance(picture, Shares)
     last = model.releases_[-1]
     expected = np.sqrt(last.noise.variance) / last.parts["counts"].weight / last.size.units
@@ -138,7 +138,7 @@ def test_weights_have_the_noise_of_a_measurement_of_the_counts():
 
 def test_coefficients_are_shown_over_the_declared_widths_with_two_deviations():
     model = fitted("regression")
-    picture = portrait(model)
+    picture = plot_model(model)
     assert isinstance(picture, Intervals)
     assert np.allclose(picture.values, model.coef_ * [100.0, 80.0])
     assert np.allclose(picture.high - picture.low, 4.0 * model.noise_ * [100.0, 80.0])
@@ -153,7 +153,7 @@ def test_coefficients_have_0_on_their_axis_and_say_where_no_interval_is_known():
     assert [
         line.get_xdata()[0] for line in ax.lines if len(set(line.get_xdata())) == 1 and len(line.get_xdata()) == 2
     ] == [0.0]
-    picture = portrait(fitted("logistic"))
+    picture = plot_model(fitted("logistic"))
     said = "no interval: the noise of this method does not split by coefficient"
     assert picture.draw().get_title(loc="left") == said
     assert said[1:] in picture.description
@@ -161,7 +161,7 @@ def test_coefficients_have_0_on_their_axis_and_say_where_no_interval_is_known():
 
 
 def test_rows_of_a_table_are_drawn_without_a_density_that_is_not_theirs():
-    picture = portrait(fitted("table"), "sample", ("age", "score"))
+    picture = plot_model(fitted("table"), "sample", ("age", "score"))
     assert isinstance(picture, SyntheticRows)
     drawn = fitted("table").sample(600, random_state=0)
     assert np.array_equal(picture.rows, np.stack([drawn["age"], drawn["score"]], axis=1))
@@ -172,7 +172,7 @@ def test_rows_of_a_table_are_drawn_without_a_density_that_is_not_theirs():
 
 def test_ellipses_of_a_table_end_at_the_bounds_and_those_of_a_mixture_need_not():
     for kind, cut in (("table", True), ("mixture", False)):
-        ax = portrait(fitted(kind), "components", ("age", "score")).draw()
+        ax = plot_model(fitted(kind), "components", ("age", "score")).draw()
         ends = [patch.get_clip_path() for patch in ax.patches if isinstance(patch, Ellipse)]
         assert [end is not None for end in ends] == [cut] * len(ends)
         if cut:
@@ -189,7 +189,7 @@ def test_components_in_one_place_have_one_label_with_all_of_their_weight():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_statistics_have_names_for_people(kind):
-    names = [row[0] for row in portrait(fitted(kind), "noise").facts.rows]
+    names = [row[0] for row in plot_model(fitted(kind), "noise").facts.rows]
     assert not any(re.search(r":|\d|first|second", name) for name in names), names
     if kind == "table":
         assert {"counts of group", "histogram of age", "counts of group in the components"} <= set(names)
@@ -200,7 +200,7 @@ def test_whatever_a_column_is_called_it_is_drawn(name):
     columns = (name, "other")
     picture = GaussianPairs(np.ones(1), np.zeros((1, 2)), np.eye(2)[None], columns, ["1"])
     figure = matplotlib.figure.Figure(layout="constrained")
-    label = picture.on(figure)[1, 0].get_xlabel()
+    label = picture.draw_on(figure)[1, 0].get_xlabel()
     assert label.replace(r"\$", "$")[:3] == name.replace("\t", "�").replace("\n", "�").replace("\x00", "�")[:3]
     if name.isascii():
         figure.savefig(io.BytesIO(), format="svg")

@@ -91,7 +91,7 @@ def test_a_file_that_is_there_is_kept_unless_it_may_be_replaced(tmp_path):
     place = tmp_path / "report.html"
     place.write_text("mine")
     with pytest.raises(
-        ValueError, match="expected a file that is not there yet; write another name, or overwrite=True"
+        ValueError, match="expected a file that does not exist yet; write another name, or overwrite=True"
     ):
         fitted("kmeans").report(place)
     assert place.read_text() == "mine"
@@ -135,7 +135,7 @@ def test_a_model_whose_noise_came_from_a_seed_is_refused():
 def test_a_file_an_idealised_draw_and_a_missing_ledger_are_said():
     measured = Page(report_of("drawn")).text
     assert "drawn with floating-point numbers" in measured
-    assert "No ledger has this spend" in measured
+    assert "No ledger recorded this spend" in measured
     assert "Read from a file" not in measured
     loaded = dp.PCA.from_json(fitted("drawn").to_json())
     assert "it can be made up" in Page(loaded.report().html).text

@@ -12,7 +12,7 @@ import discreet as dp
 from conftest import FALSE_ALARM
 from discreet.door import Curator
 from discreet.signals import lti_filter
-from discreet.signals.filters import METHODS, _stable, factored, impulse_response, placed
+from discreet.signals.filters import METHODS, _is_stable, factor_filter, impulse_response, place_noise
 
 FILTERS = {
     "moving average": (np.ones(8) / 8.0, [1.0]),
@@ -30,7 +30,7 @@ def testplaced_multiply_to_the_filter(name, count):
     top, bottom = FILTERS[name]
     response = impulse_response(top, bottom, None, count)
     for method in METHODS:
-        factors = placed(response, method)
+        factors = place_noise(response, method)
         product = np.convolve(factors.operator.coefficients, factors.decoder)[:count]
         np.testing.assert_allclose(product, response, atol=1e-10 * np.abs(response).max())
         noise = np.array([np.linalg.norm(factors.decoder[: t + 1]) for t in range(count)])
@@ -40,7 +40,7 @@ def testplaced_multiply_to_the_filter(name, count):
 @pytest.mark.parametrize(("name", "gain"), [("moving average", 1.5), ("exponential smoother", 1.5), ("resonator", 2.2)])
 def test_factoring_is_better_by_as_much_as_computed(name, gain):
     response = impulse_response(*FILTERS[name], None, 500)
-    means = {method: np.sqrt(np.mean(placed(response, method).errors() ** 2)) for method in METHODS}
+    means = {method: np.sqrt(np.mean(place_noise(response, method).errors() ** 2)) for method in METHODS}
     assert min(means["input"], means["output"]) > gain * means["factored"]
 
 
@@ -48,7 +48,7 @@ def test_the_factor_of_a_smoother_is_its_square_root():
     """(1 − az)^(−1/2) has the coefficients a^k·f_k."""
     from discreet.queries.series.factorization import square_root_terms
 
-    result = factored(0.9 ** np.arange(60.0))
+    result = factor_filter(0.9 ** np.arange(60.0))
     np.testing.assert_allclose(result.operator.coefficients, 0.9 ** np.arange(60.0) * square_root_terms(60), atol=1e-6)
     np.testing.assert_allclose(result.decoder, result.operator.coefficients, atol=1e-5)
 
@@ -106,8 +106,8 @@ def test_stability_is_that_of_the_roots_and_quickly_found():
         for largest in (0.9, 0.999, 1.0, 1.001, 3.0):
             roots[0] = largest * np.exp(0.7j)
             bottom = np.poly(np.concatenate([roots, roots.conj()])).real * -3.0
-            assert _stable(bottom) == (largest < 1.0)
-    assert _stable(np.append([1.0], 0.5 * np.eye(1, 999, 998)))
+            assert _is_stable(bottom) == (largest < 1.0)
+    assert _is_stable(np.append([1.0], 0.5 * np.eye(1, 999, 998)))
 
 
 def test_a_filter_too_large_for_floats_is_refused(monkeypatch):

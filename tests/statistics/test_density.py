@@ -19,9 +19,14 @@ from discreet.queries.question import Query
 from discreet.queries.search import worst_neighbours
 from discreet.records import Ball, Block, Box, Category, Number, Schema
 from discreet.statistics.density.densities import density
-from discreet.statistics.density.density_estimates import balanced_bins, balanced_cosines, balanced_width, shrunk
-from discreet.statistics.density.piecewise import Piecewise, nearest_density
-from discreet.statistics.request import cells_of
+from discreet.statistics.density.density_estimates import (
+    choose_bandwidth,
+    choose_bins,
+    choose_cosines,
+    shrinkage_factors,
+)
+from discreet.statistics.density.piecewise import Piecewise, project_to_density
+from discreet.statistics.request import grid_query
 from goodness import binomial_p
 
 WAYS = [
@@ -190,7 +195,7 @@ class Broken(Query):
 @pytest.mark.parametrize(
     "right",
     [
-        cells_of(Box([-1.0, -1.0], [1.0, 1.0]), [0], [4]),
+        grid_query(Box([-1.0, -1.0], [1.0, 1.0]), [0], [4]),
         Cosines(Box([-1.0, -1.0], [1.0, 1.0]), 0, power_weights(8)),
         Cosines(Ball(1.0, center=[0.0, 0.0]), 0, heat_weights(0.1), 1.0),
     ],
@@ -242,9 +247,9 @@ def test_whatever_stands_in_a_row_lands_in_the_interval():
     rows = np.array([[np.nan], [np.inf], [-np.inf], [1e308], [-1e308], [2.0]])
     for space in (Box([0.0], [4.0]), Ball(2.0, center=[2.0])):
         assert column_share(space, rows, 0).tolist() == [0.5, 1.0, 0.0, 1.0, 0.0, 0.5]
-    counts = cells_of(Box([0.0], [4.0]), [0], [4]).sum(Block(rows, np.zeros((6, 0))))
+    counts = grid_query(Box([0.0], [4.0]), [0], [4]).sum(Block(rows, np.zeros((6, 0))))
     assert counts.tolist() == [2.0, 0.0, 2.0, 2.0]
-    assert cells_of(Box([0.0], [4.0]), [0], [4]).sum(Block(rows[:0], np.zeros((0, 0)))).tolist() == [0.0] * 4
+    assert grid_query(Box([0.0], [4.0]), [0], [4]).sum(Block(rows[:0], np.zeros((0, 0)))).tolist() == [0.0] * 4
 
 
 def test_pieces_evaluate_integrate_and_invert():
@@ -260,7 +265,7 @@ def test_pieces_evaluate_integrate_and_invert():
         assert np.all(np.diff(points) >= 0.0)
         assert np.isscalar(curve.quantile(0.3))
     heights = rng.normal(size=200)
-    kept = nearest_density(heights, 0.1)
+    kept = project_to_density(heights, 0.1)
     steps = np.full(200, 0.1)
     steps[[0, -1]] = 0.05
     assert steps @ kept == pytest.approx(1.0, abs=1e-9)
@@ -270,18 +275,18 @@ def test_pieces_evaluate_integrate_and_invert():
 def test_shrinking_is_monotone_and_keeps_what_is_clear():
     rng = np.random.default_rng(6)
     for _ in range(50):
-        factors = shrunk(rng.normal(size=40) * 0.9 ** np.arange(40), np.full(40, 0.02))
+        factors = shrinkage_factors(rng.normal(size=40) * 0.9 ** np.arange(40), np.full(40, 0.02))
         assert np.all(np.diff(factors) <= 1e-12)
         assert factors.min() >= 0.0
         assert factors.max() <= 1.0
-    assert shrunk(np.array([1.0, 1.0, 0.0]), np.full(3, 1e-6))[1] > 0.999
-    assert shrunk(np.zeros(5), np.ones(5)).tolist() == [0.0] * 5
+    assert shrinkage_factors(np.array([1.0, 1.0, 0.0]), np.full(3, 1e-6))[1] > 0.999
+    assert shrinkage_factors(np.zeros(5), np.ones(5)).tolist() == [0.0] * 5
 
 
 def test_rules_grow_with_rows_and_shrink_with_noise():
-    assert balanced_bins(1e5, 8.0) > balanced_bins(1e3, 8.0) > balanced_bins(1e3, 800.0) >= 4
-    assert balanced_width(1e5, 4.0) < balanced_width(1e3, 4.0) < balanced_width(1e3, 400.0)
-    assert balanced_cosines(1e5, 4.0) > balanced_cosines(1e3, 4.0) >= balanced_cosines(1.0, 400.0) == 8
+    assert choose_bins(1e5, 8.0) > choose_bins(1e3, 8.0) > choose_bins(1e3, 800.0) >= 4
+    assert choose_bandwidth(1e5, 4.0) < choose_bandwidth(1e3, 4.0) < choose_bandwidth(1e3, 400.0)
+    assert choose_cosines(1e5, 4.0) > choose_cosines(1e3, 4.0) >= choose_cosines(1.0, 400.0) == 8
 
 
 @pytest.mark.parametrize(
@@ -316,7 +321,7 @@ def test_queries_and_quantiles_refuse_what_they_cannot_take():
     box = Box([0.0], [1.0])
     for wrong in [((0,), (1,)), ((0,), (2, 2)), ((0,), (2**23,))]:
         with pytest.raises(ValueError, match="expected"):
-            cells_of(box, *wrong)
+            grid_query(box, *wrong)
     for weights in ((), (0.0,), (-1.0,), (np.nan,), (1.0,) * 513):
         with pytest.raises(ValueError, match="weights="):
             Cosines(box, 0, weights)

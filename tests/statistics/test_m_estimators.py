@@ -11,7 +11,7 @@ import pytest
 from discreet.door.curator import Curator
 from discreet.records import Box, Number, Schema
 from discreet.statistics.robust.m_estimators import huber_location, m_estimate
-from discreet.statistics.robust.perturbed_histogram import LOSSES, lei_bins, located, minimised
+from discreet.statistics.robust.perturbed_histogram import LOSSES, lei_bins, minimize_location, minimize_loss
 from discreet.statistics.robust.robustness import weighted_huber
 
 LOUD = {"epsilon": 1e4}  # next to no noise
@@ -144,7 +144,7 @@ def test_intervals_hold_what_the_bins_would_have_given(delta, seeded):
     for seed in range(runs):
         result = m_estimate(rows, k=K, epsilon=1.0, delta=delta, bounds=(-100, 100), bits=seeded(seed))
         counts, _ = np.histogram(rows, result.edges[0])
-        truth = located(result.edges[0], counts[None].astype(float), huber)[0]
+        truth = minimize_location(result.edges[0], counts[None].astype(float), huber)[0]
         low, high = result.interval(0.9, draws=60)
         inside += low <= truth <= high
     assert inside >= 0.75 * runs
@@ -173,7 +173,7 @@ def test_minimising_survives_a_loss_that_overflows():
     def loss(points, theta):
         return np.where(np.abs(theta[0]) > 0.9, np.inf, (points[:, 0] - theta[0]) ** 2)
 
-    result = minimised(loss, np.array([[0.2], [0.4]]), np.ones(2), np.array([[-1.0, 1.0]]))
+    result = minimize_loss(loss, np.array([[0.2], [0.4]]), np.ones(2), np.array([[-1.0, 1.0]]))
     assert result[0] == pytest.approx(0.3, abs=1e-3)
 
 

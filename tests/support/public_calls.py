@@ -52,17 +52,16 @@ SECONDS = 30.0  # in which a call of this size must end
 
 # Values that the library returns: nobody makes them by hand, so they are attacked as it made them.
 RETURNED = {
-    "FactoredChoice", "PersonCounts", "SchemaCheck",
-    "Calibration", "Choice", "Comparison", "Counts", "Covariance", "Density", "Explanation", "Filtered", "Influence",
-    "EpsilonPlan", "MEstimate", "Mean", "Posterior", "Priced", "Pricing", "Quantile", "Reply", "Series", "Signal",
-    "Statistic",
-    "Totals", "Verdict", "Watched", "Waves", "NoisyValue", "Aggregated", "Aggregate", "Drafting", "Answer",
+    "FactoredChoice", "PersonCounts", "SchemaCheck", "Calibration", "Choice", "Comparison", "Counts", "Covariance",
+    "Density", "Explanation", "FilteredSignal", "Influence", "EpsilonPlan", "MEstimate", "Mean", "Posterior",
+    "Priced", "Pricing", "Quantile", "Reply", "Series", "Signal", "Statistic", "Totals", "Verdict", "SampledSignal",
+    "FourierSignal", "NoisyValue", "Aggregated", "Aggregate", "Drafting", "Answer",
 }  # fmt: skip
 # What only the library's own rooms call: a question on the private side, scikit-learn's routing.
 INNER = {
     "contributions", "sum", "collect", "check", "float_error", "take", "scores", "spread", "largest_score", "words",
     "engine", "encode", "get_metadata_routing", "set_score_request", "set_output", "maximize", "facts", "hold",
-    "complain", "as_plot", "query", "release", "totals_of", "noise", "draw", "rates", "renyi", "delta_at", "beside",
+    "complain", "as_plot", "query", "release", "read_totals", "noise", "draw", "rates", "renyi", "delta_at", "beside",
     "apply", "back", "box_norm", "column_norm", "reach", "next_interval", "log_density",
     "from_values", "from_series", "from_releases", "from_rows",
 }  # fmt: skip
@@ -346,9 +345,9 @@ def answers() -> dict[str, Any]:
         "Density": stats.density(rows, "age", **told),
         "MEstimate": stats.m_estimate(rows, "age", k=10.0, **told),
         "Signal": signals.running_sum(rows, **over_time),
-        "Filtered": signals.kalman(rows, **over_time),
-        "Waves": signals.fourier(rows, **over_time),
-        "Watched": signals.fast(rows, **over_time),
+        "FilteredSignal": signals.kalman(rows, **over_time),
+        "FourierSignal": signals.fourier(rows, **over_time),
+        "SampledSignal": signals.fast(rows, **over_time),
     }
 
 

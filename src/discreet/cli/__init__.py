@@ -1,14 +1,15 @@
 """The command line: ``discreet fit people.csv …``, and the rest of ``discreet --help``.
 
-What this room promises:
+What this room guarantees:
 
-- It is a thin shell. Rows are read by ``records`` and released by ``door``; a command parses, asks and prints.
+- It is a thin shell. Rows are read by ``records`` and released by ``door``; a command parses its arguments, calls the
+  library and prints.
 - Standard output has the answer and nothing else: tables on a terminal, plain text in a pipe, one JSON document with
   ``--json``. Messages and progress go to standard error.
-- What is printed is public: what was released, declared or recorded. An error's words are shown only where the
-  library's own code wrote them (``error_messages``), for those of a parser may quote a row. No flag seeds the noise.
-- Exit codes: 0 fine, 1 refused or failed, 2 a mistake in the command, 3 the budget does not admit it; 130 and 143 where
-  somebody stopped it, by Ctrl-C or by a signal to terminate. A file that was being written is then taken away again.
+- What is printed is public: released, declared or recorded. The message of an error is shown only if the library's own
+  code wrote it (``error_messages``), since that of a parser may quote a row. No flag seeds the noise.
+- Exit codes: 0 success, 1 refused or failed, 2 a mistake in the command, 3 the budget does not admit it; 130 and 143
+  after Ctrl-C or a signal to terminate. An unfinished file is then removed.
 
 A command is one file, ``*_command.py``, with a function that returns a ``CommandOutput``, and one line in ``app``.
 This room may import every other one.
@@ -24,7 +25,7 @@ __all__ = ["main"]
 
 
 def _terminate(number: int, _: Any) -> None:
-    """End as Ctrl-C does, so that files in the making are removed; the signal's default would leave them behind."""
+    """Exit as Ctrl-C does, so that unfinished files are removed; the signal's default action would leave them."""
     sys.exit(128 + number)
 
 
@@ -33,7 +34,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _terminate)
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal without Greek letters still gets its numbers
+            stream.reconfigure(errors="replace")  # so that a terminal without Greek letters still shows numbers
     try:
         from discreet.cli.app import application
     except ModuleNotFoundError as missing:

@@ -1,4 +1,4 @@
-"""The commands, one line each."""
+"""The application ``discreet``: all of its commands."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ A first session:
 
 \b
 Exit codes:
-  0  fine
+  0  success
   1  refused or failed; the message says what to write instead
   2  a mistake in the command
   3  the budget does not admit it; nothing was released
@@ -43,14 +43,14 @@ def application(*, fancy: bool) -> typer.Typer:
     Parameters
     ----------
     fancy : bool
-        Whether help and mistakes are shown with colours and boxes, for a terminal.
+        Whether help and errors are shown with colours and boxes, for a terminal.
     """
     app = typer.Typer(
         name="discreet",
         help=HELP,
         no_args_is_help=True,
         rich_markup_mode="rich" if fancy else None,
-        pretty_exceptions_enable=False,  # it would show the variables of every frame, rows among them
+        pretty_exceptions_enable=False,  # it would show the variables of every frame, including rows
         context_settings={"help_option_names": ["--help", "-h"]},
     )
     app.callback()(_discreet)
@@ -76,7 +76,7 @@ def _version(asked: bool) -> None:
 
 def _discreet(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Take what stands before a command."""
+    """Parse the options before a command."""

@@ -30,9 +30,9 @@ def audit(
 ) -> CommandOutput:
     """Try to refute a guarantee: fit a model to made-up neighbouring data sets, and count how well they are told apart.
 
-    Each gives a lower bound on ε. One above the claim proves that the claim is wrong, and the command then ends with
-    exit code 1. "Noticed from" is the factor by which noise would have to be too small for the attack to see it. No row
-    of anybody is read, and nothing is spent.
+    Each attack gives a lower bound on ε. A bound above the claim proves that the claim is wrong, and the command then
+    exits with code 1. "Noticed from" is the factor by which the noise would have to be too small for the attack to
+    detect it. No real row is read, and nothing is spent.
     """
     result = [_attack_model(path, seconds) for path in models]
     refuted = [each["name"] for each in result if not each["holds"]]
@@ -54,7 +54,7 @@ def _attack_model(path: Path, seconds: float) -> dict[str, Any]:
 
 
 def describe_attacks(result: Sequence[dict[str, Any]]) -> list[str | OutputTable]:
-    """Return a table of attacks, and what they say together."""
+    """Return a table of attacks, and a summary."""
     rows = [
         [
             each["name"], f"{each['epsilon_claimed']:.3g}, δ={each['delta']:.3g}", f"{each['epsilon']:.3g}",

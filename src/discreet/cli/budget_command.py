@@ -1,4 +1,4 @@
-"""``discreet budget``: show what was spent and what is left, set a limit, and verify the record."""
+"""``discreet budget``: show what was spent and what is left, set a limit, and verify the ledger."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from discreet.arguments import UNSHOWN, ArgumentError, listed, meant
-from discreet.cli.budget_limits import open_if_there
+from discreet.cli.budget_limits import open_ledger_if_exists
 from discreet.cli.command import command
 from discreet.cli.declaration_flags import parse_limit
 from discreet.cli.options import Ledger
-from discreet.cli.printing import CommandOutput, OutputTable, facts, note
+from discreet.cli.printing import CommandOutput, OutputTable, facts_table, note
 from discreet.database.budget_shares import BudgetShares
 from discreet.guarantees import Neighbors
 from discreet.ledger import Ledger as Record
@@ -25,7 +25,7 @@ from discreet.ledger.history import History
 KINDS = """\
 Kinds of entries:
   limit    a limit was set or lowered
-  raise    a limit was raised, for the reason that stands there
+  raise    a limit was raised, for the reason that is shown
   spend    one release was paid for
   reserve  all releases of a question or a fit were paid for at once"""
 WIDTH = 80  # of a terminal
@@ -45,7 +45,7 @@ def commands() -> typer.Typer:
 
 @command("discreet budget show people.ledger")
 def show(ledger: Ledger, name: Name = None) -> CommandOutput:
-    """Show the limit of each data set, what is left of it, and for whom it holds."""
+    """Show the limit of each data set, what is left of it, and the unit that it protects."""
     record = _open_existing(ledger)
     sets = [_state(record, one) for one in _check_name(record, name)]
     head = ("data set", "protects", "limit", "spends", "left", "next, at most")
@@ -71,19 +71,21 @@ def limit(
     ledger: Ledger,
     guarantee: Annotated[str, typer.Argument(metavar="EPS:DELTA", help="What all releases together may cost.")],
     name: Annotated[str, typer.Option("--name", help="The data set.")],
-    reason: Annotated[str | None, typer.Option("--reason", help="Why it is raised, for whoever reads on.")] = None,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why the limit is raised; it is recorded.")] = None,
     count_by: Annotated[
         str | None, typer.Option("--filter", help="How losses add up: gaussian, zcdp or pure; gaussian by default.")
     ] = None,
-    unit: Annotated[str | None, typer.Option("--unit", help="Whose privacy it is: row, or 'each patient'.")] = None,
+    unit: Annotated[str | None, typer.Option("--unit", help="The protected unit: row, or 'each patient'.")] = None,
     neighbors: Annotated[
-        Neighbors | None, typer.Option("--neighbors", help="Replace-one, or as the limit in force has it.")
+        Neighbors | None, typer.Option("--neighbors", help="That of the limit in force, else replace-one.")
     ] = None,
 ) -> CommandOutput:
-    """Set or lower the limit of a data set; with --reason, raise it. A ledger is made where there is none."""
+    """Set or lower the limit of a data set; with --reason, raise it. A ledger is created where there is none."""
     from discreet.planning.caution import spending_caution
 
-    delta = parse_limit(guarantee, Neighbors.REPLACE_ONE, "EPS:DELTA").delta  # a mistake makes no ledger
+    delta = parse_limit(
+        guarantee, Neighbors.REPLACE_ONE, "EPS:DELTA"
+    ).delta  # first, so that a mistake creates no ledger
     if not delta:
         write = f"{guarantee.partition(':')[0]}:1e-6"
         note(f"note: {guarantee} means δ=0, which admits no Gaussian noise; write {write} for a δ")
@@ -106,20 +108,20 @@ def limit(
         result = record.set_limit(name, asked, count_by or counted, unit=unit)
     else:
         if unit is not None:
-            raise ArgumentError("unit", UNSHOWN, "nothing with --reason; whose privacy it is stays as it is")
+            raise ArgumentError("unit", UNSHOWN, "nothing with --reason; the protected unit cannot be changed")
         result = record.raise_limit(name, asked, reason=reason, filter=count_by)
     left = record.remaining(name)
     if not (left.mu or left.epsilon or left.rho):
-        note(f"note: as much as that is spent of {name!r}; nothing more can be asked of it")
+        note(f"note: {name!r} has already spent this limit; nothing more can be asked of it")
     return CommandOutput(
         {"name": name, "limit": result.guarantee, "filter": result.filter, "reason": reason},
-        [facts({"data set": name, "limit": str(result), "reason": reason})],
+        [facts_table({"data set": name, "limit": str(result), "reason": reason})],
     )
 
 
 @command("discreet budget history people.ledger --name people", table=KINDS)
 def history(ledger: Ledger, name: Name = None) -> CommandOutput:
-    """Show every entry of the record: who spent what on which question, and how limits changed."""
+    """Show every entry of the ledger: who spent what on which question, and how limits changed."""
     record = _open_existing(ledger)
     if name is not None:
         _check_name(record, name)
@@ -135,15 +137,15 @@ def history(ledger: Ledger, name: Name = None) -> CommandOutput:
 @command("discreet budget verify people.ledger")
 def verify(
     ledger: Ledger,
-    head: Annotated[str | None, typer.Option("--head", help="A head from earlier, which must be in it.")] = None,
+    head: Annotated[str | None, typer.Option("--head", help="An earlier head, which must be in the ledger.")] = None,
 ) -> CommandOutput:
-    """Read the whole record and see that nobody changed it. Write its head down elsewhere to hold it against later."""
+    """Verify that nobody changed the ledger. Keep its head elsewhere, to verify against it later."""
     result = _open_existing(ledger).verify(head)
-    return CommandOutput({"intact": True, "head": result}, [facts({"record": "intact", "head": result})])
+    return CommandOutput({"intact": True, "head": result}, [facts_table({"record": "intact", "head": result})])
 
 
 def _open_existing(ledger: str) -> Record:
-    """Return a ledger that is there already."""
+    """Return an existing ledger; raise where there is none."""
     if "://" not in ledger and not Path(ledger).is_file():
         raise ValueError(
             f"{ledger}: there is no such ledger; discreet fit and discreet query make one with --ledger, and so does "
@@ -153,7 +155,7 @@ def _open_existing(ledger: str) -> Record:
 
 
 def _check_name(record: Record, name: str | None) -> tuple[str, ...]:
-    """Return the data set of this name, or all of them; raise where there is no such one."""
+    """Return the data set of this name, or all data sets for None; raise where there is none of this name."""
     known = record.datasets()
     if name is None:
         return known
@@ -164,7 +166,7 @@ def _check_name(record: Record, name: str | None) -> tuple[str, ...]:
 
 def _check_known(ledger: str, name: str, *, raised: bool) -> None:
     """Raise where there is no limit to raise; write a note where a name is new beside others."""
-    book = open_if_there(ledger)
+    book = open_ledger_if_exists(ledger)
     known = () if book is None else book.datasets()
     if name in known:
         return
@@ -177,7 +179,7 @@ def _check_known(ledger: str, name: str, *, raised: bool) -> None:
 
 
 def _state(record: Record, name: str) -> dict[str, Any]:
-    """Return the limit of a data set, and what is left of it."""
+    """Return the limit of a data set, its spends, and what is left."""
     in_force = record.limit(name)
     left = None if in_force is None else BudgetShares.from_ledger(record, name).left(record.spent(name))
     return {
@@ -207,7 +209,7 @@ def _entry(entry: Any, cost: str) -> dict[str, Any]:
 
 
 def _page(entries: Sequence[Any]) -> OutputTable:
-    """Return the entries of a data set as a table of at most ``WIDTH`` letters, where long cells are wrapped."""
+    """Return the entries of a data set as a table of at most ``WIDTH`` characters, with long cells wrapped."""
     head = ("no.", "time", "kind", "who", "what", "cost")
     rows = []
     for entry, cost in zip(entries, History(entries).costs, strict=True):

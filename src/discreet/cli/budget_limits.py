@@ -1,4 +1,4 @@
-"""Check ``--limit`` against the ledger, and try a spend on a temporary ledger that leaves no trace."""
+"""Check ``--limit`` against the ledger, and try a spend on a temporary ledger."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from discreet.ledger import Ledger, LedgerError
 from discreet.ledger.address import Address
 from discreet.ledger.book import SPENDS
 
-EMPTY = "holds no ledger"  # what a server says that is there
+EMPTY = "holds no ledger"  # in the error for a server that answers but has no ledger
 
 
-def open_if_there(ledger: str) -> Ledger | None:
-    """Return the ledger, or None where there is none yet. It never makes one."""
+def open_ledger_if_exists(ledger: str) -> Ledger | None:
+    """Return the ledger, or None if it does not exist. It never creates one."""
     path = Address.parse(ledger).path
     if path is not None:
         return Ledger(ledger, create=False) if lexists(path) else None
@@ -30,8 +30,8 @@ def open_if_there(ledger: str) -> Ledger | None:
 
 
 def check_limit(ledger: str, name: str, limit: str | None, asked: Guarantee | None) -> bool:
-    """Return whether a limit is in force; raise where ``--limit`` says another one."""
-    book = open_if_there(ledger)
+    """Return whether a limit is in force; raise where ``--limit`` differs from it."""
+    book = open_ledger_if_exists(ledger)
     in_force = None if book is None else book.limit(name)
     if in_force is None:
         return False
@@ -45,9 +45,9 @@ def check_limit(ledger: str, name: str, limit: str | None, asked: Guarantee | No
 
 @contextmanager
 def trial_ledger(ledger: str, name: str) -> Iterator[Ledger]:
-    """Give a temporary ledger, with what was spent of a data set that has no limit yet."""
+    """Yield a temporary ledger with the spends of a data set that has no limit yet."""
     with TemporaryDirectory() as folder:
-        trial, book = Ledger(Path(folder) / "trial.ledger"), open_if_there(ledger)
+        trial, book = Ledger(Path(folder) / "trial.ledger"), open_ledger_if_exists(ledger)
         for entry in () if book is None else book.history(name):
             if entry.kind in SPENDS:
                 trial.reserve(name, dict(entry.losses), query=str(entry.query), unit=str(entry.unit))

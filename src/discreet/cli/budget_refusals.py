@@ -1,7 +1,8 @@
-"""What a command says where the budget refuses: the largest ε that would be admitted.
+"""Messages for refusals by the budget, with the largest ε that would be admitted.
 
-It follows from the refusal alone, which holds what was asked for and what is left. More noise is put on what was asked
-for, until the limit admits it. The ε of that is the one to write, as the losses of most methods shrink together with ε.
+The ε is computed from the refusal alone, which has the requested losses and what is left of the limit. The noise of the
+requested losses is increased until the limit admits them, and the message suggests the ε of these losses. This works
+since the losses of most methods decrease together with ε.
 """
 
 from __future__ import annotations
@@ -15,31 +16,31 @@ from discreet.ledger import BudgetExceeded
 from discreet.ledger.dataset_limits import Account, Preview, within
 
 HALVINGS = 50
-RANGE = 1e4  # times the noise: what fits only beyond is no answer any more
+RANGE = 1e4  # the largest factor on the noise; answers with more noise would be useless
 
 
 def explain_refusal(error: BudgetExceeded) -> str:
-    """Return the message of a refusal at the command line, and what to write instead."""
+    """Return the message of a refusal, with what to write instead."""
     preview = error.preview
     limit, name = preview.remaining.limit, preview.dataset
     guarantee = None if limit is None else limit.guarantee
-    told = error.asked or f"the limit of {name!r} is {guarantee}, and this needs more than is left of it"
+    refusal = error.asked or f"the limit of {name!r} is {guarantee}, and this needs more than is left of it"
     epsilon = _largest_epsilon(preview, by_share=error.asked is not None)
     if epsilon is None:
         raised = f"discreet budget limit LEDGER EPS:DELTA --name {name} --reason '…' raises the limit"
         write = f"nothing like it fits any more; {raised}"
     else:
         write = f"write --epsilon {epsilon} or less"
-    return f"{told}; nothing was recorded; {write}"
+    return f"{refusal}; nothing was recorded; {write}"
 
 
 def _largest_epsilon(preview: Preview, *, by_share: bool) -> str | None:
-    """Return the largest ε that would be admitted, of two digits; None where none is."""
+    """Return the largest ε that would be admitted, rounded down to two digits; None where none is."""
     limit = preview.remaining.limit
-    assert limit is not None  # without one nothing is refused
+    assert limit is not None  # without a limit nothing is refused
     asked = limit.convert(dict(preview.losses))
     delta = limit.guarantee.delta
-    low, high = 0.0, math.log(RANGE)  # of the logarithm of how many times the noise
+    low, high = 0.0, math.log(RANGE)  # logarithms of factors on the noise
     if any(loss.failure for loss in asked) or not _admitted(preview, _noisier(asked, math.exp(high)), by_share):
         return None
     for _ in range(HALVINGS):
@@ -61,7 +62,7 @@ def _noisier(losses: Mapping[Loss, int], factor: float) -> Counter[Loss]:
 
 
 def _admitted(preview: Preview, losses: Counter[Loss], by_share: bool) -> bool:
-    """Return whether what is left admits losses, as a limit does; by shares only the chosen filter counts."""
+    """Return whether the rest of the limit admits these losses; with shares only the chosen filter counts."""
     left, limit = preview.remaining, preview.remaining.limit
     assert limit is not None
     chosen = limit.filters()[0]

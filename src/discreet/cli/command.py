@@ -1,4 +1,4 @@
-"""What all commands share: ``--json``, ``--traceback``, how they fail, and help with examples."""
+"""The decorator of all commands: ``--json``, ``--traceback``, groups of flags, errors, and help with examples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 import discreet
-from discreet.cli.error_messages import FAILED, Flags, command_flags, exit_code, in_flags, message_for
+from discreet.cli.error_messages import FAILED, Flags, command_flags, exit_code, message_for, replace_by_flags
+from discreet.cli.options import FlagGroup
 from discreet.cli.printing import CommandOutput, note, show
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
@@ -28,14 +29,16 @@ Command = Callable[..., CommandOutput]
 
 
 def command(*examples: str, table: str = "") -> Callable[[Command], Callable[..., None]]:
-    """Return a decorator that makes a command of a function that returns a ``CommandOutput``.
+    """Return a decorator that turns a function which returns a ``CommandOutput`` into a command.
+
+    A parameter of the function that is annotated with a ``FlagGroup`` stands for all flags of that group.
 
     Parameters
     ----------
     *examples : str
-        Lines that run as they stand, for the help.
+        Command lines that run as they are, for the help.
     table : str
-        Lines that stand before them as they are.
+        Preformatted lines that the help shows before them.
     """
 
     def decorated(ask: Command) -> Callable[..., None]:
@@ -45,22 +48,19 @@ def command(*examples: str, table: str = "") -> Callable[[Command], Callable[...
             answer = _run(ask, arguments, flags, traceback)
             try:
                 show(answer, as_json=as_json)
-            except OSError:  # a full disk, or a reader that has gone
-                note("discreet: it was done, and is recorded where a ledger is; but the answer could not be written")
+            except OSError:  # a full disk, or a closed pipe
+                note("discreet: it was done, and is recorded if there is a ledger; but the answer could not be written")
                 raise typer.Exit(FAILED) from None
             if answer.code:
                 raise typer.Exit(answer.code)
 
-        hints = get_type_hints(ask, include_extras=True)
-        del hints["return"]
-        hints |= {"as_json": Json, "traceback": Traceback, "context": typer.Context}
-        defaults = {name: parameter.default for name, parameter in inspect.signature(ask).parameters.items()}
-        defaults |= {"as_json": False, "traceback": False, "context": None}
-        run.__annotations__ = hints
+        flags = _parameters(ask)
+        flags |= {"as_json": (Json, False), "traceback": (Traceback, False), "context": (typer.Context, None)}
+        run.__annotations__ = {name: hint for name, (hint, _) in flags.items()}
         run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [
-                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=hint)
-                for name, hint in hints.items()
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+                for name, (hint, default) in flags.items()
             ]
         )
         run.__doc__ = _help(ask, examples, table)
@@ -70,33 +70,55 @@ def command(*examples: str, table: str = "") -> Callable[[Command], Callable[...
     return decorated
 
 
+def _parameters(ask: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
+    """Return the type and the default of each flag of a function, those of a group in the place of the group."""
+    hints = get_type_hints(ask, include_extras=True)
+    result: dict[str, tuple[Any, Any]] = {}
+    for name, parameter in inspect.signature(ask).parameters.items():
+        group = hints[name]
+        if isinstance(group, type) and issubclass(group, FlagGroup):
+            result |= _parameters(group)
+        else:
+            result[name] = (group, parameter.default)
+    return result
+
+
+def _with_groups(ask: Command, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a function, with the flags of each group collected into the group."""
+    result = dict(arguments)
+    for name, group in get_type_hints(ask).items():
+        if isinstance(group, type) and issubclass(group, FlagGroup):
+            result[name] = group(**{flag: result.pop(flag) for flag in _parameters(group)})
+    return result
+
+
 def _help(ask: Command, examples: tuple[str, ...], table: str) -> str:
-    # The mark \b keeps lines as they are.
+    # The mark \b keeps line breaks.
     shown = "\n".join(f"  {line}" for line in examples)
-    said = inspect.cleandoc(ask.__doc__ or "") + (f"\n\n\b\n{table}" if table else "")
-    return f"{said}\n\n\b\n{'Examples' if len(examples) > 1 else 'Example'}:\n{shown}"
+    text = inspect.cleandoc(ask.__doc__ or "") + (f"\n\n\b\n{table}" if table else "")
+    return f"{text}\n\n\b\n{'Examples' if len(examples) > 1 else 'Example'}:\n{shown}"
 
 
 def _run(ask: Command, arguments: dict[str, Any], flags: Flags, traceback: bool) -> CommandOutput:
-    """Return what a command answers; or end, with a message that shows no row."""
+    """Return the output of a command; or exit, with a message that shows no row."""
     _check_texts(arguments)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            return ask(**arguments)
+            return ask(**_with_groups(ask, arguments))
         except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
-            raise  # the last one: whoever reads our output has seen enough
+            raise  # BrokenPipeError: the reader of our output has closed it
         except Exception as error:
             note("".join(format_exception(error)) if traceback else f"discreet: {message_for(error, flags)}")
             code = exit_code(error)
         finally:
             for message in dict.fromkeys(str(warning.message) for warning in caught if _is_ours(warning)):
-                note(f"note: {in_flags(message, flags)}")
+                note(f"note: {replace_by_flags(message, flags)}")
     raise typer.Exit(code)
 
 
 def _check_texts(arguments: dict[str, Any]) -> None:
-    """Raise where a text holds what no path, name or number does, and Python would say so in words of its own."""
+    """Raise where a text holds the character NUL, for which Python would raise an error of its own."""
     for name, given in arguments.items():
         for one in given if isinstance(given, list | tuple) else [given]:
             if isinstance(one, str | Path) and "\0" in str(one):
@@ -104,7 +126,7 @@ def _check_texts(arguments: dict[str, Any]) -> None:
 
 
 def _is_ours(warning: warnings.WarningMessage) -> bool:
-    """Return whether a warning is one of the library's, whose words are public; others may quote anything."""
+    """Return whether a warning is one of the library's, whose message is public; others may quote rows."""
     if warning.category.__module__.startswith("discreet."):
         return True
     return warning.category is UserWarning and Path(warning.filename).is_relative_to(LIBRARY)

@@ -1,4 +1,4 @@
-"""``discreet compose``: what several mechanisms cost together."""
+"""``discreet compose``: the total cost of several mechanisms."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def compose(
     delta: Annotated[list[float], typer.Option("--delta", help="At which δ. Repeatable.")],
     neighbors: Relation = Neighbors.REPLACE_ONE,
 ) -> CommandOutput:
-    """Show what mechanisms cost together, by the methods of the literature and by the tightest one known."""
+    """Show the total cost of mechanisms, by the methods of the literature and by the tightest one known."""
     losses = Counter[Loss]()
     for text in mechanisms:
         loss, count = _loss(text, neighbors)
@@ -65,7 +65,7 @@ def compose(
 
 
 def _loss(text: str, neighbors: Neighbors) -> tuple[Loss, int]:
-    """Return the loss that is written, and how many times."""
+    """Parse the loss of a mechanism, and how many times it is used."""
     match = WRITTEN.fullmatch(text)
     kind, names = KINDS.get(match["kind"] if match else "", (None, ()))
     try:
@@ -73,7 +73,7 @@ def _loss(text: str, neighbors: Neighbors) -> tuple[Loss, int]:
             raise ValueError("no such mechanism")
         fields = [pair.split("=") for pair in match["fields"].split(",")]
         numbers = {name: float(value) for name, value in fields}
-        if tuple(name for name, _ in fields) != names:  # a number that is there twice is a mistake
+        if tuple(name for name, _ in fields) != names:  # a repeated field is a mistake
             raise ValueError("other numbers")
         count = integer("count", int(match["count"] or 1), least=1, most=MOST)
         return kind(**numbers, neighbors=neighbors), count

@@ -1,6 +1,6 @@
-"""From flags and files to declarations: a schema, a limit, where the rows are, and which columns are asked about.
+"""Parse and check flags: the schema, the limit, the source of the rows, and the columns of a command.
 
-Everything here is checked before any row or ledger is open_source.
+Everything here is checked before any row is read or any ledger opened.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Any
 import typer
 
 from discreet.arguments import ArgumentError, listed, meant
+from discreet.cli.options import DeclarationFlags
 from discreet.guarantees import Guarantee, Neighbors
 from discreet.records import Category, Date, Number, Schema, Table
 from discreet.records.sources.csv_files import CSV_SUFFIXES, csv_header
 from discreet.records.sources.postgresql_tables import is_postgresql
 
-WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # what is longer is a name
+WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # longer digits are taken as a name
 DATE = re.compile(r"[\d\s./:T+-]*\d[-/.:]\d[\d\s./:TZ+-]*")
 ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 UNFILLED = "or values = […]"
@@ -41,40 +42,35 @@ WRITE_CLASSES = "write for example --classes income=below,above"
 WRITE_LIMIT = "write for example 1:1e-6, for ε = 1 and δ = 1e-6"
 
 
-def declared_schema(
-    file: Path | None,
-    bounds: Sequence[str] | None,
-    classes: Sequence[str] | None,
-    unit: str | None = None,
-    max_rows: int | None = None,
-    unit_type: str | None = None,
-    order: str | None = None,
-) -> Schema:
+def declared_schema(flags: DeclarationFlags) -> Schema:
     """Return the schema that flags or a file declare."""
-    if file is not None:
-        if bounds or classes or any(given is not None for given in (unit, max_rows, unit_type, order)):
+    units = (flags.unit, flags.max_rows, flags.unit_type, flags.order)
+    if flags.schema is not None:
+        if flags.bounds or flags.classes or any(given is not None for given in units):
             raise typer.BadParameter(
-                "expected it alone; write what --bounds, --classes, --unit and what goes with it say into the file",
+                "expected no --bounds, --classes, --unit, --max-rows, --unit-type or --order beside it; write them "
+                "into the file",
                 param_hint="--schema",
             )
-        return read_schema(file)
-    if not bounds and not classes:
+        return read_schema(flags.schema)
+    if not flags.bounds and not flags.classes:
         raise typer.BadParameter(
             f"expected declared columns, never taken from the rows; {WRITE_BOUNDS}, or --schema people.toml (discreet "
             "schema init people.csv writes one to fill in)",
             param_hint="--bounds",
         )
-    if unit is not None and max_rows is None:
+    if flags.unit is not None and flags.max_rows is None:
         raise typer.BadParameter(
             "expected how many rows of one person count; write --max-rows 10 (the noise grows with it)",
             param_hint="--max-rows",
         )
-    pairs = [_parse_bounds(text) for text in bounds or ()] + [_parse_classes(text) for text in classes or ()]
-    return Schema(pairs, unit, max_rows, unit_type, order)
+    numbers = [_parse_bounds(text) for text in flags.bounds or ()]
+    categories = [_parse_classes(text) for text in flags.classes or ()]
+    return Schema([*numbers, *categories], *units)
 
 
 def read_schema(file: Path) -> Schema:
-    """Return the schema in a TOML file. A file of another name might hold rows, and is not open_source."""
+    """Return the schema in a TOML file. A file with another suffix might hold rows, and is not opened."""
     if file.suffix.lower() != ".toml":
         raise ValueError(f"{file.name!r}: expected a schema in a file whose name ends with .toml")
     try:
@@ -86,13 +82,13 @@ def read_schema(file: Path) -> Schema:
             f"{file.name!r}: expected a schema as TOML in UTF-8; discreet schema init writes one to fill in"
         )
     try:
-        return Schema.from_toml(text + "\n")  # so that it is never taken for a path
+        return Schema.from_toml(text + "\n")  # with a line break it is never taken for a path
     except ValueError as error:
         raise ValueError(f"{file.name}: {_in_toml(str(error))}") from None
 
 
 def _in_toml(text: str) -> str:
-    """Return a message about a schema, as TOML in the place of Python.
+    """Rewrite a message about a schema, with TOML in place of Python.
 
     >>> _in_toml("low=9.0 is not below high=1.0: expected low < high; write for example Number(0, 120)")
     'low = 9.0 is not below high = 1.0: expected low < high; write low = 0 and high = 120'
@@ -100,7 +96,7 @@ def _in_toml(text: str) -> str:
     for pattern, written in EXAMPLES.items():
         text = re.sub(pattern, written, text)
     if text.endswith(UNFILLED):
-        text += ", or take this section out; a column of ids is named in unit = …"
+        text += ", or remove this section; a column of ids is named in unit = …"
     return text
 
 
@@ -132,7 +128,7 @@ def _parse_classes(text: str) -> tuple[str, Category]:
 
 
 def parse_limit(text: str, neighbors: Neighbors, flag: str = "--limit") -> Guarantee:
-    """Return the guarantee that ``EPS:DELTA`` says, or ``EPS`` alone for δ = 0."""
+    """Return the guarantee in a text ``EPS:DELTA``, or ``EPS`` alone for δ = 0."""
     epsilon, _, delta = text.partition(":")
     try:
         return Guarantee(float(epsilon), float(delta or 0.0), neighbors)
@@ -143,12 +139,12 @@ def parse_limit(text: str, neighbors: Neighbors, flag: str = "--limit") -> Guara
 
 
 def split_names(text: str | None) -> list[str]:
-    """Return names that commas separate."""
+    """Split a text of names at its commas."""
     return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
 def parse_numbers(text: str, kind: type[float], flag: str, expected: str) -> list[Any]:
-    """Return numbers that commas separate, of a kind."""
+    """Parse a text of numbers of a type, separated by commas."""
     try:
         return [kind(one) for one in text.split(",")]
     except ValueError:
@@ -156,7 +152,7 @@ def parse_numbers(text: str, kind: type[float], flag: str, expected: str) -> lis
 
 
 def open_source(data: str, table: str | None, declared: Iterable[str] = (), *, per_unit: bool = False) -> Any:
-    """Return where the rows are, as a ``Curator`` or a ``StatisticalDatabase`` takes it; no row is read."""
+    """Return the source of the rows, as a ``Curator`` or a ``StatisticalDatabase`` takes it; no row is read."""
     if is_postgresql(data):
         if table is None:
             raise typer.BadParameter("expected which table of the database; write --table visits", param_hint="--table")
@@ -170,7 +166,7 @@ def open_source(data: str, table: str | None, declared: Iterable[str] = (), *, p
 
 
 def _is_pipe(data: str) -> bool:
-    """Return whether rows would come through standard input, a pipe or a device."""
+    """Return whether the source is standard input, a pipe or a device."""
     path = Path(data)
     named = data in ("-", "/dev/stdin") or data.startswith("/dev/fd/")
     return named or (path.exists() and not (path.is_file() or path.is_dir()))
@@ -179,8 +175,8 @@ def _is_pipe(data: str) -> bool:
 def _check_header(path: Path, declared: Iterable[str]) -> None:
     """Raise where the first line of a CSV file may be a row, whose cells would be taken for names.
 
-    It may be one where it holds a number, a date or nothing, or where no declared column is in it. Names of columns are
-    public and stand in errors, so this is asked before anything else, and no cell is shown.
+    It may be a row if it holds a number, a date or an empty cell, or none of the declared columns. Names of columns are
+    public and appear in errors, so this is checked before anything else, and no cell is shown.
     """
     _, cells = csv_header(path)
     if any(map(_is_value, cells)) or len(set(cells)) < len(cells):
@@ -197,7 +193,7 @@ def _check_header(path: Path, declared: Iterable[str]) -> None:
 
 
 def _is_value(cell: str) -> bool:
-    """Return whether a cell is empty, a number or a date, and so no name."""
+    """Return whether a cell is empty, a number or a date, and so not a name."""
     try:
         float(cell)
     except ValueError:

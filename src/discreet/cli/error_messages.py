@@ -1,12 +1,12 @@
-"""What a command says of an error: flags in the place of Python's arguments, and no words that may quote a row.
+"""Error messages of commands: flags in place of Python's arguments, and no text that may quote a row.
 
-**Which words are shown.** The words of an error are shown where the library wrote them, for its rooms promise that no
-row is in them: an ``ArgumentError``, and any other error that a ``raise`` statement in a module of ``discreet`` raised.
-The words of a parser, a database or ``float`` may quote a row, so only the type of such an error is told. The operating
-system's errors say which file, and no more.
+**Which messages are shown.** The message of an error is shown if the library wrote it, since its rooms guarantee that
+no row is in it: an ``ArgumentError``, and any other error raised by a ``raise`` statement in a module of ``discreet``.
+The message of a parser, a database or ``float`` may quote a row, so only the type of such an error is shown. Errors of
+the operating system show the name of the file and nothing else.
 
-**Flags.** Errors name Python's arguments, since most users write Python. A command knows which flags it has: it says
-``--draws 3`` where Python has ``draws=3``. ``OWN_NAMES`` has the flags that are called otherwise in Python.
+**Flags.** Errors name Python's arguments, since most users write Python. A command replaces them by its flags:
+``--draws 3`` for ``draws=3``. ``OWN_NAMES`` has the arguments whose flags have other names.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def exit_code(error: Exception) -> int:
 
 
 def message_for(error: Exception, flags: Flags | None = None) -> str:
-    """Return what may be said of an error to somebody who ran a command with these flags.
+    """Return the message of an error that may be shown to the user of a command with these flags.
 
     >>> message_for(KeyError("a row"))
     'KeyError: this is a bug or a broken file; rerun with --traceback on data you may show'
@@ -50,9 +50,9 @@ def message_for(error: Exception, flags: Flags | None = None) -> str:
     if isinstance(error, ArgumentError):
         return argument_error_in_flags(error, flags or {})
     if _raised_here(error.__traceback__):
-        return in_flags(str(error), flags or {})
+        return replace_by_flags(str(error), flags or {})
     if isinstance(error, UnicodeEncodeError):
-        return "a name or a text is not UTF-8; write it in other letters, or rename the file"
+        return "a name or a text is not UTF-8; write it with other characters, or rename the file"
     if isinstance(error, MemoryError):
         return "this needs more memory than there is; write smaller numbers"
     if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
@@ -61,7 +61,7 @@ def message_for(error: Exception, flags: Flags | None = None) -> str:
 
 
 def _raised_here(trace: TracebackType | None) -> bool:
-    """Return whether a ``raise`` statement of this library is where an error came from."""
+    """Return whether an error was raised by a ``raise`` statement of this library."""
     if trace is None:
         return False
     while trace.tb_next is not None:
@@ -71,7 +71,7 @@ def _raised_here(trace: TracebackType | None) -> bool:
     return raised and module.startswith("discreet.")
 
 
-Flags = Mapping[str, str]  # of each argument of Python that a command takes, what is written for it
+Flags = Mapping[str, str]  # maps Python's arguments of a command to flags
 
 OWN_NAMES = {
     "n_components": "components", "n_clusters": "clusters", "n_steps": "steps", "max_iter": "steps",
@@ -79,7 +79,7 @@ OWN_NAMES = {
     "d": "dimensions", "dataset": "name", "expected_head": "head", "budget": "limit",
     "column": "columns",
 }  # fmt: skip
-UNWRITTEN = (None, "None", "True", "[]")  # what a flag is without a value, or where it is left out
+UNWRITTEN = (None, "None", "True", "[]")  # values that are not shown after a flag
 OWN_EXAMPLES = {
     "Table(location, table, per_unit=True)": "--per-unit",
     "Table('clinic.duckdb', 'visits')": "--table visits",
@@ -89,7 +89,7 @@ OWN_EXAMPLES = {
 
 
 def command_flags(parameters: Iterable[Any]) -> dict[str, str]:
-    """Return the flags of a command, and the names of what stands without one, by Python's names."""
+    """Return the flags and the positional arguments of a command, by Python's names."""
     flags: dict[str, str] = {}
     for one in parameters:
         if one.param_type_name == "argument":
@@ -100,14 +100,14 @@ def command_flags(parameters: Iterable[Any]) -> dict[str, str]:
 
 
 def argument_error_in_flags(error: ArgumentError, flags: Flags) -> str:
-    """Return what an error says, in a command's words.
+    """Return the message of an error, with flags in place of Python's arguments.
 
     >>> argument_error_in_flags(ArgumentError("n_steps", 0, "a whole number"), {"n_steps": "--steps"})
     '--steps 0: expected a whole number'
     """
     head = ", ".join(_argument_in_flags(name, value, flags) for name, value in error.given.items())
-    write = "" if error.write is None else f"; write {in_flags(error.write, flags)}"
-    return f"{head}: expected {in_flags(error.expected, flags)}{write}"
+    write = "" if error.write is None else f"; write {replace_by_flags(error.write, flags)}"
+    return f"{head}: expected {replace_by_flags(error.expected, flags)}{write}"
 
 
 def _argument_in_flags(name: str, value: str | None, flags: Flags) -> str:
@@ -116,10 +116,11 @@ def _argument_in_flags(name: str, value: str | None, flags: Flags) -> str:
     return name if value is None else f"{name}={value}"
 
 
-def in_flags(text: str, flags: Flags) -> str:
-    """Return a text with flags in the place of arguments.
+def replace_by_flags(text: str, flags: Flags) -> str:
+    """Replace Python's arguments in a text by flags.
 
-    >>> in_flags("write max_iter=5, or LaplaceLoss(epsilon=2.0)", {"max_iter": "--steps", "epsilon": "--epsilon"})
+    >>> flags = {"max_iter": "--steps", "epsilon": "--epsilon"}
+    >>> replace_by_flags("write max_iter=5, or LaplaceLoss(epsilon=2.0)", flags)
     'write --steps 5, or LaplaceLoss(epsilon=2.0)'
     """
     for example, own in OWN_EXAMPLES.items():

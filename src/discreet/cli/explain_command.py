@@ -1,4 +1,4 @@
-"""``discreet explain``: what a guarantee means for somebody whose record is in the data."""
+"""``discreet explain``: the meaning of a guarantee for a person whose record is in the data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discreet.cli.options import Relation
 from discreet.cli.printing import CommandOutput, OutputTable
 from discreet.guarantees import Guarantee, Neighbors
 
-IN_THE_TABLE = "A suspicion can grow"  # how the sentence begins that the table says
+IN_THE_TABLE = "A suspicion can grow"  # the beginning of the sentence that the table replaces
 
 
 @command(
@@ -27,15 +27,16 @@ def explain(
     model: Annotated[
         Path | None, typer.Option("--model", help="A fitted model, whose losses say more than one ε.")
     ] = None,
-    rows: Annotated[int | None, typer.Option("--rows", help="How many records there are.")] = None,
+    rows: Annotated[int | None, typer.Option("--rows", help="The number of records.")] = None,
     record: Annotated[
-        str | None, typer.Option("--record", help="What a record is: patient, say; by default what the model says.")
+        str | None,
+        typer.Option("--record", help="What a record is, for example patient; by default that of the model."),
     ] = None,
     prior: Annotated[
-        list[float] | None, typer.Option("--prior", help="How likely the attacker finds it beforehand. Repeatable.")
+        list[float] | None, typer.Option("--prior", help="The attacker's prior probability. Repeatable.")
     ] = None,
 ) -> CommandOutput:
-    """Say what ε and δ mean, in words and as the odds of guessing about one record."""
+    """Explain ε and δ, in words and as probabilities of guessing about one record."""
     from discreet.planning import PlanningWarning
     from discreet.planning import explain as explained
     from discreet.planning.explanation import PRIORS
@@ -46,7 +47,7 @@ def explain(
         )
     guarantee, unit = (Guarantee(epsilon or 0.0, delta, neighbors), "record") if model is None else _losses(model)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PlanningWarning)  # the words have the caution
+        warnings.simplefilter("ignore", PlanningWarning)  # the explanation has the caution
         result = explained(guarantee, rows, unit=record or unit, prior=prior or PRIORS)
     table = [(before, result.posteriors[before], right) for before, right in result.accuracies.items()]
     data = {
@@ -68,7 +69,7 @@ def explain(
 
 
 def _losses(model: Path) -> tuple[Any, str]:
-    """Return the losses of a fitted model, and what it protects."""
+    """Return the losses of a fitted model, and the unit that it protects."""
     from discreet.estimators.loading import load_model
 
     fitted: Any = load_model(model)

@@ -1,4 +1,4 @@
-"""``discreet fit``: a private model from a file or a database."""
+"""``discreet fit``: fit a private model to a file or a database."""
 
 from __future__ import annotations
 
@@ -24,25 +24,17 @@ from discreet.cli.model_kinds import MODELS, KindName, ModelKind, model_kind
 from discreet.cli.model_table import parameter_table
 from discreet.cli.options import (
     AtMost,
-    Bounds,
-    Classes,
     Data,
-    MaxRows,
+    DeclarationFlags,
     Name,
     NewLimit,
-    Order,
     Overwrite,
-    PerUnit,
     Relation,
-    SchemaFile,
     SomeLedger,
-    TableName,
-    Unit,
-    UnitType,
     Where,
 )
 from discreet.cli.output_files import new_file
-from discreet.cli.printing import CommandOutput, OutputTable, facts, note, watched
+from discreet.cli.printing import CommandOutput, OutputTable, facts_table, is_interactive, note
 from discreet.door import Curator
 from discreet.door.curator import AT_MOST
 from discreet.door.release import rows_of
@@ -71,15 +63,8 @@ def fit(
     ] = 1e-6,
     out: Annotated[Path, typer.Option("--out", help="Where the model goes, as JSON.")] = Path("model.json"),
     overwrite: Overwrite = False,
-    schema: SchemaFile = None,
-    bounds: Bounds = None,
-    classes: Classes = None,
-    unit: Unit = None,
-    max_rows: MaxRows = None,
-    unit_type: UnitType = None,
-    order: Order = None,
-    table: TableName = None,
-    per_unit: PerUnit = False,
+    *,
+    declared: DeclarationFlags,
     columns: Annotated[str | None, typer.Option("--columns", help="Some of the declared columns: age,hours.")] = None,
     where: Where = None,
     target: Annotated[str | None, typer.Option("--target", help="The column to predict.")] = None,
@@ -102,21 +87,21 @@ def fit(
 ) -> CommandOutput:
     """Fit a model under differential privacy, and write it to a file of public numbers.
 
-    A mixture takes categories beside numbers where some are declared. Nothing that is printed depends on a row but
-    through the noise.
+    A mixture takes categories beside numbers where some are declared. What is printed depends on the rows only through
+    the noisy releases.
     """
-    declared = declared_schema(schema, bounds, classes, unit, max_rows, unit_type, order)
+    schema = declared_schema(declared)
     if ledger is None and (limit is not None or name is not None):
-        raise typer.BadParameter("expected with --ledger FILE, which keeps them", param_hint="--limit, --name")
+        raise typer.BadParameter("expected --ledger FILE beside them", param_hint="--limit, --name")
     budget = None if limit is None else parse_limit(limit, neighbors)
-    source = open_source(data, table, declared.names, per_unit=per_unit)
+    source = open_source(data, declared.table, schema.names, per_unit=declared.per_unit)
     called = name or ("" if ledger is None else dataset_name(source))
     first = ledger is not None and not check_limit(ledger, called, limit, budget) and budget is not None
     wanted = split_names(columns)
-    check_columns(declared, wanted, numbers=False)
-    chosen = [column for column in declared.names if not wanted or column in wanted]
-    model = model_kind(kind, categories=any(column in declared.categories for column in chosen))
-    chosen = _columns_used(model, chosen, target, declared, from_file=schema is not None)
+    check_columns(schema, wanted, numbers=False)
+    chosen = [column for column in schema.names if not wanted or column in wanted]
+    model = model_kind(kind, categories=any(column in schema.categories for column in chosen))
+    chosen = _columns_used(model, chosen, target, schema, from_file=declared.schema is not None)
     counts = (
         [] if components is None else parse_numbers(components, int, "--components", "whole numbers, as 4 or 2,4,8")
     )
@@ -128,10 +113,10 @@ def fit(
     }
     flags |= {"whole": split_names(whole) or None, "scale": scale or None}
     given = {flag: value for flag, value in flags.items() if value is not None}
-    ordered = {"schema": Schema({one: declared[one] for one in chosen})} if model.categories else {}
-    estimator = model.make(epsilon, delta, given, verbose=watched(), **ordered)
-    with new_file(out, overwrite=overwrite, spared=[data, ledger, schema]) as place:
-        rows = open_records(source, schema=declared)
+    ordered = {"schema": Schema({one: schema[one] for one in chosen})} if model.categories else {}
+    estimator = model.make(epsilon, delta, given, verbose=is_interactive(), **ordered)
+    with new_file(out, overwrite=overwrite, protected=[data, ledger, declared.schema]) as place:
+        rows = open_records(source, schema=schema)
 
         def curated(book: str | Ledger | None) -> Curator:
             name, most = None if book is None else called, AT_MOST if at_most is None else at_most
@@ -141,13 +126,13 @@ def fit(
             return (whole if where is None else whole.where(where)).only(chosen)
 
         if first:
-            with trial_ledger(str(ledger), called) as book:  # what is refused leaves no limit behind
+            with trial_ledger(str(ledger), called) as book:  # so that a refused fit sets no limit
                 trial = curated(book)
                 losses = estimator.plan(view(trial), target).losses
                 book.reserve(called, losses, query=model.estimator, unit=trial.unit)
         curator = curated(ledger)
         _note_delta(delta, budget, curator)
-        if not watched():
+        if not is_interactive():
             note(f"fitting {model.estimator}")
         estimator.fit(view(curator), target)
         _write_model(estimator.to_json(), place)
@@ -156,21 +141,21 @@ def fit(
 
 
 def _columns_used(
-    model: ModelKind, chosen: list[str], target: str | None, declared: Schema, *, from_file: bool
+    model: ModelKind, chosen: list[str], target: str | None, schema: Schema, *, from_file: bool
 ) -> list[str]:
     """Return the columns that a model uses: numbers, and categories or a target where the model takes them."""
     if not model.targeted:
         if target is not None:
             raise ValueError(f"--target: {model.estimator} predicts no column; leave it out")
-        return chosen if model.categories else [name for name in chosen if name in declared.numbers]
+        return chosen if model.categories else [name for name in chosen if name in schema.numbers]
     if target is None:
         raise typer.BadParameter("expected the column to predict; write --target income", param_hint="--target")
-    check_target(target, declared, categories=model.estimator != "LinearRegression", from_file=from_file)
-    return [name for name in declared.names if name == target or (name in chosen and name in declared.numbers)]
+    check_target(target, schema, categories=model.estimator != "LinearRegression", from_file=from_file)
+    return [name for name in schema.names if name == target or (name in chosen and name in schema.numbers)]
 
 
 def _note_delta(delta: float, budget: Guarantee | None, curator: Curator) -> None:
-    """Write a note where δ is so large that whole records may be released, before anything is spent."""
+    """Write a note where δ is so large that whole records may be released; before anything is spent."""
     from discreet.planning.caution import spending_caution
 
     largest = delta if budget is None else max(delta, budget.delta)
@@ -180,7 +165,7 @@ def _note_delta(delta: float, budget: Guarantee | None, curator: Curator) -> Non
 
 
 def _note_ledger(curator: Curator) -> None:
-    """Write a note where no ledger keeps a budget, or where a new name has a budget of its own."""
+    """Write a note where no ledger enforces a budget, or where a new name gets a budget of its own."""
     if curator.ledger is None or curator.name is None:
         note(UNRECORDED)
         return
@@ -196,7 +181,7 @@ def _note_ledger(curator: Curator) -> None:
 
 
 def _write_model(text: str, place: Path) -> None:
-    """Write the model; where this fails, write it to a temporary file, since it is paid for."""
+    """Write the model; if this fails, write it to a temporary file, since it is already paid for."""
     try:
         place.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -227,7 +212,7 @@ def _output(estimator: Any, curator: Curator, out: Path, columns: list[str], gri
             "found": None if grid is None else [dict(zip(grid.head, row, strict=True)) for row in grid.rows],
         },
         [
-            facts(
+            facts_table(
                 {
                     "model": kind,
                     "fitted to": rows_of(estimator.releases_),

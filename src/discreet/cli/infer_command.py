@@ -1,4 +1,4 @@
-"""``discreet infer``: the posterior of a fitted model's parameters. It costs nothing and looks at no row."""
+"""``discreet infer``: the posterior of a fitted model's parameters. It costs nothing and reads no row."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.command import command
-from discreet.cli.error_messages import in_flags
+from discreet.cli.error_messages import replace_by_flags
 from discreet.cli.options import ModelFile, Overwrite
 from discreet.cli.output_files import new_file
-from discreet.cli.printing import CommandOutput, OutputTable, note, to_json, watched
+from discreet.cli.printing import CommandOutput, OutputTable, is_interactive, note, to_json
 
 FITTED = (
     "From the command line: discreet fit mixture (of numbers alone: --columns age,hours), classifier, factor-analysis, "
@@ -34,7 +34,7 @@ def infer(
     ] = None,
     overwrite: Overwrite = False,
 ) -> CommandOutput:
-    """Show the posterior of a fitted model's parameters, noise and sampling accounted for. It looks at no row.
+    """Show the posterior of a fitted model's parameters, with noise and sampling accounted for. It reads no row.
 
     The first chain of a model takes twenty seconds to a minute, most of it compilation.
     """
@@ -49,10 +49,10 @@ def infer(
         raise ValueError(f"{model.name}: {error}. {FITTED}") from None
     if out is not None and out.suffix.lower() not in (".json", ".nc"):
         raise typer.BadParameter(f"{out.name!r}: expected a name that ends with .json or .nc", param_hint="--out")
-    if not watched():
+    if not is_interactive():
         note(f"inferring from {type(fitted).__name__}")
-    with nullcontext() if out is None else new_file(out, overwrite=overwrite, spared=[model]) as place:
-        posterior = inferred(fitted, chains=chains, draws=draws, warmup=warmup, progress=watched())
+    with nullcontext() if out is None else new_file(out, overwrite=overwrite, protected=[model]) as place:
+        posterior = inferred(fitted, chains=chains, draws=draws, warmup=warmup, progress=is_interactive())
         if out is not None and place is not None:
             _write_draws(posterior, place, out.suffix.lower())
     return _output(posterior, level, out)
@@ -74,7 +74,7 @@ def _output(posterior: Any, level: float, out: Path | None) -> CommandOutput:
                 "effective_draws": says.ess,
                 "divergences": says.divergences,
                 "draws": says.draws,
-                "complaints": [in_flags(complaint, FLAGS) for complaint in says.complaints],
+                "complaints": [replace_by_flags(complaint, FLAGS) for complaint in says.complaints],
             },
             "out": out,
         },
@@ -82,7 +82,7 @@ def _output(posterior: Any, level: float, out: Path | None) -> CommandOutput:
             *([] if posterior.which_rows is None else [f"from {posterior.which_rows}"]),
             OutputTable(head, rows),
             f"{says.draws} draws worth {says.ess:.0f} or more, R-hat {says.r_hat:.3f}, {says.divergences} divergences"
-            + ("" if says.complaints else "; the chains agree"),  # complaints are notes already
+            + ("" if says.complaints else "; the chains agree"),  # complaints are shown as notes
             *([] if out is None else [f"draws written to {out}"]),
         ],
     )

@@ -1,4 +1,4 @@
-"""The models that ``discreet fit`` knows: which estimator each is, and which flags it takes."""
+"""The models of ``discreet fit``: the estimator and the flags of each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Models, their flags and the defaults (--steps: chosen from public numbers):
 
 
 class KindName(StrEnum):
-    """What ``discreet fit`` calls a model."""
+    """The name of a model in ``discreet fit``."""
 
     MIXTURE = "mixture"
     KMEANS = "kmeans"
@@ -44,11 +44,11 @@ class ModelKind:
     estimator : str
         Its name in ``discreet``.
     flags : mapping of str to str
-        Each flag that it takes, and the estimator's parameter for it.
+        Maps each flag that the model takes to a parameter of the estimator.
     targeted : bool
         Whether it predicts a column.
     categories : bool
-        Whether it is about categories beside the numbers.
+        Whether it takes categories beside numbers.
     """
 
     estimator: str
@@ -57,7 +57,7 @@ class ModelKind:
     categories: bool = False
 
     def make(self, epsilon: float, delta: float, given: Mapping[str, Any], **more: Any) -> Any:
-        """Return the estimator; a flag that it does not take is refused."""
+        """Return the estimator; raise for a flag that it does not take."""
         for flag in given:
             if flag not in self.flags:
                 known = ", ".join(f"--{name}" for name in self.flags)
@@ -89,5 +89,5 @@ KINDS = {
 
 
 def model_kind(name: KindName, *, categories: bool) -> ModelKind:
-    """Return the model that a name stands for; a mixture over a table with categories has an estimator of its own."""
+    """Return the model of a name; a mixture of a table with categories has an estimator of its own."""
     return TABLES if name is KindName.MIXTURE and categories else KINDS[name]

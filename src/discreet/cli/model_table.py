@@ -1,4 +1,4 @@
-"""The parameters of a fitted model as one small table, which a person looks at first."""
+"""The main parameters of a fitted model as a small table, for the output of ``discreet fit``."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from discreet.cli.printing import OutputTable
 from discreet.records.cells import day_text
 from discreet.scales import ColumnScale
 
-MOST_COLUMNS = 12  # of which more would not stand beside each other
-NOTHING = 1e-9  # of the size that a number may have: rounding
+MOST_COLUMNS = 12  # more would not fit side by side
+NOTHING = 1e-9  # relative size below which a number is shown as 0
 
 
 class ModelTable(NamedTuple):
-    """Parameters with a row for each ``label``: numbers ``beside`` the columns, and a ``table`` of the columns.
+    """Parameters with a row for each of ``labels``: numbers ``beside`` the columns, and a ``table`` of the columns.
 
-    In the table a number may be of the size of ``unit`` times the width of its column to the power ``power``.
-    ``places`` says whether they are places in the columns.
+    The typical size of a number in the table is ``unit`` times the width of its column to the power ``power``.
+    ``places`` says whether the numbers are locations in the columns.
     """
 
     word: str
@@ -34,8 +34,8 @@ class ModelTable(NamedTuple):
 def parameter_table(estimator: Any, scales: Mapping[str, ColumnScale], target: str | None = None) -> OutputTable | None:
     """Return the parameters of a fitted model, a row for each component or class; None where they are too many.
 
-    Components are numbered from 1, as in reports and plots. What is 0 up to rounding is 0. A place in a column of
-    dates is a date; of a log column it is all about the logarithms, and the head says so.
+    Components are numbered from 1, as in reports and plots. Numbers that are 0 up to rounding are shown as 0. A
+    location in a column of dates is a date. For a log column the numbers are about its logarithms, as the header says.
 
     Parameters
     ----------

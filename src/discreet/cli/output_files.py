@@ -1,4 +1,4 @@
-"""Files that commands write: whole, or not at all, and never in place of another one by mistake."""
+"""``new_file``: write an output file completely or not at all, and never over another file by mistake."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from pathlib import Path
 
 @contextmanager
 def new_file(
-    path: Path, *, overwrite: bool, spared: Iterable[str | Path | None] = (), secret: bool = False
+    path: Path, *, overwrite: bool, protected: Iterable[str | Path | None] = (), secret: bool = False
 ) -> Iterator[Path]:
-    """Give a place to write to, which takes the name ``path`` once everything went well.
+    """Yield a temporary file to write to, which is renamed to ``path`` if there was no error.
 
-    It is made first, so a folder that cannot be written to is refused before anything is spent.
+    It is created first, so a folder that is not writable is refused before anything is spent.
 
     Parameters
     ----------
     path : Path
     overwrite : bool
-        Whether a file may be there already. A ledger never may.
-    spared : iterable of path
-        Files that the command reads or keeps its record in: these are never written over.
+        Whether an existing file may be replaced. A ledger never is.
+    protected : iterable of path
+        Files that the command reads, or its ledger: these are never overwritten.
     secret : bool
-        Whether only the owner may read it; else its mode is that of any new file.
+        Whether only the owner may read the file; else it has the mode of any new file.
     """
-    if path.exists() and (_is_ledger(path) or any(_is_same(path, other) for other in spared)):
+    if path.exists() and (_is_ledger(path) or any(_is_same(path, other) for other in protected)):
         raise ValueError(f"--out {path}: expected no file that holds rows, a model or a ledger; write another name")
     if path.exists() and not overwrite:
-        raise ValueError(f"--out {path}: expected a file that is not there yet; write another name, or --overwrite")
+        raise ValueError(f"--out {path}: expected a file that does not exist yet; write another name, or --overwrite")
     if path.is_dir() or not path.parent.is_dir():
         raise ValueError(f"--out {path}: expected a file in a folder that exists; make the folder first")
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
@@ -52,7 +52,7 @@ def _is_same(path: Path, other: str | Path | None) -> bool:
 
 
 def _is_ledger(path: Path) -> bool:
-    """Return whether a file is a database of SQLite, as ledgers are."""
+    """Return whether a file is an SQLite database, as ledgers are."""
     if not path.is_file():
         return False
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""``discreet plan``: the smallest ε for an error that one can live with, before any row is looked at."""
+"""``discreet plan``: the smallest ε for a target error, before any row is read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.command import command
-from discreet.cli.printing import CommandOutput, facts
+from discreet.cli.printing import CommandOutput, facts_table
 from discreet.guarantees import Neighbors
 
 
@@ -21,13 +21,15 @@ def plan(
             "gaussian-mixture.",
         ),
     ],
-    rows: Annotated[int, typer.Option("--rows", help="How many there will be.")],
+    rows: Annotated[int, typer.Option("--rows", help="The number of rows.")],
     target: Annotated[float, typer.Option("--target", help="The error to meet, as a root mean square.")],
     dimensions: Annotated[int | None, typer.Option("--dimensions", help="How many columns.")] = None,
     delta: Annotated[float | None, typer.Option("--delta")] = None,
     neighbors: Annotated[Neighbors | None, typer.Option("--neighbors", help="Replace-one by default.")] = None,
     width: Annotated[float | None, typer.Option("--width", help="Of the declared bounds; 1 by default.")] = None,
-    sampling: Annotated[bool, typer.Option("--sampling", help="About the population, not these rows.")] = False,
+    sampling: Annotated[
+        bool, typer.Option("--sampling", help="The error about the population, not about these rows.")
+    ] = False,
     spread: Annotated[float | None, typer.Option("--spread", help="The standard deviation of a column.")] = None,
     q: Annotated[float | None, typer.Option("--q", help="Which quantile.")] = None,
     density: Annotated[float | None, typer.Option("--density", help="Of the rows at the quantile.")] = None,
@@ -37,7 +39,7 @@ def plan(
         float | None, typer.Option("--gap", help="PCA: between the last variance kept and the next.")
     ] = None,
 ) -> CommandOutput:
-    """Find the smallest ε whose predicted error meets a target. Nothing is spent, and no row is looked at."""
+    """Find the smallest ε whose predicted error meets a target. Nothing is spent, and no row is read."""
     from discreet.planning import plan as planned
 
     result = planned(
@@ -66,4 +68,4 @@ def plan(
     }
     shown = {"ε": result.epsilon, "δ": result.guarantee.delta, "relation": str(result.guarantee.neighbors)}
     shown |= {"predicted error": result.predicted, "floor": result.floor or None}
-    return CommandOutput(data, [facts(shown), str(result)])
+    return CommandOutput(data, [facts_table(shown), str(result)])

@@ -1,6 +1,6 @@
-"""What a command returns, and how it is printed: tables on a terminal, aligned text in a pipe, JSON with ``--json``.
+"""The output of a command and its printing: tables on a terminal, aligned text in a pipe, JSON with ``--json``.
 
-Answers go to standard output, messages to standard error. No text is printed that a terminal would take for a command.
+Answers go to standard output, messages to standard error. Terminal control characters are never printed.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class CommandOutput:
     Attributes
     ----------
     data : mapping
-        For ``--json``: everything that is shown, and maybe more.
+        For ``--json``: everything that is shown, and possibly more.
     shown : sequence of str or OutputTable
-        For a person: paragraphs and tables, in this order. Empty where the command wrote to standard output itself.
+        For readers: paragraphs and tables, in order. Empty where the command wrote to standard output itself.
     code : int
         The exit code.
     """
@@ -56,17 +56,17 @@ class CommandOutput:
     code: int = 0
 
 
-def facts(pairs: Mapping[str, Any]) -> OutputTable:
+def facts_table(pairs: Mapping[str, Any]) -> OutputTable:
     """Return a table of names and values, without those that are None.
 
-    >>> facts({"guarantee": "(ε=1, δ=1e-06)", "ledger": None}).rows
+    >>> facts_table({"guarantee": "(ε=1, δ=1e-06)", "ledger": None}).rows
     [('guarantee', '(ε=1, δ=1e-06)')]
     """
     return OutputTable((), [(name, value) for name, value in pairs.items() if value is not None])
 
 
 def to_json(value: Any) -> Any:
-    """Return a value as JSON has it; what is not finite is null.
+    """Return a value in the types of JSON; numbers that are not finite become null.
 
     >>> to_json({"epsilon": np.float64("inf"), "columns": ("age",)})
     {'epsilon': None, 'columns': ['age']}
@@ -87,7 +87,7 @@ def to_json(value: Any) -> Any:
 
 
 def cell_text(value: Any) -> str:
-    """Return a cell of a table as text; what a terminal would take for a command is no letter.
+    """Return a cell of a table as text, with control characters replaced.
 
     >>> cell_text(0.1234567), cell_text(None), cell_text("a" + chr(27) + "b")
     ('0.123457', '', 'a�b')
@@ -100,17 +100,17 @@ def cell_text(value: Any) -> str:
 
 
 def _clean_text(text: str) -> str:
-    """Return text whose lines hold nothing that a terminal would obey."""
+    """Replace the control characters in the lines of a text."""
     return "\n".join(map(cell_text, text.split("\n")))
 
 
-def watched() -> bool:
-    """Return whether standard error is a terminal, so that progress is worth showing."""
+def is_interactive() -> bool:
+    """Return whether standard error is a terminal, so that progress should be shown."""
     return sys.stderr.isatty()
 
 
 def note(text: str) -> None:
-    """Write a message to standard error, apart from the answer."""
+    """Write a message to standard error."""
     sys.stderr.write(_clean_text(text) + "\n")
     sys.stderr.flush()
 
@@ -135,7 +135,7 @@ def _on_terminal(answer: CommandOutput) -> None:
         if isinstance(part, OutputTable):
             console.print(_table(part))
         else:
-            console.print(Text(_clean_text(part)), soft_wrap=True)  # a line stays a line: it may be TOML to copy
+            console.print(Text(_clean_text(part)), soft_wrap=True)  # lines are kept: it may be TOML to copy
 
 
 def _table(grid: OutputTable) -> Table:
@@ -151,7 +151,7 @@ def _table(grid: OutputTable) -> Table:
 
 
 def _aligned(grid: OutputTable) -> str:
-    """Return a table as text whose columns stand below each other."""
+    """Return a table as text with aligned columns."""
     lines = [list(map(cell_text, row)) for row in ([grid.head] if grid.head else []) + list(grid.rows)]
     if not lines:
         return "(none)"
@@ -169,7 +169,7 @@ def _aligned(grid: OutputTable) -> str:
 
 
 def _numeric(grid: OutputTable) -> list[bool]:
-    """Return for each column whether it holds numbers alone."""
+    """Return for each column whether it holds only numbers."""
     width = len(grid.head) or max(map(len, grid.rows), default=0)
     columns = [[row[j] for row in grid.rows] for j in range(width)]
     return [bool(cells) and all(cell is None or isinstance(cell, Real) for cell in cells) for cells in columns]

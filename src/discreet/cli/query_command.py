@@ -1,4 +1,4 @@
-"""``discreet query``: a statistical database over a file or a server, which answers until its budget is spent."""
+"""``discreet query``: ask a statistical database over a file or a server, within its budget."""
 
 from __future__ import annotations
 
@@ -15,23 +15,15 @@ from discreet.cli.declaration_flags import check_columns, declared_schema, open_
 from discreet.cli.error_messages import EXCEEDED
 from discreet.cli.options import (
     AtMost,
-    Bounds,
-    Classes,
     Data,
+    DeclarationFlags,
     LedgerPath,
-    MaxRows,
     Name,
     NewLimit,
-    Order,
-    PerUnit,
     Relation,
-    SchemaFile,
-    TableName,
-    Unit,
-    UnitType,
     Where,
 )
-from discreet.cli.printing import CommandOutput, OutputTable, facts
+from discreet.cli.printing import CommandOutput, OutputTable, facts_table
 from discreet.database.questions import QUESTIONS
 from discreet.guarantees import Neighbors
 from discreet.records import Table, dataset_name, open_records
@@ -48,9 +40,9 @@ def _check_known(statistic: str) -> str:
     return statistic
 
 
-def _takers(flag: str) -> list[str]:
+def _statistics_that_take(flag: str) -> list[str]:
     """Return the statistics that take a flag."""
-    if flag == "where":  # all but those that are about the declaration, and so about all rows
+    if flag == "where":  # all except checks of the declaration, which are about all rows
         return [name for name, taken in TAKEN.items() if taken]
     return [name for name, taken in TAKEN.items() if taken & ({"q", "levels"} if flag == "q" else {flag})]
 
@@ -75,7 +67,7 @@ def query(
     ],
     ledger: LedgerPath,
     columns: Annotated[
-        list[str] | None, typer.Argument(metavar="COLUMN", help="Of which declared columns.", show_default=False)
+        list[str] | None, typer.Argument(metavar="COLUMN", help="The declared columns.", show_default=False)
     ] = None,
     by: Annotated[str | None, typer.Option("--by", help="An answer for each category of this column.")] = None,
     where: Where = None,
@@ -83,10 +75,10 @@ def query(
     share: Annotated[
         float | None, typer.Option("--share", help="The share of the budget that it takes; a tenth by default.")
     ] = None,
-    preview: Annotated[bool, typer.Option("--preview", help="Only say what it would cost; nothing is spent.")] = False,
-    level: Annotated[float, typer.Option("--level", help="Of the interval around each number.")] = 0.95,
+    preview: Annotated[bool, typer.Option("--preview", help="Show the cost only; nothing is spent.")] = False,
+    level: Annotated[float, typer.Option("--level", help="The level of the interval around each number.")] = 0.95,
     weights: Annotated[str | None, typer.Option("--weights", help="A declared column of weights.")] = None,
-    step: Annotated[float | None, typer.Option("--step", help="Quantiles: what values are multiples of.")] = None,
+    step: Annotated[float | None, typer.Option("--step", help="Quantiles: the step of the values.")] = None,
     q: Annotated[
         list[str] | None, typer.Option("--q", help="Which quantile, or several: 0.25,0.5. Repeatable.")
     ] = None,
@@ -105,15 +97,8 @@ def query(
         list[str] | None,
         typer.Option("--set", help="Another argument of the statistic: --set NAME=VALUE. Repeatable."),
     ] = None,
-    schema: SchemaFile = None,
-    bounds: Bounds = None,
-    classes: Classes = None,
-    unit: Unit = None,
-    max_rows: MaxRows = None,
-    unit_type: UnitType = None,
-    order: Order = None,
-    table: TableName = None,
-    per_unit: PerUnit = False,
+    *,
+    declared: DeclarationFlags,
     neighbors: Relation = Neighbors.REPLACE_ONE,
     at_most: AtMost = None,
     name: Name = None,
@@ -121,8 +106,8 @@ def query(
 ) -> CommandOutput:
     """Ask a statistical database. Every answer has noise, and is recorded in the ledger before it is given.
 
-    The first question needs --limit, the budget of the data set; afterwards the ledger has it. What is refused leaves
-    no trace, and neither does --preview, which ends with code 3 where the budget does not admit the question.
+    The first question needs --limit, the budget of the data set; afterwards the ledger has it. A refused question
+    leaves no trace, and neither does --preview, which exits with code 3 where the budget does not admit the question.
     """
     from discreet.database import StatisticalDatabase
 
@@ -139,12 +124,12 @@ def query(
     arguments = _arguments(statistic, columns or [], level, flags | {"loose": loose or None, "method": method})
     arguments |= _parse_own(statistic, own or []) | {"epsilon": epsilon, "share": share}
     _check_given(statistic, arguments)
-    declared = declared_schema(schema, bounds, classes, unit, max_rows, unit_type, order)
+    schema = declared_schema(declared)
     budget = None if limit is None else parse_limit(limit, neighbors)
     numbers = not issubclass(NAMES[statistic].result, Counts)
-    check_columns(declared, columns or [], numbers=numbers, by=by, weights=weights)
-    place = open_source(data, table, declared.names, per_unit=per_unit)
-    rows = open_records(place if isinstance(place, Table) else Table(place), schema=declared)
+    check_columns(schema, columns or [], numbers=numbers, by=by, weights=weights)
+    place = open_source(data, declared.table, schema.names, per_unit=declared.per_unit)
+    rows = open_records(place if isinstance(place, Table) else Table(place), schema=schema)
     called = name or dataset_name(place)
     in_force = check_limit(ledger, called, limit, budget)
     if not in_force and budget is None:
@@ -160,12 +145,12 @@ def query(
         if pricing is not None and preview:
             return _price_output(pricing)
         if pricing is None or not pricing.admitted:
-            return _answer_output(getattr(tried, asked)(**arguments), level)  # which refuses what is not admitted
+            return _answer_output(getattr(tried, asked)(**arguments), level)  # raises where it is not admitted
     return _answer_output(getattr(database(ledger), asked)(**arguments), level)
 
 
 def _parse_bins(text: str | None) -> Any:
-    """Return a number of bins, edges that commas separate, or what the calendar calls them."""
+    """Return a number of bins, edges separated by commas, or the name of a calendar unit."""
     if text is None or ("," not in text and not text.lstrip("+-").isdigit()):
         return text
     if "," not in text:
@@ -174,11 +159,11 @@ def _parse_bins(text: str | None) -> Any:
     try:
         return [float(one) for one in edges]
     except ValueError:
-        return edges  # dates; what is none is refused before anything is spent
+        return edges  # dates; others are refused before anything is spent
 
 
 def _parse_own(statistic: str, texts: list[str]) -> dict[str, Any]:
-    """Return arguments that have no flag of their own: numbers, lists and words as JSON has them, or as text."""
+    """Parse arguments that have no flag of their own, NAME=VALUE with a VALUE in JSON, or else as text."""
     known = sorted(TAKEN[statistic] - FLAGS)
     result: dict[str, Any] = {}
     for text in texts:
@@ -201,11 +186,13 @@ def _check_given(statistic: str, arguments: dict[str, Any]) -> None:
 
 
 def _arguments(statistic: str, columns: list[str], level: float, flags: dict[str, Any]) -> dict[str, Any]:
-    """Return what the question takes, from what was written."""
+    """Return the arguments of the question from columns and flags; raise where the statistic does not take one."""
     given = {flag: value for flag, value in flags.items() if value is not None and value != []}
     for flag in given:
-        if statistic not in _takers(flag):
-            raise ValueError(f"--{flag}: {statistic} does not take it; it is for {', '.join(_takers(flag))}")
+        if statistic not in _statistics_that_take(flag):
+            raise ValueError(
+                f"--{flag}: {statistic} does not take it; it is for {', '.join(_statistics_that_take(flag))}"
+            )
     taken = TAKEN[statistic]
     several = "columns" in taken
     if not several and "column" not in taken:
@@ -241,7 +228,7 @@ def _price_output(pricing: Any) -> CommandOutput:
             "admitted": pricing.admitted,
         },
         [
-            facts(
+            facts_table(
                 {
                     "question": one.draft.description,
                     "from": pricing.which_rows,
@@ -258,7 +245,7 @@ def _price_output(pricing: Any) -> CommandOutput:
 
 def _answer_output(reply: Any, level: float) -> CommandOutput:
     rows, about = reply.table(level), reply.which_rows
-    head = [name for name in rows[0] if name != "which_rows"]  # which is said once, above the table
+    head = [name for name in rows[0] if name != "which_rows"]  # it is shown once, above the table
     return CommandOutput(
         {
             "question": reply.priced.draft.description,

@@ -1,4 +1,4 @@
-"""``discreet sample``: synthetic rows from a fitted model. They cost nothing."""
+"""``discreet sample``: draw synthetic rows from a fitted model. They cost nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.cli.command import command
 from discreet.cli.options import ModelFile, Overwrite
 from discreet.cli.output_files import new_file
-from discreet.cli.printing import CommandOutput, facts, watched
+from discreet.cli.printing import CommandOutput, facts_table, is_interactive
 from discreet.records.sources.frames import need
 
 BLOCK = 100_000  # rows drawn and written at once
@@ -27,16 +27,16 @@ Columns = Mapping[str, NDArray[Any]]
 @command("discreet sample model.json --rows 1000 --out synthetic.csv")
 def sample(
     model: ModelFile,
-    rows: Annotated[int, typer.Option("--rows", min=1, max=10**12, help="How many.")],
+    rows: Annotated[int, typer.Option("--rows", min=1, max=10**12, help="The number of rows.")],
     out: Annotated[
         Path, typer.Option("--out", help="A file that ends with .csv or .parquet; - for CSV on standard output.")
     ],
     clip: Annotated[
-        bool, typer.Option("--clip", help="Move numbers into the declared bounds; Gaussians go beyond them.")
+        bool, typer.Option("--clip", help="Clip numbers to the declared bounds; Gaussians exceed them.")
     ] = False,
     overwrite: Overwrite = False,
 ) -> CommandOutput:
-    """Draw synthetic rows from a fitted model. It costs nothing, however many they are."""
+    """Draw synthetic rows from a fitted model. Any number of them costs nothing."""
     from discreet.estimators.loading import load_model
 
     fitted: Any = load_model(model)
@@ -51,12 +51,12 @@ def sample(
     write = {".csv": _to_csv, ".parquet": _to_parquet}.get(out.suffix.lower())
     if write is None:
         raise typer.BadParameter(f"{out.name!r}: expected a name that ends with .csv or .parquet", param_hint="--out")
-    with new_file(out, overwrite=overwrite, spared=[model]) as place:
+    with new_file(out, overwrite=overwrite, protected=[model]) as place:
         names = write(place, _with_progress(_blocks(fitted, rows, clip), rows))
     guarantee = fitted.guarantee_
     return CommandOutput(
         {"out": out, "rows": rows, "columns": names, "guarantee": guarantee},
-        [facts({"rows": rows, "columns": ", ".join(names), "written to": out, "cost": "nothing more"})],
+        [facts_table({"rows": rows, "columns": ", ".join(names), "written to": out, "cost": "nothing more"})],
     )
 
 
@@ -67,12 +67,12 @@ def _blocks(fitted: Any, rows: int, clip: bool) -> Iterator[Columns]:
 
 
 def _columns(fitted: Any, drawn: Any, clip: bool) -> Columns:
-    """Return what ``sample`` gave as named columns: the component of a row is left out, its label is not."""
+    """Return the result of ``sample`` as named columns; with the labels of rows, but without their components."""
     from discreet.estimators.fitted_columns import scales_of, values_of_rows
     from discreet.records import Space
 
     if isinstance(drawn, Mapping):
-        return drawn  # of a TableMixture, inside of the bounds already
+        return drawn  # from a TableMixture, already within the bounds
     x, beside = drawn if isinstance(drawn, tuple) else (drawn, None)
     names = getattr(fitted, "feature_names_in_", [f"x{j}" for j in range(x.shape[1])])
     scales = scales_of(fitted)
@@ -116,13 +116,13 @@ def _to_parquet(place: Path, blocks: Iterator[Columns]) -> list[str]:
 
 
 def _of_one_type(column: NDArray[Any]) -> list[Any]:
-    """Return a column as Parquet takes it: declared values of several types are text."""
+    """Return a column for Parquet; values of several types as text."""
     return list(map(str, column)) if column.dtype == object else column.tolist()
 
 
 def _with_progress(blocks: Iterator[Columns], rows: int) -> Iterator[Columns]:
-    """Yield the blocks, behind a bar where somebody watches and there are several."""
-    if not watched() or rows <= BLOCK:
+    """Yield the blocks, with a progress bar on a terminal if there are several."""
+    if not is_interactive() or rows <= BLOCK:
         yield from blocks
         return
     from rich.console import Console

@@ -1,8 +1,8 @@
-"""``discreet schema``: a schema to fill in, and whether one is right.
+"""``discreet schema``: write a schema to fill in, and check a schema.
 
-``init`` takes the names of columns and, where the file states them, their types. It looks at no row: no range, no value
-and no number of rows goes into a schema, for whatever is declared is public. A CSV file states no types, and guessing
-them would be reading rows, so its owner chooses.
+``init`` writes the names of columns and, where the file states them, their types. It reads no row: no range, no value
+and no number of rows goes into a schema, since everything declared is public. A CSV file states no types, and guessing
+them would mean reading rows, so its owner chooses.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ FIELDS = {
     "unknown": f"# numbers:\n{NUMBER}\n# or dates:\n{DATE}\n# or categories:\n{VALUES}",
 }
 HEAD = """\
-# The columns of a table, to fill in from a code book or from what they mean, never from the rows: what stands here is
-# public. Numbers and dates need low and high, categories their values. Positive numbers with a long tail, such as
-# incomes, may have log = true: answers then have relative noise, and a mean is a geometric mean. Take away the # of a
-# line to use it, and take out columns that nobody shall ask about: what is not declared is not read. A row with a gap
-# in a column that is asked about is left out, unless missing = "fill" and fill say what stands in a gap.
+# The columns of a table. Fill them in from a code book or from their meaning, never from the rows: this file is public.
+# Numbers and dates need low and high, categories their values. Positive numbers with a long tail, such as incomes, may
+# have log = true: answers then have relative noise, and a mean is a geometric mean. Remove the # of a line to use it,
+# and remove columns that nobody should ask about: columns that are not declared are not read. A row with a gap in a
+# column of a question is dropped, unless missing = "fill" and fill gives the value for gaps.
 
-# Where one person has several rows: the column that says whose row it is, and how many of them count.
+# If one person has several rows: the column that identifies the person, and how many of their rows count.
 # unit = ""
 # max_rows = 1
 """
@@ -64,7 +64,7 @@ def init(
     out: Annotated[Path | None, typer.Option("--out", help="A file; standard output by default.")] = None,
     overwrite: Overwrite = False,
 ) -> CommandOutput:
-    """Write a schema to fill in: names of columns, and types where the file states them. No row is looked at.
+    """Write a schema to fill in: names of columns, and types where the file states them. No row is read.
 
     What you fill in is public, so take it from a code book, and never from the rows.
     """
@@ -72,7 +72,7 @@ def init(
     text = HEAD + "".join(_entry(name, kind) for name, kind in types.items())
     shown = text.rstrip("\n")
     if out is not None:
-        with new_file(out, overwrite=overwrite, spared=[data]) as place:
+        with new_file(out, overwrite=overwrite, protected=[data]) as place:
             place.write_text(text, encoding="utf-8")
         shown = f"{out}: fill in what is public, then: discreet schema check {out}"
     columns = [{"name": name, "type": kind} for name, kind in types.items()]
@@ -82,10 +82,10 @@ def init(
 @command("discreet schema check people.toml --data people.csv")
 def check(
     file: Annotated[Path, typer.Argument(metavar="SCHEMA", help="A TOML file.")],
-    data: Annotated[str | None, typer.Option("--data", help="Whether this file or database has the columns.")] = None,
+    data: Annotated[str | None, typer.Option("--data", help="A file or database that should have the columns.")] = None,
     table: TableName = None,
 ) -> CommandOutput:
-    """Check a schema, and show what it declares. With --data: whether the columns are there. No row is looked at."""
+    """Check a schema, and show what it declares. With --data, check that the columns exist. No row is read."""
     schema = read_schema(file)
     if data is not None:
         _check_names(schema, list(_stated_types(data, table, schema.names)))
@@ -98,11 +98,11 @@ def check(
         else:
             ends = f"{column.low:g} to {column.high:g}" + (", on a log scale" if column.log else "")
             rows.append((name, "number", ends, _gaps(column.fill)))
-    whose = "each row" if schema.unit is None else f"each {schema.unit}, of whom {schema.max_rows} rows count"
+    unit = "each row" if schema.unit is None else f"each {schema.unit}, of whose rows {schema.max_rows} count"
     columns = [{"name": name, "kind": kind, "declared": declared} for name, kind, declared, _ in rows]
     return CommandOutput(
         {"valid": True, "columns": columns, "unit": schema.unit, "max_rows": schema.max_rows},
-        [OutputTable(("column", "kind", "declared", "gaps"), rows), f"Protected: {whose}."],
+        [OutputTable(("column", "kind", "declared", "gaps"), rows), f"Protected: {unit}."],
     )
 
 
@@ -116,7 +116,7 @@ def _stated_types(data: str, table: str | None, declared: Sequence[str] = ()) ->
 
 
 def _entry(name: str, kind: str) -> str:
-    head = Schema({name: Number(0, 1)}).to_toml().splitlines()[0]  # quoted as TOML wants it
+    head = Schema({name: Number(0, 1)}).to_toml().splitlines()[0]  # quoted as in TOML
     stated = "" if kind == "unknown" else f"  # {kind}"
     return f"\n{head}{stated}\n{FIELDS.get(kind, FIELDS['unknown'])}\n{GAPS}\n"
 
@@ -129,4 +129,4 @@ def _check_names(schema: Schema, known: list[str]) -> None:
 
 
 def _gaps(fill: object) -> str:
-    return "row left out" if fill is None else f"filled with {fill}"
+    return "row dropped" if fill is None else f"filled with {fill}"

@@ -1,15 +1,16 @@
-"""A statistical database: answers to aggregate questions, with noise, until the budget is spent.
+"""A statistical database: it answers aggregate questions with noise until its budget is spent.
 
 What this room guarantees:
 
-- Every answer is one of ``discreet.statistics``, measured through the door and paid for in the ledger first. A question
-  that is refused has cost nothing.
-- What an analyst writes is names of declared columns, numbers, and conditions of ``records.declared.conditions``; no
-  text of theirs reaches a database.
-- Nothing that is raised, shown or returned, but the answer itself, depends on a row. How long an answer takes may:
-  timing is outside of what is guaranteed.
+- Every answer is one of ``discreet.statistics``, recorded in the ledger and then measured through the door. A refused
+  question costs nothing.
+- An analyst writes names of declared columns, numbers, and conditions of ``records.declared.conditions``. No text of
+  theirs reaches a database.
+- Nothing that is raised, shown or returned depends on a row, except the answer itself. The time that an answer takes
+  may depend on rows: the guarantee does not cover timing.
 
-``sensitivities`` has the bounds of the paper that this follows (Xi, Kantarcioglu and Inan 2011), exact.
+``sensitivities`` has the sensitivities of the paper that this follows (Xi, Kantarcioglu and Inan 2011), with exact
+values.
 
 May import everything up to ``statistics``.
 """

@@ -1,8 +1,8 @@
-"""Shares of a budget: which share a question takes, and which ε a share buys.
+"""Shares of a budget: the share that a question takes, and the ε that a share buys.
 
 The limit's filter (``discreet.ledger.dataset_limits``) adds up a price for each loss and compares the sum with a
-capacity. The share of a loss is its price over the capacity: shares add up, and what sums to 1 is admitted, whatever
-the questions were and in whatever order.
+capacity. The share of a loss is its price divided by the capacity. Shares add up, and a sum of at most 1 is admitted,
+whatever the questions are and in whatever order they come.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from discreet.ledger import Ledger
 from discreet.ledger.dataset_limits import Filter, Limit
 from discreet.statistics.request import Request
 
-MARGIN = 1.0 - 1e-9  # so that ten tenths are a whole, with their last digits
-FILLED = 0.99  # of a share that a question takes
-RANGE = 16.0  # times the ε of one release with additive noise, or one draw: where another question fills a share
+MARGIN = 1.0 - 1e-9  # so that ten tenths are admitted in spite of rounding
+FILLED = 0.99  # of its share, which a question should use at least
+RANGE = 16.0  # factor around the ε of one additive release or one draw within which the ε of a request is searched
 
 
 @dataclass(frozen=True)
 class BudgetShares:
-    """How the limit of a data set counts; arithmetic, which asks nothing of a ledger."""
+    """The arithmetic of a data set's limit: shares and the ε that they buy. It does not access the ledger."""
 
     limit: Limit
 
     @classmethod
     def from_ledger(cls, ledger: Ledger, name: str) -> BudgetShares:
-        """Return that of the limit in force."""
+        """Return the shares of the limit in force."""
         limit = ledger.limit(name)
         if limit is None:
             raise ArgumentError("name", name, "a data set with a limit in the ledger; declare a budget")
@@ -40,7 +40,7 @@ class BudgetShares:
 
     @cached_property
     def _filter(self) -> Filter:
-        """The filter that counts: the chosen one, or the pure one where there is no δ for it."""
+        """The filter that is used: the chosen one, or the pure one where the limit leaves no δ for it."""
         return self.limit.filters()[0 if self.limit.guarantee.delta > self.limit.failures else -1]
 
     @cached_property
@@ -49,7 +49,7 @@ class BudgetShares:
 
     @property
     def delta(self) -> float:
-        """The δ of a question with Gaussian noise; 0 where the budget has room for none."""
+        """The δ of a question with Gaussian noise; 0 where the budget does not admit Gaussian noise."""
         limit = self.limit
         return limit.guarantee.delta - limit.failures if self._filter.largest(self._capacity).mu else 0.0
 
@@ -58,15 +58,16 @@ class BudgetShares:
         return self._filter.total(self.limit.convert(as_counts(losses))) / self._capacity
 
     def left(self, spent: Losses) -> float:
-        """Return the share that is left when so much has been spent."""
+        """Return the share that remains after these losses."""
         return max(1.0 - self.share(spent), 0.0) if spent else 1.0
 
     def fill(self, request: Request[Any], share: float) -> Request[Any]:
-        """Return a request at about the largest ε at which it keeps to a share.
+        """Return a request at about the largest ε at which it takes at most a share.
 
-        A release with additive noise at (ε, δ) has the price of one Gaussian loss, and one draw that of a pure ε, which
-        the filter can solve for ε. Several draws at parts of ε are cheaper than one at all of it, and a question that
-        both draws and sums has a price of its own: there the losses are solved for the noise that fills the share.
+        A release with additive noise at (ε, δ) has the price of one Gaussian loss, and a draw by an exponential
+        mechanism that of a pure ε; the filter can solve both for ε. Several draws at parts of ε are cheaper than one at
+        all of it, and a question may combine draws and sums. For these, the noise is searched at which the losses fill
+        the share.
         """
         largest = self._filter.largest(share * self._capacity * MARGIN)
         epsilon, delta, relation = largest.epsilon, 0.0, self.limit.guarantee.neighbors
@@ -74,7 +75,7 @@ class BudgetShares:
             delta = self.delta
             epsilon = GaussianLoss(largest.mu, relation).epsilon_at(delta)
             if not epsilon > 0.0:
-                raise ValueError(f"share={share:g}: expected a larger one; with δ={delta:g} it buys no answer at any ε")
+                raise ValueError(f"share={share:g}: expected a larger share; at δ={delta:g} it admits no ε above 0")
 
         def at(noise: float) -> Request[Any]:
             return replace(request, guarantee=Guarantee(epsilon / noise, delta, relation))

@@ -1,4 +1,4 @@
-"""What questions cost: the price before they are asked, and replies that say what they did cost."""
+"""Prices of questions before they are asked, and replies with what they cost."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Priced:
 
     @property
     def price(self) -> str:
-        """What it costs, in words."""
+        """The cost in words."""
         return f"{self.guarantee}, {self.share:.1%} of the budget"
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ class Pricing:
     admitted : bool
         Whether all of them can be asked.
     which_rows : str or None
-        Of which rows they choose theirs, in words ("at most 4 rows of each patient"); None where of all.
+        The rows from which they take theirs, in words ("at most 4 rows of each patient"); None for all rows.
     """
 
     questions: tuple[Priced, ...]
@@ -79,12 +79,12 @@ class Pricing:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reply:
-    """What the database answered.
+    """An answer of the database.
 
     Attributes
     ----------
     statistic : Statistic
-        The answer of ``discreet.statistics``, with its releases and all that it can say.
+        The answer of ``discreet.statistics``, with its releases.
     priced : Priced
         The question, and what it cost.
     left : float
@@ -101,7 +101,7 @@ class Reply:
         return self.statistic.value
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return intervals that hold what exact counting of ``which_rows`` gives, with this probability."""
+        """Return intervals that hold the exact values of ``which_rows`` with this probability."""
         return self.statistic.interval(level)
 
     def table(self, level: float = 0.95) -> list[dict[str, Any]]:
@@ -129,10 +129,10 @@ class Reply:
 
     @property
     def cost(self) -> str:
-        """What it cost, in one line."""
+        """The cost, in one line."""
         return f"{self.priced}; {self.left:.1%} is left"
 
     def __repr__(self) -> str:
-        # The condition stands beside the value, with the rest of what says which rows these are.
+        # ``_shown_with_rows`` has the condition already, so the question is shown without it.
         cost = f"{self.priced.draft.question}: {self.priced.price}; {self.left:.1%} is left"
         return f"<{self.statistic._shown_with_rows()}; {cost}>"

@@ -1,4 +1,4 @@
-"""Questions: a method for each statistic of the registry, which is answered now or drafted for later."""
+"""The questions of a database: a method for each registered statistic, answered now or drafted for later."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 
 from discreet.arguments import ArgumentError, iterable, positive, shown
 from discreet.statistics import Statistic
-from discreet.statistics.request import STATISTICS, Registered
+from discreet.statistics.request import STATISTICS, RegisteredStatistic
 
-Asked = TypeVar("Asked")
+Returned = TypeVar("Returned")  # what the methods return: an answer, or a draft
 
-QUESTIONS: dict[str, Registered] = {name: one for name, one in STATISTICS.items() if issubclass(one.result, Statistic)}
+QUESTIONS: dict[str, RegisteredStatistic] = {
+    name: one for name, one in STATISTICS.items() if issubclass(one.result, Statistic)
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -25,14 +27,15 @@ class Draft:
     Attributes
     ----------
     statistic : str
-        Which function of ``discreet.statistics``.
+        The name of a function of ``discreet.statistics``.
     arguments : mapping
         Its own arguments.
     where : str or None
+        The condition on the rows.
     epsilon, share : float or None
         What it may cost; the database's default share where both are None.
     scales : mapping of str to str
-        Which columns are on a log scale, so that the description says it: of these a mean is a geometric one, and a
+        The scales of columns that are not linear, for the description: the mean of a log column is geometric, and its
         spread is that of the logarithms. A database fills it in.
     """
 
@@ -55,15 +58,15 @@ class Draft:
         if self.epsilon is not None:
             positive("epsilon", self.epsilon)
         if self.share is not None:
-            checked_share(self.share)
+            check_share(self.share)
         if self.where is not None and not isinstance(self.where, str):
             raise ValueError(f'where of type {type(self.where).__name__}: expected text; write where="age >= 18"')
-        # Arrays, indexes and iterators as lists, which can be read more than once.
-        object.__setattr__(self, "arguments", {name: _listed(value) for name, value in self.arguments.items()})
+        # Arrays, indexes and iterators become lists, which can be read more than once.
+        object.__setattr__(self, "arguments", {name: _as_list(value) for name, value in self.arguments.items()})
 
     @property
     def description(self) -> str:
-        """The question in words."""
+        """The question in words, with its condition."""
         return self.question if self.where is None else f"{self.question} where {self.where}"
 
     @property
@@ -81,15 +84,15 @@ class Draft:
         return f"<Draft: {self.description}>"
 
 
-def _listed(value: Any) -> Any:
-    """Return several values as a list; one as it is."""
+def _as_list(value: Any) -> Any:
+    """Return an iterable as a list, and any other value or text unchanged."""
     if isinstance(value, str | bytes) or not iterable(value):
         return value
     return value.tolist() if hasattr(value, "tolist") else list(value)
 
 
-def checked_share(share: Any) -> float:
-    """Return a share of the budget if it is one."""
+def check_share(share: Any) -> float:
+    """Return a share of the budget as a float; raise where it is not above 0 and at most 1."""
     if isinstance(share, bool) or not isinstance(share, Real) or not 0.0 < float(share) <= 1.0:
         expected = "a share of the budget, above 0 and at most 1; write 0.1 for a tenth"
         raise ValueError(f"share={shown(share)}: expected {expected}")
@@ -123,92 +126,93 @@ class RankArguments(ColumnArguments, total=False):
     interval: float | None
 
 
-class Questions(ABC, Generic[Asked]):
+class Questions(ABC, Generic[Returned]):
     """The questions of a statistical database: those of ``discreet.statistics`` whose answers are tables of numbers.
 
-    What they have in common:
+    Their common arguments:
 
     columns : str or list of str
         One column, or several.
     by : str
-        A declared column of categories: each of them has an answer, also one without rows.
+        A declared column of categories: an answer for each category, also for one without rows.
     weights : str
-        A declared column of weights, from 0 on.
+        A declared column of non-negative weights.
     step : float
-        Of quantiles: what the values are multiples of (1 for whole years).
+        For quantiles: the step of the values (1 for whole years).
     interval : float or None
-        Of quantiles: the level of the intervals that are drawn along with them, 0.95 by default; with None the
-        quantiles have all of the budget, and no interval.
+        For quantiles: the level of the intervals that are drawn along with them, 0.95 by default. With None the
+        quantiles use all of the cost, and have no intervals.
     where : str
         A condition on declared columns: ``"age >= 18 and smoker == 1"``, ``"ward in ['a', 'b']"``; see
-        ``discreet.records.Condition``. With persons of several rows it chooses among the rows of each that count.
+        ``discreet.records.Condition``. Where a person has several rows, it selects among the rows that count.
     epsilon : float
-        What the answer costs by itself, at the δ of the budget (quantiles: at δ = 0); or
+        What the answer costs by itself, at the δ of the budget (for quantiles at δ = 0).
     share : float
-        the share of the budget that it takes, between 0 and 1. By default the database's own ``share``.
+        In place of ``epsilon``: the share of the budget that the question takes, above 0 and at most 1. By default the
+        database's own ``share``.
     """
 
     @abstractmethod
-    def _ask(self, draft: Draft) -> Asked:
+    def _ask(self, draft: Draft) -> Returned:
         """Answer a question, or return its draft."""
 
-    if TYPE_CHECKING:  # what ``_method`` makes of the registry, for those who read types
+    if TYPE_CHECKING:  # stubs of the methods that ``_method`` makes from the registry
 
-        def count(self, *, by: str | None = None, **request: Unpack[RowArguments]) -> Asked:
-            """Return the number of rows: of all (within the limit of a person), or of those where a condition holds."""
+        def count(self, *, by: str | None = None, **request: Unpack[RowArguments]) -> Returned:
+            """Return the number of rows (within the limit of a person), or of those that meet a condition."""
 
-        def sum(self, columns: Any, **request: Unpack[ColumnArguments]) -> Asked:
+        def sum(self, columns: Any, **request: Unpack[ColumnArguments]) -> Returned:
             """Return sums of columns."""
 
-        def mean(self, columns: Any, *, loose: bool = False, **request: Unpack[ColumnArguments]) -> Asked:
-            """Return means of columns, geometric ones of those that are on a log scale."""
+        def mean(self, columns: Any, *, loose: bool = False, **request: Unpack[ColumnArguments]) -> Returned:
+            """Return means of columns; geometric means for columns on a log scale."""
 
         def trimmed_mean(
             self, column: str, *, trim: float = 0.1, weights: str | None = None, **request: Unpack[RowArguments]
-        ) -> Asked:
+        ) -> Returned:
             """Return the mean of the middle of a column, without a share ``trim`` of the rows at each end."""
 
-        def variance(self, columns: Any, *, method: str = "one-shot", **request: Unpack[ColumnArguments]) -> Asked:
+        def variance(self, columns: Any, *, method: str = "one-shot", **request: Unpack[ColumnArguments]) -> Returned:
             """Return variances of columns."""
 
         def covariance(
             self, columns: Sequence[str], *, method: str = "one-shot", **request: Unpack[ColumnArguments]
-        ) -> Asked:
+        ) -> Returned:
             """Return the covariance matrix of columns."""
 
-        def median(self, column: str, **request: Unpack[RankArguments]) -> Asked:
+        def median(self, column: str, **request: Unpack[RankArguments]) -> Returned:
             """Return the median of a column."""
 
-        def quantile(self, column: str, q: float, **request: Unpack[RankArguments]) -> Asked:
+        def quantile(self, column: str, q: float, **request: Unpack[RankArguments]) -> Returned:
             """Return the q-quantile of a column."""
 
-        def quantiles(self, column: str, levels: Sequence[float], **request: Unpack[RankArguments]) -> Asked:
+        def quantiles(self, column: str, levels: Sequence[float], **request: Unpack[RankArguments]) -> Returned:
             """Return quantiles of a column."""
 
-        def interquartile_range(self, column: str, **request: Unpack[RankArguments]) -> Asked:
-            """Return how far the quartiles of a column are apart."""
+        def interquartile_range(self, column: str, **request: Unpack[RankArguments]) -> Returned:
+            """Return the interquartile range of a column."""
 
         def histogram(
             self, column: str, *, bins: Any = 10, by: str | None = None, **request: Unpack[RowArguments]
-        ) -> Asked:
-            """Return how many rows have each category of a column, or a number between each two edges."""
+        ) -> Returned:
+            """Return how many rows have each category of a column, or a number in each bin."""
 
-        def check_schema(self, **request: Unpack[CostArguments]) -> Asked:
+        def check_schema(self, **request: Unpack[CostArguments]) -> Returned:
             """Return how many of the rows that count each column's declaration drops, fills or clips."""
 
-        def count_persons(self, **request: Unpack[CostArguments]) -> Asked:
+        def count_persons(self, **request: Unpack[CostArguments]) -> Returned:
             """Return how many persons have one row, how many up to ``max_rows`` rows, and how many more."""
 
 
-def _method(name: str, statistic: Registered) -> Callable[..., Any]:
-    """Return the method that asks for a statistic: with its own arguments, a condition, and what it may cost."""
+def _method(name: str, statistic: RegisteredStatistic) -> Callable[..., Any]:
+    """Return the method that asks for a statistic; it takes the statistic's arguments, a condition and the cost."""
     named = inspect.Parameter.KEYWORD_ONLY
     own = [
         one.replace(default=inspect.Parameter.empty) if one.name in ("column", "columns") else one
         for one in statistic.parameters
     ]
     types = {"where": "str | None", "epsilon": "float | None", "share": "float | None"}
-    if not own:  # it is about the declaration, and so about all rows
+    if not own:  # a check of the declaration, which is about all rows
         del types["where"]
     costs = [inspect.Parameter(one, named, default=None, annotation=kind) for one, kind in types.items()]
     myself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -232,7 +236,7 @@ for _name, _statistic in QUESTIONS.items():
 
 
 class Drafting(Questions[Draft]):
-    """The questions of a database, none of which is asked: each method returns a ``Draft``."""
+    """The questions of a database as drafts: each method returns a ``Draft`` and asks nothing."""
 
     def _ask(self, draft: Draft) -> Draft:
         return draft

@@ -1,14 +1,14 @@
-"""How far one record moves a statistic: section 3 of Xi, Kantarcıoğlu and Inan (2011), with exact values.
+"""Sensitivities of statistics: section 3 of Xi, Kantarcıoğlu and Inan (2011), with exact values.
 
-Rows lie in [0, 1]^d, and the divisor of variances and covariances is n (with n − 1 multiply by n/(n−1)). Sibling
-databases have n records each, of which one differs: replace-one; under add-remove one has a record more. The paper
-bounds some of these from both sides. All of them are exact here, and where the paper's bounds differ the exact value is
-the lower one. ``n=None`` asks for the supremum over all n.
+Rows lie in [0, 1]^d, and the divisor of variances and covariances is n (with n − 1 multiply by n/(n−1)). Under
+replace-one, neighbouring databases have n records each, of which one differs; under add-remove one of them has one
+record more. The paper bounds some sensitivities from below and above. All values here are exact, and where the paper's
+bounds differ the exact value is the lower one. ``n=None`` asks for the supremum over all n.
 
 *Notation.* x is replaced by x'; m is the mean of the n − 1 others; p = d(d+1)/2 is the size of an upper triangle. About
 the middle of the cube write z = x − ½, a = z + z' and b = z − z': |a_i| + |b_i| ≤ 1, as both z_i lie in [−½, ½]. Then
 z_i z_j − z'_i z'_j = (a_i b_j + b_i a_j)/2. Let α = |a| and β = |b|, coordinate by coordinate. All distances below grow
-with α, so that it is 1 − β at a maximum; and every β in [0, 1]^d is had with a and b ≥ 0.
+with α, so that it is 1 − β at a maximum; and every β in [0, 1]^d is attained with a and b ≥ 0.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ __all__ = [
 ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
 POINTS = ((0.0, "0"), (0.5, "the middle"))
 
-Error: TypeAlias = Callable[[float, float], float]  # from σ and κ of the noise to the error that it makes
+Error: TypeAlias = Callable[[float, float], float]  # takes σ and κ of the noise, returns the error that it causes
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How far apart a statistic of two neighbouring databases can be.
+    """The sensitivity of a statistic: the largest distance between its values on two neighbouring databases.
 
     Attributes
     ----------
@@ -60,9 +60,9 @@ class Sensitivity:
     norm : str
         ``"l1"``, ``"l2"``, or for a whole symmetric matrix ``"frobenius"``.
     exact : float
-        The supremum, which some neighbours attain or come as close to as one likes.
+        The supremum, which some neighbours attain or approach.
     paper_lower, paper_upper : float or None
-        What the paper proves, in L1; None where it says nothing.
+        The bounds that the paper proves, in L1; None where it has none.
     """
 
     statistic: str
@@ -91,7 +91,7 @@ def _scaled(n: int | None) -> float:
 
 
 def mean(n: int | None, d: int, norm: str = "l1") -> Sensitivity:
-    """Return that of d means (theorem 3.1; over all n corollary 3.1).
+    """Return the sensitivity of d means (theorem 3.1; over all n corollary 3.1).
 
     The means move by (x − x')/n, each by at most 1/n, all of them at x = 1 and x' = 0: d/n in L1, √d/n in L2. Over all
     n it is d, at n = 1.
@@ -105,14 +105,14 @@ def mean(n: int | None, d: int, norm: str = "l1") -> Sensitivity:
 
 
 def total(n: int | None, d: int, norm: str = "l1") -> Sensitivity:
-    """Return that of d sums (theorem 3.2): n times that of the means, so that over a public n nothing is lost."""
+    """Return the sensitivity of d sums (theorem 3.2): n times that of the means; dividing by n loses nothing."""
     _checked(n, d, norm)
     paper = float(d) if norm == "l1" else None
     return Sensitivity("sum", REPLACE, norm, _length(d, norm), paper, paper)
 
 
 def median(n: int | None, d: int, norm: str = "l1") -> Sensitivity:
-    """Return that of d medians (theorem 3.3); for an even n the middle of the two middle values.
+    """Return the sensitivity of d medians (theorem 3.3); for even n the median is the mean of the two middle values.
 
     For odd n: (n+1)/2 rows at 0 and the rest at 1; if one of the former becomes 1, so does the median. For even n = 2k
     the two middle values go to places between the (k−1)-th and the (k+1)-th, or between the k-th and the (k+2)-th, so
@@ -129,15 +129,15 @@ def median(n: int | None, d: int, norm: str = "l1") -> Sensitivity:
 
 
 def mean_by_sum_and_size(n: int | None, d: int, norm: str = "l1") -> Sensitivity:
-    """Return that of d sums and the number of records (theorem 3.4), which siblings share: that of the sums."""
+    """Return the sensitivity of d sums and n (theorem 3.4). Neighbours have the same n, so it is that of the sums."""
     return replace(total(n, d, norm), statistic="sum and size")
 
 
 def variance(n: int | None, d: int, norm: str = "l1") -> Sensitivity:
-    """Return that of d variances (theorem 3.5 for d = 1): (n−1)/n² each, and 1/n with the divisor n − 1.
+    """Return the sensitivity of d variances (theorem 3.5 for d = 1): (n−1)/n² each, and 1/n with the divisor n − 1.
 
-    By (n−1)/n²·((x−m)² − (x'−m)²), see ``covariance_matrix``: both squares lie in [0, 1], and one of them is 1 and the
-    other 0 at m = x' = 0, x = 1. The paper's upper bound is three times as much.
+    A variance moves by (n−1)/n²·((x−m)² − (x'−m)²), see ``covariance_matrix``. Both squares lie in [0, 1], and at
+    m = x' = 0, x = 1 one of them is 1 and the other 0. The paper's upper bound is three times as much.
 
     >>> variance(10, 1).exact, variance(10, 1).paper_upper
     (0.09, 0.27)
@@ -149,7 +149,7 @@ def variance(n: int | None, d: int, norm: str = "l1") -> Sensitivity:
 
 
 def covariance(n: int | None, d: int, norm: str = "l1") -> Sensitivity:
-    """Return that of the d(d−1)/2 covariances of pairs (theorem 3.6 for d = 2): (n−1)/n² each, as variances."""
+    """Return the sensitivity of the d(d−1)/2 covariances of pairs (theorem 3.6 for d = 2): (n−1)/n² each."""
     _checked(n, integer("d", d, least=2), norm, least=2)
     lower = _scaled(n) if norm == "l1" and d == 2 else None
     upper = None if lower is None else 3.0 * lower
@@ -157,7 +157,7 @@ def covariance(n: int | None, d: int, norm: str = "l1") -> Sensitivity:
 
 
 def covariance_matrix(n: int | None, d: int, norm: str = "l1") -> Sensitivity:
-    """Return that of the upper triangle of the covariance matrix (theorem 3.7; over all n corollary 3.2).
+    """Return the sensitivity of the covariance matrix's upper triangle (theorem 3.7; over all n corollary 3.2).
 
     It moves by (n−1)/n²·((x−m)(x−m)ᵀ − (x'−m)(x'−m)ᵀ), each entry by at most (n−1)/n², all of them at once at
     m = x' = 0 and x = 1: the proof is in ``discreet.queries.moments.scatter``. So it is (n−1)/n² times p in L1, √p in
@@ -176,10 +176,10 @@ def covariance_matrix(n: int | None, d: int, norm: str = "l1") -> Sensitivity:
 
 
 def mean_by_sum_and_count(n: int | None, d: int, norm: str = "l1", about: float = 0.0) -> Sensitivity:
-    """Return that of d sums and a private number of records, under add-remove.
+    """Return the sensitivity of d sums and a private number of records, under add-remove.
 
-    A record that comes adds (x − c, 1), c = 0 or ½: |x_i − c| is at most 1 or ½. So d + 1 in L1 and √(d+1) in L2 about
-    0; d/2 + 1 and √(d/4 + 1) about the middle.
+    An additional record adds (x − c, 1), c = 0 or ½, where |x_i − c| is at most 1 or ½. So the sensitivity is d + 1 in
+    L1 and √(d+1) in L2 about 0; d/2 + 1 and √(d/4 + 1) about the middle.
 
     >>> mean_by_sum_and_count(None, 4).exact, mean_by_sum_and_count(None, 4, about=0.5).exact
     (5.0, 3.0)
@@ -191,11 +191,11 @@ def mean_by_sum_and_count(n: int | None, d: int, norm: str = "l1", about: float 
 
 
 def variance_by_sums(n: int | None, d: int, norm: str = "l1", about: float = 0.0) -> Sensitivity:
-    """Return that of d sums and d sums of squares.
+    """Return the sensitivity of d sums and d sums of squares.
 
     *About 0*: x_i − x'_i and x_i² − x'_i² are 1 each at x = 1, x' = 0: 2d in L1, √(2d) in L2.
     *About the middle* a column moves by (β, αβ), α = 1 − β. In L1 that is β(2 − β) ≤ 1. In L2 its square is
-    β² + β²(1−β)², with the slope β(4 − 6β + 4β²) > 0: at most 1. Both are had at β = 1: d in L1, √d in L2.
+    β² + β²(1−β)², with the slope β(4 − 6β + 4β²) > 0: at most 1. Both are attained at β = 1: d in L1, √d in L2.
 
     >>> variance_by_sums(None, 1).exact, variance_by_sums(None, 1, about=0.5).exact
     (2.0, 1.0)
@@ -205,7 +205,7 @@ def variance_by_sums(n: int | None, d: int, norm: str = "l1", about: float = 0.0
 
 
 def covariance_matrix_by_moments(n: int | None, d: int, norm: str = "l1", about: float = 0.0) -> Sensitivity:
-    """Return that of d sums and the upper triangle of the sum of xxᵀ.
+    """Return the sensitivity of d sums and the upper triangle of the sum of xxᵀ.
 
     *About 0*: every number moves by 1 at x = 1, x' = 0: d + p in L1, √(d + p) in L2.
 
@@ -233,13 +233,13 @@ def covariance_matrix_by_moments(n: int | None, d: int, norm: str = "l1", about:
 
 
 def moment_weights(d: int) -> tuple[float, float]:
-    """Return b² and c², by which ``discreet.statistics.covariance`` weighs first and second moments."""
+    """Return b² and c², the weights of first and second moments in ``discreet.statistics.covariance``."""
     b2, c2 = 1.0 / math.sqrt(d), 1.0
     return b2 / (b2 + c2), c2 / (b2 + c2)
 
 
 def covariance_matrix_by_joint_moments(n: int | None, d: int, norm: str = "l1") -> Sensitivity:
-    """Return that of the release that ``discreet.statistics.covariance`` makes: ``Moments`` in a box, n public.
+    """Return the sensitivity of the release in ``discreet.statistics.covariance``: ``Moments`` in a box, n public.
 
     A row contributes b·y and c·yyᵀ, packed with √2 off the diagonal, y = 2z/√d, b² + c² = 1. It moves by 2bβ/√d in the
     first part, and in the second, as a matrix, by (2c/d)(abᵀ + baᵀ).
@@ -265,7 +265,7 @@ def covariance_matrix_by_joint_moments(n: int | None, d: int, norm: str = "l1") 
 
 
 def _middle(about: float) -> float:
-    """Return what sums are taken about: 0 or ½."""
+    """Return the point about which sums are taken, 0 or ½; raise for any other."""
     if about not in (0.0, 0.5):
         raise ArgumentError("about", about, "0 or 1/2", write="about=0.5 for the middle of the bounds")
     return float(about)
@@ -273,20 +273,20 @@ def _middle(about: float) -> float:
 
 @dataclass(frozen=True)
 class Way:
-    """One way to a statistic, and how large its error is.
+    """One way to release a statistic, and its error.
 
     Attributes
     ----------
     statistic, way : str
     relation : Neighbors
     paper : float or None
-        The paper's upper bound, in L1.
+        The paper's upper bound on the sensitivity, in L1.
     l1, l2 : float
-        The sensitivity of what is released.
+        The sensitivity of the released numbers.
     laplace, gaussian : float
-        The root mean square, over the numbers of the statistic, of what noise does to them: at (ε, 0) and at (ε, δ).
+        The root mean square error from the noise, over the numbers of the statistic: at (ε, 0) and at (ε, δ).
     best : tuple of str
-        For which of the two noises it is the best way to this statistic under its relation.
+        The noises, of the two, for which this is the best way to the statistic under its relation.
     """
 
     statistic: str
@@ -301,13 +301,13 @@ class Way:
 
 
 def table(n: int, d: int, at: float = 0.5, epsilon: float = 1.0, delta: float = 1e-6) -> tuple[Way, ...]:
-    """Return the ways to means, variances and a covariance matrix of n rows in [0, 1]^d, and what each of them costs.
+    """Return the ways to release means, variances and a covariance matrix of n rows in [0, 1]^d, with their errors.
 
     Parameters
     ----------
     n, d : int
     at : float
-        The mean of every column, on which the error of indirect ways depends.
+        The mean of every column, on which the error of indirect methods depends.
     epsilon, delta : float
         Laplace noise has δ = 0.
 

@@ -1,4 +1,4 @@
-"""``StatisticalDatabase``: a table that answers questions about all of its rows, and none about one."""
+"""``StatisticalDatabase``: a table that answers aggregate questions with noise, within a budget."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from discreet.arguments import UNSHOWN, ArgumentError
 from discreet.database.budget_shares import BudgetShares
 from discreet.database.pricing import Priced, Pricing, Reply
-from discreet.database.questions import QUESTIONS, Draft, Drafting, Questions, checked_share
+from discreet.database.questions import QUESTIONS, Draft, Drafting, Questions, check_share
 from discreet.door import Curator
 from discreet.door.inquiry import Inquiry
 from discreet.door.release import rows_in_words
@@ -28,9 +28,9 @@ DEFAULT_SHARE = 0.1
 class StatisticalDatabase(Questions[Reply]):
     """A table behind the door, with a budget: it answers aggregate questions with noise until the budget is spent.
 
-    Answers are those of ``discreet.statistics``; sums and moments are computed inside the database, with the clipping
-    and the limit of a person in the SQL. No text that an analyst writes reaches it. How long an answer takes may depend
-    on the rows: timing is outside of what is guaranteed.
+    Answers are those of ``discreet.statistics``. Sums and moments are computed inside the database, where the SQL clips
+    values and limits the rows of a person. No text that an analyst writes reaches it. The time that an answer takes may
+    depend on the rows: the guarantee does not cover timing.
 
     Parameters
     ----------
@@ -38,30 +38,31 @@ class StatisticalDatabase(Questions[Reply]):
         A Parquet file (or a folder of them), a CSV, Arrow or DuckDB file, the URL of a PostgreSQL database; see
         ``discreet.Table``. Data frames and ``Records`` are read where they are.
     bounds : mapping of str to (low, high), Number or Date
-        The columns of numbers and dates, and where they lie: public, never taken from the rows. Where all columns are
-        numbers also (low, high), a list of such pairs, a Box or a Ball. With
+        The columns of numbers and dates, with their bounds: public, never taken from the rows. If all columns are
+        numbers, also (low, high), a list of such pairs, a Box or a Ball.
     classes : mapping of str to list, or Category
-        the columns of categories, and which there are; or, in place of both,
+        The columns of categories, with their values.
     schema : Schema
+        The declaration of all columns, in place of ``bounds`` and ``classes``.
     budget : Guarantee
-        What all answers together may cost, for ever. The ledger keeps it; None where it has it already.
+        What all answers together may cost, for ever. The ledger keeps it; None where the ledger already has it.
     ledger : Ledger, path or URL
         Where every answer is recorded before it is given.
     name : str, optional
-        The data set's name in the ledger. By default that of the file or folder, links followed, up to the first dot;
-        for a table of a database ``schema.table``. All databases on the same data must use the same name.
+        The data set's name in the ledger. By default the name of the file or folder, with links followed, up to its
+        first dot; for a table of a database ``schema.table``. All databases on the same data must use the same name.
     table : str, optional
-        Which table, where ``data`` holds several.
+        The name of the table, where ``data`` holds several.
     per_unit : bool
-        Of a view: the owner's word that each row is made from one person's rows, as in ``Table``.
+        For a view: the owner's assertion that each of its rows is made from one person's rows, as in ``Table``.
     neighbors : str, optional
         ``"replace-one"`` (the number of rows is public) or ``"add-remove"``; by default that of the budget.
     unit, max_rows, unit_type, order : str, int, str, str
-        The column that says whose row it is, where a person may have several, and how many of them count.
+        The column that identifies a row's person, where a person may have several rows, and how many of them count.
     unit_name, at_most, who
         As in ``Curator``.
     share : float
-        The share of the budget that a question takes which says neither ``epsilon`` nor ``share``.
+        The share of the budget that a question takes if it gives neither ``epsilon`` nor ``share``.
 
     Examples
     --------
@@ -106,12 +107,12 @@ class StatisticalDatabase(Questions[Reply]):
         who: str | None = None,
         share: float = DEFAULT_SHARE,
     ) -> None:
-        self._share = checked_share(share)
+        self._share = check_share(share)
         if ledger is None:
             raise ArgumentError(
                 "ledger",
                 None,
-                "where answers are recorded, a path or a Ledger; without it nobody would know when the budget is spent",
+                "a path or a Ledger that records the answers; without it the budget could not be enforced",
                 write="for example ledger='clinic.ledger'",
             )
         if budget is not None and not isinstance(budget, Guarantee):
@@ -129,7 +130,7 @@ class StatisticalDatabase(Questions[Reply]):
         elif table is not None or per_unit:
             raise ArgumentError("table", table, "None where data is not a path or a URL")
         units = {"unit": unit, "max_rows": max_rows, "unit_type": unit_type, "order": order}
-        # What an analyst may learn depends on no row: those in memory are read as declared too.
+        # Rows in memory are read as declared too, so that errors and types depend on no row.
         records = open_records(data, bounds=bounds, classes=classes, schema=schema, complete=False, **units)
         name = dataset_name(data) if name is None else name
         book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
@@ -141,9 +142,8 @@ class StatisticalDatabase(Questions[Reply]):
         limit, rows = self.budget, self._curator.size.units
         if rows and limit.delta * rows > 0.1:
             warnings.warn(
-                f"budget: δ={limit.delta:g} promises little where {rows} are protected: to publish one of them, chosen "
-                f"at random, with a probability of {limit.delta * rows:.1g} would keep it; expected at most "
-                f"{0.1 / rows:.1g}",
+                f"budget: δ={limit.delta:g} protects little among {rows} units: it would allow to publish one of them, "
+                f"chosen at random, with a probability of {limit.delta * rows:.1g}; expected at most {0.1 / rows:.1g}",
                 stacklevel=2,
             )
         if limit.neighbors is not self._curator.neighbors:
@@ -155,7 +155,7 @@ class StatisticalDatabase(Questions[Reply]):
 
     @property
     def curator(self) -> Curator:
-        """The rows behind the door, for estimators: their fits are paid for from the same budget."""
+        """The curator of the rows, for estimators: their fits spend the same budget."""
         return self._curator
 
     @property
@@ -165,7 +165,7 @@ class StatisticalDatabase(Questions[Reply]):
 
     @property
     def ledger(self) -> Ledger:
-        """Where every answer is recorded: ``db.ledger.history(db.name)`` has them."""
+        """The ledger in which every answer is recorded; ``db.ledger.history(db.name)`` lists them."""
         return self._ledger
 
     @property
@@ -177,22 +177,22 @@ class StatisticalDatabase(Questions[Reply]):
     def remaining(self) -> float:
         """The share of the budget that is left, from 1 to 0.
 
-        What single questions it admits, as losses, is told by ``ledger.remaining(name)``.
+        ``ledger.remaining(name)`` has the largest losses that are still admitted.
         """
         return self._shares.left(self._ledger.spent(self._name))
 
     @property
     def _shares(self) -> BudgetShares:
-        """How the limit counts that is in force now."""
+        """The shares of the limit that is in force now."""
         return BudgetShares.from_ledger(self._ledger, self._name)
 
     @property
     def draft(self) -> Drafting:
-        """The same questions, written down and not asked: for ``preview`` and ``answer``."""
+        """The same questions as drafts, which are not asked: for ``preview`` and ``answer``."""
         return Drafting()
 
     def preview(self, questions: Draft | Iterable[Draft]) -> Pricing:
-        """Return what questions would cost, one by one and together. Nothing is spent, and no row is read.
+        """Return the price of questions, one by one and together. Nothing is spent, and no row is read.
 
         Parameters
         ----------
@@ -203,15 +203,15 @@ class StatisticalDatabase(Questions[Reply]):
         return self._price(drafts)[0] if drafts else Pricing((), self.remaining, True, self._which_rows)
 
     def answer(self, questions: Pricing | Draft | Iterable[Draft]) -> list[Reply]:
-        """Ask drafted questions, or what ``preview`` returned: all of them, or none.
+        """Ask drafted questions, or those of a ``preview``: all of them, or none.
 
-        They are paid for at once, as one entry of the ledger. Should the database fail in the middle, what was answered
-        before is in ``replies`` of the error.
+        They are paid for at once, as one entry of the ledger. If the database fails in the middle, the error's
+        ``replies`` has the answers so far.
 
         Raises
         ------
         BudgetExceeded
-            Where the budget does not admit them all. Nothing was recorded.
+            If the budget does not admit all of them. Nothing is recorded.
         """
         drafts = [one.draft for one in questions.questions] if isinstance(questions, Pricing) else _as_drafts(questions)
         if not drafts:
@@ -233,10 +233,10 @@ class StatisticalDatabase(Questions[Reply]):
         return replies
 
     def _price(self, drafts: Sequence[Draft]) -> tuple[Pricing, list[Inquiry[Any]], Preview]:
-        """Return the price of questions together, what each of them asks, and what the ledger says to it.
+        """Return the price of questions together, the inquiry of each, and the ledger's preview.
 
-        The ledger would also admit what the pure filter alone admits. Shares say nothing of that, so it is refused
-        here: what is left must mean what it says.
+        The ledger would also admit what only the pure filter admits. Shares do not count that, so it is refused here:
+        otherwise the remaining share would be wrong.
         """
         shares, known = self._shares, zip(self._curator.columns, self._curator.scales, strict=True)
         scales = {name: scale for name, scale in known if scale != "linear"}
@@ -252,7 +252,7 @@ class StatisticalDatabase(Questions[Reply]):
         return Pricing(tuple(priced), left, fits and preview.admitted, self._which_rows), inquiries, preview
 
     def _request(self, draft: Draft, shares: BudgetShares) -> Request[Any]:
-        """Return what a question asks for at the ε that it says, or at as much as its share buys."""
+        """Return the request of a question, at its ε or at the largest ε that its share buys."""
         view = self._curator.noting(draft.description)
         view = view if draft.where is None else view.where(draft.where)
         make, delta = QUESTIONS[draft.statistic].request, shares.delta
@@ -268,7 +268,7 @@ class StatisticalDatabase(Questions[Reply]):
             raise self._refusal(priced, preview)
         try:
             result = inquiry.run()
-        except BudgetExceeded as error:  # others spent what was left
+        except BudgetExceeded as error:  # somebody else has spent the rest in the meantime
             refusal = self._refusal(priced, error.preview)
         else:
             return Reply(result, priced, self.remaining)
@@ -282,7 +282,7 @@ class StatisticalDatabase(Questions[Reply]):
 
     @property
     def _which_rows(self) -> str | None:
-        """Of which rows every question chooses its own, in words; None where of all. Gaps depend on the question."""
+        """The rows from which every question takes its own, in words; None for all. Gaps depend on the question."""
         return rows_in_words(self._curator.declared | {"required": []})
 
     def __repr__(self) -> str:

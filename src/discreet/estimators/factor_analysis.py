@@ -126,7 +126,7 @@ class FactorAnalysis(
             return adaptive
         return OneRelease(curator.size, centered)
 
-    _portraits = ("loadings", "scree", "sample", "noise")
+    _plots = ("loadings", "scree", "sample", "noise")
     _fitted = ("components_", "noise_variance_", "mean_")
 
     def _check_fitted(self) -> None:

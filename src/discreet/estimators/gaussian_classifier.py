@@ -193,7 +193,7 @@ class GaussianClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[mi
         guarantee = super()._promised(neighbors)
         return Guarantee(positive("epsilon", self.epsilon), 0.0, neighbors) if self.method == "xi2011" else guarantee
 
-    _portraits = ("classes", "pairs", "weights", "sample", "noise")
+    _plots = ("classes", "pairs", "weights", "sample", "noise")
     _fitted = ("categories_", "class_count_", "priors_", "means_", "covariances_", "noise_")
 
     def _method_for(self, rows: Any) -> Any:

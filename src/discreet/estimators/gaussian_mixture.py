@@ -142,7 +142,7 @@ class GaussianMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # ty
         self.weights_, self.means_ = components.weights, components.means
         self.covariances_ = shaped_covariances(components.covariances, self.covariance_type)
 
-    _portraits = ("components", "pairs", "weights", "sample", "noise")
+    _plots = ("components", "pairs", "weights", "sample", "noise")
     _fitted = ("weights_", "means_", "covariances_", "n_components_")
 
     def _check_fitted(self) -> None:

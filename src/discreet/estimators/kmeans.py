@@ -166,7 +166,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
     def _take(self, components: Components) -> None:
         self.cluster_centers_ = components.means
 
-    _portraits = ("centres", "noise")
+    _plots = ("centres", "noise")
     _fitted = ("cluster_centers_",)
 
     def _method_for(self, rows: Any) -> Any:

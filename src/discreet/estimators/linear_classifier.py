@@ -92,7 +92,7 @@ class LinearClassifier(ClassifierMixin, LabelledEstimator):  # type: ignore[misc
         guarantee = super()._promised(neighbors)
         return Guarantee(guarantee.epsilon, 0.0, neighbors) if self.method == "objective-2011" else guarantee
 
-    _portraits = ("coefficients", "noise")
+    _plots = ("coefficients", "noise")
     _fitted = ("categories_", "coef_", "intercept_")
 
     def _method_for(self, rows: Any) -> Any:

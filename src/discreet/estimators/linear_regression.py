@@ -207,7 +207,7 @@ class LinearRegression(RegressorMixin, TargetedEstimator):  # type: ignore[misc]
         check_consistent_length(rows, values)
         return rows, self._target(), values, None
 
-    _portraits = ("coefficients", "noise")
+    _plots = ("coefficients", "noise")
     _fitted = ("coef_", "intercept_", "noise_", "ridge_", "directions_")
 
     def _check_fitted(self) -> None:

@@ -191,7 +191,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, LogLikelihoodScore, P
             return adaptive
         return OneRelease(curator.size, centered, nearest=False)
 
-    _portraits = ("axes", "scree", "sample", "noise")
+    _plots = ("axes", "scree", "sample", "noise")
     _fitted = (
         "components_",
         "explained_variance_",

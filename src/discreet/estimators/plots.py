@@ -1,7 +1,6 @@
-"""Plots of fitted estimators: which there are, and the public numbers that go into each.
+"""Plots of fitted estimators, from public numbers.
 
-Everything here reads fitted attributes and releases, which are public. No row comes near it; the rows of a picture are
-synthetic.
+Everything here reads fitted attributes and releases, which are public. It reads no row; rows in a plot are synthetic.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from discreet.plots import (
     Shares,
     SyntheticRows,
 )
-from discreet.plots.plot import number
+from discreet.plots.plot import format_number
 from discreet.plots.scatter_matrix import MOST_PAIRED
 from discreet.plots.statistic_names import statistic_names
 from discreet.queries.moments.clipped_moments import Components
@@ -50,26 +49,26 @@ MOST_ABREAST = 12  # columns of a table
 MOST_SHOWN = 40  # bars, or rows of a table: of more the largest are drawn
 
 
-def portrait(model: Any, what: str | None = None, columns: Sequence[str | int] | None = None) -> Plot:
-    """Return a picture of a fitted estimator.
+def plot_model(model: Any, what: str | None = None, columns: Sequence[str | int] | None = None) -> Plot:
+    """Return a plot of a fitted estimator.
 
     Parameters
     ----------
     model : fitted estimator
     what : str, optional
-        One of ``portraits_of(model)``; by default the first of them.
+        One of ``available_plots(model)``; by default the first of them.
     columns : sequence of str or int, optional
-        Which columns it is drawn along, where it is: two of them, and up to five for ``"pairs"``.
+        The columns to draw, where the plot has a choice: two of them, or up to five for ``"pairs"``.
     """
     check_is_fitted(model)
-    names = portraits_of(model)
-    picture = PORTRAITS[choice("what", names[0] if what is None else what, names)](model, columns)
-    return picture.with_dates(dated_columns(model))
+    names = available_plots(model)
+    plot = PLOTS[choice("what", names[0] if what is None else what, names)](model, columns)
+    return plot.with_dates(dated_columns(model))
 
 
-def portraits_of(model: Any) -> tuple[str, ...]:
-    """Return which pictures there are of an estimator."""
-    names: tuple[str, ...] = model._portraits
+def available_plots(model: Any) -> tuple[str, ...]:
+    """Return the names of the plots of an estimator."""
+    names: tuple[str, ...] = model._plots
     return names
 
 
@@ -193,7 +192,7 @@ def _coefficients(model: Any, _: Any) -> Plot:
         kept = _largest(own * widths)
         noise = None if noise is None else noise[kept]
         shown = [names[k] for k in kept]
-        what = _some(f"coefficients (intercept {number(intercept)})", kept, len(names))
+        what = _some(f"coefficients (intercept {format_number(intercept)})", kept, len(names))
         return Coefficients.from_bounds(own[kept], widths[kept], shown, noise, moves, what)
     what = "coefficients of each class times the widths of the declared bounds"
     return _grid((model.coef_ * widths).T, names, [f"class {label}" for label in model.classes_], what)
@@ -243,7 +242,7 @@ def _noise(model: Any, _: Any) -> Plot:
     return NoiseShares(names, noises, values, [each[0][2] for each in result.values()])
 
 
-PORTRAITS: dict[str, Callable[[Any, Sequence[str | int] | None], Plot]] = {
+PLOTS: dict[str, Callable[[Any, Sequence[str | int] | None], Plot]] = {
     "components": _components,
     "classes": _components,
     "pairs": _pairs,

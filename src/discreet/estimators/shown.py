@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.door.release import promise_in_words, rows_of
-from discreet.estimators.plots import portrait
+from discreet.estimators.plots import plot_model
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -22,7 +22,7 @@ LINE = (
 class DisplayMixin:
     """An estimator that can be looked at."""
 
-    _portraits: ClassVar[tuple[str, ...]] = ("noise",)
+    _plots: ClassVar[tuple[str, ...]] = ("noise",)
 
     def plot(self, columns: Sequence[str | int] | None = None, *, what: str | None = None, ax: Any = None) -> Any:
         """Draw what was found, from public numbers alone, and return the axes. Needs matplotlib.
@@ -38,7 +38,7 @@ class DisplayMixin:
         ax : matplotlib axes, optional
             By default those of a new figure.
         """
-        return portrait(self, what, columns).draw(ax)
+        return plot_model(self, what, columns).draw(ax)
 
     def report(
         self,

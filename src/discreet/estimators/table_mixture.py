@@ -226,7 +226,7 @@ class TableMixture(LogLikelihoodScore, DensityMixin, PrivateEstimator):  # type:
         """Return whether the values of a column are whole; logarithms of whole numbers are not."""
         return scale.kind == "date" or (scale.name in self.whole and scale.kind == "linear")
 
-    _portraits = ("components", "pairs", "weights", "categories", "sample", "noise")
+    _plots = ("components", "pairs", "weights", "categories", "sample", "noise")
     _fitted = (
         "weights_",
         "means_",

@@ -1,8 +1,8 @@
-"""Plots: values made of public numbers and names that draw themselves.
+"""Plots of public numbers: each plot draws itself, and describes itself in words and as a table.
 
-What this room promises: a plot knows arrays and names and nothing else, so it cannot show what was not given to it.
-Each one also says in words, and as a table, what it shows, for whoever cannot see it. matplotlib is imported when
-something is first drawn.
+What this room guarantees: a plot holds arrays and names and nothing else, so it cannot show what was not given to it.
+Each one also has a description in words, and a table of its numbers, for readers who cannot see it. matplotlib is
+imported when something is first drawn.
 
 It may import ``arguments`` and ``records.cells``, which writes dates.
 """

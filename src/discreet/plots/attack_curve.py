@@ -1,4 +1,4 @@
-"""``TradeoffPlot``: the power of an attack against its false alarms, below what the claim allows."""
+"""``TradeoffPlot``: the power of an attack against its false alarms, and the largest power that the claim allows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.plots.plot import INK, MUTED, SERIES, Array, Facts, Plot, number, plain, quiet
+from discreet.plots.plot import INK, MUTED, SERIES, Array, Facts, Plot, format_name, format_number, style_axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,19 +17,19 @@ class TradeoffPlot(Plot):
     Parameters
     ----------
     name : str
-        What was attacked.
+        The name of the attacked mechanism.
     alarms : array of shape (n,)
-        Probabilities of a false alarm, and
+        Probabilities of a false alarm.
     allowed : array of shape (n,)
-        the most power that the claim allows at each.
+        The largest power that the claim allows at each of them.
     attained : array of shape (k, 2)
-        False alarms and power at every threshold, as counted.
+        The observed false alarms and power at every threshold.
     chosen : pair of float
-        The same at the threshold that the attacker had chosen before, and
+        The same at the threshold that the attacker chose beforehand.
     limits : pair of float
-        their confidence bounds: the true point lies to the left of the first and above the second.
+        Confidence bounds for ``chosen``: the true point lies to the left of the first and above the second.
     epsilon, claimed, delta : float
-        The bound, and the claim at this δ.
+        The lower bound on ε, and the claimed ε at this δ.
     confidence : float
     holds : bool
     """
@@ -48,21 +48,21 @@ class TradeoffPlot(Plot):
 
     @property
     def title(self) -> str:
-        """What was attacked."""
+        """The name of the attacked mechanism."""
         return f"Attack on {self.name}"
 
     @property
     def description(self) -> str:
-        """The bound."""
+        """The chosen threshold, and the lower bound on ε that follows from it."""
         return (
-            f"The power of the attack over its false alarms, and what ε = {number(self.claimed, 4)} allows. At the "
-            f"chosen threshold {self.chosen[0]:.1%} are false alarms and {self.chosen[1]:.1%} are recognised, from "
-            f"which ε ≥ {number(self.epsilon, 4)} follows with {self.confidence:.4%} confidence."
+            f"The power of the attack over its false alarms, and what ε = {format_number(self.claimed, 4)} allows. "
+            f"At the chosen threshold {self.chosen[0]:.1%} are false alarms and {self.chosen[1]:.1%} are recognised, "
+            f"from which ε ≥ {format_number(self.epsilon, 4)} follows with {self.confidence:.4%} confidence."
         )
 
     @property
     def facts(self) -> Facts:
-        """The claim at some false alarms, and what was attained there."""
+        """The allowed and the attained power at some probabilities of a false alarm."""
         rows = []
         for place in range(0, len(self.alarms), 8):
             alarm = float(self.alarms[place])
@@ -90,14 +90,15 @@ class TradeoffPlot(Plot):
             [self.chosen[0], self.limits[0], self.limits[0]], [self.limits[1], self.limits[1], self.chosen[1]],
             color=INK, linewidth=1.0,
         )  # fmt: skip
-        told = [
+        refuted = "" if self.holds else ", the claim is refuted"
+        notes = [
             ("orange: the most power that the claim allows", 0.24, 8.5),
             ("dot: the chosen threshold, corner: its confidence bounds", 0.18, 8.5),
-            (f"claimed: ε = {number(self.claimed, 4)} at δ = {self.delta:g}", 0.1, 10),
-            (f"attacked: ε ≥ {number(self.epsilon, 4)}{'' if self.holds else ', the claim is refuted'}", 0.04, 10),
+            (f"claimed: ε = {format_number(self.claimed, 4)} at δ = {self.delta:g}", 0.1, 10),
+            (f"attacked: ε ≥ {format_number(self.epsilon, 4)}{refuted}", 0.04, 10),
         ]
-        for words, height, letters in told:
-            ax.annotate(plain(words), (0.98, height), ha="right", fontsize=letters, color=INK if letters > 9 else MUTED)
-        ax.set_title(plain(self.title))
+        for text, height, size in notes:
+            ax.annotate(format_name(text), (0.98, height), ha="right", fontsize=size, color=INK if size > 9 else MUTED)
+        ax.set_title(format_name(self.title))
         ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), xlabel="false alarms", ylabel="power of the attack")
-        quiet(ax, grid="both")
+        style_axes(ax, grid="both")

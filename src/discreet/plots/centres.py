@@ -1,4 +1,4 @@
-"""``Centres``: points along two columns, the centres of clusters."""
+"""``Centres``: the centres of clusters along two columns."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.plots.ellipses import place_labels, together
-from discreet.plots.plot import Array, Facts, Plot, label_axes, listed, series
+from discreet.plots.ellipses import group_overlapping, place_labels
+from discreet.plots.plot import Array, Facts, Plot, join_names, label_axes, series_colour
 
-FINE = 220  # cells along an axis, of the shading by nearest centre
+FINE = 220  # cells along an axis for the shading by nearest centre
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class Centres(Plot):
     bounds : array of shape (2, 2)
         The declared (low, high) of both columns.
     regions : bool
-        Whether to shade which centre is nearest. Only right where these are all the columns there are.
+        Whether to shade by the nearest centre. This is correct only where the model has no other columns.
     """
 
     centres: Array
@@ -34,18 +34,18 @@ class Centres(Plot):
 
     @property
     def title(self) -> str:
-        """How many, and along which columns."""
+        """The number of centres, and the columns."""
         return f"The {len(self.centres)} centres along {self.columns[0]} and {self.columns[1]}"
 
     @property
     def description(self) -> str:
-        """Where they are."""
+        """The locations of the centres."""
         places = [f"{k + 1} at ({', '.join(self._at(centre))})" for k, centre in enumerate(self.centres[:8])]
-        return f"Centres of clusters, as ({self.columns[0]}, {self.columns[1]}): {listed(places)}."
+        return f"Centres of clusters, as ({self.columns[0]}, {self.columns[1]}): {join_names(places)}."
 
     @property
     def facts(self) -> Facts:
-        """Where they are."""
+        """The locations of the centres."""
         rows = [[str(k + 1), *self._at(centre, 4)] for k, centre in enumerate(self.centres)]
         return Facts(["centre", *self.columns], rows)
 
@@ -61,9 +61,9 @@ class Centres(Plot):
         if self.regions:
             self._shade(ax, low, high)
         for k, (x, y) in enumerate(self.centres):
-            ax.plot([x], [y], "o", color=series(k), markersize=9, clip_on=False)
+            ax.plot([x], [y], "o", color=series_colour(k), markersize=9, clip_on=False)
         label_axes(ax, self.columns)
-        groups = together(ax, self.centres)
+        groups = group_overlapping(ax, self.centres)
         texts = [", ".join(str(k + 1) for k in group) for group in groups]
         place_labels(ax, self.centres[[group[0] for group in groups]], texts)
 
@@ -74,4 +74,4 @@ class Centres(Plot):
         for k in range(len(self.centres)):
             inside = (nearest == k).astype(float)
             if inside.any():
-                ax.contourf(x, y, inside, levels=[0.5, 1.5], colors=[series(k)], alpha=0.12)
+                ax.contourf(x, y, inside, levels=[0.5, 1.5], colors=[series_colour(k)], alpha=0.12)

@@ -15,23 +15,23 @@ from discreet.plots.plot import (
     Array,
     Facts,
     Plot,
+    format_name,
+    format_number,
+    format_percent,
     label_axes,
     matplotlib_part,
-    number,
-    percent,
-    plain,
-    plural,
-    series,
+    pluralize,
+    series_colour,
 )
 
-SEEN = 2.4  # standard deviations around each centre that an axis holds
-SAME = 0.015  # of an axis: points that are no further apart have one label
-LABELLED = 12  # Gaussians: more labels than that hide each other
+SEEN = 2.4  # standard deviations shown around each centre
+SAME = 0.015  # share of an axis: points closer than this share one label
+LABELLED = 12  # Gaussians, above which labels are left out, since they would overlap
 
 
 @dataclass(frozen=True, eq=False)
 class Ellipses(Plot):
-    """K Gaussians along two columns: ellipses of one and two standard deviations, weights as opacity and width of line.
+    """K Gaussians along two columns: ellipses of one and two standard deviations; opacity and line width show weights.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ class Ellipses(Plot):
     covariances : array of shape (K, 2, 2)
     columns : pair of str
     labels : sequence of str
-        What each Gaussian is called.
+        The name of each Gaussian.
     bounds : array of shape (2, 2), optional
-        The declared (low, high) of both columns, hardly beyond which anything is drawn.
+        The declared (low, high) of both columns; the axes show little beyond them.
     what : str
         What one of the Gaussians is: a component, or a class.
     cut : bool
-        Whether ellipses end at the bounds, as rows do that are moved into them.
+        Whether ellipses end at the bounds, as clipped rows do.
     """
 
     weights: Array
@@ -60,19 +60,19 @@ class Ellipses(Plot):
 
     @property
     def title(self) -> str:
-        """What they are, and along which columns."""
-        return f"The {plural(self.what)} along {self.columns[0]} and {self.columns[1]}"
+        """What the Gaussians are, and the columns."""
+        return f"The {pluralize(self.what)} along {self.columns[0]} and {self.columns[1]}"
 
     @property
     def description(self) -> str:
-        """The centres and the spreads of the largest."""
+        """The centres and the standard deviations of the largest Gaussians."""
         order = np.argsort(-self.weights)[:4]
         spreads = np.sqrt(np.diagonal(self.covariances, axis1=1, axis2=2))
         each = [
-            f"{self.what} {self.labels[k]} ({percent(self.weights[k])}) around {self.columns[0]} "
-            f"{self.place(self.columns[0], self.means[k, 0])} ± {number(spreads[k, 0])} and {self.columns[1]} "
+            f"{self.what} {self.labels[k]} ({format_percent(self.weights[k])}) around {self.columns[0]} "
+            f"{self.place(self.columns[0], self.means[k, 0])} ± {format_number(spreads[k, 0])} and {self.columns[1]} "
             f"{self.place(self.columns[1], self.means[k, 1])} "
-            f"± {number(spreads[k, 1])}"
+            f"± {format_number(spreads[k, 1])}"
             for k in order
         ]
         more = f", the largest of {len(self.weights)}" if len(self.weights) > len(order) else ""
@@ -87,12 +87,12 @@ class Ellipses(Plot):
         rows = [
             [
                 str(self.labels[k]),
-                percent(self.weights[k]),
+                format_percent(self.weights[k]),
                 self.place(first, self.means[k, 0], 4),
-                number(spreads[k, 0]),
+                format_number(spreads[k, 0]),
                 self.place(second, self.means[k, 1], 4),
-                number(spreads[k, 1]),
-                number(self.covariances[k, 0, 1] / max(spreads[k, 0] * spreads[k, 1], 1e-300), 2),
+                format_number(spreads[k, 1]),
+                format_number(self.covariances[k, 0, 1] / max(spreads[k, 0] * spreads[k, 1], 1e-300), 2),
             ]
             for k in range(len(self.weights))
         ]
@@ -101,13 +101,13 @@ class Ellipses(Plot):
     def _fill(self, panels: Any) -> None:
         ax = panels[0, 0]
         draw_ellipses(ax, self.weights, self.means, self.covariances, within=self.bounds if self.cut else None)
-        for axis, limits in zip("xy", window(self.means, self.covariances, self.bounds), strict=True):
+        for axis, limits in zip("xy", axis_limits(self.means, self.covariances, self.bounds), strict=True):
             ax.set(**{f"{axis}lim": limits})
         label_axes(ax, self.columns)
         if len(self.weights) <= LABELLED:
-            groups = together(ax, self.means)
-            names = [", ".join(plain(self.labels[k]) for k in group) for group in groups]
-            shares = [percent(float(self.weights[group].sum()), 2) for group in groups]
+            groups = group_overlapping(ax, self.means)
+            names = [", ".join(format_name(self.labels[k]) for k in group) for group in groups]
+            shares = [format_percent(float(self.weights[group].sum()), 2) for group in groups]
             texts = [f"{name} · {share}" for name, share in zip(names, shares, strict=True)]
             place_labels(ax, self.means[[group[0] for group in groups]], texts)
 
@@ -115,7 +115,7 @@ class Ellipses(Plot):
 def draw_ellipses(
     ax: Any, weights: Array, means: Array, covariances: Array, *, width: float = 1.0, within: Array | None = None
 ) -> None:
-    """Draw each Gaussian's ellipses of one and two standard deviations; what is not ``within`` (2, 2) is cut off."""
+    """Draw each Gaussian's ellipses of one and two standard deviations, cut off at ``within`` of shape (2, 2)."""
     ellipse = matplotlib_part("patches").Ellipse
     frame = None
     if within is not None:
@@ -130,19 +130,21 @@ def draw_ellipses(
         long, short = 2.0 * np.sqrt(np.maximum(variances[[1, 0]], 0.0))
         for times, strength in ((2.0, 0.5), (1.0, 1.0)):
             one = ellipse(tuple(mean), times * long, times * short, angle=angle, edgecolor="none")
-            one.set(facecolor=series(k), alpha=strength * (0.06 + 0.24 * float(share[k])))
+            one.set(facecolor=series_colour(k), alpha=strength * (0.06 + 0.24 * float(share[k])))
             ax.add_patch(one)
-            line = ellipse(tuple(mean), times * long, times * short, angle=angle, fill=False, edgecolor=series(k))
+            line = ellipse(
+                tuple(mean), times * long, times * short, angle=angle, fill=False, edgecolor=series_colour(k)
+            )
             line.set(linewidth=width * (0.8 + 1.6 * float(share[k])) * (0.6 + 0.4 * strength))
             ax.add_patch(line)
             if frame is not None:
-                for patch in (one, line):  # as a path, which comes beside the limits of the axes and not in their place
+                for patch in (one, line):  # a path, which clips in addition to the limits of the axes
                     patch.set_clip_path(frame.get_path(), frame.get_transform())
-        ax.plot([mean[0]], [mean[1]], "o", markersize=3.5 * width, color=series(k))
+        ax.plot([mean[0]], [mean[1]], "o", markersize=3.5 * width, color=series_colour(k))
 
 
-def window(means: Array, covariances: Array, bounds: Array | None, seen: float = SEEN) -> Array:
-    """Return what the axes show, shape (2, 2): all ellipses, but hardly more than the declared bounds."""
+def axis_limits(means: Array, covariances: Array, bounds: Array | None, seen: float = SEEN) -> Array:
+    """Return the limits of the axes, shape (2, 2): all ellipses, but little beyond the declared bounds."""
     spreads = seen * np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
     low, high = (means - spreads).min(axis=0), (means + spreads).max(axis=0)
     if bounds is not None:
@@ -152,8 +154,8 @@ def window(means: Array, covariances: Array, bounds: Array | None, seen: float =
     return np.stack([low - narrow, high + narrow], axis=1)
 
 
-def together(ax: Any, points: Array) -> list[list[int]]:
-    """Return the places of the points, those in one list that are drawn at almost the same place."""
+def group_overlapping(ax: Any, points: Array) -> list[list[int]]:
+    """Return the indices of the points in groups, one group for points that are drawn at almost the same place."""
     (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
     unit = (points - [x0, y0]) / [x1 - x0, y1 - y0]
     groups: list[list[int]] = []
@@ -167,7 +169,7 @@ def together(ax: Any, points: Array) -> list[list[int]]:
 
 
 def place_labels(ax: Any, points: Array, texts: Sequence[str]) -> None:
-    """Write each text beside its point, moved up where it would cover another."""
+    """Write each text beside its point, moved up where it would overlap another."""
     (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
     size = ax.get_window_extent().size
     unit = (points - [x0, y0]) / [x1 - x0, y1 - y0]

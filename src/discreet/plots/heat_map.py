@@ -1,4 +1,4 @@
-"""``HeatMap``: a small table of numbers as colours, with the numbers in it: loadings, or probabilities."""
+"""``HeatMap``: a small table of numbers (loadings, probabilities) as coloured cells with the numbers in them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,32 @@ from typing import Any
 
 import numpy as np
 
-from discreet.plots.plot import INK, SERIES, Array, Facts, Plot, listed, matplotlib_part, number, plain, quiet
+from discreet.plots.plot import (
+    INK,
+    SERIES,
+    Array,
+    Facts,
+    Plot,
+    format_name,
+    format_number,
+    join_names,
+    matplotlib_part,
+    style_axes,
+)
 
-WRITTEN = 16  # columns or rows up to which the numbers are written
+WRITTEN = 16  # rows or columns, up to which the numbers are written into the cells
 
 
 @dataclass(frozen=True, eq=False)
 class HeatMap(Plot):
-    """Numbers in rows and columns: blue above 0, vermillion below, the stronger the further from it.
+    """Numbers in rows and columns: blue above 0, vermillion below, more opaque for larger absolute values.
 
     Parameters
     ----------
     values : array of shape (rows, columns)
     rows, columns : sequence of str
     what : str
-        What the numbers are: "loadings of the factors", say.
+        What the numbers are, for example "loadings of the factors".
     """
 
     values: Array
@@ -35,16 +46,17 @@ class HeatMap(Plot):
         """The largest number of each column."""
         largest = np.argmax(np.abs(self.values), axis=0)
         each = [
-            f"{name}: {self.rows[place]} ({number(self.values[place, j])})"
+            f"{name}: {self.rows[place]} ({format_number(self.values[place, j])})"
             for j, (name, place) in enumerate(zip(self.columns, largest.tolist(), strict=True))
         ]
-        return f"A table of {len(self.rows)} rows. The largest number of each column is that of {listed(each[:8])}."
+        return f"A table of {len(self.rows)} rows. The largest number of each column is that of {join_names(each[:8])}."
 
     @property
     def facts(self) -> Facts:
-        """All numbers."""
+        """All numbers of the plot."""
         rows = [
-            [str(name), *(number(value) for value in line)] for name, line in zip(self.rows, self.values, strict=True)
+            [str(name), *(format_number(value) for value in line)]
+            for name, line in zip(self.rows, self.values, strict=True)
         ]
         return Facts(["", *map(str, self.columns)], rows)
 
@@ -66,12 +78,12 @@ class HeatMap(Plot):
                     rectangle((j - 0.48, i - 0.46), 0.96, 0.92, facecolor=colour, alpha=0.5 * abs(value) / largest)
                 )
                 if written:
-                    ax.text(j, i, number(value, 2), ha="center", va="center", fontsize=9, color=INK)
-        names = [plain(name) for name in self.columns]
+                    ax.text(j, i, format_number(value, 2), ha="center", va="center", fontsize=9, color=INK)
+        names = [format_name(name) for name in self.columns]
         ax.set(xlim=(-0.6, len(names) - 0.4), ylim=(len(self.rows) - 0.4, -0.6))
         ax.set_xticks(range(len(names)), names, rotation=0 if max(map(len, names)) < 14 or len(names) < 4 else 30)
-        ax.set_yticks(range(len(self.rows)), [plain(name) for name in self.rows])
-        quiet(ax)
+        ax.set_yticks(range(len(self.rows)), [format_name(name) for name in self.rows])
+        style_axes(ax)
         ax.xaxis.tick_top()
         for side in ("left", "bottom", "top"):
             ax.spines[side].set_visible(False)

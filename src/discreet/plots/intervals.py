@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from discreet.arguments import ArgumentError
-from discreet.plots.plot import INK, MUTED, SERIES, Array, Facts, Plot, number, plain, quiet
+from discreet.plots.plot import INK, MUTED, SERIES, Array, Facts, Plot, format_name, format_number, style_axes
 
 NO_NOISE = "no interval: the noise of this method does not split by coefficient"
 ABREAST = 3  # panels side by side
 MOST_DRAWN = 200  # numbers in one plot
-INNER = 0.5  # what the thicker line holds
+INNER = 0.5  # the level of the thicker line
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,19 +30,19 @@ class Intervals(Plot):
     values : array of shape (n,)
     labels : sequence of str
     low, high : array of shape (n,), optional
-        The ends of the intervals; None where they are not known.
+        The ends of the intervals; None where they are unknown.
     inner : pair of arrays of shape (n,), optional
         A smaller interval, drawn as a thicker line.
     what : str
-        What the numbers are: "coefficients", say.
+        What the numbers are, for example "coefficients".
     unit : str
-        What the axis says.
-    limits : str
-        What the lines are: "two standard deviations of the noise", say.
+        The label of the axis.
+    interval : str
+        What the lines are, for example "two standard deviations of the noise".
     unknown : str
-        What is said where there are no intervals.
+        The text that is shown where there are no intervals.
     zero : bool
-        Whether 0 is on the axis wherever the numbers are.
+        Whether the axis always includes 0.
     """
 
     values: Array
@@ -52,7 +52,7 @@ class Intervals(Plot):
     inner: tuple[Array, Array] | None = None
     what: str = "coefficients"
     unit: str = ""
-    limits: str = "two standard deviations of the noise"
+    interval: str = "two standard deviations of the noise"
     unknown: str = "no intervals are known"
     zero: bool = False
 
@@ -60,24 +60,27 @@ class Intervals(Plot):
     def description(self) -> str:
         """The largest of them, with their intervals."""
         order = np.argsort(-np.abs(self.values))[:4]
-        each = [f"{self.labels[k]} {number(self.values[k])}{self._between(int(k))}" for k in order]
-        lines = self.unknown if self.low is None else f"lines are {self.limits}"
+        each = [f"{self.labels[k]} {format_number(self.values[k])}{self._between(int(k))}" for k in order]
+        lines = self.unknown if self.low is None else f"lines are {self.interval}"
         lines = lines[0].upper() + lines[1:]
         return f"Points for {len(self.values)} numbers; the largest are " + ", ".join(each) + f". {lines}."
 
     def _between(self, k: int) -> str:
         if self.low is None or self.high is None:
             return ""
-        return f" (from {number(self.low[k])} to {number(self.high[k])})"
+        return f" (from {format_number(self.low[k])} to {format_number(self.high[k])})"
 
     @property
     def facts(self) -> Facts:
         """Values and intervals."""
-        rows = [[str(label), number(value, 4)] for label, value in zip(self.labels, self.values, strict=True)]
+        rows = [[str(label), format_number(value, 4)] for label, value in zip(self.labels, self.values, strict=True)]
         if self.low is None or self.high is None:
             return Facts(["", "value"], rows)
         ends = zip(rows, self.low, self.high, strict=True)
-        return Facts(["", "value", "from", "to"], [[*row, number(low, 4), number(high, 4)] for row, low, high in ends])
+        return Facts(
+            ["", "value", "from", "to"],
+            [[*row, format_number(low, 4), format_number(high, 4)] for row, low, high in ends],
+        )
 
     @property
     def size(self) -> tuple[float, float]:
@@ -87,9 +90,9 @@ class Intervals(Plot):
     def _fill(self, panels: Any) -> None:
         ax = panels[0, 0]
         draw_intervals(ax, self.values, self.low, self.high, self.inner, zero=self.zero)
-        ax.set_yticks(np.arange(len(self.values)), [plain(label) for label in self.labels])
+        ax.set_yticks(np.arange(len(self.values)), [format_name(label) for label in self.labels])
         ax.set(xlabel=self.unit)
-        quiet(ax, grid="x")
+        style_axes(ax, grid="x")
         if self.low is None:
             ax.set_title(self.unknown, fontsize=9, color=MUTED, loc="left")
 
@@ -103,7 +106,7 @@ def draw_intervals(
     *,
     zero: bool = False,
 ) -> None:
-    """Draw points with their lines, the first one on top; with ``zero`` 0 is on the axis wherever they are."""
+    """Draw points with their lines, the first one on top; with ``zero`` the axis includes 0."""
     places, blue = np.arange(len(values)), SERIES["blue"]
     ends = [values] if low is None or high is None else [values, low, high]
     if zero or min(map(np.min, ends)) <= 0.0 <= max(map(np.max, ends)):
@@ -122,14 +125,15 @@ def draw_intervals(
 
 @dataclass(frozen=True, eq=False)
 class Coefficients(Intervals):
-    """What each column does to a linear score, from one end of its declared bounds to the other.
+    """The coefficients of a linear score, each times the width of its column's declared bounds.
 
-    Coefficients are multiplied by the width of their column's bounds, so that columns of different units compare.
+    So each number is the change of the score from one end of the bounds to the other, and columns of different units
+    can be compared.
 
     Parameters
     ----------
     values, low, high : array of shape (d,)
-        As in ``Intervals``, times the widths.
+        As in ``Intervals``, multiplied by the widths.
     own : array of shape (d,)
         The coefficients in the data's own units, for the table.
     widths : array of shape (d,)
@@ -142,7 +146,7 @@ class Coefficients(Intervals):
     def from_bounds(
         cls, own: Array, widths: Array, columns: Sequence[str], noise: Array | None, moves: str, what: str
     ) -> Coefficients:
-        """Return the plot of coefficients, with the standard deviations of their noise where these are known."""
+        """Return the plot of coefficients; ``noise`` has the standard deviations of their noise, where known."""
         low, high = (None, None) if noise is None else ((own - 2.0 * noise) * widths, (own + 2.0 * noise) * widths)
         return cls(
             own * widths,
@@ -162,7 +166,7 @@ class Coefficients(Intervals):
         """The coefficients in the data's own units as well."""
         wide = super().facts
         rows = [
-            [first, number(own, 4), number(width, 4), *rest]
+            [first, format_number(own, 4), format_number(width, 4), *rest]
             for (first, *rest), own, width in zip(wide.rows, self.own, self.widths, strict=True)
         ]
         return Facts(["column", "coefficient", "width of the bounds", "both multiplied", *wide.header[2:]], rows)
@@ -177,7 +181,7 @@ class IntervalPanels(Plot):
     values, low, high : array of shape (rows, columns)
     rows, columns : sequence of str
     inner : pair of arrays of that shape, optional
-    what, limits : str
+    what, interval : str
         As in ``Intervals``.
     """
 
@@ -188,25 +192,26 @@ class IntervalPanels(Plot):
     columns: Sequence[str]
     inner: tuple[Array, Array] | None = None
     what: str = "means"
-    limits: str = "90 % of the posterior"
+    interval: str = "90 % of the posterior"
 
     @property
     def description(self) -> str:
         """The first row, with its intervals."""
         each = [
-            f"{name} {number(self.values[0, j])} (from {number(self.low[0, j])} to {number(self.high[0, j])})"
+            f"{name} {format_number(self.values[0, j])} "
+            f"(from {format_number(self.low[0, j])} to {format_number(self.high[0, j])})"
             for j, name in enumerate(self.columns[:4])
         ]
         return (
             f"{len(self.columns)} panels of {len(self.rows)} points each. Of {self.rows[0]}: {', '.join(each)}. Lines "
-            f"are {self.limits}."
+            f"are {self.interval}."
         )
 
     @property
     def facts(self) -> Facts:
         """Values and intervals, a row for each number."""
         rows = [
-            [f"{row}, {column}", *(number(part[i, j], 4) for part in (self.values, self.low, self.high))]
+            [f"{row}, {column}", *(format_number(part[i, j], 4) for part in (self.values, self.low, self.high))]
             for i, row in enumerate(self.rows)
             for j, column in enumerate(self.columns)
         ]
@@ -214,7 +219,7 @@ class IntervalPanels(Plot):
 
     @property
     def panels(self) -> tuple[int, int]:
-        """Three abreast."""
+        """Three panels side by side."""
         return -(-len(self.columns) // ABREAST), min(ABREAST, len(self.columns))
 
     @property
@@ -229,29 +234,29 @@ class IntervalPanels(Plot):
                 continue
             inner = None if self.inner is None else (self.inner[0][:, j], self.inner[1][:, j])
             draw_intervals(ax, self.values[:, j], self.low[:, j], self.high[:, j], inner)
-            ax.set_yticks(np.arange(len(self.rows)), [plain(row) for row in self.rows])
-            ax.set_xlabel(plain(self.columns[j]))
+            ax.set_yticks(np.arange(len(self.rows)), [format_name(row) for row in self.rows])
+            ax.set_xlabel(format_name(self.columns[j]))
             ax.locator_params(axis="x", nbins=4)
-            quiet(ax, grid="x")
+            style_axes(ax, grid="x")
             if j % ABREAST:
                 ax.tick_params(labelleft=False)
 
 
 def plot_draws(name: str, draws: Array, names: Sequence[Sequence[Any]], level: float) -> Plot:
-    """Return intervals of a quantity, one for each of its numbers.
+    """Return a plot of posterior intervals of a quantity, one for each of its numbers.
 
-    Columns have units of their own, so the last axis is a panel each. Of matrices over the same columns the plot has
-    the square roots of the diagonals: standard deviations, where they are covariances.
+    Columns have units of their own, so each place along the last axis has its own panel. For square matrices over the
+    same columns the plot shows the square roots of the diagonals: standard deviations, if they are covariances.
 
     Parameters
     ----------
     name : str
-        What the quantity is called.
+        The name of the quantity.
     draws : array of shape (draws, …)
     names : sequence of sequences
-        For each further axis what the places along it are called.
+        The labels along each further axis.
     level : float
-        What the thin line holds.
+        The level of the thin line.
     """
     if draws.ndim >= 3 and list(names[-1]) == list(names[-2]):
         draws, names = np.sqrt(np.abs(np.diagonal(draws, axis1=-2, axis2=-1))), names[:-1]
@@ -261,14 +266,14 @@ def plot_draws(name: str, draws: Array, names: Sequence[Sequence[Any]], level: f
     quantiles = [(1.0 - level) / 2.0, (1.0 - INNER) / 2.0, (1.0 + INNER) / 2.0, (1.0 + level) / 2.0]
     low, inner_low, inner_high, high = np.quantile(draws, quantiles, axis=0)
     what = f"posterior of {name}"
-    limits = f"{100.0 * level:g} % of the posterior, thick ones {100.0 * INNER:g} %"
+    interval = f"{100.0 * level:g} % of the posterior, thick ones {100.0 * INNER:g} %"
     mean = draws.mean(axis=0)
     if draws.ndim <= 2:
         labels = [name] if draws.ndim == 1 else [str(one) for one in names[0]]
         parts = [np.atleast_1d(part) for part in (mean, low, high, inner_low, inner_high)]
-        return Intervals(parts[0], labels, parts[1], parts[2], (parts[3], parts[4]), what, name, limits)
+        return Intervals(parts[0], labels, parts[1], parts[2], (parts[3], parts[4]), what, name, interval)
     rows = [", ".join(map(str, place)) for place in product(*names[:-1])]
     shape = (len(rows), draws.shape[-1])
     parts = [part.reshape(shape) for part in (mean, low, high, inner_low, inner_high)]
     columns = [str(one) for one in names[-1]]
-    return IntervalPanels(parts[0], parts[1], parts[2], rows, columns, (parts[3], parts[4]), what, limits)
+    return IntervalPanels(parts[0], parts[1], parts[2], rows, columns, (parts[3], parts[4]), what, interval)

@@ -1,12 +1,11 @@
-"""``Plot``: what every plot can do. It draws itself, and says in words and as a table what it shows.
+"""``Plot``: the base class of all plots, with their shared colours, text formatting and axis styles.
 
-The module also has what all plots share.
+**Colours.** They are those of Okabe and Ito (2008), which are distinguishable with any colour vision. Each colour has
+one role, so that a page can replace each by its own (``report`` does, for dark screens). Text is always ``INK`` or
+``MUTED``. Series also have a label, so that colour is not the only distinction.
 
-**Colours.** They are those of Okabe and Ito (2008), which people can tell apart however they see colours. Each colour
-has one role, so that a page can replace each by its own (``report`` does, for dark screens). Text is always ``INK`` or
-``MUTED``; series are told apart by a label beside them as well.
-
-**Text.** ``plain``, ``number``, ``percent``, ``listed`` and ``plural`` write names and numbers.
+**Text.** ``format_name``, ``format_number``, ``format_percent``, ``join_names`` and ``pluralize`` write names and
+numbers.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ MUTED = "#57606a"
 GRID = "#d8dee4"
 PAPER = "#ffffff"
 
-# Without their yellow, which is too pale on paper. Their black is the ink.
+# Without yellow, which is too pale on white. Black is replaced by ``INK``.
 SERIES = {
     "blue": "#0072b2",
     "vermillion": "#d55e00",
@@ -40,18 +39,18 @@ SERIES = {
 }
 
 
-def series(place: int) -> str:
-    """Return the colour of the series at a place; they come round again after six."""
+def series_colour(place: int) -> str:
+    """Return the colour of the series with this index; the six colours repeat."""
     return tuple(SERIES.values())[place % len(SERIES)]
 
 
-LONGEST = 36  # letters of a name
+LONGEST = 36  # characters of a name
 
 
-def plain(name: object) -> str:
-    r"""Return a name for matplotlib: printable, not too long, and never taken for mathematics.
+def format_name(name: object) -> str:
+    r"""Return a name as text for matplotlib: printable, not too long, and never parsed as mathematics.
 
-    >>> plain("cost in $"), plain("a\x00b"), plain("x" * 40)
+    >>> format_name("cost in $"), format_name("a\x00b"), format_name("x" * 40)
     ('cost in \\$', 'a�b', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…')
     """
     text = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in str(name))
@@ -59,10 +58,10 @@ def plain(name: object) -> str:
     return text.replace("$", r"\$")
 
 
-def number(value: float, digits: int = 3) -> str:
-    """Return a number with so many digits, and a true minus.
+def format_number(value: float, digits: int = 3) -> str:
+    """Return a number as text with this many significant digits, and a true minus sign.
 
-    >>> number(-1234567.0), number(0.00001234), number(38.5812), number(50_000.0)
+    >>> format_number(-1234567.0), format_number(0.00001234), format_number(38.5812), format_number(50_000.0)
     ('−1,230,000', '1.23e−05', '38.6', '50,000')
     """
     value = float(value)
@@ -73,29 +72,29 @@ def number(value: float, digits: int = 3) -> str:
     return text.replace("-", "−")
 
 
-def percent(share: float, digits: int = 3) -> str:
-    """Return a share in percent.
+def format_percent(share: float, digits: int = 3) -> str:
+    """Return a share as text in percent.
 
-    >>> percent(0.1234), percent(2.0)
+    >>> format_percent(0.1234), format_percent(2.0)
     ('12.3 %', '200 %')
     """
-    return f"{number(100.0 * share, digits)} %"
+    return f"{format_number(100.0 * share, digits)} %"
 
 
-def listed(names: Iterable[object]) -> str:
-    """Return names as one writes them in a sentence.
+def join_names(names: Iterable[object]) -> str:
+    """Join names as in a sentence.
 
-    >>> listed(["a"]), listed(["a", "b", "c"])
+    >>> join_names(["a"]), join_names(["a", "b", "c"])
     ('a', 'a, b and c')
     """
     words = [str(name) for name in names]
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" and {words[-1]}" if words else ""
 
 
-def plural(name: str) -> str:
+def pluralize(name: str) -> str:
     """Return the plural of a noun.
 
-    >>> plural("component"), plural("class")
+    >>> pluralize("component"), pluralize("class")
     ('components', 'classes')
     """
     return name + ("es" if name.endswith("s") else "s")
@@ -105,7 +104,7 @@ Array = NDArray[np.float64]
 
 
 def matplotlib_part(name: str) -> Any:
-    """Return a module of matplotlib; an error that says what to install where it is absent."""
+    """Return a module of matplotlib; raise an error that says what to install where it is missing."""
     from importlib import import_module
 
     try:
@@ -116,13 +115,13 @@ def matplotlib_part(name: str) -> Any:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a plot shows, as a table.
+    """A table of texts: the numbers of a plot, or a section of a report.
 
     Attributes
     ----------
     header : sequence of str
     rows : sequence of sequences of str
-        Their first cell names the row.
+        The first cell of a row is its name.
     """
 
     header: Sequence[str]
@@ -132,22 +131,22 @@ class Facts:
 class Plot(ABC):
     """A plot of public numbers. Its subclasses are frozen dataclasses."""
 
-    what: str  # what the numbers are: "coefficients", say
+    what: str  # what the numbers are, for example "coefficients"
 
     @property
     def title(self) -> str:
-        """What the plot shows, in a few words."""
+        """The title of the plot."""
         return f"The {self.what}"
 
     @property
     @abstractmethod
     def description(self) -> str:
-        """What is to be seen, with the numbers that matter: for whoever cannot see it."""
+        """A description in words, with the most important numbers, for readers who cannot see the plot."""
 
     @property
     @abstractmethod
     def facts(self) -> Facts:
-        """All that it shows, as a table."""
+        """The numbers of the plot as a table."""
 
     @property
     def size(self) -> tuple[float, float]:
@@ -156,13 +155,13 @@ class Plot(ABC):
 
     @property
     def panels(self) -> tuple[int, int]:
-        """How many rows and columns of axes it has."""
+        """The numbers of rows and columns of axes."""
         return 1, 1
 
-    dated: frozenset[str] = frozenset()  # columns whose numbers are days since 1970-01-01, and shown as dates
+    dated: frozenset[str] = frozenset()  # columns whose numbers are days since 1970-01-01 and are shown as dates
 
     def with_dates(self, columns: Collection[str]) -> Self:
-        """Return the same plot, in which places along these columns are dates."""
+        """Return the same plot, with locations along these columns shown as dates."""
         if frozenset(columns) == self.dated:
             return self
         result = copy(self)
@@ -170,14 +169,14 @@ class Plot(ABC):
         return result
 
     def place(self, column: str, value: float, digits: int = 3) -> str:
-        """Return a place along a column as text: a number, or a date."""
-        return day_text(value) if column in self.dated else number(value, digits)
+        """Return a location along a column as text: a number, or a date."""
+        return day_text(value) if column in self.dated else format_number(value, digits)
 
     def _date_axes(self, panels: Any) -> None:
-        """Write dates along the axes of such columns."""
+        """Label the axes of dated columns with dates."""
         for ax in panels.ravel() if self.dated else ():
             for axis, name in ((ax.xaxis, ax.get_xlabel()), (ax.yaxis, ax.get_ylabel())):
-                if name in {plain(column) for column in self.dated}:
+                if name in {format_name(column) for column in self.dated}:
                     ticker = matplotlib_part("ticker")
                     axis.set_major_locator(ticker.MaxNLocator(4, integer=True))
                     axis.set_major_formatter(ticker.FuncFormatter(lambda days, _: day_text(days)))
@@ -187,16 +186,16 @@ class Plot(ABC):
         """Draw on an array of axes of shape ``panels``."""
 
     def draw(self, ax: Any = None) -> Any:
-        """Draw, and return the axes; an array of them where there are several panels.
+        """Draw the plot and return its axes; an array of axes where there are several panels.
 
         Parameters
         ----------
         ax : matplotlib axes, optional
-            By default those of a new figure. A plot of several panels makes its own.
+            By default those of a new figure. A plot with several panels always makes its own.
         """
         if ax is None:
             figure = matplotlib_part("pyplot").figure(figsize=self.size, layout="constrained")
-            panels = self.on(figure)
+            panels = self.draw_on(figure)
             return panels[0, 0] if self.panels == (1, 1) else panels
         if self.panels != (1, 1):
             raise ArgumentError("ax", UNSHOWN, f"None, since this plot has {self.panels[0]} × {self.panels[1]} panels")
@@ -206,7 +205,7 @@ class Plot(ABC):
         self._date_axes(panels)
         return ax
 
-    def on(self, figure: Any) -> Any:
+    def draw_on(self, figure: Any) -> Any:
         """Draw on an empty figure and return its axes, an array of shape ``panels``."""
         panels = figure.subplots(*self.panels, squeeze=False)
         self._fill(panels)
@@ -215,18 +214,18 @@ class Plot(ABC):
 
 
 def annotate(ax: Any, text: str, at: tuple[Any, Any], offset: tuple[int, int], **how: Any) -> None:
-    """Write a text beside a point, moved by an offset in points of ink."""
+    """Write a text beside a point, moved by an offset in typographic points."""
     ax.annotate(text, at, xytext=offset, textcoords="offset points", fontsize=9, color=INK, **how)
 
 
 def label_axes(ax: Any, columns: Sequence[str]) -> None:
-    """Name both axes by columns, and draw a grid."""
-    ax.set(xlabel=plain(columns[0]), ylabel=plain(columns[1]))
-    quiet(ax, grid="both")
+    """Label both axes with column names, and draw a grid."""
+    ax.set(xlabel=format_name(columns[0]), ylabel=format_name(columns[1]))
+    style_axes(ax, grid="both")
 
 
-def quiet(ax: Any, *, grid: str = "") -> None:
-    """Take away what tells nothing, and draw lines of a grid along ``"x"``, ``"y"`` or ``"both"``."""
+def style_axes(ax: Any, *, grid: str = "") -> None:
+    """Remove frames and ticks, set colours and sizes, and draw grid lines along ``"x"``, ``"y"`` or ``"both"``."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("bottom", "left"):

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from discreet.plots.ellipses import window
-from discreet.plots.plot import SERIES, Array, Facts, Plot, label_axes, number
+from discreet.plots.ellipses import axis_limits
+from discreet.plots.plot import SERIES, Array, Facts, Plot, format_number, label_axes
 
-POINT = 6.0  # square points of ink for a row
+POINT = 6.0  # size of the point of a row, in square typographic points
 FINE = 90  # cells along an axis
-SEEN = 2.9  # standard deviations around each centre: a little more than 95 % of rows
-HELD = (0.5, 0.8, 0.95)  # shares of the rows that the lines hold
+SEEN = 2.9  # standard deviations shown around each centre: a little more than 95 % of rows
+HELD = (0.5, 0.8, 0.95)  # shares of the rows inside the contour lines
 
 
 @dataclass(frozen=True, eq=False)
 class SyntheticRows(Plot):
-    """Synthetic rows as points, where no density in closed form is theirs. Rows in one place make a larger point.
+    """Synthetic rows as points, where their density has no closed form. Identical rows make a larger point.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ class SyntheticRows(Plot):
     def description(self) -> str:
         """Means and spreads, and why there are no lines."""
         each = [
-            f"{name} has mean {self.place(name, column.mean())} and standard deviation {number(column.std())}"
+            f"{name} has mean {self.place(name, column.mean())} and standard deviation {format_number(column.std())}"
             for name, column in zip(self.columns, self.rows.T, strict=True)
         ]
         return (
             f"Points are synthetic rows, within the declared bounds: {'; '.join(each)}. No density is drawn, since "
-            "rows that were moved into bounds or rounded have none in closed form."
+            "that of clipped or rounded rows has no closed form."
         )
 
     @property
@@ -57,7 +57,7 @@ class SyntheticRows(Plot):
             [
                 name,
                 self.place(name, column.mean(), 4),
-                number(column.std(), 4),
+                format_number(column.std(), 4),
                 self.place(name, column.min(), 4),
                 self.place(name, column.max(), 4),
             ]
@@ -110,10 +110,10 @@ class SampleOverDensity(Plot):
         return (
             f"Points are synthetic rows, lines hold 50, 80 and 95 % of them. Of {self.columns[0]} the rows have mean "
             f"{self.place(self.columns[0], self.rows[:, 0].mean())} and standard deviation "
-            f"{number(self.rows[:, 0].std())}, the density {self.place(self.columns[0], mean[0])} and "
-            f"{number(spread[0])}; of {self.columns[1]} the rows have "
-            f"{self.place(self.columns[1], self.rows[:, 1].mean())} and {number(self.rows[:, 1].std())}, the density "
-            f"{self.place(self.columns[1], mean[1])} and {number(spread[1])}."
+            f"{format_number(self.rows[:, 0].std())}, the density {self.place(self.columns[0], mean[0])} and "
+            f"{format_number(spread[0])}; of {self.columns[1]} the rows have "
+            f"{self.place(self.columns[1], self.rows[:, 1].mean())} and {format_number(self.rows[:, 1].std())}, "
+            f"the density {self.place(self.columns[1], mean[1])} and {format_number(spread[1])}."
         )
 
     @property
@@ -125,8 +125,8 @@ class SampleOverDensity(Plot):
                 name,
                 self.place(name, r.mean(), 4),
                 self.place(name, mean[j], 4),
-                number(r.std(), 4),
-                number(spread[j], 4),
+                format_number(r.std(), 4),
+                format_number(spread[j], 4),
             ]
             for j, (name, r) in enumerate(zip(self.columns, self.rows.T, strict=True))
         ]
@@ -149,7 +149,7 @@ class SampleOverDensity(Plot):
 
     def _fill(self, panels: Any) -> None:
         ax = panels[0, 0]
-        limits = window(self.means, self.covariances, self.bounds, SEEN)
+        limits = axis_limits(self.means, self.covariances, self.bounds, SEEN)
         x, y = (np.linspace(limits[j, 0], limits[j, 1], FINE) for j in (0, 1))
         grid = self._density(np.stack(np.meshgrid(x, y), axis=-1))
         # Lines around a share of the rows: quantiles of the density at rows that follow it.

@@ -8,8 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from discreet.plots.ellipses import draw_ellipses, window
-from discreet.plots.plot import Array, Facts, Plot, listed, number, percent, plain, plural, quiet, series
+from discreet.plots.ellipses import axis_limits, draw_ellipses
+from discreet.plots.plot import (
+    Array,
+    Facts,
+    Plot,
+    format_name,
+    format_number,
+    format_percent,
+    join_names,
+    pluralize,
+    series_colour,
+    style_axes,
+)
 
 MOST_PAIRED = 5  # columns
 
@@ -28,7 +39,7 @@ class GaussianPairs(Plot):
     bounds : array of shape (d, 2), optional
     what : str
     cut : bool
-        Whether everything ends at the bounds, as rows do that are moved into them.
+        Whether everything ends at the bounds, as clipped rows do.
     """
 
     weights: Array
@@ -42,23 +53,23 @@ class GaussianPairs(Plot):
 
     @property
     def title(self) -> str:
-        """What they are, and of how many columns."""
+        """What the Gaussians are, and the number of columns."""
         if len(self.columns) == 1:
-            return f"The {plural(self.what)} along {self.columns[0]}"
-        return f"The {plural(self.what)} along every pair of {len(self.columns)} columns"
+            return f"The {pluralize(self.what)} along {self.columns[0]}"
+        return f"The {pluralize(self.what)} along every pair of {len(self.columns)} columns"
 
     @property
     def description(self) -> str:
-        """The correlations that are strongest in the whole of the mixture."""
+        """The strongest correlations of the whole mixture."""
         if len(self.columns) == 1:
             each = [
-                f"{self.what} {label} ({percent(weight)}) around {self.place(self.columns[0], mean[0])} "
-                f"± {number(np.sqrt(covariance[0, 0]))}"
+                f"{self.what} {label} ({format_percent(weight)}) around {self.place(self.columns[0], mean[0])} "
+                f"± {format_number(np.sqrt(covariance[0, 0]))}"
                 for label, weight, mean, covariance in zip(
                     self.labels, self.weights, self.means, self.covariances, strict=True
                 )
             ]
-            return f"Densities along {self.columns[0]}: {listed(each[:6])}."
+            return f"Densities along {self.columns[0]}: {join_names(each[:6])}."
         mean = self.weights @ self.means
         away = self.means - mean
         within = np.einsum("k,kij->ij", self.weights, self.covariances)
@@ -68,12 +79,12 @@ class GaussianPairs(Plot):
         i, j = np.triu_indices(len(self.columns), 1)
         order = np.argsort(-np.abs(correlation[i, j]))[:3]
         pairs = [
-            f"{self.columns[i[p]]} and {self.columns[j[p]]} {number(correlation[i[p], j[p]], 2)}"
+            f"{self.columns[i[p]]} and {self.columns[j[p]]} {format_number(correlation[i[p], j[p]], 2)}"
             for p in order.tolist()
         ]
         return (
             f"A grid of {len(self.columns)} by {len(self.columns)} panels: ellipses of one and two standard deviations "
-            f"below the diagonal, densities on it. The strongest correlations of the whole are {listed(pairs)}."
+            f"below the diagonal, densities on it. The strongest correlations of the whole are {join_names(pairs)}."
         )
 
     @property
@@ -82,7 +93,7 @@ class GaussianPairs(Plot):
         rows = [
             [
                 str(label),
-                percent(weight),
+                format_percent(weight),
                 *(self.place(name, value, 4) for name, value in zip(self.columns, mean, strict=True)),
             ]
             for label, weight, mean in zip(self.labels, self.weights, self.means, strict=True)
@@ -109,12 +120,12 @@ class GaussianPairs(Plot):
                     ax.set_axis_off()
                     continue
                 (self._density if i == j else self._ellipses)(ax, i, j)
-                quiet(ax)
+                style_axes(ax)
                 ax.locator_params(nbins=4)
                 ax.tick_params(labelsize=8)
-                ax.set(xlabel=plain(self.columns[j]) if i == last else "")
+                ax.set(xlabel=format_name(self.columns[j]) if i == last else "")
                 if j == 0:
-                    ax.set_ylabel(plain(self.columns[i]))
+                    ax.set_ylabel(format_name(self.columns[i]))
                 if i < last:
                     ax.tick_params(labelbottom=False)
                 if j > 0 or i == 0:
@@ -123,7 +134,7 @@ class GaussianPairs(Plot):
     def _limits(self, j: int) -> Array:
         part = np.array([j, j])
         bounds = None if self.bounds is None else self.bounds[part]
-        limits: Array = window(self.means[:, part], self.covariances[:, part][:, :, part], bounds)[0]
+        limits: Array = axis_limits(self.means[:, part], self.covariances[:, part][:, :, part], bounds)[0]
         return limits
 
     def _ellipses(self, ax: Any, i: int, j: int) -> None:
@@ -142,8 +153,8 @@ class GaussianPairs(Plot):
         for k, weight in enumerate(self.weights):
             spread = np.sqrt(self.covariances[k, i, i])
             height = weight * np.exp(-0.5 * ((x - self.means[k, i]) / spread) ** 2) / spread
-            ax.plot(x, height, color=series(k), linewidth=1.0)
+            ax.plot(x, height, color=series_colour(k), linewidth=1.0)
             total += height
-        ax.fill_between(x, total, color=series(0), alpha=0.08, linewidth=0)
+        ax.fill_between(x, total, color=series_colour(0), alpha=0.08, linewidth=0)
         ax.set(xlim=self._limits(i), yticks=[])
         ax.set_ylim(0.0, float(total.max()) * 1.1)

@@ -1,4 +1,4 @@
-"""``SpendingPlot``: how ε grew with the entries of a ledger, below its limit."""
+"""``SpendingPlot``: the cumulative ε of a ledger's entries, and its limit."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from discreet.plots.plot import SERIES, Array, Facts, Plot, annotate, number, plain, quiet
+from discreet.plots.plot import SERIES, Array, Facts, Plot, annotate, format_name, format_number, style_axes
 
 
 @dataclass(frozen=True, eq=False)
 class SpendingPlot(Plot):
-    """ε of all that was spent up to each entry, and the limit that was in force then.
+    """The cumulative ε up to each entry of a ledger, and the limit that was in force then.
 
     Parameters
     ----------
     entries : sequence of str
-        What each entry was for.
+        The purpose of each entry.
     times : sequence of str
-        When.
+        The time of each entry.
     spent : array of shape (n,)
-        ε of all entries up to each, at ``delta``.
+        The ε of all entries up to each, at ``delta``.
     limits : array of shape (n,)
-        ε of the limit in force; ∞ where there was none.
+        The ε of the limit in force; ∞ where there was none.
     delta : float
     name : str
-        The data set.
+        The name of the data set.
     numbers : sequence of int, optional
-        The place of each among all entries, where some have no point of their own. What a point was for then names all
-        entries since the point before it.
+        The number of each point's entry among all entries, where some entries have no point of their own. A point then
+        names all entries since the previous point.
     """
 
     entries: Sequence[str]
@@ -47,24 +47,29 @@ class SpendingPlot(Plot):
 
     @property
     def title(self) -> str:
-        """Whose spend it is."""
+        """The title, with the name of the data set."""
         return f"What was spent of the budget of {self.name}"
 
     @property
     def description(self) -> str:
-        """The last numbers."""
+        """The final ε and limit."""
         limit = self.limits[-1]
-        held = f"of a limit of ε = {number(limit, 4)}" if np.isfinite(limit) else "and no limit is set"
+        held = f"of a limit of ε = {format_number(limit, 4)}" if np.isfinite(limit) else "and no limit is set"
         return (
             f"A line that rises with each of {self._places[-1]} entries of the ledger, to ε = "
-            f"{number(self.spent[-1], 4)} at δ = {self.delta:g}, {held}."
+            f"{format_number(self.spent[-1], 4)} at δ = {self.delta:g}, {held}."
         )
 
     @property
     def facts(self) -> Facts:
         """All entries."""
         rows = [
-            [f"{place}: {entry}", time, number(spent, 4), number(limit, 4) if np.isfinite(limit) else "none"]
+            [
+                f"{place}: {entry}",
+                time,
+                format_number(spent, 4),
+                format_number(limit, 4) if np.isfinite(limit) else "none",
+            ]
             for place, time, entry, spent, limit in zip(
                 self._places, self.times, self.entries, self.spent, self.limits, strict=True
             )
@@ -82,17 +87,27 @@ class SpendingPlot(Plot):
         blue, vermillion = SERIES["blue"], SERIES["vermillion"]
         ax.stairs(self.spent, edges, fill=True, color=blue, alpha=0.18)
         ax.stairs(self.spent, edges, baseline=None, color=blue, linewidth=2.0)
-        annotate(ax, f"spent: ε = {number(self.spent[-1], 4)}", (edges[-1], float(self.spent[-1])), (-4, 5), ha="right")
+        annotate(
+            ax,
+            f"spent: ε = {format_number(self.spent[-1], 4)}",
+            (edges[-1], float(self.spent[-1])),
+            (-4, 5),
+            ha="right",
+        )
         known = np.isfinite(self.limits)
         if known.any():
             ax.stairs(np.where(known, self.limits, np.nan), edges, baseline=None, color=vermillion, linewidth=1.6)
         if known[-1]:
             annotate(
-                ax, f"limit: ε = {number(self.limits[-1], 4)}", (edges[-1], float(self.limits[-1])), (-4, 5), ha="right"
+                ax,
+                f"limit: ε = {format_number(self.limits[-1], 4)}",
+                (edges[-1], float(self.limits[-1])),
+                (-4, 5),
+                ha="right",
             )
         top = max(float(self.spent.max()), float(np.max(self.limits, where=np.isfinite(self.limits), initial=0.0)))
         ax.set(xlim=(edges[0], edges[-1]), xlabel="entries of the ledger, numbered as in the table")
         ax.set_ylim(0.0, 1.2 * top if top > 0.0 else 1.0)
-        ax.set_ylabel(plain(f"ε at δ = {self.delta:g}"))
+        ax.set_ylabel(format_name(f"ε at δ = {self.delta:g}"))
         ax.xaxis.get_major_locator().set_params(integer=True)
-        quiet(ax, grid="y")
+        style_axes(ax, grid="y")

@@ -1,11 +1,11 @@
-"""What released statistics are called where people read them: by what was summed, and over what."""
+"""Readable names of released statistics: what was summed, and over what."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-# What a question sums over.
+# What each question sums over.
 OVER = {
     "adaptive mixture": "the components",
     "joint mixture": "the components",
@@ -39,7 +39,7 @@ QUESTIONS = {
 
 
 def question_name(question: str) -> str:
-    """Return what a question asks for; its own name where nothing better is known.
+    """Return a readable name of a question; its own name where there is no better one.
 
     >>> question_name("one Gaussian"), question_name("marginals"), question_name("quantiles")
     ('moments of all rows', 'counts along each column', 'quantiles')
@@ -50,7 +50,7 @@ def question_name(question: str) -> str:
 
 
 def statistic_names(parts: Sequence[tuple[str, str]], numbers: Sequence[str], categories: Sequence[str]) -> list[str]:
-    """Return the names of some statistics, given as question and part; with the question where two would be alike.
+    """Return readable names of statistics, given as pairs of question and part; unique by adding the question.
 
     >>> statistic_names([("adaptive mixture", "counts"), ("joint mixture", "counts")], [], [])
     ['counts of the components (adaptive mixture)', 'counts of the components (joint mixture)']
@@ -63,7 +63,7 @@ def statistic_names(parts: Sequence[tuple[str, str]], numbers: Sequence[str], ca
 
 
 def statistic_name(question: str, part: str, numbers: Sequence[str], categories: Sequence[str]) -> str:
-    """Return what a part of a question's answer is.
+    """Return a readable name of one part of a question's release.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Reports: one HTML file that says which guarantee a model has, what was fitted, and how to check both.
+"""Reports: one HTML file about a fitted model, with its guarantee, its parameters, and how to verify both.
 
-What this room promises: a report is made from public attributes, releases and ledger entries, so it tells nothing that
-was not released. The one exception is a comparison with rows that their owner passes in, and such a file says in large
-letters that it is not private. All text is escaped, whatever columns are called. The file asks the network for nothing.
-A model whose noise came from a seed is refused.
+What this room guarantees: a report is made from public attributes, releases and ledger entries, so it reveals nothing
+that was not released. The one exception is a comparison with rows that their owner passes in; such a file says in large
+letters that it is not private. All text is escaped, whatever the names of columns. The file makes no network request. A
+model whose noise came from a seed is refused.
 
 This room may import everything above it, and matplotlib and Jinja.
 """

@@ -1,4 +1,4 @@
-"""``write_report``: put the sections of a report together, and write the file."""
+"""``write_report``: assemble the sections of a report, and write the file."""
 
 from __future__ import annotations
 
@@ -16,21 +16,29 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.arguments import ArgumentError
 from discreet.door.release import rows_of
 from discreet.estimators.fitted_columns import columns_of
-from discreet.estimators.plots import portrait, portraits_of
+from discreet.estimators.plots import available_plots, plot_model
 from discreet.plots import Facts, Plot, SampleOverDensity
 from discreet.plots.intervals import NO_NOISE
 from discreet.report.figures import Figure, draw_figure
-from discreet.report.guarantee_text import cautions, declared, explained, headline, refuse_simulated, relation, unit_of
+from discreet.report.guarantee_text import (
+    cautions,
+    declared,
+    explain_guarantee,
+    headline,
+    refuse_simulated,
+    relation,
+    unit_of,
+)
 from discreet.report.not_private import compare_without_privacy
 from discreet.report.spending_plot import plot_spending
 from discreet.report.verification import citation, installed_version, recompute_cost, releases_table
 
-LEVEL = 0.9  # of posterior intervals
-MOST_POSTERIORS = 6  # plots of a posterior
+LEVEL = 0.9  # level of posterior intervals
+MOST_POSTERIORS = 6  # plots of a posterior in one report
 HELD = "Lines hold 50, 80 and 95 % of the rows."
 ROWS_ALONE = (
-    "The rows alone: they were moved into the declared bounds, and to whole numbers where these are declared, so the "
-    "density of the Gaussians is not theirs and is not drawn. A larger point is several rows in one place."
+    "The rows alone: they were clipped to the declared bounds, and rounded where whole numbers are declared, so the "
+    "density of the Gaussians is not theirs and is not drawn. A larger point is several identical rows."
 )
 MODEL_WORDS = {
     "components": "Each ellipse is a component; the inner one is a standard deviation wide, the outer one two.",
@@ -38,10 +46,10 @@ MODEL_WORDS = {
     "pairs": "The same along every pair of columns. Curves on the diagonal are densities of single columns.",
     "weights": "Thin lines are two standard deviations of the noise in one measurement of the counts.",
     "centres": "Each point is the centre of a cluster.",
-    "axes": "Each column is an axis: how much of each column of the data goes into it.",
-    "loadings": "Each column is a factor: how it goes together with the columns of the data.",
+    "axes": "Each column is an axis: the weight of each column of the data in it.",
+    "loadings": "Each column is a factor: its correlations with the columns of the data.",
     "scree": "",
-    "coefficients": "Columns have units of their own, so each coefficient is shown times the width of its bounds.",
+    "coefficients": "Columns have different units, so each coefficient is multiplied by the width of its bounds.",
     "categories": "Each column is a component.",
 }
 
@@ -54,14 +62,14 @@ class Report:
     ----------
     html : str
     kind : str
-        What it is about.
+        The class of the model.
     """
 
     html: str = field(repr=False)
     kind: str
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write the file and return where it is. A file that is there is kept, unless ``overwrite`` says otherwise."""
+        """Write the file and return its path. An existing file is replaced only with ``overwrite``."""
         place = Path(path)
         _refuse_existing(place, overwrite)
         with place.open("w" if overwrite else "x", encoding="utf-8") as file:
@@ -97,7 +105,7 @@ def write_report(
     refuse_simulated(model)
     if path is not None:
         _refuse_existing(Path(path), overwrite)
-    environment = _environment()  # what is missing is said before anything is drawn
+    environment = _environment()  # first, so that a missing library is reported before anything is drawn
     comparison = None if private_rows is None else _comparison(model, private_rows, columns)
     spent = None if ledger is None else draw_figure(plot_spending(ledger, name, model.releases_), "spending")
     facts = {
@@ -110,7 +118,7 @@ def write_report(
         "comparison": comparison,
     }
     text = environment.get_template("report.html.j2").render(facts).strip()
-    text = text.encode("utf-8", "replace").decode("utf-8")  # a file can name a column with half a letter
+    text = text.encode("utf-8", "replace").decode("utf-8")  # the name of a column may hold a lone surrogate
     report = Report(text, type(model).__name__)
     if path is not None:
         report.save(path, overwrite=overwrite)
@@ -119,7 +127,9 @@ def write_report(
 
 def _refuse_existing(place: Path, overwrite: bool) -> None:
     if place.exists() and not overwrite:
-        raise ArgumentError("path", str(place), "a file that is not there yet", write="another name, or overwrite=True")
+        raise ArgumentError(
+            "path", str(place), "a file that does not exist yet", write="another name, or overwrite=True"
+        )
 
 
 def _environment() -> Any:
@@ -129,7 +139,7 @@ def _environment() -> Any:
         raise ImportError("reports need Jinja and matplotlib: pip install 'discreet[report]'") from missing
     return Environment(
         loader=PackageLoader("discreet.report"),
-        autoescape=True,  # whatever the template is called: columns may be called <script>
+        autoescape=True,  # always, since a column may have the name <script>
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -147,7 +157,7 @@ def _about(model: Any, file: str | None) -> dict[str, Any]:
         "headline": headline(guarantee),
         "which_rows": rows_of(model.releases_),
         "in_words": None if guarantee is None else guarantee.in_words(unit_of(model)),
-        "explained": explained(model),
+        "explained": explain_guarantee(model),
         "relation": relation(model),
         "declared": declared(model),
         "cautions": cautions(model),
@@ -163,34 +173,34 @@ def _about(model: Any, file: str | None) -> dict[str, Any]:
 
 
 def _parameters(model: Any) -> Facts:
-    """Return the parameters that were set, but for those that the report tells elsewhere."""
-    told = {"bounds", "schema", "random_state", "verbose", "classes", "target_bounds"}
+    """Return the parameters that were set, except those that the report shows elsewhere."""
+    hidden = {"bounds", "schema", "random_state", "verbose", "classes", "target_bounds"}
     if getattr(model, "method", None) not in ("paper", "dplloyd"):
-        told |= {"composition", "mechanisms"}  # which only these look at
-    rows = [[name, str(value)] for name, value in model.get_params(deep=False).items() if name not in told]
+        hidden |= {"composition", "mechanisms"}  # which only these methods use
+    rows = [[name, str(value)] for name, value in model.get_params(deep=False).items() if name not in hidden]
     return Facts(["parameter", "value"], [row for row in rows if row[1] != "None"])
 
 
 def _model_figures(model: Any, columns: Sequence[str | int] | None) -> list[ReportFigure]:
     result = []
-    for what in portraits_of(model):
+    for what in available_plots(model):
         if what not in MODEL_WORDS:
             continue  # it has a section of its own
         if what == "pairs" and len(columns_of(model)) < 3:
             continue  # the plot before it shows the only pair
         chosen = columns if what in ("components", "classes", "centres") else None
-        plot = portrait(model, what, chosen)
+        plot = plot_model(model, what, chosen)
         result.append(ReportFigure(draw_figure(plot, what), _words(what, plot)))
     return result
 
 
 def _words(what: str, plot: Plot) -> str:
-    """Return a sentence about a plot, and one about what it leaves out."""
+    """Return the caption of a plot."""
     words = MODEL_WORDS[what]
     if what == "coefficients":
         known = getattr(plot, "low", None) is not None
-        said = "lines are two standard deviations of the noise" if known else NO_NOISE
-        words += f" {said[0].upper()}{said[1:]}."
+        lines = "lines are two standard deviations of the noise" if known else NO_NOISE
+        words += f" {lines[0].upper()}{lines[1:]}."
     if getattr(plot, "cut", False):
         words += " They end at the declared bounds, as synthetic rows do."
     return words
@@ -199,13 +209,13 @@ def _words(what: str, plot: Plot) -> str:
 def _noise(model: Any) -> Figure | None:
     if all(release.noise is None for release in model.releases_):
         return None
-    return draw_figure(portrait(model, "noise"), "noise")
+    return draw_figure(plot_model(model, "noise"), "noise")
 
 
 def _sample(model: Any, columns: Sequence[str | int] | None) -> ReportFigure | None:
-    if "sample" not in portraits_of(model) or len(columns_of(model)) < 2:
+    if "sample" not in available_plots(model) or len(columns_of(model)) < 2:
         return None
-    plot = portrait(model, "sample", columns)
+    plot = plot_model(model, "sample", columns)
     return ReportFigure(draw_figure(plot, "sample"), HELD if isinstance(plot, SampleOverDensity) else ROWS_ALONE)
 
 
@@ -216,12 +226,12 @@ def _posterior(model: Any, given: Any) -> list[ReportFigure]:
         from discreet.inference.infer import infer
 
         given = infer(model)
-    room = sys.modules.get("discreet.inference.posterior")  # whoever has a posterior has imported it
+    room = sys.modules.get("discreet.inference.posterior")  # a posterior exists only if this was imported
     if room is None or not isinstance(given, room.Posterior):
-        raise ArgumentError("posterior", given, "what discreet.infer returned, or True to infer it now")
+        raise ArgumentError("posterior", given, "a Posterior of discreet.infer, or True to infer it now")
     plots: list[Plot] = []
     for name in given.names:
-        with suppress(ValueError):  # too many numbers to draw; ``summary`` has them
+        with suppress(ValueError):  # too many numbers to draw
             plots.append(given.as_plot(name, LEVEL))
     complaints = "; ".join(given.diagnostics.complaints)
     words = "Thin lines hold 90 % of the posterior, thick ones 50 %; points are means."

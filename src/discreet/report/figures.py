@@ -1,7 +1,7 @@
-"""From a plot to a figure of a page: an SVG inside of the HTML, with a title, a description and a table.
+"""Figures of a report: a plot as inline SVG, with a title, a description and a table.
 
-The SVG is matplotlib's, cleaned: no metadata, no style of its own, ids that are unique on the page, text that stays
-text, and every colour a variable of the page, so that dark screens have their own.
+The SVG is matplotlib's, cleaned: no metadata, no style of its own, and ids that are unique on the page. Text stays
+text, and every colour is a variable of the page, so that dark screens have their own colours.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from discreet.plots.plot import GRID, INK, MUTED, PAPER, SERIES, matplotlib_part
 SVG = "http://www.w3.org/2000/svg"
 LINK = "{http://www.w3.org/1999/xlink}href"
 COLOURS = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper"} | {hue: name for name, hue in SERIES.items()}
-PIXELS = 96 / 72  # of a page, in a point
+PIXELS = 96 / 72  # of a page, per typographic point
 NOT_NEEDED = {f"{{{SVG}}}{name}" for name in ("metadata", "style", "title")}
 
 
@@ -31,9 +31,9 @@ class Figure:
     id : str
     title, description : str
     svg : str
-        Of elements whose text was escaped when it was written, so a page may take it as it is.
+        Its text is escaped already, so a page includes it unchanged.
     width : int
-        In pixels of the page, where there is room.
+        In pixels of the page, where there is enough space.
     facts : Facts
     """
 
@@ -57,9 +57,9 @@ def draw_figure(plot: Plot, name: str) -> Figure:
     root.set("role", "img")
     root.set("aria-labelledby", f"{name}-title {name}-words")
     for place, (tag, part, text) in enumerate([("title", "title", plot.title), ("desc", "words", plot.description)]):
-        told = ElementTree.Element(f"{{{SVG}}}{tag}", {"id": f"{name}-{part}"})
-        told.text = _printable(text)
-        root.insert(place, told)
+        element = ElementTree.Element(f"{{{SVG}}}{tag}", {"id": f"{name}-{part}"})
+        element.text = _printable(text)
+        root.insert(place, element)
     ElementTree.register_namespace("", SVG)
     text = ElementTree.tostring(root, encoding="unicode")
     return Figure(name, plot.title, plot.description, text, width, plot.facts)
@@ -71,15 +71,15 @@ def _draw_svg(plot: Plot) -> bytes:
     settings = {"svg.fonttype": "none", "svg.hashsalt": "discreet", "font.size": 10.0, "axes.formatter.limits": (-4, 6)}
     file = io.BytesIO()
     with matplotlib_part("pyplot").rc_context(settings), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")  # the page's own fonts have it
-        plot.on(figure)
+        warnings.filterwarnings("ignore", message="Glyph")  # the fonts of the page have it
+        plot.draw_on(figure)
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(file, format="svg", transparent=True, metadata=nothing)
     return file.getvalue()
 
 
 def _clean(element: ElementTree.Element) -> None:
-    """Take out what a page has already."""
+    """Remove metadata, styles and titles."""
     for child in list(element):
         if child.tag in NOT_NEEDED:
             element.remove(child)
@@ -88,7 +88,7 @@ def _clean(element: ElementTree.Element) -> None:
 
 
 def _rename(element: ElementTree.Element, name: str) -> None:
-    """Make ids the figure's own, links plain, and colours variables."""
+    """Prefix ids with the figure's name, and replace links by plain ones and colours by variables."""
     link = element.attrib.pop(LINK, None)
     if link is not None:
         element.set("href", link)

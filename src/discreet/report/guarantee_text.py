@@ -1,4 +1,4 @@
-"""What a report says about the guarantee: its meaning, whom it protects, what was declared, and cautions."""
+"""The section of a report about the guarantee: its meaning, what it protects, the declarations, and cautions."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from discreet.guarantees import Guarantee, Neighbors, compose
 from discreet.planning import explain
 from discreet.planning.caution import PlanningWarning
 from discreet.plots import Facts
-from discreet.plots.plot import number
+from discreet.plots.plot import format_number
 
-MOST_ROWS = 100  # of a table of columns
-ROUNDED = 1e-6  # by how much a δ that is computed again may differ
+MOST_ROWS = 100  # rows in the table of columns
+ROUNDED = 1e-6  # relative error allowed in a recomputed δ
 FROM_LOSSES = (
-    "These bounds follow from the losses of all releases, composed; (ε, δ) is one point of that curve, and by itself "
-    "would allow more."
+    "These bounds follow from the composed losses of all releases. (ε, δ) is one point of their privacy curve, and "
+    "would give weaker bounds by itself."
 )
 FROM_POINT = "These bounds follow from (ε, δ) alone."
 
 
 def refuse_simulated(model: Any) -> None:
-    """Raise where noise came from a seed: whoever knows it can take it off, so there is nothing to report."""
+    """Raise where noise came from a seed: anyone who knows the seed can subtract the noise, so nothing is protected."""
     if any(release.provenance == "simulated" for release in model.releases_):
         raise ArgumentError(
             "model",
@@ -38,17 +38,17 @@ def refuse_simulated(model: Any) -> None:
 
 
 def unit_of(model: Any) -> str:
-    """Return what is protected, as a noun."""
+    """Return the protected unit as a noun."""
     return str(model.unit_).removeprefix("each ")
 
 
 def headline(guarantee: Guarantee | None) -> str:
-    """Return the guarantee in a few letters."""
+    """Return the guarantee as a short text."""
     return "no proof of privacy" if guarantee is None else str(guarantee)
 
 
-def explained(model: Any) -> list[str]:
-    """Return what the guarantee means, one sentence after the other, the shortest first."""
+def explain_guarantee(model: Any) -> list[str]:
+    """Return the meaning of the guarantee as sentences, the shortest first."""
     guarantee = model.guarantee_
     if guarantee is None:
         return []
@@ -56,15 +56,15 @@ def explained(model: Any) -> list[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PlanningWarning)  # the caution is among the sentences
         if _losses_are_known(model):
-            said = explain(model.losses_, delta=guarantee.delta, **about)
+            explanation = explain(model.losses_, delta=guarantee.delta, **about)
         else:
-            said = explain(guarantee, **about)
-    lines = str(said).replace(" %", "\N{NO-BREAK SPACE}%").splitlines()[2:]
-    return [*lines, FROM_LOSSES if said.whole_curve else FROM_POINT]
+            explanation = explain(guarantee, **about)
+    lines = str(explanation).replace(" %", "\N{NO-BREAK SPACE}%").splitlines()[2:]
+    return [*lines, FROM_LOSSES if explanation.whole_curve else FROM_POINT]
 
 
 def _losses_are_known(model: Any) -> bool:
-    """Return whether the losses cover every release and keep the guarantee, so that their whole curve can be used."""
+    """Return whether the losses cover all releases and imply the guarantee, so that their whole curve can be used."""
     guarantee, losses = model.guarantee_, Counter(model.losses_)
     covered = Counter(release.loss for release in model.releases_) <= losses
     if not covered or any(loss.neighbors is not guarantee.neighbors for loss in losses):
@@ -77,33 +77,36 @@ def _units(model: Any) -> int | None:
 
 
 def relation(model: Any) -> list[tuple[str, str]]:
-    """Return what the guarantee rests on, as terms and what they mean."""
+    """Return the assumptions of the guarantee, as pairs of term and text."""
     release, unit = model.releases_[0], unit_of(model)
     neighbors, units = release.neighbors, _units(model)
-    told = [
+    terms = [
         ("Protected unit", f"one {unit}"),
         ("Neighbouring data", f"{neighbors}: the guarantee compares the data with what they would be "
          f"{neighbors.in_words(unit)}"),
     ]  # fmt: skip
     if neighbors is Neighbors.REPLACE_ONE and units is not None:
-        told.append(("Public size", f"{units:,} rows" if unit == "row" else f"{units:,}: each {unit} counts once"))
+        terms.append(("Public size", f"{units:,} rows" if unit == "row" else f"{units:,}: each {unit} counts once"))
     else:
-        told.append(("Public size", "none: how many there are is private"))
+        terms.append(("Public size", "none: how many there are is private"))
     rows = rows_of(model.releases_)
     if rows is not None:
-        told.append(("Fitted to", rows))
-    told.append(("Data set", release.dataset or "not named"))
-    return told
+        terms.append(("Fitted to", rows))
+    terms.append(("Data set", release.dataset or "not named"))
+    return terms
 
 
 def declared(model: Any) -> Facts:
     """Return the declared columns: bounds of the numbers, values of the categories."""
     declaration = model.releases_[0].declared
     rows = [
-        [name, "number", f"from {number(low, 6)} to {number(high, 6)}"]
+        [name, "number", f"from {format_number(low, 6)} to {format_number(high, 6)}"]
         for name, (low, high) in zip(columns_of(model), declared_bounds(model), strict=True)
     ]
-    rows += [[name, "target", f"from {number(low, 6)} to {number(high, 6)}"] for name, low, high in _targets(model)]
+    rows += [
+        [name, "target", f"from {format_number(low, 6)} to {format_number(high, 6)}"]
+        for name, low, high in _targets(model)
+    ]
     names = declaration.get("category_columns") or ()
     stated = getattr(model, "categories_", None) or dict(zip(names, declaration.get("categories") or (), strict=True))
     kind = "target, category" if hasattr(model, "classes_") else "category"
@@ -114,7 +117,7 @@ def declared(model: Any) -> Facts:
 
 
 def _targets(model: Any) -> list[tuple[str, float, float]]:
-    """Return the declared columns that are no features, with their bounds: the target of a regression."""
+    """Return the declared columns that are not features, with their bounds: the target of a regression."""
     declaration, features = model.releases_[0].declared, columns_of(model)
     names = list(declaration["columns"])
     if len(names) == len(features):
@@ -129,7 +132,7 @@ def _values(values: Any) -> str:
 
 
 def cautions(model: Any) -> list[tuple[str, str]]:
-    """Return what a reader has to know before the numbers, as titles and sentences."""
+    """Return cautions for the reader, as pairs of title and text."""
     releases: tuple[Release, ...] = model.releases_
     result = []
     if model.guarantee_ is None:
@@ -151,8 +154,8 @@ def cautions(model: Any) -> list[tuple[str, str]]:
         result.append(
             (
                 "Not recorded in a ledger",
-                "No ledger has this spend. If the same data are asked again, the losses add up, and nobody is told. "
-                "Fit with a curator that has a ledger to keep count.",
+                "No ledger recorded this spend. If the same data are used again, the losses add up unnoticed. Fit with "
+                "a curator that has a ledger.",
             )
         )
     if model.guarantee_ is not None and model.guarantee_.epsilon > 10.0:

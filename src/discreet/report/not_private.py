@@ -1,7 +1,7 @@
-"""The comparison of a model with the same fit without privacy. It is NOT private.
+"""Comparison of a model with the same fit without privacy. It is NOT private.
 
-It is computed from the rows, exactly, for their owner's eyes, and only where the owner passes them in. Rows are moved
-into the declared bounds first, as the private fit does, so that what is left is what noise did.
+It is computed exactly from the rows, for their owner only, and only if the owner passes them in. Rows are first clipped
+to the declared bounds, as in the private fit, so that the difference is the effect of the noise.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from discreet.estimators.fitted_columns import (
     value_labels,
 )
 from discreet.estimators.gaussian_mixture import full_covariances
-from discreet.estimators.plots import portrait
+from discreet.estimators.plots import plot_model
 from discreet.plots import Ellipses, Facts, Plot
-from discreet.plots.plot import number, percent
+from discreet.plots.plot import format_number, format_percent
 from discreet.records.cells import day_text
 from discreet.scales import ColumnScale
 
@@ -35,13 +35,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ComparisonWithoutPrivacy:
-    """The same figures with privacy and without.
+    """The same statistics with and without privacy.
 
     Attributes
     ----------
     facts : Facts
     plots : sequence of Plot
-        Of the fit without privacy.
+        Plots of the fit without privacy.
     """
 
     facts: Facts
@@ -57,13 +57,13 @@ def compare_without_privacy(
     ----------
     model : fitted estimator
     private_rows : array, data frame, or (X, y)
-        With labels or a target, where the model has them.
+        The rows; with labels or a target, where the model has them.
     columns : pair of str or int, optional
-        What is drawn along, where something is.
+        The columns to draw, where there is a plot.
     """
     X, y = private_rows if isinstance(private_rows, tuple) and len(private_rows) == 2 else (private_rows, None)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of solvers: what they say may depend on the rows
+        warnings.simplefilter("ignore")  # warnings of solvers may depend on the rows
         if hasattr(model, "cells_"):
             return _compare_table(model, X)
         rows = _rows_inside(model, X)
@@ -77,13 +77,13 @@ def compare_without_privacy(
 
 
 def _rows_inside(model: Any, X: Any) -> Array:
-    """Return the rows as numbers within the declared bounds. No error shows one of them."""
+    """Return the rows as numbers clipped to the declared bounds. No error shows a row."""
     rows: Array | None = None
     try:
         rows = model._rows(X)
     except ValueError:
         rows = None
-    if rows is None:  # outside of the except block, or the error would come along as context
+    if rows is None:  # outside the except block, so that the first error is not its context
         raise ArgumentError(
             "private_rows",
             UNSHOWN,
@@ -94,7 +94,7 @@ def _rows_inside(model: Any, X: Any) -> Array:
 
 
 def _check_enough(model: Any, rows: Array, labels: Any) -> None:
-    """Raise where the rows are too few to fit the model to them without privacy."""
+    """Raise where the rows are too few for a fit without privacy."""
     parts = [getattr(model, name, ()) for name in ("weights_", "cluster_centers_", "components_")]
     least = max(2, *map(len, parts))
     if len(rows) < least:
@@ -121,10 +121,10 @@ def _compare_mixture(model: Any, rows: Array, columns: Sequence[str | int] | Non
     widths = np.asarray(declared_bounds(model) @ [-1.0, 1.0])
     fitted.fit(rows / widths)
     scores = (_score(model, rows), fitted.score(rows / widths) - float(np.log(widths).sum()))
-    facts = _facts([("mean log-likelihood of a row", number(scores[0], 4), number(scores[1], 4))])
+    facts = _facts([("mean log-likelihood of a row", format_number(scores[0], 4), format_number(scores[1], 4))])
     if len(widths) == 1:
         return ComparisonWithoutPrivacy(facts)
-    seen = portrait(model, None, columns)
+    seen = plot_model(model, None, columns)
     assert isinstance(seen, Ellipses)
     j = [value_labels(model).index(name) for name in seen.columns]
     exact = full_covariances(fitted.covariances_, model.covariance_type, *fitted.means_.shape)
@@ -140,7 +140,9 @@ def _compare_centres(model: Any, rows: Array, columns: Sequence[str | int] | Non
 
     fitted = KMeans(len(model.cluster_centers_), n_init=3, random_state=0).fit(rows)
     each = [-one / len(rows) for one in (_score(model, rows), fitted.score(rows))]
-    facts = _facts([("mean squared distance of a row to its centre", number(each[0], 4), number(each[1], 4))])
+    facts = _facts(
+        [("mean squared distance of a row to its centre", format_number(each[0], 4), format_number(each[1], 4))]
+    )
     return ComparisonWithoutPrivacy(facts)
 
 
@@ -153,14 +155,14 @@ def _compare_directions(model: Any, rows: Array, columns: Sequence[str | int] | 
         fitted = FactorAnalysis(count).fit(rows / widths)
         exact = fitted.score(rows / widths) - float(np.log(widths).sum())
         return ComparisonWithoutPrivacy(
-            _facts([("mean log-likelihood of a row", number(_score(model, rows), 4), number(exact, 4))])
+            _facts([("mean log-likelihood of a row", format_number(_score(model, rows), 4), format_number(exact, 4))])
         )
     scaled = rows / model.scale_
     covariance = np.cov(scaled.T)
     kept = float(np.trace(model.components_ @ covariance @ model.components_.T) / np.trace(covariance))
     best = float(PCA(count).fit(scaled).explained_variance_ratio_.sum())
     return ComparisonWithoutPrivacy(
-        _facts([("share of the variance along the axes", percent(kept, 4), percent(best, 4))])
+        _facts([("share of the variance along the axes", format_percent(kept, 4), format_percent(best, 4))])
     )
 
 
@@ -181,32 +183,32 @@ def _compare_predictor(model: Any, rows: Array, y: NDArray[Any]) -> ComparisonWi
         "share of the rows whose class is predicted"
     )  # fmt: skip
     return ComparisonWithoutPrivacy(
-        _facts([(name, percent(_score(model, rows, y), 4), percent(other.score(unit, y), 4))])
+        _facts([(name, format_percent(_score(model, rows, y), 4), format_percent(other.score(unit, y), 4))])
     )
 
 
 def _score(model: Any, rows: Array, *y: Any) -> float:
-    """Return the score of a model, which takes rows in their own units."""
+    """Return the score of a model, for rows on the measured scale."""
     return float(model.score(rows_of_values(rows, scales_of(model)), *y))
 
 
 def _place(scale: ColumnScale, value: float) -> str:
-    return day_text(value) if scale.kind == "date" else number(value, 4)
+    return day_text(value) if scale.kind == "date" else format_number(value, 4)
 
 
 def _compare_table(model: Any, X: Any) -> ComparisonWithoutPrivacy:
-    """Return means of the numbers and shares of the categories, of synthetic rows and of the real ones."""
+    """Compare means of numbers and shares of categories between synthetic rows and the real ones."""
     numbers, codes = model._read(X)
     low, high = declared_bounds(model).T
     numbers = np.clip(numbers, low, high)
     drawn, scales = model.sample(10_000, random_state=0), scales_of(model)
     means = [rows.mean(axis=0) for rows in (drawn_columns(drawn, scales), numbers)]
-    told = [
+    compared = [
         (f"mean of {scale.label}", _place(scale, float(means[0][j])), _place(scale, float(means[1][j])))
         for j, scale in enumerate(scales)
     ]
     for j, (name, values) in enumerate(model.categories_.items()):
         for code, value in enumerate(values[:12]):
             shares = [float(np.mean(drawn[name] == value)), float(np.mean(codes[:, j] == code))]
-            told.append((f"share of {name} = {value}", percent(shares[0]), percent(shares[1])))
-    return ComparisonWithoutPrivacy(_facts(told))
+            compared.append((f"share of {name} = {value}", format_percent(shares[0]), format_percent(shares[1])))
+    return ComparisonWithoutPrivacy(_facts(compared))

@@ -1,6 +1,6 @@
-"""Read the owner's rows from a CSV file as a fitted model's columns, for the comparison that is not private.
+"""Read the owner's rows from a CSV file, for the comparison with a fit without privacy. It is not private.
 
-Nothing that is raised here quotes the file: an error says which column was looked for, and no more.
+No error quotes the file: it names the column that was expected, and nothing else.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from discreet.scales import as_dates, column_scales
 
 
 def rows_from_csv(model: Any, path: str | PathLike[str]) -> Any:
-    """Return the complete rows of a CSV file as ``model.report(private_rows=…)`` takes them.
+    """Return the complete rows of a CSV file in the form that ``model.report(private_rows=…)`` takes.
 
     Parameters
     ----------
     model : fitted estimator
     path : str or path
-        A file whose first line names the columns, those of the model among them. A row with a gap is left out.
+        A file whose first line has the names of the columns, including those of the model. Rows with a gap are dropped.
     """
     numbers, labels = columns_of(model), dict(getattr(model, "categories_", {}))
     target = _target(model)
@@ -63,7 +63,7 @@ def _target(model: Any) -> list[str]:
 
 
 def _columns(path: Path, wanted: list[str]) -> dict[str, list[str]]:
-    """Return the cells of the columns that are wanted."""
+    """Return the cells of some columns; raise where one of them is missing."""
     result: dict[str, list[str]] = {name: [] for name in wanted}
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
         reader = _read(file)
@@ -83,12 +83,12 @@ def _columns(path: Path, wanted: list[str]) -> dict[str, list[str]]:
 
 
 def _read(file: TextIO) -> Iterator[list[str]]:
-    """Yield the lines of a CSV file; one with a cell that is too large for a number or a name is left out."""
+    """Yield the lines of a CSV file; an empty list for a line that cannot be parsed."""
     reader = csv.reader(file)
     while True:
         try:
             yield next(reader)
-        except csv.Error:  # whose words may quote the line
+        except csv.Error:  # its message may quote the line
             yield []
         except StopIteration:
             return
@@ -97,5 +97,5 @@ def _read(file: TextIO) -> Iterator[list[str]]:
 def _number(cell: str) -> float:
     try:
         return float(cell)
-    except ValueError:  # whose words would quote the cell
+    except ValueError:  # its message would quote the cell
         return math.nan

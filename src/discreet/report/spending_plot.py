@@ -1,4 +1,4 @@
-"""From a ledger to the plot of what was spent."""
+"""``plot_spending``: the plot of what a ledger recorded for a data set."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from discreet.ledger import Ledger
 from discreet.ledger.book import SPENDS
 from discreet.plots import SpendingPlot
 
-SHOWN = 60  # entries whose ε is computed
-DELTA = 1e-6  # where there is no limit
+SHOWN = 60  # entries whose cumulative ε is computed
+DELTA = 1e-6  # used where there is no limit
 
 
 def plot_spending(ledger: Ledger | str | PathLike[str], name: str | None, releases: Any) -> SpendingPlot:
-    """Return how ε grew with the entries of a data set.
+    """Return the plot of the cumulative ε over the entries of a data set.
 
-    Who asked is left out: a report goes further than a ledger does.
+    It leaves out who asked, since a report is read by more people than a ledger.
 
     Parameters
     ----------
@@ -51,14 +51,14 @@ def plot_spending(ledger: Ledger | str | PathLike[str], name: str | None, releas
         step = entry.query or " ".join(filter(None, (entry.kind, entry.reason)))  # as the ledger's history has it
         points.append((entry.time.strftime("%Y-%m-%d %H:%M UTC"), step, Counter(spent), limit))
     if not points:
-        raise ArgumentError("name", asked, "a data set that something was spent of; nothing is recorded")
+        raise ArgumentError("name", asked, "a data set with a recorded spend; this one has none")
     kept = sorted({round(place) for place in np.linspace(0, len(points) - 1, min(SHOWN, len(points)))})
     ends = zip([0, *(place + 1 for place in kept)], kept, strict=False)
     steps = [_count_steps([points[k][1] for k in range(start, end + 1)]) for start, end in ends]
     points = [points[place] for place in kept]
     losses = [total if last is None else last.convert(total) for _, _, total, _ in points]
     composed = [compose(one) for one in losses]
-    if not np.isfinite(composed[-1].epsilon(delta)):  # what was spent before a limit without δ
+    if not np.isfinite(composed[-1].epsilon(delta)):  # a limit with δ = 0 was set after Gaussian noise was spent
         delta = DELTA
     return SpendingPlot(
         entries=steps,
@@ -72,5 +72,5 @@ def plot_spending(ledger: Ledger | str | PathLike[str], name: str | None, releas
 
 
 def _count_steps(steps: list[str]) -> str:
-    """Return what some entries were for: one of them, or all that a point of the plot stands for."""
+    """Describe the entries that one point of the plot stands for, with their numbers."""
     return ", ".join(step if count == 1 else f"{step} ({count} times)" for step, count in Counter(steps).items())

@@ -1,4 +1,4 @@
-"""How to check a report and how to cite it: the releases, what they cost together, and code that computes it again."""
+"""The section of a report for verification: releases, total cost, code that recomputes it, and citation."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from discreet.door.release import rows_of
 from discreet.guarantees import Loss, compose
 from discreet.guarantees.guarantee import rounded_up
 from discreet.plots import Facts
-from discreet.plots.plot import number
+from discreet.plots.plot import format_number
 from discreet.plots.statistic_names import question_name
 from discreet.report.guarantee_text import headline, unit_of
 
-MODEL_FILE = "model.json"  # where the name of the model's file is not known
+MODEL_FILE = "model.json"  # used where the name of the model's file is unknown
 MECHANISMS = {
     "additive": "clipped sum with noise",
     "selection": "selected by noisy scores",
@@ -36,8 +36,8 @@ def installed_version() -> str:
 
 
 def releases_table(releases: tuple[Release, ...]) -> Facts:
-    """Return the releases, those that are alike in one row."""
-    alike = Counter(
+    """Return a table of the releases, with one row for identical ones."""
+    groups = Counter(
         (
             release.query,
             release.mechanism,
@@ -50,15 +50,15 @@ def releases_table(releases: tuple[Release, ...]) -> Facts:
     )
     rows = [
         [question_name(query), str(count), MECHANISMS[mechanism], noise, loss, DRAWS[exact], provenance]
-        for (query, mechanism, noise, loss, exact, provenance), count in alike.items()
+        for (query, mechanism, noise, loss, exact, provenance), count in groups.items()
     ]
     return Facts(["question", "times", "how it was answered", "noise", "loss", "arithmetic", "provenance"], rows)
 
 
 def _noise_text(release: Release) -> str:
     if release.noise is None:
-        return "none that is added"
-    return f"{type(release.noise).__name__}, scale {number(release.noise.scale, 4)}"
+        return "no additive noise"
+    return f"{type(release.noise).__name__}, scale {format_number(release.noise.scale, 4)}"
 
 
 def _loss_text(loss: Loss) -> str:
@@ -70,11 +70,11 @@ def _loss_text(loss: Loss) -> str:
 
 
 def recompute_cost(model: Any, file: str | None) -> tuple[str, str]:
-    """Return what the losses cost together as computed now, and code that computes it from the model's file."""
+    """Return the total cost of the losses, computed now, and code that computes it from the model's file."""
     place = json.dumps(Path(file or MODEL_FILE).name, ensure_ascii=False)  # the names of folders may be private
     delta = model.guarantee_.delta if model.guarantee_ is not None else 1e-6
     epsilon = compose(model.losses_).epsilon(delta)
-    said = f"ε = {rounded_up(epsilon)} at δ = {rounded_up(delta)}, {model.losses_[0].neighbors}"
+    cost = f"ε = {rounded_up(epsilon)} at δ = {rounded_up(delta)}, {model.losses_[0].neighbors}"
     code = "\n".join(
         [
             "import json",
@@ -86,12 +86,12 @@ def recompute_cost(model: Any, file: str | None) -> tuple[str, str]:
             f"print(dp.compose(losses).epsilon({delta!r}))   # {rounded_up(epsilon)}",
         ]
     )
-    return said, code
+    return cost, code
 
 
 def citation(model: Any, year: int) -> str:
-    """Return how to cite the model."""
-    dataset = model.releases_[0].dataset or "data that are not named"
+    """Return the citation of the model."""
+    dataset = model.releases_[0].dataset or "unnamed data"
     rows = rows_of(model.releases_)
     fitted = "fitted" if rows is None else f"fitted to {rows},"
     return (

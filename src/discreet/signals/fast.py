@@ -1,22 +1,23 @@
-"""FAST: a series watched as it goes, with a Kalman filter and a controller that says when to look (Fan and Xiong 2012).
+"""``fast``: FAST, a private series by adaptive sampling and a Kalman filter (Fan and Xiong 2012).
 
-At each step the total is predicted, from a random walk of variance Q a step. At sampling steps it is measured through
-the door, and the prediction is corrected by the Kalman gain. How much the correction was, relative to the estimate, is
-the feedback error of a PID controller, which sets the next interval: a series that moves is looked at more often. At
-most M steps are measured, and after the last of them there are predictions only.
+At each step the total is predicted, by a random walk of variance Q per step. At sampling steps it is measured through
+the door, and the Kalman gain corrects the prediction. The size of the correction, relative to the estimate, is the
+feedback error of a PID controller, which sets the next sampling interval: a series that moves is sampled more often. At
+most M steps are measured; after the last of them there are predictions only.
 
-**What it costs.** *Wide* rows: a person may be in every step, so each of M measurements has its share of the budget:
-μ/√M of Gaussian noise, or ε/M of Laplace noise as in the paper. All M are paid for at the start, at their exact
-composed cost, and none is refunded. M looks at ε/M tell 1/M of what one look at ε tells, so with Laplace noise it pays
-to look away. M Gaussian looks tell as much together as one, so there it does not.
+**What it costs.** *Wide* rows: a person may be in every step, so each of M measurements gets its share of the budget:
+μ/√M with Gaussian noise, or ε/M with Laplace noise as in the paper. All M are paid for at the start, at their exact
+composed cost, and none is refunded. M Laplace measurements at ε/M have together 1/M of the precision of one measurement
+at ε, so with Laplace noise it pays to sample fewer steps. M Gaussian measurements have together the precision of one,
+so with Gaussian noise it does not.
 
-*Long* rows: each row falls into one step, and a step is measured once at most. So all measurements together are at most
-one release of the whole series, whichever steps are looked at: with m rows a person, a neighbour moves them by at most
-m·B in L1, and so in L2 (twice that where rows are replaced), and one release of all steps at the whole budget covers
-them (parallel composition, adaptive or not). Here that release is made, and FAST reads from it: this is
-post-processing, and looking away saves nothing.
+*Long* rows: each row falls into one step, and each step is measured at most once. So all measurements together reveal
+at most one release of the whole series, whichever steps are sampled. With m rows per person, a neighbour moves the
+series by at most m·B in L1, and so in L2 (twice that where rows are replaced), and one release of all steps at the
+whole budget covers them (parallel composition, adaptive or not). This module makes that one release, and FAST samples
+from it. This is post-processing, so sampling fewer steps saves nothing.
 
-So all steps are looked at, in one release, but for wide rows with Laplace noise or where ``samples`` says otherwise.
+So by default all steps are sampled, in one release, except for wide rows with Laplace noise.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ from discreet.guarantees import GaussianLoss, LaplaceLoss, Loss, calibrate
 from discreet.noise import Bits, NoiseDistribution
 from discreet.queries.question import Question
 from discreet.queries.series.operators import Identity, Picked
-from discreet.signals.beliefs import LIMIT
-from discreet.signals.kalman import Filtered, Places, measured_steps
+from discreet.signals.kalman import FilteredSignal, Places, measured_steps
 from discreet.signals.series import Series, Steps
-from discreet.signals.signal import quietest, spent_delta
+from discreet.signals.signal import choose_noise, spent_delta
+from discreet.signals.smoothing import LIMIT
 from discreet.signals.state_space import local_level
 
 
@@ -52,14 +53,14 @@ class Controller:
     proportional, integral, derivative : float
         The gains C_p, C_i, C_d.
     window : int
-        Over how many errors the integral is taken.
+        The number of errors over which the integral is taken.
     growth : float
-        θ: by how many steps the interval grows, at most, at a time.
+        θ: the most steps by which the interval grows at a time.
     target : float
-        ξ: the feedback error at which the interval stays as it is.
+        ξ: the feedback error at which the interval stays the same.
     pace : float
-        An interval is never shorter than this part of the even spacing of the looks that are left; 0 for the paper's,
-        which may spend all of them on the first steps.
+        An interval is never shorter than this fraction of the even spacing of the remaining samples. 0 is the paper's
+        controller, which may spend all samples on the first steps.
 
     Examples
     --------
@@ -95,20 +96,20 @@ class Controller:
 
 
 Array = NDArray[np.float64]
-Look = Callable[[int], tuple[float, float]]  # of a step: what was measured, and the variance of its noise
-Plan = tuple[Sequence[tuple[Question, Loss]], Callable[[Measure], Look]]
+Sampler = Callable[[int], tuple[float, float]]  # takes a step, returns its measurement and the variance of its noise
+SamplingPlan = tuple[Sequence[tuple[Question, Loss]], Callable[[Measure], Sampler]]
 
-SHARE = 4  # a look for so many steps, where looks are expensive
+SPARSITY = 4  # steps per sample by default, where samples are expensive
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Watched(Filtered):
+class SampledSignal(FilteredSignal):
     """A private series that was measured at some steps and predicted at the others.
 
     Attributes
     ----------
     sampled : array of bool of shape (T,)
-        Which steps were looked at.
+        Which steps were measured.
     """
 
     sampled: NDArray[np.bool_] | None = None
@@ -130,29 +131,28 @@ def fast(
     method: str | None = None,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Inquiry[Watched]:
-    """Return a private series as it would be published step by step: predictions, corrected where it was measured.
+) -> Inquiry[SampledSignal]:
+    """Return a private series as it would be published step by step: predictions, corrected by measurements.
 
     Parameters
     ----------
     data, time, value, steps
         The rows and the steps, as in ``running_sum``.
     samples : int or None
-        M: how many steps are measured at most. None: a quarter of the steps where rows are persons and the noise is
-        Laplace's, else all of them, since there a look that is not taken saves nothing. All are paid for at the
-        start; those that the controller leaves over are not refunded.
+        M: the largest number of measured steps. None: a quarter of the steps for wide rows with Laplace noise, else all
+        of them, since fewer samples save nothing there. All are paid for at the start; samples that the controller does
+        not use are not refunded.
     process : float or None
-        Q: the variance of the series' movement from one step to the next; None learns it as it goes, from what was
-        released up to then. ``std`` takes what was learnt in the end for true, so after few looks it is
-        optimistic.
+        Q: the variance of the series' movement from one step to the next. None estimates it along the way, from earlier
+        releases. ``std`` uses the final estimate as if it were exact, so after few samples it is optimistic.
     controller : Controller or None
-        When to look; None for the published gains. Not asked where all steps are looked at.
+        Decides when to sample; None for the published gains. Not used where all steps are sampled.
     missing : array of bool of shape (T,), list of int, or None
-        Public: steps in which nothing was recorded. They are predicted.
+        The steps in which nothing was recorded; public. They are predicted.
     epsilon, delta : float
     method : {"gaussian", "laplace"} or None
-        The noise. Laplace noise is the paper's, and spends no δ. None: Laplace where ``delta=0``; else the one of lower
-        variance where all is released at once and no ledger records, and Gaussian for single looks.
+        The noise. The paper uses Laplace noise, which spends no δ. None: Laplace if ``delta=0``; else Gaussian for
+        separate measurements, and the one of lower variance for one release of all steps without a ledger.
     bits : Bits
         Seeded bits, for a test.
     **declared
@@ -160,8 +160,8 @@ def fast(
 
     Returns
     -------
-    Watched
-        Each step knows its past alone. For a series that is over ``kalman`` looks both ways, and is the better choice.
+    SampledSignal
+        Each step uses its past alone. For a complete series ``kalman`` uses past and future, and is the better choice.
 
     Examples
     --------
@@ -180,32 +180,32 @@ def fast(
     if controller is not None and not isinstance(controller, Controller):
         raise ArgumentError("controller", controller, "a Controller, for example Controller(target=0.05)")
     there = measured_steps(missing, series.count)
-    open_ = np.arange(series.count, dtype=np.int64) if there is None else there
+    recorded = np.arange(series.count, dtype=np.int64) if there is None else there
     expensive = series.layout == "wide" and not series.guarantee.delta
-    default = math.ceil(len(open_) / SHARE) if expensive else len(open_)
-    most = default if samples is None else integer("samples", samples, least=1, most=len(open_))
-    chooser = None if most == len(open_) else controller or Controller()
-    plan = _at_once if chooser is None or series.layout == "long" else _one_by_one
-    asked, look_through = plan(series, open_, most, method, moves)
+    default = math.ceil(len(recorded) / SPARSITY) if expensive else len(recorded)
+    most = default if samples is None else integer("samples", samples, least=1, most=len(recorded))
+    chooser = None if most == len(recorded) else controller or Controller()
+    plan = _plan_one_release if chooser is None or series.layout == "long" else _plan_separate_releases
+    asked, make_sampler = plan(series, recorded, most, method, moves)
 
-    def answer(measure: Measure) -> Watched:
+    def answer(measure: Measure) -> SampledSignal:
         releases: list[Release] = []
 
-        def noted(question: Question) -> Release:
+        def measure_and_keep(question: Question) -> Release:
             releases.append(measure(question))
             return releases[-1]
 
-        look = look_through(noted)
-        values, variances, sampled, movement = _watch(series.count, open_, most, chooser, moves, look)
+        sampler = make_sampler(measure_and_keep)
+        values, variances, sampled, movement = _filter_samples(series.count, recorded, most, chooser, moves, sampler)
         facts = {"model": local_level(movement), "target": "totals", "states": values[:, None], "sampled": sampled}
-        return Watched.from_series(values, series, releases, std=np.sqrt(variances), **facts)
+        return SampledSignal.from_series(values, series, releases, std=np.sqrt(variances), **facts)
 
-    name = "fast" if plan is _one_by_one else None
+    name = "fast" if plan is _plan_separate_releases else None
     return Inquiry(series.curator, series.guarantee, asked, answer, name, bits)
 
 
-def _checked(process: float | None, noise: NoiseDistribution) -> float:
-    """Return the variance of the noise; refuse a movement that it would be lost in."""
+def _check_movement(process: float | None, noise: NoiseDistribution) -> float:
+    """Return the variance of the noise; raise where the movement is so large that floats would lose the noise."""
     if process is not None and not process <= LIMIT * noise.variance:
         raise ArgumentError(
             "process",
@@ -216,24 +216,28 @@ def _checked(process: float | None, noise: NoiseDistribution) -> float:
     return noise.variance
 
 
-def _at_once(series: Series, places: Places, most: int, method: str | None, process: float | None) -> Plan:
-    """Return a release of all steps, and how to look at one of them."""
+def _plan_one_release(
+    series: Series, places: Places, most: int, method: str | None, process: float | None
+) -> SamplingPlan:
+    """Return one question for all steps, and how to sample steps from its release."""
     whole = len(places) == series.count
     operator = Identity(series.count) if whole else Picked(series.count, tuple(places.tolist()))
     query = series.query(operator)
-    loss, noise = quietest(series, query, method)
-    variance = _checked(process, noise)
+    loss, noise = choose_noise(series, query, method)
+    variance = _check_movement(process, noise)
 
-    def look_through(measure: Measure) -> Look:
-        totals = series.totals_of(measure(query), operator)
-        seen = dict(zip(places.tolist(), totals.tolist(), strict=True))
-        return lambda step: (seen[step], variance)
+    def make_sampler(measure: Measure) -> Sampler:
+        totals = series.read_totals(measure(query), operator)
+        by_step = dict(zip(places.tolist(), totals.tolist(), strict=True))
+        return lambda step: (by_step[step], variance)
 
-    return [(query, loss)], look_through
+    return [(query, loss)], make_sampler
 
 
-def _one_by_one(series: Series, places: Places, most: int, method: str | None, process: float | None) -> Plan:
-    """Return as many looks as are paid for, and how to take one."""
+def _plan_separate_releases(
+    series: Series, places: Places, most: int, method: str | None, process: float | None
+) -> SamplingPlan:
+    """Return a question for each sample that is paid for, and how to measure a step."""
     guarantee = series.guarantee
     if guarantee.delta:
         losses: Sequence[Loss] = calibrate(guarantee, [GaussianLoss(1.0, guarantee.neighbors)] * most).losses
@@ -242,61 +246,60 @@ def _one_by_one(series: Series, places: Places, most: int, method: str | None, p
     operators = {step: Picked(series.count, (step,)) for step in places.tolist()}
     queries = {step: series.query(operator) for step, operator in operators.items()}
     for query in queries.values():
-        _checked(process, series.noise(query, losses[0]))
+        _check_movement(process, series.noise(query, losses[0]))
 
-    def look_through(measure: Measure) -> Look:
-        def look(step: int) -> tuple[float, float]:
+    def make_sampler(measure: Measure) -> Sampler:
+        def sample(step: int) -> tuple[float, float]:
             release = measure(queries[step])
             assert release.noise is not None
-            return float(series.totals_of(release, operators[step])[0]), release.noise.variance
+            return float(series.read_totals(release, operators[step])[0]), release.noise.variance
 
-        return look
+        return sample
 
-    return list(zip(queries.values(), losses, strict=False)), look_through
+    return list(zip(queries.values(), losses, strict=False)), make_sampler
 
 
-def _watch(
-    count: int, places: Places, most: int, controller: Controller | None, process: float | None, look: Look
+def _filter_samples(
+    count: int, places: Places, most: int, controller: Controller | None, process: float | None, sample: Sampler
 ) -> tuple[Array, Array, NDArray[np.bool_], float]:
-    """Return estimates, their variances, which steps were looked at, and the movement; from what ``look`` returned.
+    """Return estimates, their variances, which steps were sampled, and Q, from the measurements of ``sample``.
 
-    The first open step is always looked at. The steps before it have its estimate and grow uncertain backwards. The
-    movement is learnt from successive looks z, z' with g steps between them and noise of variances r, r': the
-    expectation of (z − z')² is g·Q + r + r', so Q is near Σ((z − z')² − r − r')/Σg, with one more step that moved as
-    much as the noise to start with. That is uncertain by some r/√Σg, which is added: a movement that is taken for too
-    small shuts the filter, and one that is too large costs little.
+    The first recorded step is always sampled. The steps before it have its estimate, with a variance that grows
+    backwards. Where Q is not given, it is estimated from successive samples z, z' with g steps between them and noise
+    of variances r, r'. The expectation of (z − z')² is g·Q + r + r', so Q is about Σ((z − z')² − r − r')/Σg, where the
+    sums start with one artificial step that moved by r. This estimate has a standard error of about r/√Σg, which is
+    added: an estimate of Q that is too small closes the filter, and one that is too large costs little.
 
-    The gains K are those of what was known at each step. How far off the estimates are is said with the movement that
-    was learnt in the end: from v, v + Q a step, and (1 − K)²·v + K²·r where it was looked at, which holds for any K.
+    The gains K use the Q known at each step. The variances of the estimates use the final Q: a prediction turns v into
+    v + Q, and a sample turns v into (1 − K)²·v + K²·r, which holds for any K.
     """
-    open_ = np.isin(np.arange(count), places)
+    recorded = np.isin(np.arange(count), places)
     values, gains, noises = np.zeros(count), np.zeros(count), np.zeros(count)
     first = int(places[0])
-    value, variance = look(first)
+    value, variance = sample(first)
     values[: first + 1], gains[first], noises[first] = value, 1.0, variance
-    before, errors, looked = (value, variance), [0.0], [first]
+    before, errors, sampled = (value, variance), [0.0], [first]
     interval = max(1.0, len(places) / most)
     spare, gaps = variance, 1
     moves = variance if process is None else process
     for step in range(first + 1, count):
-        due = controller is None or step >= looked[-1] + round(interval)
-        looks = due and open_[step] and len(looked) < most
-        if looks:
-            seen, noise = look(step)
+        due = controller is None or step >= sampled[-1] + round(interval)
+        if due and recorded[step] and len(sampled) < most:
+            measured, noise = sample(step)
             if process is None:
-                spare += (seen - before[0]) ** 2 - before[1] - noise
-                gaps += step - looked[-1]
+                spare += (measured - before[0]) ** 2 - before[1] - noise
+                gaps += step - sampled[-1]
                 moves = max(spare / gaps, 0.0) + noise / math.sqrt(gaps)
             variance += moves
             predicted, gain = value, variance / (variance + noise)
-            value += gain * (seen - value)
+            value += gain * (measured - value)
             variance *= noise / (variance + noise)
             errors.append(abs(value - predicted) / max(abs(value), math.sqrt(noise)))
-            looked.append(step)
-            before, gains[step], noises[step] = (seen, noise), gain, noise
+            sampled.append(step)
+            before, gains[step], noises[step] = (measured, noise), gain, noise
             if controller is not None:
-                even = (count - step) / max(most - len(looked), 1)
-                interval = max(controller.next_interval(interval, errors, looked), controller.pace * even)
+                even = (count - step) / max(most - len(sampled), 1)
+                interval = max(controller.next_interval(interval, errors, sampled), controller.pace * even)
                 interval = min(interval, float(count))
         else:
             variance += moves
@@ -306,4 +309,4 @@ def _watch(
         variance = (1.0 - gains[step]) ** 2 * (variance + moves) + gains[step] ** 2 * noises[step]
         variances[step] = variance
     variances[:first] = variances[first] + moves * np.arange(first, 0, -1)
-    return values, variances, np.isin(np.arange(count), looked), moves
+    return values, variances, np.isin(np.arange(count), sampled), moves

@@ -1,20 +1,22 @@
-"""``lti_filter``: public causal filters of a private series.
+"""``lti_filter``: public causal linear filters of a private series.
 
-A filter with impulse response h gives y = h * S. Three places for the noise:
+A filter with impulse response h gives y = h * S. The noise can be added at three places:
 
-- *output*: on y itself; the scale follows from ‖h[:T]‖, and every step has the same standard deviation;
-- *input*: on S, and then filtered; scale 1, and step t has the standard deviation ‖h[:t + 1]‖;
-- *factored*: H = B·C with C the minimum-phase filter of |C| = √|H| on the unit circle: c gets noise, and b = h/c, as a
-  power series, is applied to what came out. For long series ‖c‖² is the mean of |H| over frequencies, and so is ‖b‖²,
-  so the standard deviation is at most that mean, where the other two have the root of the mean of |H|² (Cauchy and
-  Schwarz: no better; Le Ny and Pappas 2014, the zero-forcing mechanism, where this C is optimal).
+- *output*: to y itself. The scale follows from ‖h[:T]‖, and every step has the same standard deviation.
+- *input*: to S, which is then filtered. The scale is 1, and step t has the standard deviation ‖h[:t + 1]‖.
+- *factored*: in between. H = B·C, where C is the minimum-phase filter with |C| = √|H| on the unit circle. The noise is
+  added to c * S, and b = h/c, as a power series, is applied to the release. For long series ‖c‖² is the mean of |H|
+  over frequencies, and so is ‖b‖². So the standard deviation is at most that mean, where the other two have the root of
+  the mean of |H|², which is no smaller by the inequality of Cauchy and Schwarz. This is the zero-forcing mechanism of
+  Le Ny and Pappas (2014), for which this C is optimal.
 
-For short series, or few coefficients, the order can be another. ``"best"`` computes the standard deviation of all
-three from public numbers and takes the least.
+For short series, or few coefficients, the order can be different. ``"best"`` computes the standard deviation of all
+three from public numbers and takes the smallest.
 
-C comes from the cepstrum: log √|H| on a fine grid of the circle, its causal part doubled, and the exponential of that.
-Zeros on the circle are lifted to 10⁻⁶ of the largest |H|, and the grid is finite, so |C| is √|H| only nearly. Nothing
-depends on that: the sensitivity is that of the c that was found, and b divides h by it.
+C is computed from the cepstrum: take log √|H| on a fine grid of the circle, double its causal part, and take the
+exponential. Zeros on the circle are raised to 10⁻⁶ of the largest |H|, and the grid is finite, so |C| is only
+approximately √|H|. Correctness does not depend on that: the sensitivity is that of the computed c, and b divides h by
+that c.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from discreet.door.inquiry import Inquiry, planned
 from discreet.noise import Bits
 from discreet.queries.series.factorization import Convolved, series_quotient
 from discreet.queries.series.operators import Toeplitz, convolve
-from discreet.signals.running_sum import ask_factored
+from discreet.signals.running_sum import make_factored_inquiry
 from discreet.signals.series import Series, Steps
 from discreet.signals.signal import Signal
 
@@ -71,8 +73,8 @@ def lti_filter(
     sos : array of shape (sections, 6), optional
         Second-order sections in place of b and a, as in ``scipy.signal.sosfilt``.
     method : str
-        ``"factored"``, ``"input"`` or ``"output"``: where the noise is put (see the module); ``"best"``: the one of
-        these whose mean variance over all steps is the least, by public numbers.
+        Where the noise is added: ``"factored"``, ``"input"`` or ``"output"`` (see the module). ``"best"``: the one with
+        the smallest mean variance over all steps, by public numbers.
 
     Returns
     -------
@@ -92,12 +94,12 @@ def lti_filter(
         data, time=time, value=value, steps=steps, epsilon=epsilon, delta=delta, bits=bits, declared=declared
     )
     response = impulse_response(b, a, sos, series.count)
-    chosen = [placed(response, one) for one in (METHODS if method == "best" else (method,))]
-    return ask_factored(series, min(chosen, key=lambda factors: _mean_variance(series, factors)))
+    chosen = [place_noise(response, one) for one in (METHODS if method == "best" else (method,))]
+    return make_factored_inquiry(series, min(chosen, key=lambda factors: _mean_variance(series, factors)))
 
 
 def _mean_variance(series: Series, factors: Convolved) -> float:
-    """Return it, or infinity where the noise does not fit; ``ask_factored`` says why where none does."""
+    """Return the mean variance over steps; infinity where the noise does not fit, as ``make_factored_inquiry`` says."""
     try:
         variance = series.noise(series.query(factors.operator), series.loss()).variance
     except ValueError:
@@ -106,20 +108,20 @@ def _mean_variance(series: Series, factors: Convolved) -> float:
         return float(variance * np.mean(factors.weights**2))
 
 
-def placed(response: Array, method: str) -> Convolved:
-    """Return the factors of a filter, by where the noise is put."""
+def place_noise(response: Array, method: str) -> Convolved:
+    """Return the factors B and C of a filter, by where the noise is added."""
     one = np.zeros(len(response))
     one[0] = 1.0
     if method == "output":
         return Convolved(Toeplitz(response), one)
-    return Convolved(Toeplitz(one), response) if method == "input" else factored(response)
+    return Convolved(Toeplitz(one), response) if method == "input" else factor_filter(response)
 
 
-def factored(response: Array) -> Convolved:
-    """Return B and C for an impulse response; see the module.
+def factor_filter(response: Array) -> Convolved:
+    """Return the factors B and C of an impulse response for the method "factored"; see the module.
 
     >>> from scipy.signal import lfilter
-    >>> result = factored(lfilter([1.0], [1.0, -0.9], np.eye(1, 4)[0]))
+    >>> result = factor_filter(lfilter([1.0], [1.0, -0.9], np.eye(1, 4)[0]))
     >>> np.convolve(result.operator.coefficients, result.decoder)[:4].round(12).tolist()
     [1.0, 0.9, 0.81, 0.729]
     """
@@ -134,7 +136,7 @@ def factored(response: Array) -> Convolved:
 
 
 def impulse_response(b: Any, a: Any, sos: Any, count: int) -> Array:
-    """Return h[:T] of a stable filter; refuse all others, by public numbers."""
+    """Return h[:T] of a stable filter; raise for all others."""
     if (b is None) == (sos is None):
         raise ArgumentError(
             "b, sos", UNSHOWN, "one of them", write="b=[0.1], a=[1, -0.9], or sos=signal.butter(2, 0.1, output='sos')"
@@ -189,7 +191,7 @@ def _check_stable(bottom: Array) -> None:
             f"at most {MOST_POLES} coefficients, got {len(bottom)}",
             write="a long filter by its impulse response, in b",
         )
-    if not _stable(bottom):
+    if not _is_stable(bottom):
         shown = bottom.tolist() if len(bottom) <= 9 else "…"
         raise ArgumentError(
             "a",
@@ -198,13 +200,13 @@ def _check_stable(bottom: Array) -> None:
         )
 
 
-def _stable(bottom: Array) -> bool:
-    """Return whether all poles are within 1 − EDGE: the step-down of Schur and Cohn, in n² operations.
+def _is_stable(bottom: Array) -> bool:
+    """Return whether all poles are within 1 − EDGE, by the step-down recursion of Schur and Cohn in O(n²).
 
     With k the last coefficient over the first, a polynomial has all roots within the unit circle if and only if |k| < 1
     and the one of a degree less, a − k·(a backwards), has. Coefficient i over (1 − EDGE)^i moves the circle.
 
-    >>> _stable(np.array([1.0, -0.9])), _stable(np.array([1.0, -1.0])), _stable(np.array([1.0, 0.0, 1.1]))
+    >>> _is_stable(np.array([1.0, -0.9])), _is_stable(np.array([1.0, -1.0])), _is_stable(np.array([1.0, 0.0, 1.1]))
     (True, False, False)
     """
     left = bottom / np.abs(bottom).max() * (1.0 - EDGE) ** -np.arange(float(len(bottom)))

@@ -1,16 +1,21 @@
-"""Private series by their leading Fourier coefficients: a smooth series has few, and few take little noise.
+"""``fourier``: private series by their leading Fourier coefficients, for smooth series.
 
-One *event* moves k of T coefficients by B·√(k/T) (``fourier_operator``). Noise of standard deviation σ on each comes
-back as σ·√(k/T) at each step: k/T of what a plain release of the series would need. One *person* in all steps moves the
-constant as far as everything together: fewer coefficients take no less noise each, but there are fewer of them.
+One *event* moves k of T coefficients by B·√(k/T) (``fourier_operator``). Noise of standard deviation σ on each
+coefficient becomes σ·√(k/T) at each step: k/T of the noise in a plain release of the series. One *person* in all steps
+moves the constant as far as all coefficients together. So fewer coefficients do not need less noise each, but there are
+fewer of them.
 
-**Laplace noise** is the method of Rastogi and Nath (2010, FPA_k). They scale it by √k·Δ₂/ε for k complex coefficients,
-which are 2k real numbers, so that √(2k)·Δ₂/ε is needed. Here k counts real numbers, and the L1 norm is over those.
+**Laplace noise** is the method of Rastogi and Nath (2010, FPA_k). They scale it by √k·Δ₂/ε for k complex coefficients.
+These are 2k real numbers, so √(2k)·Δ₂/ε is needed. Here k counts real numbers, and the L1 norm is over those.
 
-**How many.** For events it is chosen by the exponential mechanism (``fourier_choice``). If the noise on a coefficient
-does not depend on k (persons, Gaussian noise) nothing has to be chosen beforehand: all are released, and those are kept
-that an unbiased estimate of the error keeps, Σ_{i>k} (c_i² − σ²) + k·σ². After a choice it may still leave some out.
-Where ε is above 1000, far beyond what protects anyone, the noise is small and all are released as well.
+**Number of coefficients.** For events k is chosen by the exponential mechanism (``fourier_choice``). If the noise on a
+coefficient does not depend on k (persons with Gaussian noise), no private choice is needed: all coefficients are
+released, and k is then chosen to minimise an unbiased estimate of the error,
+
+    Σ_{i>k} (c_i² − σ²) + k·σ².
+
+After a private choice the same rule may drop some more. Where ε is above 1000, far beyond any useful protection, the
+noise is small and all coefficients are released as well.
 """
 
 from __future__ import annotations
@@ -32,25 +37,25 @@ from discreet.queries.series.fourier_choice import Kept
 from discreet.queries.series.operators import Fourier, Identity
 from discreet.queries.series.series_sums import ColumnSums, StepSums, WaveSums
 from discreet.signals.series import Series, Steps
-from discreet.signals.signal import Signal, quietest, spent_delta
+from discreet.signals.signal import Signal, choose_noise, spent_delta
 
 Array = NDArray[np.float64]
 
-CHOOSING = 0.1  # of the budget: how many coefficients
-AMPLE = 1000.0  # ε beyond which all are released: their noise is small, and the composed cost slow to compute
+CHOOSING = 0.1  # share of the budget that chooses the number of coefficients
+AMPLE = 1000.0  # ε above which all are released: their noise is small, and the composed cost slow to compute
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Waves(Signal):
+class FourierSignal(Signal):
     """A private series of few Fourier coefficients.
 
     Attributes
     ----------
     kept : int
-        How many coefficients the series has; the others are taken to be 0.
+        The number of coefficients that were kept; the others are 0.
     spectrum : array of shape (kept,)
-        These coefficients, in the order of ``Fourier``; about the middle of the bounds where rows are persons and their
-        number is public.
+        These coefficients, in the order of ``Fourier``. Where rows are persons and their number is public, they are of
+        the rows centred at the middle of their bounds.
     """
 
     kept: int = 0
@@ -73,7 +78,7 @@ def fourier(
     method: str | None = None,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Inquiry[Waves]:
+) -> Inquiry[FourierSignal]:
     """Return a private series by its leading Fourier coefficients.
 
     Parameters
@@ -81,15 +86,15 @@ def fourier(
     data, time, value, steps
         The rows and the steps, as in ``running_sum``.
     coefficients : int or None
-        How many to keep: an odd number, for a constant and whole pairs, or as many as there are steps. A cycle of p
-        steps needs more than 2T/p. None chooses privately: for events by the exponential mechanism, at a tenth of the
-        budget; for persons with Gaussian noise from all coefficients once they are released, which costs nothing. What
-        turns out to be mostly noise is left out afterwards.
+        The number of coefficients to keep: odd, for a constant and pairs of sine and cosine, or the number of steps. A
+        cycle of p steps needs more than 2T/p. None: chosen privately. For events the exponential mechanism chooses, at
+        a tenth of the budget; for persons with Gaussian noise the choice is made from all released coefficients, which
+        costs nothing. Coefficients that are mostly noise are then set to 0.
     epsilon, delta : float
     method : {"gaussian", "laplace"} or None
-        The noise. Laplace noise spends no δ. It grows with the L1 norm and so faster with k; it is the one of Rastogi
-        and Nath (2010). None: Laplace where ``delta=0``; else the one of lower variance where ``coefficients`` are
-        given and no ledger records, and Gaussian where they are chosen.
+        The noise. Laplace noise spends no δ. It grows with the L1 norm and so faster with k; Rastogi and Nath (2010)
+        use it. None: Laplace if ``delta=0``; else the one of lower variance where ``coefficients`` are given and there
+        is no ledger, and Gaussian where they are chosen.
     bits : Bits
         Seeded bits, for a test.
     **declared
@@ -97,8 +102,8 @@ def fourier(
 
     Returns
     -------
-    Waves
-        ``std`` and ``interval`` are about the noise alone: not about what the coefficients that are left out had.
+    FourierSignal
+        Its ``std`` and ``interval`` account for the noise alone, not for the coefficients that were dropped.
 
     Examples
     --------
@@ -117,24 +122,26 @@ def fourier(
     if coefficients is not None or T == 1:
         operator = Fourier(T, 1 if coefficients is None else coefficients)
         query = _query(series, operator)
-        loss = quietest(series, query, method)[0]
-        return series.asks(query, loss, lambda release: _waves(series, operator, [release]))
+        loss = choose_noise(series, query, method)[0]
+        return series.make_inquiry(query, loss, lambda release: _fourier_signal(series, operator, [release]))
     norm = "l2" if series.guarantee.delta else "l1"
     fewest, all_ = (series.curator.setting.sensitivity(_query(series, Fourier(T, k)), norm) for k in (1, T))
     if all_ <= (1.0 + 1e-6) * fewest or series.guarantee.epsilon > AMPLE:
         query, loss = series.query(Identity(T)), series.loss()
         series.noise(query, loss)
-        return series.asks(query, loss, lambda release: _waves(series, Fourier(T, T), [release], trim=True))
+        return series.make_inquiry(
+            query, loss, lambda release: _fourier_signal(series, Fourier(T, T), [release], trim=True)
+        )
     choosing, measuring = _losses(CHOOSING, series.guarantee)
     candidates = _candidates(T)
     queries = [_query(series, Fourier(T, k)) for k in candidates]
     energies = tuple(k * series.noise(query, measuring).variance for k, query in zip(candidates, queries, strict=True))
     kept = Kept(series.query(Identity(T)), candidates, energies)
 
-    def answer(measure: Measure) -> Waves:
+    def answer(measure: Measure) -> FourierSignal:
         chosen = measure(kept)
         place = int(chosen.value[0])
-        return _waves(series, Fourier(T, candidates[place]), [chosen, measure(queries[place])], trim=True)
+        return _fourier_signal(series, Fourier(T, candidates[place]), [chosen, measure(queries[place])], trim=True)
 
     asked = [(kept, choosing), (queries[0], measuring)]
     return Inquiry(series.curator, series.guarantee, asked, answer, "fourier", bits)
@@ -150,9 +157,10 @@ def _candidates(count: int) -> tuple[int, ...]:
 
 
 def _query(series: Series, operator: Fourier) -> StepSums | ColumnSums:
-    """Return the query of F·S, with the bound of ``WaveSums`` for events; of S itself where F is square.
+    """Return the query for F·S, with the bound of ``WaveSums`` for events; for S itself where F is square.
 
-    All coefficients are the series in other coordinates, and in its own one event moves one number: the L1 norm is 1.
+    All coefficients together are the series in other coordinates. In its own coordinates one event moves one number, so
+    the L1 norm is 1.
     """
     query = series.query(Identity(series.count) if operator.kept == series.count else operator)
     if query.operator is not operator:
@@ -164,7 +172,7 @@ def _query(series: Series, operator: Fourier) -> StepSums | ColumnSums:
 
 @lru_cache(maxsize=64)  # it takes a second, and is often repeated
 def _losses(share: float, guarantee: Guarantee) -> tuple[Loss, Loss]:
-    """Return a loss to choose by and one to measure by, ρ = ε²/8 and μ²/2 in these shares; by ε where δ = 0."""
+    """Return the losses of the choice and of the measurement: ρ = ε²/8 and μ²/2 split by ``share``, or ε if δ = 0."""
     if not guarantee.delta:
         each = share * guarantee.epsilon, (1.0 - share) * guarantee.epsilon
         return BoundedRangeLoss(each[0], guarantee.neighbors), LaplaceLoss(each[1], guarantee.neighbors)
@@ -176,8 +184,10 @@ def _losses(share: float, guarantee: Guarantee) -> tuple[Loss, Loss]:
     return choosing, measuring
 
 
-def _waves(series: Series, operator: Fourier, releases: Sequence[Release], *, trim: bool = False) -> Waves:
-    """Return the series of the coefficients that were released last; some of them where it pays to leave others out."""
+def _fourier_signal(
+    series: Series, operator: Fourier, releases: Sequence[Release], *, trim: bool = False
+) -> FourierSignal:
+    """Return the series from the coefficients of the last release; with ``trim``, from those with the least risk."""
     noise, spectrum, T = releases[-1].noise, np.array(releases[-1].value), operator.count
     assert noise is not None
     peak = noise.scale * (1.0 if operator.kept == T else math.sqrt((1.0 if operator.kept == 1 else 2.0) / T))
@@ -193,7 +203,7 @@ def _waves(series: Series, operator: Fourier, releases: Sequence[Release], *, tr
     if isinstance(query, ColumnSums) and query.centred and rows is not None:
         values = values + rows * query.middle
     std = math.sqrt(noise.variance) * operator.column_norm("l2")
-    return Waves.from_series(
+    return FourierSignal.from_series(
         values,
         series,
         releases,

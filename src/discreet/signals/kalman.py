@@ -1,21 +1,21 @@
-"""``kalman``: private series by Kalman filters, with noise on the totals or on what a filter makes of them.
+"""``kalman``: private series by Kalman filters, with noise on the totals or on the filter's output.
 
-**Input perturbation.** The series is released with noise of known variance σ² at every step. A filter or
-smoother of a model of the series, with R + σ² where R was, is post-processing of it (``beliefs``), whatever the
-model is. The variances of a named model are learnt from the released series as well (``fitted``), with the noise known.
+**Input perturbation.** The series is released with noise of known variance σ² at every step. A filter or smoother of a
+model of the series, with R + σ² in place of R, is post-processing (``smoothing``), whatever the model is. The variances
+of a named model are estimated from the released series as well (``fit_variances``), with the noise known.
 
 **Output perturbation** (Le Ny and Pappas 2014). The steady-state filter of a public model is a public linear map of the
 totals. With P the fixed point of the Riccati equation, K = P·Cᵀ/(C·P·Cᵀ + R) and M = (I − K·C)·A,
 
     x̂_t = M·x̂_{t−1} + K·S_t,    so    C·x̂_t = Σ_j (C·M^j·K)·S_{t−j} + C·M^t·(I − K·C)·m:
 
-a convolution of the totals, and a part that only knows the public mean m of the first state. The convolution goes
-through the door as any other operator (``Toeplitz``): one event moves it by B·‖h‖₂, h_j = C·M^j·K cut off at T. The map
-is taken as it is in floats, so there is nothing to charge for how h was computed. What comes out is the filter's
-estimate with noise on it: a smoother would need the totals.
+a convolution of the totals, plus a part that depends only on the public mean m of the first state. The convolution goes
+through the door as any other operator (``Toeplitz``): one event moves it by B·‖h‖₂, h_j = C·M^j·K cut off at T. The
+operator is the one with the computed floats h, so rounding errors in h cost nothing. The release is the filter's
+estimate plus noise. A smoother is not possible, since it would need the totals.
 
-Which is better depends on the model: a filter that hardly averages gains nothing by being in front of the noise, and
-the smoother behind it looks both ways. Measure both on public or simulated series that look like yours.
+Which is better depends on the model. A filter that averages little gains nothing by being applied before the noise,
+while the smoother after it uses past and future. Compare both on public or simulated series that resemble yours.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ from discreet.door import Declarations, Release
 from discreet.door.inquiry import Inquiry, planned
 from discreet.noise import Bits
 from discreet.queries.series.operators import Identity, Operator, Picked, Toeplitz
-from discreet.signals.beliefs import LIMIT, Prepared, machine, need_statsmodels
 from discreet.signals.series import Series, Steps
-from discreet.signals.signal import Signal, quietest, spent_delta
+from discreet.signals.signal import Signal, choose_noise, spent_delta
+from discreet.signals.smoothing import LIMIT, PreparedFilter, import_statsmodels, statsmodels_filter
 from discreet.signals.state_space import NAMED, StateSpace, local_level, local_linear_trend
 
 Array = NDArray[np.float64]
 
-MEDIAN = 0.455  # of a squared standard normal
+MEDIAN = 0.455  # median of a squared standard normal
 
 
-def fitted(name: str, series: Array, noise: Array) -> StateSpace:
-    """Return the named model whose variances are the most likely for a released series with noise of known variance.
+def fit_variances(name: str, series: Array, noise: Array) -> StateSpace:
+    """Return the named model with maximum likelihood variances for a released series with noise of known variance.
 
     The likelihood is maximised over the logarithms of R and of the diagonal of Q, all of them between 10⁻⁶ and 10¹²
-    times the noise's variance. It is total: any finite series gives a valid model. Where T is too short to tell, all of
-    the movement is taken for noise.
+    times the noise's variance. Any finite series gives a valid model. Where T is too short to estimate variances, all
+    of the movement is attributed to the noise.
 
     Parameters
     ----------
     name : {"local level", "local linear trend"}
     series, noise
-        As in ``believed``.
+        The released series, NaN where nothing was measured, and the variance of its noise at each step.
     """
     from scipy.optimize import minimize
 
@@ -75,10 +75,10 @@ def fitted(name: str, series: Array, noise: Array) -> StateSpace:
 
     def cost(logs: Array) -> float:
         one = model(logs)
-        llf = float(machine(one, series / scale, noise / unit, scale).loglike())
+        llf = float(statsmodels_filter(one, series / scale, noise / unit, scale).loglike())
         return -llf if math.isfinite(llf) else 1e300
 
-    # Successive differences say how much there is to share out; the climb starts from the likeliest of some shares.
+    # Successive differences estimate the total variance; the search starts from the likeliest of some ways to split it.
     steps = np.diff(series[measured])
     spare = max(float(np.median(steps**2)) / MEDIAN / unit - 2.0, 1e-2)
     shares = product((1e-3, 0.1, 0.5), (1e-4, 1e-2, 0.1, 1.0), *[(1e-5, 1e-3)] * (count - 2))
@@ -89,27 +89,26 @@ def fitted(name: str, series: Array, noise: Array) -> StateSpace:
 
 Places = NDArray[np.int64]
 
-INSIDE = 1.0 - 1e-9  # of the unit circle: where a filter forgets
+INSIDE = 1.0 - 1e-9  # the largest modulus of eigenvalues at which a filter forgets its start
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Filtered(Signal):
+class FilteredSignal(Signal):
     """A private series that a state-space model has filtered or smoothed.
 
     Attributes
     ----------
     value : array of shape (T,)
-        What is expected of each step's total (or level) given all that was released.
+        The conditional expectation of each step's total (or level), given the releases.
     std : array of shape (T,)
-        The standard deviation of what is not known about it, if the model holds: the noise and the movement of the
-        series together. For a series that the model does not describe it can be too small, and so can
-        ``interval``, which rests on it.
+        Its conditional standard deviation if the model holds: from the noise and the movement of the series together.
+        For a series that the model does not describe it can be too small, and so can ``interval``, which uses it.
     model : StateSpace
-        The model, with its variances where they were learnt.
+        The model, with estimated variances where they were not given.
     target : str
         ``"totals"`` or ``"level"``.
     states : array of shape (T, s) or None
-        What is expected of each state; None for output perturbation.
+        The conditional expectations of the states; None for output perturbation.
     """
 
     model: StateSpace | None = None
@@ -118,7 +117,7 @@ class Filtered(Signal):
 
 
 def measured_steps(missing: Any, count: int) -> Places | None:
-    """Return the steps that are measured where some are declared missing; None where all are.
+    """Return the indices of the measured steps if some are declared missing; None if all are measured.
 
     >>> measured_steps([1], 3), measured_steps([False, True, True], 3)
     (array([0, 2]), array([0]))
@@ -160,7 +159,7 @@ def steady_filter(model: StateSpace, count: int) -> tuple[Array, Array, float]:
         raise ArgumentError(
             "measurement",
             0.0,
-            "a variance above 0 for output perturbation; without it the filter hands the totals on as they are: write "
+            "a variance above 0 for output perturbation; without it the filter returns the totals unchanged: write "
             "method='input'",
         )
     for value in np.linalg.eigvals(A):
@@ -169,8 +168,8 @@ def steady_filter(model: StateSpace, count: int) -> tuple[Array, Array, float]:
             raise ArgumentError(
                 "model",
                 UNSHOWN,
-                "one whose totals show every state that does not fade away (a detectable one); leave out the states "
-                "that the observation does not see, or write method='input'",
+                "a detectable one, whose totals show every state that does not decay; leave out the states that the "
+                "observation does not see, or write method='input'",
             )
     try:
         with np.errstate(all="ignore"):
@@ -184,19 +183,19 @@ def steady_filter(model: StateSpace, count: int) -> tuple[Array, Array, float]:
         raise ArgumentError(
             "model",
             UNSHOWN,
-            "one whose filter settles and forgets its start; give every state that does not fade away some process "
+            "one whose filter converges and forgets its start; give every state that does not decay some process "
             "variance, or write method='input'",
         )
     if not float((C @ P @ C.T)[0, 0]) <= LIMIT * model.measurement:
         raise ArgumentError(
             "model",
             UNSHOWN,
-            f"forecasts of a variance of at most {LIMIT:.0e} times the measurement's; beyond that the filter hands "
-            "the totals on as they are: write method='input'",
+            f"forecasts of a variance of at most {LIMIT:.0e} times the measurement's; beyond that the filter returns "
+            "the totals unchanged: write method='input'",
         )
     left = np.eye(s) - gain @ C
     columns, power = np.hstack([gain, (left @ np.asarray(model.initial_mean))[:, None]])[:, :, None], step
-    while columns.shape[2] < count:  # [x, Mx, …, M^(b−1)x] and M^b: twice as many at each turn
+    while columns.shape[2] < count:  # [x, Mx, …, M^(b−1)x] and M^b: doubled in each pass
         columns = np.concatenate([columns, np.einsum("ij,jcb->icb", power, columns)], axis=2)
         power = power @ power
     response, start = np.einsum("i,icb->cb", C[0], columns[:, :, :count])
@@ -220,7 +219,7 @@ def kalman(
     delta: float = 1e-6,
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
-) -> Inquiry[Filtered]:
+) -> Inquiry[FilteredSignal]:
     """Return a private series, filtered or smoothed by a state-space model.
 
     Parameters
@@ -228,22 +227,25 @@ def kalman(
     data, time, value, steps
         The rows and the steps, as in ``running_sum``.
     model : StateSpace, "local level", "local linear trend" or None
-        A public model, or the name of one whose variances are learnt from the released series with the noise's variance
-        known, which costs nothing. None is the local level. Output perturbation needs a ``StateSpace``: nothing is
-        released to learn from. Its filter starts from ``initial_mean``, so declare a public guess.
+        A public model, or the name of one whose variances are estimated from the released series, given the noise's
+        variance, which costs nothing. None is the local level. Output perturbation needs a ``StateSpace``, since there
+        is no released series to estimate variances from. Its filter starts from ``initial_mean``, so give a public
+        guess of it.
     method : {"input", "output"}
-        Noise on the totals, which are then filtered; or on what a steady-state filter makes of the exact totals.
+        Noise on the totals, which are then filtered; or noise on the output of a steady-state filter of the exact
+        totals.
     smooth : bool or None
-        Whether a step looks at the whole series or at its past alone. None: it does where it can, with ``"input"``.
+        Whether the estimate of a step uses the whole series or its past alone. None: the whole series with ``"input"``,
+        and the past alone with ``"output"``.
     target : {"totals", "level"} or None
-        What is estimated: the total of each step, or the level C·x that the model sees behind it. None: the totals for
+        The quantity to estimate: the total of each step, or the level C·x of the model. None: the totals for
         ``"input"``; for ``"output"`` it is always the level.
     missing : array of bool of shape (T,), list of int, or None
-        Public: the steps in which nothing was recorded (the office was closed). They are filled by the model, not taken
-        for zeros, and rows that fall into them count nothing. Irregular times fall into their step of the grid.
+        The steps in which nothing was recorded (the office was closed); public. The model fills them in. They are not
+        taken as zeros, and rows that fall into them are ignored. Irregular times fall into their step of the grid.
     noise : {"gaussian", "laplace"} or None
-        None: the one of lower variance, which for single events is often Laplace's, but Gaussian where a ledger
-        records. Laplace noise spends no δ; with it the filter is the best linear one, and ``interval`` a little wide.
+        None: the noise of lower variance, which for single events is often Laplace, but Gaussian where there is a
+        ledger. Laplace noise spends no δ; with it the filter is the best linear one, and ``interval`` is a little wide.
     epsilon, delta : float
     bits : Bits
         Seeded bits, for a test.
@@ -252,8 +254,8 @@ def kalman(
 
     Returns
     -------
-    Filtered
-        ``std`` is that of what remains unknown if the model holds; see there.
+    FilteredSignal
+        Its ``std`` is the conditional standard deviation if the model holds.
 
     Examples
     --------
@@ -283,7 +285,7 @@ def kalman(
 
 
 def _check_states(model: StateSpace | str, series: Series, there: Places, smooth: bool) -> None:
-    """Refuse what the filter could not answer: more unknown states than measured steps, or than it has seen yet."""
+    """Raise where the measured steps are too few to determine the model's states."""
     states = model.states if isinstance(model, StateSpace) else 1 + NAMED.index(model)
     if states > series.count:
         raise ArgumentError(
@@ -305,36 +307,36 @@ def _check_states(model: StateSpace | str, series: Series, there: Places, smooth
 
 def _input(
     series: Series, model: StateSpace | str, smooth: bool, target: str, there: Places | None, noise: str | None
-) -> Inquiry[Filtered]:
-    need_statsmodels()
+) -> Inquiry[FilteredSignal]:
+    import_statsmodels()
     T = series.count
     places = np.arange(T, dtype=np.int64) if there is None else there
     _check_states(model, series, places, smooth)
     operator: Operator = Identity(T) if there is None else Picked(T, tuple(places.tolist()))
     query = series.query(operator)
-    loss, distribution = quietest(series, query, noise)
+    loss, distribution = choose_noise(series, query, noise)
     variances, measured = np.full(T, distribution.variance), np.isin(np.arange(T), places)
 
-    def prepared(known: StateSpace) -> Prepared:
-        return Prepared(known, variances, measured, smooth=smooth, target=target)
+    def prepared(known: StateSpace) -> PreparedFilter:
+        return PreparedFilter(known, variances, measured, smooth=smooth, target=target)
 
     if isinstance(model, StateSpace):
         prepared(model).check()
 
-    def answer(release: Release) -> Filtered:
+    def answer(release: Release) -> FilteredSignal:
         released = np.full(T, np.nan)
-        released[places] = series.totals_of(release, operator)
-        known = fitted(model, released, variances) if isinstance(model, str) else model
-        belief = prepared(known).belief(released)
-        facts = {"std": np.sqrt(belief.variance), "model": known, "target": target, "states": belief.states}
-        return Filtered.from_series(belief.mean, series, [release], **facts)
+        released[places] = series.read_totals(release, operator)
+        known = fit_variances(model, released, variances) if isinstance(model, str) else model
+        estimate = prepared(known).estimate(released)
+        facts = {"std": np.sqrt(estimate.variance), "model": known, "target": target, "states": estimate.states}
+        return FilteredSignal.from_series(estimate.mean, series, [release], **facts)
 
-    return series.asks(query, loss, answer)
+    return series.make_inquiry(query, loss, answer)
 
 
 def _output(
     series: Series, model: Any, smooth: bool | None, target: str | None, there: Places | None, noise: str | None
-) -> Inquiry[Filtered]:
+) -> Inquiry[FilteredSignal]:
     if not isinstance(model, StateSpace):
         raise ArgumentError(
             "model",
@@ -354,13 +356,13 @@ def _output(
     response, start, variance = steady_filter(model, series.count)
     operator = Toeplitz(response)
     query = series.query(operator)
-    loss, distribution = quietest(series, query, noise)
+    loss, distribution = choose_noise(series, query, noise)
     std = np.full(series.count, math.sqrt(distribution.variance + variance))
     if not float(np.abs(start).max()) <= LIMIT * std[0]:
         raise ArgumentError("initial_mean", UNSHOWN, f"one of at most {LIMIT:.0e} times the noise")
 
-    def answer(release: Release) -> Filtered:
-        values = series.totals_of(release, operator) + start
-        return Filtered.from_series(values, series, [release], std=std, model=model, target="level")
+    def answer(release: Release) -> FilteredSignal:
+        values = series.read_totals(release, operator) + start
+        return FilteredSignal.from_series(values, series, [release], std=std, model=model, target="level")
 
-    return series.asks(query, loss, answer)
+    return series.make_inquiry(query, loss, answer)

@@ -1,4 +1,4 @@
-"""Running sums at every step of a private series, by one release."""
+"""``running_sum``: private running sums at every step of a series, by one release."""
 
 from __future__ import annotations
 
@@ -43,30 +43,32 @@ def running_sum(
 ) -> Inquiry[Signal]:
     """Return the private running sum S_1 + … + S_t after every step of a series.
 
-    All of them together cost one guarantee, once. The noise of one grows with the logarithm of their number.
+    All of them together cost the guarantee once. The noise of each grows with the logarithm of their number.
 
     Parameters
     ----------
     data : Curator, Records, array, data frame, path of Parquet files, Dask collection
-        Long rows, one an event, or wide rows, one a person with a column for every step (``signals.series``).
+        Long rows, one for each event, or wide rows, one for each person with a column for every step
+        (``signals.series``).
     time : str or int, optional
         The column of times, for long rows; None for wide ones.
     value : str or int, optional
         The column of values to add up; None to count events.
     steps : int or Steps, optional
-        How many equal steps the declared range of times is cut into, or a public grid within it. Times are clipped into
-        the declared range first, so declare it wider than the grid where late or early rows must not fall into the
-        steps at the ends. None for wide rows.
+        The number of equal steps of the declared range of times, or a public grid within that range. Times are first
+        clipped to the declared range. If late or early rows must not fall into the first or the last step, declare the
+        range wider than the grid. None for wide rows.
     epsilon, delta : float
-        The guarantee. Noise is Gaussian; at δ = 0, for the tree alone, Laplace.
+        The guarantee. The noise is Gaussian. Only ``"tree"`` takes δ = 0, with Laplace noise.
     method : str
-        ``"toeplitz"``: the square root of the matrix of ones, the least noise. ``"streaming"``: what ``Stream`` does
-        with a known number of steps, nearly the same noise. ``"doubling"``: what it does without. ``"tree"``: binary
-        tree, a baseline, and the way to δ = 0.
+        ``"toeplitz"``: the square root of the lower triangular matrix of ones, which has the least noise.
+        ``"streaming"``: the method of ``Stream`` with a known number of steps, with nearly the same noise.
+        ``"doubling"``: the method of ``Stream`` with an unknown number of steps. ``"tree"``: a binary tree, a baseline,
+        and the only method for δ = 0.
     monotone : bool
-        Whether to make sums of values that are declared at least 0 increase, by isotonic regression. It is free,
-        and never farther from the truth in the sum of squares over variances; ``std`` and ``interval`` stay
-        those of the noise.
+        Whether to make the sums of values declared non-negative increase, by isotonic regression. It costs nothing, and
+        never increases the sum of squared errors over variances. ``std`` and ``interval`` still describe the noise
+        before it.
     bits : Bits, optional
         Seeded bits, for a test; the answer is then not private and says so.
     **declared
@@ -102,11 +104,11 @@ def running_sum(
         raise ArgumentError("monotone", monotone, "True or False")
     if monotone and not series.nonnegative:
         raise ArgumentError("monotone", True, "values that are declared at least 0; sums of others may decrease")
-    return ask_factored(series, METHODS[method](series.count), monotone=monotone)
+    return make_factored_inquiry(series, METHODS[method](series.count), monotone=monotone)
 
 
-def ask_factored(series: Series, factors: Factorization, *, monotone: bool = False) -> Inquiry[Signal]:
-    """Return the question for C·S, whose answer is B times what came out, about zero."""
+def make_factored_inquiry(series: Series, factors: Factorization, *, monotone: bool = False) -> Inquiry[Signal]:
+    """Return the inquiry that releases C·S with noise and decodes it by B, for a factorisation B·C."""
     query, loss = series.query(factors.operator), series.loss()
     noise = series.noise(query, loss)
     with np.errstate(all="ignore"):
@@ -120,16 +122,16 @@ def ask_factored(series: Series, factors: Factorization, *, monotone: bool = Fal
         )
 
     def answer(release: Release) -> Signal:
-        value = factors.decode(series.totals_of(release, factors.operator))
+        value = factors.decode(series.read_totals(release, factors.operator))
         if monotone:
             value = _increasing(value, std)
         return Signal.from_series(value, series, [release], std=std, peak=noise.scale * factors.peaks)
 
-    return series.asks(query, loss, answer)
+    return series.make_inquiry(query, loss, answer)
 
 
 def _increasing(values: Array, std: Array) -> Array:
-    """Return the closest increasing series from 0 on, in squares over variances."""
+    """Return the nearest non-negative increasing series, in the sum of squares over variances."""
     from scipy.optimize import isotonic_regression
 
     result = isotonic_regression(values, weights=1.0 / std**2)

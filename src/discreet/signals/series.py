@@ -1,16 +1,16 @@
-"""Private series: which rows, which steps, and at what guarantee. All is checked here, before anything is spent.
+"""Private time series: the rows, the grid of steps and the guarantee, checked before anything is spent.
 
-There are two layouts of the rows.
+Rows have one of two layouts.
 
-- *Long*: a row is an event, with a column of time and perhaps one of value. S_t is the sum of the values (or the
+- *Long*: a row is an event, with a column of times and optionally one of values. S_t is the sum of the values (or the
   number) of the rows whose time falls into step t. A row changes one step: the guarantee for a row is *event-level*.
-  With ``unit=`` and ``max_rows=`` it is *user-level*: a person changes up to so many events, at any steps.
-- *Wide*: a row is a person, its numeric columns in their order are the steps, S_t is the sum of a column. A row may
+  With ``unit=`` and ``max_rows=`` it is *user-level*: a person changes up to ``max_rows`` events, at any steps.
+- *Wide*: a row is a person, its numeric columns are the steps in order, and S_t is the sum of a column. A row may
   change every step: the guarantee is *user-level*.
 
-A row without a time or a value is treated as its column declares, dropped or filled. Times are first clipped into their
-declared range. Rows outside of the grid count nothing; so where late or early rows must not fall into the steps at the
-ends, declare the range of times wider than the grid.
+A row without a time or a value is dropped or filled, as its column declares. Times are first clipped to their declared
+range. Rows outside the grid are ignored. If late or early rows must not fall into the first or the last step, declare
+the range of times wider than the grid.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from discreet.queries.series.operators import MOST_STEPS, Identity, Operator
 from discreet.queries.series.series_sums import ColumnSums, StepSums
 from discreet.records import Box
 from discreet.scales import place_of
-from discreet.statistics.request import checked_scale
+from discreet.statistics.request import check_scale
 
 Array = NDArray[np.float64]
 Result = TypeVar("Result")
 
-SMALLEST = 1e-130  # scale of noise; its square, and that of what a filter makes of it, are still floats
+SMALLEST = 1e-130  # smallest scale of noise, whose square is still a float, also after filtering
 
 
 @dataclass(frozen=True)
 class Steps:
-    """A public grid of equal steps, [start, stop) cut into ``count``; ``stop`` itself belongs to the last.
+    """A public grid of ``count`` equal steps of [start, stop); ``stop`` itself belongs to the last step.
 
     >>> Steps(0.0, 24.0, 4).edges.tolist()
     [0.0, 6.0, 12.0, 18.0, 24.0]
@@ -72,27 +72,27 @@ class Steps:
 
     @property
     def edges(self) -> Array:
-        """Where steps begin, and the end of the last: shape (count + 1,)."""
+        """The starts of the steps, and the end of the last one: shape (count + 1,)."""
         return np.linspace(self.start, self.stop, self.count + 1)
 
     @property
     def starts(self) -> Array:
-        """Where steps begin."""
+        """The starts of the steps."""
         return self.edges[:-1]
 
 
 @dataclass(frozen=True)
 class Series:
-    """Rows behind a door, read as a series.
+    """The rows of a curator, read as a time series.
 
     Attributes
     ----------
     curator : Curator
-        Of the columns that are needed.
+        A view of the columns that are needed.
     guarantee : Guarantee
     steps : Steps
     place_time, place_value : int or None
-        The columns of time and value; None for wide rows, and for counts.
+        The indices of the columns of times and values; None for wide rows, and for counts.
     bits : Bits or None
 
     Examples
@@ -125,7 +125,7 @@ class Series:
         bits: Bits | None,
         declared: Mapping[str, Any],
     ) -> Series:
-        """Open the rows, and check the arguments against what is declared."""
+        """Open the rows, and check the arguments against the declared columns."""
         budget, failure = positive("epsilon", epsilon), probability("delta", delta)
         if steps is not None and not isinstance(steps, Steps):
             steps = integer("steps", steps, least=1, most=MOST_STEPS)
@@ -141,7 +141,7 @@ class Series:
 
     @property
     def count(self) -> int:
-        """T."""
+        """The number of steps, T."""
         return self.steps.count
 
     @property
@@ -151,33 +151,33 @@ class Series:
 
     @property
     def level(self) -> str:
-        """``"event"`` where a row is one event and stands for itself, else ``"user"``."""
+        """``"event"`` where each row is protected by itself and is one event, else ``"user"``."""
         return "event" if self.layout == "long" and self.curator.unit == "row" else "user"
 
     @cached_property
     def centred(self) -> bool:
-        """Whether wide rows are taken about the middle of their bounds: where their number is public."""
+        """Whether wide rows are centred at the middle of their bounds, which needs a public number of rows."""
         return self.layout == "wide" and self.curator.size.rows is not None
 
     @cached_property
     def limits(self) -> tuple[float, float]:
-        """Where the value of one event lies, for long rows: 1 and 1 for a count."""
+        """The bounds on the value of one event, for long rows: 1 and 1 for a count."""
         return (1.0, 1.0) if self.place_value is None else limits_of(self.curator.space, self.place_value)
 
     @property
     def nonnegative(self) -> bool:
-        """Whether no number that is added to a step can be negative."""
+        """Whether the declared bounds exclude negative values."""
         if self.layout == "long":
             return self.limits[0] >= 0.0
         return bool(np.all(np.asarray(self.curator.space.low) >= 0.0))
 
     @property
     def largest(self) -> Any:
-        """The bound B on the size of one event (long); on that of a row's number in each step, an array (wide)."""
+        """The bound B on the absolute value of one event (long), or of a row in each step, an array (wide)."""
         return max(map(abs, self.limits)) if self.layout == "long" else self._wide_query().largest
 
     def query(self, operator: Operator) -> StepSums | ColumnSums:
-        """Return the query of O·S."""
+        """Return the query for O·S, where O is the operator and S the series."""
         if operator.count != self.count:
             raise ArgumentError("operator", UNSHOWN, f"one over {self.count} steps, got {operator.count}")
         if self.place_time is None:
@@ -193,7 +193,7 @@ class Series:
         return additive_loss(self.guarantee)
 
     def noise(self, query: Query, loss: Loss) -> NoiseDistribution:
-        """Return the noise that measuring would add, of a variance that floats hold; nothing is spent."""
+        """Return the noise of a release; raise where floats cannot hold its variance. Nothing is spent."""
         noise = self.curator.plan(query, loss, bits=self.bits).noise
         assert noise is not None  # every sum over rows has additive noise
         if not SMALLEST < noise.scale < 1.0 / SMALLEST:
@@ -205,27 +205,27 @@ class Series:
             )
         return noise
 
-    def asks(self, query: Query, loss: Loss, answer: Callable[[Release], Result]) -> Inquiry[Result]:
-        """Return one question to these rows, and what is made of its release."""
+    def make_inquiry(self, query: Query, loss: Loss, answer: Callable[[Release], Result]) -> Inquiry[Result]:
+        """Return an inquiry that asks one query and computes the answer from its release."""
         return Inquiry.of_one(self.curator, self.guarantee, query, answer, loss=loss, bits=self.bits)
 
     def measure(self, operator: Operator) -> Release:
-        """Return O·S with noise at the whole guarantee; ``totals_of`` reads it."""
+        """Release O·S at the whole guarantee; ``read_totals`` converts the release to totals."""
         return self.curator.measure(self.query(operator), self.loss(), bits=self.bits)
 
-    def totals_of(self, release: Release, operator: Operator) -> Array:
-        """Return the released O·S about zero: for wide rows of a public number n, n·O·a is put back."""
+    def read_totals(self, release: Release, operator: Operator) -> Array:
+        """Return the released O·S. For n centred wide rows with the middle a, n·O·a is added back."""
         rows = self.curator.size.rows
         if not self.centred or rows is None:
             return np.array(release.value)
         return np.asarray(release.value + operator.apply(rows * self._wide_query().middle))
 
 
-Layout = tuple[Curator, Steps, int | None, int | None]  # a view of the rows, the grid, the columns of time and value
+Layout = tuple[Curator, Steps, int | None, int | None]  # view of the rows, grid, columns of times and values
 
 
 def _long(curator: Curator, time: Any, value: Any, steps: int | Steps | None) -> Layout:
-    """Return the layout of rows that are events."""
+    """Return the layout of long rows, one for each event."""
     for argument, name in (("time", time), ("value", value)):
         if isinstance(name, str) and name in curator.category_columns:
             raise ArgumentError(
@@ -247,9 +247,9 @@ def _long(curator: Curator, time: Any, value: Any, steps: int | Steps | None) ->
         )
     view = curator.only([name for name in (when, what) if name is not None])
     place, where = view.columns.index(when), None if what is None else view.columns.index(what)
-    times = checked_scale(view, place)
+    times = check_scale(view, place)
     if where is not None:
-        checked_scale(view, where)
+        check_scale(view, where)
     grid = steps if isinstance(steps, Steps) else Steps(times.low, times.high, steps)
     if not (times.low <= grid.start and grid.stop <= times.high):
         raise ArgumentError(
@@ -262,7 +262,7 @@ def _long(curator: Curator, time: Any, value: Any, steps: int | Steps | None) ->
 
 
 def _wide(curator: Curator, value: Any, steps: int | Steps | None) -> Layout:
-    """Return the layout of rows that are persons."""
+    """Return the layout of wide rows, one for each person."""
     if value is not None:
         raise ArgumentError("value", value, "a column of time beside it", write="for example time='day'")
     view = curator.only(curator.columns)
@@ -276,6 +276,6 @@ def _wide(curator: Curator, value: Any, steps: int | Steps | None) -> Layout:
             f"that are events write time={view.columns[0]!r} and how many steps",
         )
     for place in range(count):
-        checked_scale(view, place)
+        check_scale(view, place)
     grid = steps if isinstance(steps, Steps) else Steps(0.0, float(count), count)
     return view, grid, None, None

@@ -1,10 +1,10 @@
-"""``Signal``: a private series with the standard deviation of its noise at every step; and which noise it gets.
+"""``Signal``: a private series with the standard deviation of its noise at every step; and the choice of the noise.
 
-**Which noise** (``quietest``): Gaussian by the L2 norm, Laplace by the L1 norm, or whichever is less. Pure ε is more
-than (ε, δ) asks for, so either keeps the guarantee. One event that moves one step has the same norm in L1 as in L2, and
-Laplace noise is then the smaller one at a small δ; a person who moves every step has an L1 norm √T times the L2 norm.
-Which of the two has the lower variance follows from public numbers. Where a ledger records, Gaussian noise is taken:
-pure-ε queries are expensive in a Gaussian budget, and what comes after would pay for it.
+**Choice of the noise** (``choose_noise``): Gaussian by the L2 norm, Laplace by the L1 norm, or the smaller one. Pure ε
+is more than (ε, δ) asks for, so either keeps the guarantee. One event that moves one step has the same norm in L1 as in
+L2, and Laplace noise is then the smaller one at a small δ; a person who moves every step has an L1 norm √T times the L2
+norm. Which of the two has the lower variance follows from public numbers. Where a ledger records, Gaussian noise is
+taken: pure-ε queries are expensive in a Gaussian budget, and what comes after would pay for it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NOISES = ("gaussian", "laplace")
 
 
 def spent_delta(argument: str, noise: str | None, delta: float) -> float:
-    """Return the δ that a noise spends: none for Laplace noise."""
+    """Return the δ that a noise spends: 0 for Laplace noise."""
     if noise is not None and choice(argument, noise, NOISES) == "laplace":
         return 0.0
     if noise == "gaussian" and delta == 0:
@@ -37,8 +37,8 @@ def spent_delta(argument: str, noise: str | None, delta: float) -> float:
     return delta
 
 
-def quietest(series: Series, query: Query, noise: str | None) -> tuple[Loss, NoiseDistribution]:
-    """Return the loss of one release at the whole guarantee and its noise: what was asked for, or the lesser one."""
+def choose_noise(series: Series, query: Query, noise: str | None) -> tuple[Loss, NoiseDistribution]:
+    """Return the loss and the noise of one release at the whole guarantee: the requested noise, or the smaller one."""
     losses: list[Loss] = [series.loss()]
     if noise is None and series.guarantee.delta and series.curator.ledger is None:
         losses.append(LaplaceLoss(series.guarantee.epsilon, series.guarantee.neighbors))
@@ -46,7 +46,7 @@ def quietest(series: Series, query: Query, noise: str | None) -> tuple[Loss, Noi
     for loss in losses:
         try:
             choices.append((loss, series.noise(query, loss)))
-        except ValueError as refusal:  # of a noise that does not fit, where the other one may
+        except ValueError as refusal:  # this noise does not fit, but the other one may
             refusals.append(refusal)
     if not choices:
         raise refusals[0]
@@ -64,14 +64,14 @@ class Signal(Answer):
     ----------
     value : array of shape (T,)
     times : array of shape (T,)
-        Where the steps begin.
+        The times at which the steps begin.
     level : str
-        ``"event"``: one event is protected, wherever it is. ``"user"``: all that one person has in the series.
+        ``"event"``: one event is protected, at any step. ``"user"``: all events of one person are.
     std : array of shape (T,)
         The standard deviation of the noise at each step.
     peak : array of shape (T,) or None
-        For Laplace noise: the largest scale among the independent draws that a step's noise is a sum of. None where it
-        is not known, and intervals are then a little wider.
+        For Laplace noise: the largest scale among the independent draws whose sum is a step's noise. None where it is
+        unknown; intervals are then a little wider.
     """
 
     times: Array
@@ -81,22 +81,26 @@ class Signal(Answer):
 
     @classmethod
     def from_series(cls, value: Array, series: Series, releases: Sequence[Release], **facts: Any) -> Self:
-        """Return the answer that was made from these releases of a series."""
+        """Return the signal that was computed from these releases of a series."""
         facts |= {"times": series.steps.starts, "level": series.level}
         return cls.from_releases(value, series.curator, series.guarantee, releases, **facts)
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
-        """Return intervals that hold each step of the series with this probability, each alone.
+        """Return an interval for each step of the series that holds it with this probability.
 
-        They are about the noise: not about clipping, how these people were sampled, or what ``monotone`` did
-        afterwards; for a series that a model has filtered (``kalman``, ``fast``) also about the movement that the model
-        has, if it holds. With Gaussian noise they are exact. With Laplace noise they are a little wide, the narrower of
-        two that both hold. A sum of symmetric unimodal draws is unimodal, so that with its standard deviation σ
-        P(|noise| > kσ) ≤ 4/(9k²), or 4/(3k²) − 1/3 where that is above 1/6 (Vysochanskij and Petunin 1980). And with
-        b_i the scales of the draws, σ² = 2Σb_i² and b = max b_i, Chernoff's bound is 2·e^(−λx)·Π 1/(1 − λ²b_i²) for λ <
-        1/b, in which −ln(1 − λ²b_i²) ≤ −(b_i/b)²·ln(1 − λ²b²), as −ln(1 − s) is convex. Where a model's normal movement
-        is among the draws both still hold: it is symmetric and unimodal, and a normal of variance 2b_i² has e^(λ²b_i²)
-        ≤ 1/(1 − λ²b_i²). There b is not known, and σ/√2, which no b exceeds, is taken.
+        It accounts for the noise, but not for clipping, for how these people were sampled, or for the effect of
+        ``monotone``. For a series that a model has filtered (``kalman``, ``fast``) it also accounts for the movement in
+        the model, if the model holds. With Gaussian noise it is exact. With Laplace noise it is a little wide: the
+        narrower of two intervals that both hold.
+
+        The first comes from unimodality. A sum of symmetric unimodal draws is symmetric and unimodal, so with its
+        standard deviation σ we have P(|noise| > kσ) ≤ 4/(9k²), or 4/(3k²) − 1/3 where that is above 1/6 (Vysochanskij
+        and Petunin 1980). The second is Chernoff's bound. With b_i the scales of the draws, σ² = 2Σb_i² and b = max
+        b_i, it is 2·e^(−λx)·Π 1/(1 − λ²b_i²) for λ < 1/b, where −ln(1 − λ²b_i²) ≤ −(b_i/b)²·ln(1 − λ²b²), since −ln(1 −
+        s) is convex.
+
+        Both still hold where a model's normal movement is among the draws: it is symmetric and unimodal, and a normal
+        of variance 2b_i² has e^(λ²b_i²) ≤ 1/(1 − λ²b_i²). There b is unknown, and its upper bound σ/√2 is used.
         """
         outside = 1.0 - probability("level", level)
         if self.release.noise is not None and not self.release.noise.normal:
@@ -115,9 +119,9 @@ class Signal(Answer):
         return np.asarray(peak * tails.min(axis=0)[places])
 
     def table(self, level: float = 0.95) -> dict[str, NDArray[Any]]:
-        """Return columns: times, values and the ends of intervals; ``pandas.DataFrame`` takes them as they are.
+        """Return columns of times, values and ends of intervals, as ``pandas.DataFrame`` accepts them.
 
-        Where the series is not about all rows, ``which_rows`` is among them: "at most 4 rows of each patient".
+        Where the series is not about all rows, there is a column ``which_rows``: "at most 4 rows of each patient".
         """
         low, high = self.interval(level)
         about = {} if self.which_rows is None else {"which_rows": np.full(len(self.value), self.which_rows)}
@@ -130,9 +134,9 @@ class Signal(Answer):
         ----------
         ax : matplotlib axes, optional
         truth : array of shape (T,), optional
-            Another series beside it, a public one or one that the owner may see.
+            Another series to draw beside it, one that is public or that the owner may see.
         level : float
-            Of the intervals.
+            The level of the intervals.
         """
         other = None if truth is None else np.asarray(truth)
         if other is not None and (other.dtype.kind not in "biuf" or other.shape != self.times.shape):
@@ -159,5 +163,5 @@ class Signal(Answer):
 
 
 def _unimodal(outside: float) -> float:
-    """Return k so that a symmetric unimodal variate is beyond k standard deviations with at most this probability."""
+    """Return k such that a symmetric unimodal variable exceeds k standard deviations with at most this probability."""
     return math.sqrt(4.0 / (9.0 * outside)) if outside <= 1.0 / 6.0 else math.sqrt(4.0 / (3.0 * outside + 1.0))

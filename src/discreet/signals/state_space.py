@@ -1,9 +1,9 @@
-"""State-space models of a series, which the user states or of which the variances are learnt.
+"""``StateSpace``: linear Gaussian state-space models of a series, given by the user or with estimated variances.
 
     x_{t+1} = A·x_t + w_t,  w_t ~ N(0, Q);    S_t = C·x_t + v_t,  v_t ~ N(0, R);    z_t = S_t + noise of variance σ_t².
 
-z is what was released, σ² is public. What a released series says of its totals is in ``beliefs``, how variances are
-learnt from one in ``kalman``.
+z is the released series, and σ² is public. ``smoothing`` estimates the totals from a released series, and ``kalman``
+estimates the variances of a model.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class StateSpace:
     observation : array of shape (1, s) or (s,)
         C.
     process : array of shape (s, s)
-        Q, the covariance of what moves the state.
+        Q, the covariance of the state's movement in a step.
     measurement : float
-        R, the variance of what is in a total beside the level C·x.
+        R, the variance of a total around the level C·x.
     initial_mean : array of shape (s,) or None
-        Of the first state; zero by default.
+        The mean of the first state; zero by default.
     initial_covariance : array of shape (s, s) or None
-        Of the first state; None for a diffuse start, which knows nothing.
+        The covariance of the first state; None for a diffuse start, which assumes nothing about it.
 
     Examples
     --------
@@ -86,12 +86,12 @@ class StateSpace:
 
     @property
     def states(self) -> int:
-        """How many numbers a state has."""
+        """The dimension of the state."""
         return len(self.transition)
 
     @property
     def observable(self) -> bool:
-        """Whether the totals of s steps would tell every state."""
+        """Whether the totals of s steps determine the state."""
         seen = [self.observation / max(float(np.abs(self.observation).max()), 1e-300)]
         for _ in range(self.states - 1):
             step = seen[-1] @ self.transition
@@ -100,17 +100,17 @@ class StateSpace:
 
     @property
     def diffuse(self) -> bool:
-        """Whether nothing is known of the first state."""
+        """Whether nothing is assumed about the first state."""
         return self.initial_covariance is None
 
 
 def local_level(level: float, measurement: float = 0.0) -> StateSpace:
-    """Return a random walk of this variance a step, and totals of another variance about it."""
+    """Return the local level model: a random walk of variance ``level``, and totals of another variance around it."""
     return StateSpace(np.eye(1), np.ones((1, 1)), np.array([[nonnegative("level", level)]]), measurement)
 
 
 def local_linear_trend(level: float, slope: float, measurement: float = 0.0) -> StateSpace:
-    """Return a random walk whose slope is a random walk as well."""
+    """Return the local linear trend model: a random walk whose slope is a random walk as well."""
     process = np.diag([nonnegative("level", level), nonnegative("slope", slope)])
     return StateSpace(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([[1.0, 0.0]]), process, measurement)
 

@@ -1,9 +1,9 @@
-"""``Stream``: a running sum for one who gets rows step by step.
+"""``Stream``: a private running sum over rows that arrive step by step.
 
-At step t the rows of that step are summed to S_t, k private buffers make u_t = (C·S)_t of it (``blt``), u_t is released
-with noise by the door (``door.schedule``), and k public buffers make the running sum of what was released. Everything
-is paid for at the beginning. Nothing private is kept but the buffers. The proof, float error included, stands beside
-the question (``queries.series.stream_sums``).
+At step t the rows of that step are summed to S_t, and k private buffers compute u_t = (C·S)_t (``blt``). The door
+releases u_t with noise (``door.schedule``), and k public buffers compute the running sum from the releases. Everything
+is paid for at the beginning. The buffers are the only private state. The proof, float error included, is beside the
+question (``queries.series.stream_sums``).
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ MOST_ERROR = 0.1
 
 
 class Stream:
-    """A private running sum that goes on.
+    """A private running sum that is updated step by step.
 
-    The guarantee is event-level: each row is in one step. All steps together cost one guarantee, once, when the
-    stream is opened. What is added may depend on what was released before.
+    The guarantee is event-level: each row is in one step. All steps together cost the guarantee once, when the stream
+    is opened. The rows may depend on earlier releases.
 
     Parameters
     ----------
     bounds : (low, high), optional
-        Where values lie; others are moved there. None: rows are counted, whatever they hold.
+        The bounds of the values, to which others are clipped. None: rows are counted, whatever they hold.
     horizon : int or None
-        The largest number of steps, up to 2²². None: it need not be known; the noise is 1.3 to 2.1 times as large.
+        The largest number of steps, up to 2²². None: it is unknown, and the noise is 1.3 to 2.1 times as large.
     epsilon, delta : float
         The guarantee; δ above 0.
     name, ledger, budget, who
-        As in ``Curator``: under what name the spend is recorded.
+        As in ``Curator``: the name under which the spend is recorded, and where.
     neighbors : str
-        ``"replace-one"`` (a row becomes another one, perhaps at another step; so the number of rows of a step is
+        ``"replace-one"`` (a row is replaced by another one, perhaps at another step, so the number of rows of a step is
         private) or ``"add-remove"``.
     at_most : int
-        A public bound on the number of rows in all. It only enters the bound on float error, and the grid. More rows
-        are an error: the owner's bound was wrong.
+        A public bound on the total number of rows. It only affects the bound on float error, and the grid. More rows
+        are an error, since the owner's bound was wrong.
     bits : Bits, optional
         Seeded bits, for a test.
 
@@ -130,13 +130,13 @@ class Stream:
         self._lock = threading.Lock()
 
     def add(self, rows: Any) -> float:
-        """Take in the rows of the next step, and return the private running sum so far.
+        """Add the rows of the next step, and return the private running sum so far.
 
         Parameters
         ----------
         rows : sequence of numbers
-            Perhaps none. Numbers outside of the bounds are moved to them; NaN, infinities and what is no number count
-            nothing. Without bounds anything that has a length: each element counts 1.
+            The rows of the step, possibly empty. Numbers outside the bounds are clipped to them. NaN, infinities and
+            what is not a number are ignored. Without bounds, anything that has a length: each element counts 1.
 
         Returns
         -------
@@ -147,7 +147,7 @@ class Stream:
                 f"horizon={self._horizon}: all steps of the stream are over; open another stream, with a longer "
                 "horizon or with none"
             )
-        self._mechanism.check()  # a lock that another process held would never open
+        self._mechanism.check()  # before the lock: in a forked process a lock held by its parent never opens
         with self._lock:
             self._mechanism.check()
             count, number = self._summed(rows)
@@ -166,7 +166,7 @@ class Stream:
             return self._value
 
     def _summed(self, rows: Any) -> tuple[int, float]:
-        """Return how many rows a step has, and the sum of their values; what is raised depends on no row."""
+        """Return the number of rows of a step and the sum of their values; errors depend on no row."""
         try:
             count = len(rows) if not isinstance(rows, str | bytes) else None
         except TypeError:
@@ -182,7 +182,7 @@ class Stream:
 
     @property
     def steps(self) -> int:
-        """How many steps were added."""
+        """The number of steps so far."""
         return self._steps
 
     @property
@@ -207,7 +207,7 @@ class Stream:
 
     @property
     def release(self) -> Release | None:
-        """What the door let out at the last step; its loss is that of the whole stream."""
+        """The release of the last step; its loss is that of the whole stream."""
         return self._last
 
     @property
@@ -235,10 +235,10 @@ class Stream:
 
 
 def _numbers(rows: Any) -> Array:
-    """Return a number for each row, NaN for what is none.
+    """Return a number for each row, NaN for what is not a number.
 
-    What a row counts depends on that row alone: an array of numbers is converted as a whole, but each to the same float
-    as one by one.
+    The result of a row depends on that row alone: an array of numbers is converted as a whole, but each number to the
+    same float as by itself.
 
     >>> _numbers([1, 2.5, None, "3", 2**70, [4.0]]).tolist()
     [1.0, 2.5, nan, nan, 1.1805916207174113e+21, nan]
@@ -258,7 +258,7 @@ def _number(row: Any) -> float:
     try:
         with np.errstate(all="ignore"):
             return float(row)
-    except Exception:  # whatever a row does: nothing may be raised that depends on it
+    except Exception:  # whatever a row raises: no error may depend on a row
         return math.nan
 
 

@@ -1,9 +1,9 @@
-"""Statistics: private answers to simple questions.
+"""Private statistics: counts, sums, means, quantiles, variances, densities and M-estimates, with intervals.
 
-This room guarantees that every function here checks its arguments first, pays for all that it measures at once,
-measures through the door, and returns an ``Answer``: a value in the data's own units, ``interval(level)`` for what
-noise did to it, the releases behind it, and what they cost. Whatever the rows are (ties, constants, one row, none at
-all, empty groups), the answer is finite and nothing but the answer tells of them.
+This room guarantees that every function checks its arguments first, pays for all its measurements at once, and measures
+through the door. It returns an ``Answer``: a value in the data's own units, ``interval(level)`` for the error that the
+noise causes, the releases that it was computed from, and their cost. The answer is finite whatever the rows are (ties,
+constants, one row, no rows, empty groups), and nothing but the answer depends on them.
 
 It may import ``arguments``, ``guarantees``, ``noise``, ``records``, ``door``, ``mechanisms`` and ``models``.
 """

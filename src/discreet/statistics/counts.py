@@ -1,7 +1,7 @@
-"""Counts: of rows, of categories, and of numbers or dates between edges, each in groups if need be.
+"""Private counts: of rows, of categories, and of numbers or dates in bins, optionally in groups.
 
-A row adds 1 to one of all the counts (``queries.counts``), so any number of them is one release with noise on each.
-Bins of dates may be those of a calendar: the days, weeks, months or years between two declared days.
+A row adds 1 to exactly one count (``queries.counts``), so any number of counts is one release with noise on each.
+Bins of dates may follow the calendar: the days, weeks, months or years between two declared days.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from discreet.queries.counts.count_queries import Bins, Count
 from discreet.queries.question import Query
 from discreet.records.cells import day_text
 from discreet.scales import ColumnScale, as_days, place_of
-from discreet.statistics.request import Request, checked_scale, statistic, unwrapped
+from discreet.statistics.request import Request, check_scale, statistic, unwrap
 from discreet.statistics.statistic import Statistic
 
 Array = NDArray[np.float64]
@@ -37,9 +37,9 @@ MOST = 2**20  # bins
 
 
 def calendar_bins(bins: str, low: float, high: float) -> tuple[tuple[str, ...], Array]:
-    """Return the label of each bin and the days on which bins begin, the day after the last one at the end.
+    """Return the label of each bin, and the days on which bins begin, followed by the day after the last bin.
 
-    The first and the last bin may be cut by the declared days; every day from ``low`` to ``high`` is in exactly one.
+    The declared days may cut the first and the last bin. Every day from ``low`` to ``high`` is in exactly one bin.
 
     Parameters
     ----------
@@ -72,12 +72,12 @@ def calendar_bins(bins: str, low: float, high: float) -> tuple[tuple[str, ...], 
             f"at least two of them between the declared days, {day_text(first)} and {day_text(last)}",
             write="bins='day'",
         )
-    labels = tuple(_label(bins, int(start)) for start in starts)
+    labels = tuple(_bin_label(bins, int(start)) for start in starts)
     return labels, np.array([first, *starts[1:].tolist(), last + 1], dtype=np.float64)
 
 
-def _label(bins: str, start: int) -> str:
-    """Return what a bin is called: 2023, 2023-01, 2023-W05 or 2023-01-31."""
+def _bin_label(bins: str, start: int) -> str:
+    """Return the label of a bin: 2023, 2023-01, 2023-W05 or 2023-01-31."""
     if bins == "week":
         # A week has the year of its Thursday, and a first week may begin before the year 1.
         year, week, _ = datetime.date.fromisoformat(day_text(start + THURSDAY)).isocalendar()
@@ -92,13 +92,13 @@ class Counts(Statistic):
     Attributes
     ----------
     value : float or array
-        As released: without bias, so they may be negative, and they are not whole. An axis of groups first, where there
-        are groups, then one of bins or categories.
+        The released counts. They are unbiased, so they may be negative and are not whole. An axis of groups comes
+        first, where there are groups, then one of bins or categories.
     labels : tuple or None
-        The categories that were counted, or the months and the like: "2023-01".
+        The categories that were counted, or the calendar bins: "2023-01".
     edges : array or None
-        The edges between which numbers were counted, one more than there are bins, in the data's own units. Of dates
-        they are the days, since 1970-01-01, on which bins begin, and the day after the last one.
+        The edges of the bins, one more than there are bins, in the data's own units. For dates they are the days since
+        1970-01-01 on which bins begin, and the day after the last bin.
     """
 
     labels: tuple[Any, ...] | None = None
@@ -112,12 +112,13 @@ class Counts(Statistic):
         return np.asarray(np.where(total > 0.0, counts / np.where(total > 0.0, total, 1.0), 1.0 / counts.shape[-1]))
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return intervals that hold each number of rows with this probability, by itself.
+        """Return an interval for each number of rows that holds it with this probability.
 
-        They are about the noise, and the rows that count (``which_rows``): not about those beyond the limit of a unit.
+        It accounts for the noise, for the rows that count (``which_rows``), but not for rows beyond the limit of a
+        unit.
         """
         half = self._noise.half_width(level)
-        return unwrapped(np.maximum(self.value - half, 0.0)), unwrapped(np.maximum(self.value + half, 0.0))
+        return unwrap(np.maximum(self.value - half, 0.0)), unwrap(np.maximum(self.value + half, 0.0))
 
     def _shown_with_rows(self) -> str:
         return count_in_words(self._shown(), self.release.declared)
@@ -140,11 +141,11 @@ class CountsRequest(Request[Counts]):
     Attributes
     ----------
     query : Query
-        What is counted of all rows.
+        The count over all rows.
     by : str or None
         The column of the groups.
     facts : mapping
-        What else the answer says.
+        Further fields of the answer.
     """
 
     query: Query
@@ -152,7 +153,7 @@ class CountsRequest(Request[Counts]):
     facts: Mapping[str, Any]
 
     def plan(self) -> Inquiry[Counts]:
-        """Return one question for all counts, in groups where there are some."""
+        """Return one question for all counts, in groups where ``by`` is given."""
         query, groups = self.query, None
         if self.by is not None:
             place = self.curator.category_columns.index(self.by)
@@ -168,7 +169,7 @@ class CountsRequest(Request[Counts]):
                 value, self.curator, self.guarantee, [release], groups=groups, single=True, **self.facts
             )
 
-        return self.asks([query], answer)
+        return self.make_inquiry([query], answer)
 
 
 @statistic()
@@ -181,10 +182,10 @@ def count(
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[Counts]:
-    """Return how many rows there are, or how many each group has.
+    """Return the private number of rows, or of the rows of each group.
 
-    A row counts where it is within the limit of its person and the condition of a view holds. A gap drops it only in a
-    column of that condition, or of the groups.
+    A row counts if it is within the limit of its person and the condition of the view holds. A gap drops a row only if
+    it is in a column of that condition, or in the column of the groups.
 
     Parameters
     ----------
@@ -232,20 +233,20 @@ def histogram(
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[Counts]:
-    """Return how many rows have each category of a column, or a number between each two edges.
+    """Return the private histogram of a column: how many rows have each category, or a number in each bin.
 
     Parameters
     ----------
     data, epsilon, delta, by, bits
         As in ``mean``.
     column : str or int, optional
-        A declared column of categories, by its name, of numbers, or of dates.
+        A declared column of categories, numbers or dates. A column of categories is given by name.
     bins : int, sequence, or str
-        For numbers: how many bins of equal width between the declared bounds, or their edges. Numbers beyond the first
-        or the last edge count in the first or the last bin. Of a log column bins are of equal width on the log scale,
-        and edges are in its own units. For dates also "day", "week", "month" or "year", which together have each
-        declared day once; edges may be dates or ISO texts, and a bin holds the days from its first edge on, without the
-        last.
+        For numbers: the number of bins of equal width between the declared bounds, or their edges. Numbers beyond the
+        first or the last edge count in the first or the last bin. For a log column bins have equal width on the log
+        scale, and edges are in its own units. For dates also "day", "week", "month" or "year", which cover each
+        declared day once. Edges may be dates or ISO strings; a bin holds the days from its first edge up to, but not
+        including, its last.
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
@@ -282,14 +283,14 @@ def histogram(
         labels, edges, query = curator.categories[place], None, Grouped(Count(), len(curator.categories[place]), place)
     else:
         place = curator.columns.index(column)
-        labels, edges, ends = _bins(bins, checked_scale(curator, place))
+        labels, edges, ends = _bin_edges(bins, check_scale(curator, place))
         query = Bins(curator.space, place, tuple(ends[1:-1].tolist()))
     facts = {"columns": (str(column),), "labels": labels, "edges": edges}
     return CountsRequest(curator=curator, guarantee=guarantee, bits=bits, query=query, by=group, facts=facts)
 
 
-def _bins(bins: Any, scale: ColumnScale) -> tuple[tuple[str, ...] | None, Array, Array]:
-    """Return labels, where bins have some, edges in the column's own units, and the same as values."""
+def _bin_edges(bins: Any, scale: ColumnScale) -> tuple[tuple[str, ...] | None, Array, Array]:
+    """Return labels (or None), edges in the column's own units, and the same edges on the measured scale."""
     if isinstance(bins, str):
         if scale.kind != "date":
             raise ArgumentError(
@@ -321,7 +322,7 @@ def _bins(bins: Any, scale: ColumnScale) -> tuple[tuple[str, ...] | None, Array,
 
 
 def _equal_days(count: int, scale: ColumnScale) -> Array:
-    """Return the days on which so many bins begin that differ by a day at most, and the day after the last one."""
+    """Return the first days of ``count`` bins whose lengths differ by at most a day, and the day after the last bin."""
     number = int(scale.high - scale.low) + 1
     if count > number:
         raise ValueError(f"bins={count}: expected at most {number}, the number of declared days")

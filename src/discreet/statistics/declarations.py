@@ -1,14 +1,16 @@
-"""Checks of a declaration: how many rows it drops, fills or clips, and how many rows persons have.
+"""Private checks of a schema: how many rows it drops, fills or clips, and how many rows each person has.
 
-An owner who declares a column wrongly (another code book, another unit, bounds of another year) gets answers about few
-rows, and nothing says so: what was dropped, filled or clipped is as private as everything else. Here it can be asked.
+If an owner declares a column wrongly (another code book, another unit, last year's bounds), answers are about few rows,
+and no message says so: how many rows were dropped, filled or clipped is as private as everything else. These two
+statistics release it with noise.
 
-- ``check_schema``: of the rows that count, how many are as declared in each column, how many are clipped from below and
-  from above, have a gap, or hold something that cannot be read. It is one release: a row adds 1 to one of five counts
-  in each of d columns, √d in L2 and d in L1; a replaced row moves √(2d) and 2d (``queries.counts.count_queries``).
-- ``count_persons``: how many persons have one row, how many up to ``max_rows``, how many more. A person adds 1 to one
-  of the counts, whatever the number of rows. How many *rows* are beyond the limit cannot be asked: one person may have
-  any number of them.
+- ``check_schema``: of the rows that count, how many are as declared in each column, are clipped from below or above,
+  have a gap, or hold something unreadable. It is one release. A row adds 1 to one of five counts in each of d columns,
+  so its norm is √d in L2 and d in L1; a replaced row moves the counts by √(2d) and 2d
+  (``queries.counts.count_queries``).
+- ``count_persons``: how many persons have one row, up to ``max_rows`` rows, or more. A person adds 1 to one of the
+  counts, whatever their number of rows. The number of *rows* beyond the limit has no bounded sensitivity, since one
+  person may have any number of them; so it cannot be asked.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from discreet.statistics.counts import Counts
 from discreet.statistics.request import Request, statistic
 from discreet.statistics.statistic import Statistic
 
-ALARM = 0.05  # of the rows: from here on a column is named first
+ALARM = 0.05  # share of the rows above which a repr names a column
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,12 +41,12 @@ class SchemaCheck(Statistic):
     ----------
     value : array of shape (columns, 5)
         How many rows are as declared, below the bounds, above them (both are clipped), have a gap, or hold something
-        unreadable; the last two drop the row or are filled, as the column says. As released: without bias, so numbers
-        may be negative, and they are not whole. A category is never below or above: 0.
+        unreadable. The last two drop the row or are filled, as the column declares. The released counts are unbiased,
+        so they may be negative and are not whole. A category is never below or above: these counts are 0.
     drops : tuple of bool
-        For each column whether gaps and what is unreadable drop the row.
+        For each column, whether gaps and unreadable cells drop the row.
     numbers : int
-        How many of the columns are numeric; they come first.
+        The number of numeric columns, which come first.
     """
 
     drops: tuple[bool, ...]
@@ -52,24 +54,24 @@ class SchemaCheck(Statistic):
 
     @property
     def states(self) -> tuple[str, ...]:
-        """What the five are."""
+        """The names of the five states of a cell."""
         return STATES
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return intervals that hold each number of rows with this probability, by itself; about the noise alone."""
+        """Return an interval for each number of rows that holds it with this probability; about the noise alone."""
         half = np.full(self.value.shape, self._noise.half_width(level))
         half[self.numbers :, 1:3] = 0.0
         return np.maximum(self.value - half, 0.0), np.maximum(self.value + half, 0.0)
 
     def table(self, level: float = 0.95) -> list[dict[str, Any]]:
-        """Return a row for each number, without those that a category cannot have."""
+        """Return a row for each number, without the states that a category cannot have."""
         labels = self.columns[self.numbers :]
         impossible = [(name, state) for name in labels for state in self.states[1:3]]
         return [row for row in super().table(level) if (row["column"], row["state"]) not in impossible]
 
     @property
     def shares(self) -> Any:
-        """The same as shares of a column's rows: at least 0, summing to 1."""
+        """The counts as shares of each column's rows: at least 0, summing to 1."""
         counts = np.maximum(self.value, 0.0)
         total = counts.sum(axis=1, keepdims=True)
         return np.where(total > 0.0, counts / np.where(total > 0.0, total, 1.0), 0.0)
@@ -78,7 +80,7 @@ class SchemaCheck(Statistic):
         return [("column", self.columns), ("state", self.states)]
 
     def _shown(self) -> str:
-        """Return what stands out: the columns of which more than a twentieth of the rows is not as declared."""
+        """Describe the columns in which more than a twentieth of the rows is not as declared."""
         result = []
         for name, drop, column in zip(self.columns, self.drops, self.shares, strict=True):
             wrong = {state: share for state, share in zip(self.states[1:], column[1:], strict=True) if share > ALARM}
@@ -101,10 +103,10 @@ class PersonCounts(Counts):
 
 
 class SchemaCheckRequest(Request[SchemaCheck]):
-    """A request for what the declaration of all columns does to the rows."""
+    """A request for the counts of rows that each column's declaration drops, fills or clips."""
 
     def plan(self) -> Inquiry[SchemaCheck]:
-        """Return one question for the states of all cells."""
+        """Return one question that counts the states of the cells in every column."""
         curator, view = self.curator, self.curator.states()
         required, names = curator.declared["required"], (*curator.columns, *curator.category_columns)
         query = Margins(tuple(map(len, view.categories)))
@@ -118,11 +120,11 @@ class SchemaCheckRequest(Request[SchemaCheck]):
             facts = {"columns": names, "groups": None, "single": False, "drops": drops, "numbers": len(curator.columns)}
             return SchemaCheck.from_releases(value, view, self.guarantee, [release], **facts)
 
-        return replace(self, curator=view).asks([query], answer)
+        return replace(self, curator=view).make_inquiry([query], answer)
 
 
 class PersonCountsRequest(Request[PersonCounts]):
-    """A request for how many rows persons have."""
+    """A request for the numbers of persons by their number of rows."""
 
     def plan(self) -> Inquiry[PersonCounts]:
         """Return one question for all counts."""
@@ -135,7 +137,7 @@ class PersonCountsRequest(Request[PersonCounts]):
             facts = {"columns": ("rows",), "groups": None, "single": True, "labels": labels}
             return PersonCounts.from_releases(release.value.copy(), view, self.guarantee, [release], **facts)
 
-        return replace(self, curator=view).asks([query], answer)
+        return replace(self, curator=view).make_inquiry([query], answer)
 
 
 @statistic()
@@ -147,7 +149,7 @@ def check_schema(
     Parameters
     ----------
     data, epsilon, delta, bits
-        As in ``mean``. Gaussian noise, at a δ above 0, is better from some five columns on.
+        As in ``mean``. From about five columns on, Gaussian noise (δ > 0) is smaller.
     **declared
         ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
@@ -177,7 +179,7 @@ def count_persons(
     Parameters
     ----------
     data, epsilon, delta, bits
-        As in ``mean``; with a unit and ``max_rows``.
+        As in ``mean``; the rows must have a unit and ``max_rows``.
     **declared
         ``bounds``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 

@@ -1,13 +1,18 @@
-"""Means: of bounded columns, of columns whose bounds are loose, and trimmed means.
+"""Private means: of bounded columns, of columns with loose bounds, and trimmed means.
 
-Rows of k columns are mapped into the unit ball, y, and Σ(a, b·y) is released: the number of rows (or their weight) with
-a share a² of the budget, and the sum with b² = 1 − a². Where it is public how many rows count, a = 0. A mean of m, in
-units of the ball, has a variance ∝ 1/b² + m²/a², which is least at a² = |m|/(1 + |m|); a quarter suits most.
+Rows of k columns are mapped into the unit ball, y, and Σ(a, b·y) is released: the number of rows (or their total
+weight) with a share a² of the budget, and the sum with b² = 1 − a². Where the number of rows is public, a = 0. The
+estimated mean, with true value m in units of the ball, has a variance ∝ 1/b² + m²/a². This is least at
+a² = |m|/(1 + |m|), and the default of a quarter suits most columns.
 
-**Intervals.** For the true mean μ of the rows, S̃ − μÑ is noise of a known distribution: the sum's over b and the
-count's times μ over a. So the μ for which noise of this size or more has a probability of 1 − level or more are an
-interval that holds the mean as often as level says (Fieller 1954), however few rows there are. It is cut to the bounds,
-where every mean lies.
+**Intervals.** Let μ be the true mean of the rows, S̃ the released sum and Ñ the released count. Then S̃ − μÑ is noise of
+a known distribution: the noise of the sum over b, minus μ times the noise of the count over a. The interval consists of
+all μ for which
+
+    P(|noise| ≥ |S̃ − μÑ|) ≥ 1 − level.
+
+It holds the mean with probability ``level`` (Fieller 1954), however few rows there are. It is cut to the bounds, since
+every mean lies within them.
 """
 
 from __future__ import annotations
@@ -34,52 +39,52 @@ from discreet.queries.ranks.quantile_queries import Quantiles, RankTarget, Scale
 from discreet.records import Box
 from discreet.scales import ColumnScale
 from discreet.statistics.request import ColumnRequest, Request, statistic
-from discreet.statistics.statistic import Statistic, in_own_units
+from discreet.statistics.statistic import Statistic, to_own_units
 
 Array = NDArray[np.float64]
 
-COUNTED = 0.25  # a²
-RANGE = 0.25  # of ε, for a range where bounds are loose
-TRIMMING = 0.4  # of ε, for the two quantiles of a trimmed mean
-GUESS = 1000  # rows, where their number is not public; only accuracy depends on it
+COUNTED = 0.25  # a², the share of the budget for the count
+RANGE = 0.25  # share of ε that finds a range where bounds are loose
+TRIMMING = 0.4  # share of ε for the two quantiles of a trimmed mean
+GUESS = 1000  # rows, where their number is private; only accuracy depends on it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mean(Statistic):
-    """A private mean; of a log column the geometric mean, and of dates a number of days since 1970-01-01."""
+    """A private mean: the geometric mean of a log column, and days since 1970-01-01 for dates."""
 
-    _boxes: tuple[Box, ...]  # for each column, or for all at once: to which rows were clipped, as values
+    _boxes: tuple[Box, ...]  # the bounds of clipping, on the measured scale: one for each column, or one for all
 
     _kind: ClassVar[str] = "location"
 
     @property
     def bounds(self) -> tuple[Box, ...]:
-        """The bounds to which rows were clipped, for each column or for all at once: the declared ones, or narrower.
+        """The bounds to which rows were clipped: one box for each column, or one for all columns.
 
-        They are in the data's own units, as the value.
+        They are the declared bounds or narrower ones, in the data's own units.
         """
         scales, own = list(self._scales), []
         for box in self._boxes:
             these, scales = scales[: box.dimension], scales[box.dimension :]
-            own.append(Box(*(in_own_units(np.asarray(end), these) for end in (box.low, box.high))))
+            own.append(Box(*(to_own_units(np.asarray(end), these) for end in (box.low, box.high))))
         return tuple(own)
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return intervals that hold the mean of these rows, clipped to ``bounds``, with this probability, each alone.
+        """Return an interval for each mean of these rows, clipped to ``bounds``, that holds it with this probability.
 
-        They are about the noise: not about clipping, nor about how these people were sampled. The interval of a trimmed
-        mean is for the mean of the rows inside of ``bounds``, its two quantiles as they were drawn; others would have
-        been drawn with other noise. The interval of a geometric mean has the exponentials of that of the mean of the
-        logarithms; the ends of one of dates are days since 1970-01-01.
+        It accounts for the noise, but not for clipping or for how these people were sampled. The interval of a trimmed
+        mean is for the mean of the rows within ``bounds``, the two quantiles as they were drawn. It does not account
+        for the noise of these quantiles. For a geometric mean the ends are the exponentials of those for the mean of
+        the logarithms. For dates they are days since 1970-01-01.
         """
         releases = self.releases[-len(self._boxes) :]
         ends = [_interval(release, box, level) for release, box in zip(releases, self._boxes, strict=True)]
-        lower, upper = (in_own_units(np.concatenate(side, axis=1), self._scales) for side in zip(*ends, strict=True))
+        lower, upper = (to_own_units(np.concatenate(side, axis=1), self._scales) for side in zip(*ends, strict=True))
         return self._shaped(lower), self._shaped(upper)
 
     @classmethod
     def _describe(cls, statistic: str, columns: Sequence[str], logs: Sequence[str]) -> str:
-        """Return the question in words: for a geometric mean where a column is on a log scale."""
+        """Describe the question, with "geometric mean" for columns on a log scale."""
         others = [name for name in columns if name not in logs]
         geometric = [f"{statistic.replace('mean', 'geometric mean')} of {', '.join(logs)}"] if logs else []
         plain = [super()._describe(statistic, others, ())] if others or not logs else []
@@ -87,7 +92,7 @@ class Mean(Statistic):
 
     @property
     def _geometric(self) -> list[str]:
-        """The columns of which it is a geometric mean."""
+        """The columns whose mean is geometric."""
         return [scale.name for scale in self._scales if scale.kind == "log"]
 
     def _extra_cells(self, labels: dict[str, Any]) -> dict[str, Any]:
@@ -106,7 +111,7 @@ class Mean(Statistic):
 
 
 def _sums(release: Release) -> tuple[Array, Array | None, Array]:
-    """Return S̃, Ñ as released (None where public) and Ñ ≥ 1, with axes for groups and columns."""
+    """Return S̃, the released Ñ (None where the count is public), and max(Ñ, 1), with axes for groups and columns."""
     first = release["first"]
     sums = first if first.ndim == 2 else first[None, :]
     if "count" not in release.parts:
@@ -117,7 +122,7 @@ def _sums(release: Release) -> tuple[Array, Array | None, Array]:
 
 
 def _interval(release: Release, box: Box, level: float) -> tuple[Array, Array]:
-    """Return the ends of an interval for each group and column; see the module."""
+    """Return the ends of the interval for each group and column, as the module derives them."""
     probability("level", level)
     sums, counts, rows = _sums(release)
     noise, b = release.noise, release.parts["first"].weight
@@ -136,14 +141,14 @@ def _interval(release: Release, box: Box, level: float) -> tuple[Array, Array]:
         for place in np.ndindex(sums.shape):
             total, count = float(sums[place]), float(counts[place[0], 0])
             start = float(np.clip(total / max(count, 1.0), -edge, edge))  # the value, which the interval always holds
-            lower[place] = _boundary(start, -edge, lambda mu, t=total, c=count: outside(mu, t, c))
-            upper[place] = _boundary(start, edge, lambda mu, t=total, c=count: outside(mu, t, c))
+            lower[place] = _bisect_boundary(start, -edge, lambda mu, t=total, c=count: outside(mu, t, c))
+            upper[place] = _bisect_boundary(start, edge, lambda mu, t=total, c=count: outside(mu, t, c))
     ends = np.clip(np.stack([lower, upper]), -edge, edge)
     return np.asarray(box.from_unit(ends[0])), np.asarray(box.from_unit(ends[1]))
 
 
-def _boundary(start: float, end: float, outside: Any) -> float:
-    """Return the point between start and end from which on one is outside; the end where it is inside."""
+def _bisect_boundary(start: float, end: float, outside: Any) -> float:
+    """Return the point between start and end at which ``outside`` becomes true; the end where it never does."""
     if not outside(end):
         return end
     inside, out = start, end
@@ -155,20 +160,20 @@ def _boundary(start: float, end: float, outside: Any) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class AnyMeanRequest(ColumnRequest[Mean]):
-    """A request for means, of which some may be drawn first to find where rows are."""
+    """The common part of all requests for means."""
 
     def moments(self, box: Box) -> Moments:
-        """Return the question for means in a box."""
+        """Return the query for the means of rows clipped to a box."""
         counted = COUNTED if self.rows is None else 0.0
         return Moments(box, (counted, 1.0 - counted, 0.0))
 
     def quantile(self, place: int, column: ColumnScale, q: float) -> Quantiles:
-        """Return the question for a quantile of a column."""
+        """Return the question for the q-quantile of a column."""
         scale = Scale(column.low, column.high)
         return Quantiles(self.curator.space, place, scale, (RankTarget(q, 0, 0, scale.count),), weights=self.weights)
 
     def answer(self, releases: list[Release], boxes: list[Box]) -> Mean:
-        """Return the means of the last releases, one release for each box; every mean is inside of its bounds."""
+        """Return the means from the last releases, one release for each box, each mean clipped to its box."""
         means = []
         for release, box in zip(releases[-len(boxes) :], boxes, strict=True):
             sums, _, rows = _sums(release)
@@ -177,31 +182,31 @@ class AnyMeanRequest(ColumnRequest[Mean]):
 
 
 class MeanRequest(AnyMeanRequest):
-    """A request for means of columns in their bounds."""
+    """A request for means of columns, clipped to their declared bounds."""
 
     def plan(self) -> Inquiry[Mean]:
         """Return one question for all columns."""
         query = self.query(self.moments(self.box))
-        return self.asks([query], lambda measure: self.answer([measure(query)], [self.box]), "mean")
+        return self.make_inquiry([query], lambda measure: self.answer([measure(query)], [self.box]), "mean")
 
 
 class LooseMeanRequest(AnyMeanRequest):
-    """A request for means of columns that are clipped to a range of their own, from two quantiles near the ends.
+    """A request for means of columns with loose bounds: each column is clipped to a range between two quantiles.
 
-    Beyond the rows lies a range that may be e^10 times as wide as theirs, all of it as good as the outermost row. So
-    aim at (ln n + 12)/η rows from each end, where the rows have more weight than all that, or at a quarter of them,
-    which is the most that can be had. From there the range is widened as far as a Gaussian would go on until one row
-    in n is left.
+    The declared bounds may be e^10 times as wide as the range of the rows. To the exponential mechanism all candidates
+    beyond the outermost row have the same score. A quantile that is (ln n + 12)/η rows away from an end outweighs all
+    of them together; so that rank is the target, but never more than a quarter of the rows. From the two quantiles the
+    range is then widened to where a Gaussian with these quantiles has a tail of one row in n.
     """
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """Of two quantiles and a sum for each column."""
+        """The losses of two quantiles for each column, and of a sum for each column."""
         number = len(self.places)
         return (*self.selection_losses(RANGE, 2 * number), *self.additive_losses(1.0 - RANGE, number))
 
     def plan(self) -> Inquiry[Mean]:
-        """Return quantiles, and sums that are like those to come."""
+        """Return the quantiles, and sums over the declared bounds in place of the sums over the ranges to be found."""
         rows = float(max(self.curator.size.units or GUESS, 2))
         eta = self.selection_losses(RANGE, 2 * len(self.places))[0].epsilon
         share = min(max(2.0 * (math.log(rows) + 12.0) / (eta * rows), 1.0 / rows), 0.25)
@@ -214,17 +219,17 @@ class LooseMeanRequest(AnyMeanRequest):
 
         def answer(measure: Measure) -> Mean:
             releases = [measure(question) for question in questions]
-            values = [_drawn_value(question, release) for question, release in zip(questions, releases, strict=True)]
+            values = [_read_quantile(question, release) for question, release in zip(questions, releases, strict=True)]
             boxes = []
             for (place, scale), *ends in zip(columns, values[::2], values[1::2], strict=True):
                 least, most = min(ends), max(ends)
                 wider = further * (most - least)
-                boxes.append(_box(max(scale.low, least - wider), min(scale.high, most + wider), scale))
+                boxes.append(_inner_box(max(scale.low, least - wider), min(scale.high, most + wider), scale))
                 releases.append(measure(total(place, boxes[-1])))
             return self.answer(releases, boxes)
 
         whole = [total(place, Box([scale.low], [scale.high])) for place, scale in columns]
-        return self.asks([*questions, *whole], answer, "mean")
+        return self.make_inquiry([*questions, *whole], answer, "mean")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,11 +247,11 @@ class TrimmedMeanRequest(AnyMeanRequest):
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """Of two quantiles, and a sum between them."""
+        """The losses of two quantiles, and of the sum between them."""
         return (*self.selection_losses(TRIMMING, 2), *self.additive_losses(1.0 - TRIMMING))
 
     def plan(self) -> Inquiry[Mean]:
-        """Return both quantiles, and a sum that is like the one to come."""
+        """Return both quantiles, and the sum over the declared bounds in place of the one between the quantiles."""
         (place,), (scale,) = self.places, self.scales
         questions = [self.quantile(place, scale, q) for q in (self.trim, 1.0 - self.trim)]
 
@@ -256,20 +261,20 @@ class TrimmedMeanRequest(AnyMeanRequest):
 
         def answer(measure: Measure) -> Mean:
             releases = [measure(question) for question in questions]
-            values = [_drawn_value(question, release) for question, release in zip(questions, releases, strict=True)]
-            box = _box(min(values), max(values), scale)
+            values = [_read_quantile(question, release) for question, release in zip(questions, releases, strict=True)]
+            box = _inner_box(min(values), max(values), scale)
             return self.answer([*releases, measure(between(box))], [box])
 
-        return self.asks([*questions, between(self.box)], answer, "trimmed mean")
+        return self.make_inquiry([*questions, between(self.box)], answer, "trimmed mean")
 
 
-def _drawn_value(question: Quantiles, release: Release) -> float:
-    """Return the quantile that a release has, as a value of the column."""
+def _read_quantile(question: Quantiles, release: Release) -> float:
+    """Return the released quantile as a value of the column."""
     return question.scale.value(float(release["numbers"][0, 0]))
 
 
-def _box(least: float, most: float, scale: ColumnScale) -> Box:
-    """Return a range inside the bounds; where it is a point, a little around it."""
+def _inner_box(least: float, most: float, scale: ColumnScale) -> Box:
+    """Return the box from ``least`` to ``most``; where they coincide, a narrow one around them within the bounds."""
     low, high = scale.low, scale.high
     room = max(1e-9 * (high - low), 4.0 * float(np.spacing(max(abs(low), abs(high)))))
     if not most - least > room:
@@ -292,8 +297,8 @@ def mean(
 ) -> Request[Mean]:
     """Return private means of columns.
 
-    Of a log column it is the geometric mean, exp(mean of logarithms), and says so. Of a column of dates ``value`` is in
-    days since 1970-01-01, and what is shown is a date.
+    For a log column it is the geometric mean, exp(mean of logarithms), and the answer says so. For a column of dates
+    ``value`` is in days since 1970-01-01, and the answer is shown as a date.
 
     Parameters
     ----------
@@ -301,16 +306,16 @@ def mean(
     columns : str, int or list of them, optional
         Which columns, by name or number; all numeric ones by default.
     epsilon, delta : float
-        What all of it costs together: Laplace noise at δ = 0, Gaussian noise else, which is better from some five
-        columns on.
+        The total cost. The noise is Laplace if δ = 0, else Gaussian, which is smaller from about five columns on.
     by : str, optional
-        A declared column of categories: means of each of its groups, in one release. Empty groups have an answer too.
+        A declared column of categories: a mean for each of its groups, in one release. Empty groups get an answer too.
     weights : str or int, optional
-        A declared column of weights from 0 on: Σwx/Σw.
+        A declared column of non-negative weights, for the mean Σwx/Σw.
     loose : bool
-        Whether the bounds are much wider than most of the rows. A quarter of ε then finds where these are, each column
-        is clipped to there (``bounds`` of the answer), and the noise of the rest is relative to that. Of a column with
-        a long tail it is the mean of clipped rows, which is smaller, and ``interval`` says nothing of that.
+        Whether the bounds are much wider than the range of most rows. If so, a quarter of ε finds that range, each
+        column is clipped to it (``bounds`` of the answer), and the remaining noise is relative to its width. For a
+        column with a long tail the mean of the clipped rows is smaller than that of all rows; ``interval`` does not
+        account for that.
     bits : Bits, optional
         Seeded bits, for a test. **Not private.**
     **declared
@@ -347,10 +352,10 @@ def trimmed_mean(
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[Mean]:
-    """Return the private mean of the middle of a column: of the rows between two of its quantiles, private as well.
+    """Return the private trimmed mean of a column: the mean of the rows between two of its private quantiles.
 
-    Two fifths of ε draw the ``trim`` and the 1 − ``trim`` quantile; the rest measures the mean of the rows between
-    them, with noise relative to how far apart they are. So loose bounds and a few wild values cost next to nothing.
+    Two fifths of ε draw the ``trim`` and the 1 − ``trim`` quantile. The rest measures the mean of the rows between
+    them, with noise proportional to their distance. So loose bounds and a few outliers cost little accuracy.
 
     Parameters
     ----------
@@ -359,14 +364,14 @@ def trimmed_mean(
     column : str or int, optional
         Which column, where there are several.
     trim : float
-        The share of rows to leave out at each end, above 0 and below 1/2.
+        The share of rows to remove at each end, above 0 and below 1/2.
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
     Returns
     -------
     Mean
-        ``bounds`` has the two quantiles.
+        Its ``bounds`` are the two quantiles.
 
     Examples
     --------

@@ -1,15 +1,15 @@
-"""Quantiles: drawn by the exponential mechanism on a fine grid (``queries.ranks``, where the proofs are).
+"""Private quantiles, drawn by the exponential mechanism on a fine grid (proofs: ``queries.ranks``).
 
-Several quantiles are drawn level by level of a tree, those in the middle first, in all groups at once.
+Several quantiles are drawn level by level of a binary tree, the middle ones first, in all groups at once.
 
 **Intervals.** Part of ε draws a lower and an upper end of an interval for each quantile. The intervals hold whatever
-the rows are, and are wide for that. Without them no number is known that says how far off a quantile is: that depends
-on how dense the rows are there, which is private.
+the rows are, and so they are wide. Without them the error of a quantile is unknown: it depends on the density of the
+rows there, which is private.
 
-Once a value v is drawn, an end is looked for at v less (or more) a distance that shrinks by a factor from step to step:
-some sixty candidates, however wide the bounds are. Rows go to the step below them for a lower end and to the one above
-for an upper one, so that an end for them is one for the rows themselves; and rows are made up at the far end, as many
-as the level asks for.
+Given a drawn value v, the candidates for an end are v minus (or plus) distances that shrink geometrically: about sixty
+candidates, however wide the bounds are. For a lower end each row is rounded down to a candidate, for an upper end up;
+so an end for the rounded rows is also one for the rows themselves. Artificial rows are added at the far end, their
+number chosen so that the interval holds with the requested level.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from discreet.queries.ranks.quantile_queries import (
     Scale,
     quantile_levels,
 )
-from discreet.statistics.request import ColumnRequest, Request, statistic, unwrapped
+from discreet.statistics.request import ColumnRequest, Request, statistic, unwrap
 from discreet.statistics.statistic import Statistic
 
 Array = NDArray[np.float64]
 Result = TypeVar("Result", covariant=True)
 
-INTERVALS = 0.4  # of ε, for the ends of the intervals
-RATIO, STEPS = 1.5, 55  # of the distances of an end's candidates from the value: down to 2⁻³¹ of the bounds
+INTERVALS = 0.4  # share of ε for the ends of the intervals
+RATIO, STEPS = 1.5, 55  # ratio and number of the distances of an end's candidates: down to 2⁻³¹ of the bounds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,43 +56,43 @@ class Quantile(Statistic):
     Attributes
     ----------
     value : float or array
-        In the data's own units; of dates whole days since 1970-01-01. An axis of groups first, where there are groups,
-        then one of ``levels``, where there are several.
+        In the data's own units; whole days since 1970-01-01 for dates. An axis of groups comes first, where there are
+        groups, then one of ``levels``, where there are several.
     levels : tuple of float
-        Which quantiles they are.
-    limits : (array, array) or None
-        The ends of the interval, where it was drawn.
+        The levels of the quantiles, from 0 to 1.
+    ends : (array, array) or None
+        The ends of the intervals; None where none were drawn.
     level : float or None
-        The probability with which it holds.
+        The probability with which each interval holds.
     """
 
     levels: tuple[float, ...]
-    limits: tuple[Any, Any] | None
+    ends: tuple[Any, Any] | None
     level: float | None
 
     _kind: ClassVar[str] = "location"
 
     def table(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Return a row for each number: its labels, its value and, where it was drawn, its interval."""
-        if self.limits is not None:
+        if self.ends is not None:
             return super().table(level)
-        free = replace(self, limits=(self.value, self.value), level=0.95).table(level=0.0)
-        return [{name: cell for name, cell in row.items() if name not in ("low", "high")} for row in free]
+        rows = replace(self, ends=(self.value, self.value), level=0.95).table(level=0.0)
+        return [{name: cell for name, cell in row.items() if name not in ("low", "high")} for row in rows]
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return intervals that hold the quantile of these rows with at least this probability, each by itself.
+        """Return an interval for each quantile of these rows that holds it with at least this probability.
 
-        They were drawn together with the value, for one level: at lower ones they are the same. They are about the
-        noise: not about how these people were sampled.
+        The intervals were drawn together with the values, for one level; for lower levels they are the same. They
+        account for the noise, but not for how these people were sampled.
         """
-        if self.limits is None or self.level is None:
+        if self.ends is None or self.level is None:
             raise ValueError("interval=None: no interval was drawn; write for example median(…, interval=0.95)")
         if probability("level", level) > self.level:
             raise ValueError(
                 f"level={level!r}: expected at most {self.level}, for which the interval was drawn; ask again with "
                 f"interval={level!r}"
             )
-        return self.limits
+        return self.ends
 
     def _axes(self) -> list[tuple[str, Sequence[Any]]]:
         several = np.ndim(self.value) > (self.groups is not None)
@@ -100,30 +100,30 @@ class Quantile(Statistic):
 
 
 class QuantileRange(Quantile):
-    """The private distance between two quantiles: of logarithms for a log column, in days for dates."""
+    """The private distance between two quantiles: between logarithms for a log column, in days for dates."""
 
     _kind: ClassVar[str] = "spread"
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnyQuantileRequest(ColumnRequest[Result]):
-    """A request for quantiles of a column in every group, or for what follows from them.
+    """The common part of requests for quantiles of a column in every group, or for statistics computed from them.
 
     Attributes
     ----------
     levels : tuple of float
-        Which, as they were asked for.
+        The levels of the quantiles, in the order in which they were requested.
     step : float or None
-        What values are multiples of.
+        The step of which all values are multiples, from the lower bound on; None for a fine grid.
     interval : float or None
-        The level of the intervals.
+        The level of the intervals; None for no intervals.
     """
 
     levels: tuple[float, ...]
     step: float | None
     interval: float | None
 
-    kind: ClassVar[type[Any]]  # of the answers
+    kind: ClassVar[type[Any]]  # the class of the answers
     argument: ClassVar[str] = "column"
     one: ClassVar[bool] = True
     pure: ClassVar[bool] = True
@@ -143,28 +143,31 @@ class AnyQuantileRequest(ColumnRequest[Result]):
             raise ArgumentError("interval", self.interval, "a level in (0, 1), or None for no interval")
 
     @property
-    def each(self) -> float | None:
+    def interval_level(self) -> float | None:
         """The level of the interval of each quantile."""
         return self.interval
 
     @abstractmethod
     def read(self, values: Array, others: Array) -> Array:
-        """Return the answer from quantiles, groups by levels in order; ``others`` are at the other end of intervals."""
+        """Compute the answer from quantiles of shape (groups, sorted levels).
+
+        ``others`` are the quantiles at the opposite ends of the intervals, where ``values`` are ends.
+        """
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """Of each level of the tree, and of two ends for each quantile."""
+        """The losses of the levels of the tree, and of two ends for each quantile."""
         number, epsilon = len(self._tree), self.guarantee.epsilon * (1.0 if self.interval is None else 1.0 - INTERVALS)
         kind = PureLoss if number > 1 or self._flips else BoundedRangeLoss
         values = (kind(epsilon / number, self.guarantee.neighbors),) * number
         return values if self.interval is None else (*values, *self.selection_losses(INTERVALS, 2 * len(self.levels)))
 
     def plan(self) -> Inquiry[Result]:
-        """Return questions that are like those to come."""
+        """Return questions of the same form as those that will be asked, which depend on earlier releases."""
         several, scale = len(self._tree) > 1, self._scale
         targets = [RankTarget(0.5, group, 0, self._last) for group in range(self._groups)]
         questions = [self._question(scale, targets, break_ties=several)] * len(self._tree)
-        rows = {} if self.each is None else self._made_up_rows(self.each)
+        rows = {} if self.interval_level is None else self._made_up_rows(self.interval_level)
 
         def answer(measure: Measure) -> Result:
             values, releases = self._draw(measure)
@@ -182,21 +185,21 @@ class AnyQuantileRequest(ColumnRequest[Result]):
                 groups=self.groups,
                 single=True,
                 levels=self.levels,
-                limits=ends,
+                ends=ends,
                 level=self.interval,
             )
             return result
 
         questions += [self._end(q, GridSteps((0.0, 1.0), up), 1.0) for q, up in rows]
-        return self.asks(questions, answer, "quantiles")
+        return self.make_inquiry(questions, answer, "quantiles")
 
     def _unwrap(self, values: Array) -> Any:
-        """Return values that have an axis of groups, without it where there are none."""
-        return unwrapped(values if self.groups is not None else values[0])
+        """Drop the axis of groups where there are no groups."""
+        return unwrap(values if self.groups is not None else values[0])
 
     @cached_property
-    def wanted(self) -> list[float]:
-        """The levels in order."""
+    def sorted_levels(self) -> list[float]:
+        """The levels in ascending order."""
         return sorted(self.levels)
 
     @cached_property
@@ -205,12 +208,12 @@ class AnyQuantileRequest(ColumnRequest[Result]):
 
     @property
     def _scale(self) -> Scale:
-        """The candidates for values."""
+        """The grid of candidate values."""
         return Scale(self.scales[0].low, self.scales[0].high, self.step)
 
     @property
     def _last(self) -> int:
-        """The last of them, in units of the candidates, or of what breaks their ties."""
+        """The index of the last candidate; where ties are broken, with ``TIE_BITS`` random bits below it."""
         return ((self._scale.count + 1) << TIE_BITS) - 1 if len(self._tree) > 1 else self._scale.count
 
     @property
@@ -219,7 +222,7 @@ class AnyQuantileRequest(ColumnRequest[Result]):
 
     @property
     def _flips(self) -> bool:
-        """Whether one quantile is drawn from few candidates."""
+        """Whether permute-and-flip is used: for a single quantile from few candidates."""
         return len(self.levels) == 1 and self._scale.count < MOST_FLIPS and 0.0 < self.levels[0] < 1.0
 
     def _question(
@@ -229,26 +232,26 @@ class AnyQuantileRequest(ColumnRequest[Result]):
         return Quantiles(self.curator.space, place, scale, tuple(targets), self.by, self.weights, break_ties, flips)
 
     def _draw(self, measure: Measure) -> tuple[Array, list[Release]]:
-        """Return the quantiles, groups by levels, and the releases."""
+        """Draw the quantiles, of shape (groups, sorted levels), and return them with the releases."""
         scale, last, several = self._scale, self._last, len(self._tree) > 1
-        # With the ends of the scale at both sides; in units of the candidates.
+        # Indices of candidates, with the ends of the scale on both sides.
         places = np.full((self._groups, len(self.levels) + 2), -1, dtype=np.int64)
         places[:, -1] = last
-        levels = [0.0, *self.wanted, 1.0]
+        levels = [0.0, *self.sorted_levels, 1.0]
         releases = []
         for nodes in self._tree:
             asked, targets = [], []
             for group in range(self._groups):
                 for place, left, right in nodes:
                     first, final = int(places[group, left + 1]) + 1, int(places[group, right + 1])
-                    if first > final:  # nothing is between its neighbours
+                    if first > final:  # no candidate lies between its neighbours
                         places[group, place + 1] = final
                         continue
                     span = levels[right + 1] - levels[left + 1]
                     q = (levels[place + 1] - levels[left + 1]) / span if span > 0.0 else 0.5
                     asked.append((group, place))
                     targets.append(RankTarget(q, group, first, final))
-            # A level that has none left was paid for, and the schedule asks for something.
+            # A level without targets was paid for as well, and the schedule expects a question.
             targets = targets or [RankTarget(0.5, 0, last, last)]
             releases.append(measure(self._question(scale, targets, break_ties=several)))
             for (group, place), (whole, below) in zip(asked, releases[-1]["numbers"], strict=False):
@@ -257,14 +260,14 @@ class AnyQuantileRequest(ColumnRequest[Result]):
         return np.vectorize(scale.value, otypes=[np.float64])(steps), releases
 
     def _end(self, q: float, steps: GridSteps, rows: float) -> Quantiles:
-        """Return the question for an end of a quantile's interval in every group, with so many rows made up."""
+        """Return the question for an end of a quantile's interval in every group, with this many artificial rows."""
         made_up = {"above" if steps.up else "below": rows}
         return self._question(steps, [RankTarget(q, group, 0, steps.count, **made_up) for group in range(self._groups)])
 
     def _steps(self, values: Array, *, up: bool) -> GridSteps:
-        """Return steps away from the values that were drawn for the groups, each half as far again as the one before.
+        """Return candidates at geometrically shrinking distances from the values drawn for the groups.
 
-        An end is found to within that factor of its distance, whatever the bounds are.
+        So an end is found up to a factor of ``RATIO`` in its distance, however wide the bounds are.
         """
         low, high = self.scales[0].low, self.scales[0].high
         away = (high - low) * RATIO ** -np.arange(float(STEPS))
@@ -272,16 +275,16 @@ class AnyQuantileRequest(ColumnRequest[Result]):
         if self.step is not None:
             spread = low + self.step * (np.ceil if up else np.floor)((spread - low) / self.step - 1e-9)
         result = np.unique(np.clip(spread, low, high))
-        if len(result) == 1:  # at an end of the bounds already: the other end makes it two
+        if len(result) == 1:  # the value is at an end of the bounds; two candidates are needed
             result = np.array([low, high])
         return GridSteps(tuple(result.tolist()), up)
 
     def _made_up_rows(self, level: float) -> dict[tuple[float, bool], float]:
-        """Return how many rows to make up for each end of an interval; what cannot be drawn is refused here."""
+        """Return the number of artificial rows for each end of an interval; raise where ε is too small to draw one."""
         loss, setting = self.selection_losses(INTERVALS, 2 * len(self.levels))[0], self.curator.setting
         most = self._groups * (STEPS + 1)
         result = {}
-        for q in self.wanted:
+        for q in self.sorted_levels:
             for up in (False, True):
                 steps = GridSteps(tuple(np.arange(float(max(most, 2)))), up)
                 one = self._end(q, steps, 1.0)
@@ -295,10 +298,13 @@ class AnyQuantileRequest(ColumnRequest[Result]):
     def _draw_ends(
         self, measure: Measure, result: Array, rows: Mapping[tuple[float, bool], float]
     ) -> tuple[Array, Array, list[Release]]:
-        """Return both ends of the intervals, groups by levels, with the values between them, and the releases."""
+        """Draw both ends of the intervals, of shape (groups, sorted levels), and return them with the releases.
+
+        Ends are moved so that each interval contains its value.
+        """
         ends, releases = {False: result.copy(), True: result.copy()}, []
         for (q, up), made_up in rows.items():
-            place = self.wanted.index(q)
+            place = self.sorted_levels.index(q)
             steps = self._steps(result[:, place], up=up)
             releases.append(measure(self._end(q, steps, made_up)))
             values = np.array([steps.value(float(number)) for number in releases[-1]["numbers"][:, 0]])
@@ -321,28 +327,28 @@ class QuantileRequest(AnyQuantileRequest[Quantile]):
     kind: ClassVar[type[Any]] = Quantile
 
     def read(self, values: Array, others: Array) -> Array:
-        """Return the quantiles in the column's own units, in the order in which they were asked for."""
+        """Return the quantiles in the column's own units, in the order in which they were requested."""
         own = self.scales[0].to_own(values)
-        return own[:, [self.wanted.index(level) for level in self.levels]] if self.several else own[:, 0]
+        return own[:, [self.sorted_levels.index(level) for level in self.levels]] if self.several else own[:, 0]
 
 
 class QuantileRangeRequest(AnyQuantileRequest[QuantileRange]):
-    """A request for how far two quantiles are apart."""
+    """A request for the distance between two quantiles."""
 
     kind: ClassVar[type[Any]] = QuantileRange
 
     @property
-    def each(self) -> float | None:
-        """The level of the interval of each quantile, of two that both must hold."""
+    def interval_level(self) -> float | None:
+        """The level of the interval of each quantile, by the union bound, since both intervals must hold."""
         return None if self.interval is None else (1.0 + self.interval) / 2.0
 
     def read(self, values: Array, others: Array) -> Array:
-        """Return the distance, on the scale that the column is measured on."""
+        """Return the distance, on the scale on which the column is measured."""
         return np.maximum(values[:, 1] - others[:, 0], 0.0)
 
 
-def _levels(name: str, levels: Any) -> tuple[float, ...]:
-    """Return the levels as they came, checked."""
+def _check_levels(name: str, levels: Any) -> tuple[float, ...]:
+    """Return the levels as floats, in their given order; raise where they are not distinct numbers from 0 to 1."""
     one = "one number from 0 to 1; write for example 0.9, or quantiles(…) for several"
     several = "numbers from 0 to 1, each once; write for example [0.25, 0.5, 0.75], or quantile(…) for one"
     accepted = f"{name}: expected {one if name == 'q' else several}"
@@ -371,31 +377,31 @@ def quantiles(
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[Quantile]:
-    """Return private quantiles of a column, several at once.
+    """Return several private quantiles of a column.
 
-    Those in the middle are drawn first and part the rows for the others, so that k quantiles cost as much as some
-    log₂ k of them (Kaplan, Schnapp and Stemmer 2022). They come out in order.
+    The middle ones are drawn first and split the rows for the others, so that k quantiles cost about as much as log₂ k
+    separate ones (Kaplan, Schnapp and Stemmer 2022). Higher levels never have smaller values.
 
     Parameters
     ----------
     data, epsilon, delta, bits
-        As in ``mean``. δ does not help much here; 0 is fine.
+        As in ``mean``. A δ above 0 helps little here.
     levels : sequence of float
-        Which quantiles, from 0 to 1. At the ends themselves whatever lies beyond all rows is as good as they are, so
-        ask for 0.01 and 0.99 rather than for 0 and 1.
+        The levels of the quantiles, from 0 to 1. At 0 and 1 every value beyond the outermost row has the same score as
+        that row, so ask for 0.01 and 0.99 instead.
     column : str or int, optional
         Which column, where there are several.
     by : str, optional
-        A declared column of categories: quantiles of each of its groups, at the cost of one (under replace-one of up
-        to two, for a row may change its group).
+        A declared column of categories: quantiles for each of its groups, at the cost of one group (under replace-one
+        of up to two, since a replaced row may change its group).
     weights : str or int, optional
-        A declared column of weights from 0 on.
+        A declared column of non-negative weights.
     step : float, optional
-        Where the values have steps of their own (1 for whole numbers): only such values are drawn. Dates have steps of
-        one day, and a log column takes none.
+        The step of the values, for example 1 for whole numbers: only multiples are drawn. Dates have a step of one day.
+        A log column takes none.
     interval : float or None
-        The level of what ``.interval()`` returns. Intervals take two fifths of ε, shared by all; with None the
-        quantiles have all of it.
+        The level of the intervals that ``.interval()`` returns. They share two fifths of ε. With None the quantiles use
+        all of it, and there are no intervals.
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 
@@ -414,8 +420,13 @@ def quantiles(
     """
     if isinstance(levels, str):
         raise ArgumentError("levels", levels, "numbers from 0 to 1; they come before the column")
-    asked: dict[str, Any] = {"levels": _levels("levels", levels), "step": step, "interval": interval, "several": True}
-    return QuantileRequest.from_columns(data, column, epsilon, delta, declared, bits, by, weights, **asked)
+    options: dict[str, Any] = {
+        "levels": _check_levels("levels", levels),
+        "step": step,
+        "interval": interval,
+        "several": True,
+    }
+    return QuantileRequest.from_columns(data, column, epsilon, delta, declared, bits, by, weights, **options)
 
 
 @statistic(q=0.9)
@@ -443,8 +454,8 @@ def quantile(
     >>> abs(statistics.quantile(ages, 0.9, epsilon=1.0, bounds=(0, 120)).value - 90.0) < 3.0
     True
     """
-    asked: dict[str, Any] = {"levels": _levels("q", [q]), "step": step, "interval": interval, "several": False}
-    return QuantileRequest.from_columns(data, column, epsilon, delta, declared, bits, by, weights, **asked)
+    options: dict[str, Any] = {"levels": _check_levels("q", [q]), "step": step, "interval": interval, "several": False}
+    return QuantileRequest.from_columns(data, column, epsilon, delta, declared, bits, by, weights, **options)
 
 
 @statistic()
@@ -472,8 +483,8 @@ def median(
     >>> abs(result.value - 50.0) < 3.0, result.interval()[0] <= 51.0
     (True, True)
     """
-    asked: dict[str, Any] = {"levels": (0.5,), "step": step, "interval": interval, "several": False}
-    return QuantileRequest.from_columns(data, column, epsilon, delta, declared, bits, by, weights, **asked)
+    options: dict[str, Any] = {"levels": (0.5,), "step": step, "interval": interval, "several": False}
+    return QuantileRequest.from_columns(data, column, epsilon, delta, declared, bits, by, weights, **options)
 
 
 @statistic()
@@ -490,10 +501,10 @@ def interquartile_range(
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[QuantileRange]:
-    """Return the private distance between the quartiles of a column; see ``quantiles`` for the arguments.
+    """Return the private interquartile range of a column; see ``quantiles`` for the arguments.
 
-    Of a log column it is that of the logarithms, and the answer names it so; of dates it is in days. Its interval
-    comes from those of the quartiles, so it holds at least as often as it says.
+    For a log column it is the range of the logarithms, and the answer says so; for dates it is in days. Its interval
+    is computed from those of the quartiles, so it holds with at least its level.
 
     Examples
     --------

@@ -1,11 +1,12 @@
-"""Requests: what is asked about which columns and for how much, and the registry of all statistics.
+"""Requests for statistics, checked against the declared columns, and the registry of all statistics.
 
-A statistic is a class of requests and a function under ``statistic`` that makes one from a user's arguments. The class
-checks everything against what is declared. Its ``losses`` are arithmetic over a guarantee, so that a price is found
-without asking anything; its ``plan`` has the questions, and what follows from the releases. The function is then what
-a user calls, and ``STATISTICS`` has it for the database, its drafts, the command line and the audit.
+A statistic consists of a request class, and of a function under ``@statistic`` that makes a request from a user's
+arguments. The class checks everything against what is declared. Its ``losses`` are computed from the guarantee alone,
+so the price is known without asking anything. Its ``plan`` returns the questions, and how to compute the answer from
+their releases. Users call the decorated function. ``STATISTICS`` offers it to the database, its drafts, the command
+line and the audit.
 
-Everything here is decided by public facts: which column is meant, and what is declared of it.
+All decisions here follow from public facts: which columns were named, and how they were declared.
 """
 
 from __future__ import annotations
@@ -36,24 +37,24 @@ from discreet.scales import ColumnScale, place_of
 GUESSED_ROWS = 1000
 
 
-def known_rows(curator: Curator, rows: int | None) -> int:
-    """Return a public number of rows to plan with: the true one, the caller's guess, or a thousand."""
+def planning_rows(curator: Curator, rows: int | None) -> int:
+    """Return a public number of rows to plan with: the caller's guess, the true number if public, or 1000."""
     if rows is not None:
         return integer("rows", rows, least=1, most=2**50)
     return max(GUESSED_ROWS if curator.size.units is None else curator.size.units, 1)
 
 
 def noise_variance(curator: Curator, query: Query, loss: Loss) -> float:
-    """Return the variance that a number of a query would get, from public numbers; nothing is spent."""
+    """Return the variance of the noise on one number of a query, from public numbers; nothing is spent."""
     noise = curator.plan(query, loss).noise
     assert noise is not None  # every sum over rows has additive noise
     return noise.variance
 
 
-def checked_scale(curator: Curator, place: int) -> ColumnScale:
-    """Return how a column of numbers is to be read, if its bounds leave room for statistics.
+def check_scale(curator: Curator, place: int) -> ColumnScale:
+    """Return the scale of a column of numbers; raise where floats cannot represent statistics within its bounds.
 
-    Floats must hold the squares of its values, and there must be cells between its bounds.
+    Floats must hold the squares of its values, and there must be distinct floats between its bounds.
     """
     low, high = limits_of(curator.space, place)
     size = max(abs(low), abs(high))
@@ -65,10 +66,10 @@ def checked_scale(curator: Curator, place: int) -> ColumnScale:
     return ColumnScale(curator.columns[place], curator.scales[place], low, high)
 
 
-def cells_of(space: Box | Ball, columns: Sequence[int], bins: Sequence[int]) -> Query:
-    """Return the query that counts the rows in each of so many equal bins of some columns.
+def grid_query(space: Box | Ball, columns: Sequence[int], bins: Sequence[int]) -> Query:
+    """Return the query that counts the rows in each cell of a grid, with this many equal bins per column.
 
-    >>> cells_of(Box([0.0, 0.0], [1.0, 8.0]), [1], [4]).parts["counts"].shape
+    >>> grid_query(Box([0.0, 0.0], [1.0, 8.0]), [1], [4]).parts["counts"].shape
     (4,)
     """
     low, high = zip(*(limits_of(space, column) for column in columns), strict=True)
@@ -87,9 +88,9 @@ class Request(ABC, Generic[Result]):
     Attributes
     ----------
     curator : Curator
-        Of the columns that are needed.
+        A view of the columns that are needed.
     guarantee : Guarantee
-        What all of it costs together.
+        What all releases cost together.
     bits : Bits or None
     """
 
@@ -97,18 +98,18 @@ class Request(ABC, Generic[Result]):
     guarantee: Guarantee
     bits: Bits | None
 
-    pure: ClassVar[bool] = False  # drawn by exponential mechanisms, which have a pure ε and no use for a δ
+    pure: ClassVar[bool] = False  # True for exponential mechanisms, which are pure ε and do not use δ
 
     def __post_init__(self) -> None:
-        """Raise where what is asked does not fit the columns."""
+        """Raise where the request does not fit the columns."""
 
     @staticmethod
     def open(
         data: Any, names: Sequence[Any], epsilon: float, delta: float, declared: Mapping[str, Any]
     ) -> tuple[Curator, Guarantee]:
-        """Return rows behind a door, and the guarantee for what is asked of them.
+        """Return a curator of the rows, and the guarantee of the request.
 
-        A pair of bounds beside names of a table's columns is for those columns alone.
+        A single pair of bounds, given together with names of a table's columns, declares those columns alone.
         """
         budget, failure = positive("epsilon", epsilon), probability("delta", delta)
         table = not (isinstance(data, Curator | Records | list | tuple) or is_array(data))
@@ -119,17 +120,17 @@ class Request(ABC, Generic[Result]):
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """The loss of each release, from the guarantee alone; by default of one with additive noise."""
+        """The loss of each release, computed from the guarantee alone; by default one release with additive noise."""
         return (additive_loss(self.guarantee),)
 
     @abstractmethod
     def plan(self) -> Inquiry[Result]:
-        """Return what would be asked; nothing is spent."""
+        """Return the questions to ask and how to answer from their releases; nothing is spent."""
 
-    def asks(
+    def make_inquiry(
         self, questions: Iterable[Question], answer: Callable[[Measure], Result], name: str | None = None
     ) -> Inquiry[Result]:
-        """Return questions at the losses of the request."""
+        """Return an inquiry that asks these questions, each at its loss in ``losses``."""
         asked = zip(questions, self.losses, strict=True)
         return Inquiry(self.curator, self.guarantee, asked, answer, name, self.bits)
 
@@ -141,17 +142,17 @@ class ColumnRequest(Request[Result]):
     Attributes
     ----------
     places : tuple of int
-        The numeric columns.
+        The indices of the numeric columns.
     scales : tuple of ColumnScale
-        How their values are to be read, and where they lie.
+        The scale and the bounds of each column.
     single : bool
-        Whether one column was named, or there is only one: the answer is a number.
+        Whether one column was named, or there is only one; then the answer has no axis of columns.
     by : int or None
-        The column of categories that groups are of.
+        The index of the column of categories that defines the groups.
     groups : tuple or None
         The labels of the groups; None where there are none.
     weights : (int, float) or None
-        The column of weights, and the largest of them.
+        The index of the column of weights, and the largest weight.
     """
 
     places: tuple[int, ...]
@@ -161,8 +162,8 @@ class ColumnRequest(Request[Result]):
     groups: tuple[Any, ...] | None
     weights: tuple[int, float] | None
 
-    argument: ClassVar[str] = "columns"  # "column" where it has to be said which of several
-    one: ClassVar[bool] = False  # whether it is about one column
+    argument: ClassVar[str] = "columns"  # its name in errors; "column" where one of several must be named
+    one: ClassVar[bool] = False  # whether it takes a single column
 
     @classmethod
     def from_columns(
@@ -177,13 +178,13 @@ class ColumnRequest(Request[Result]):
         weights: str | int | None = None,
         **more: Any,
     ) -> Self:
-        """Check the arguments of a statistic against each other."""
+        """Make a request from the arguments of a statistic; raise where they do not fit the declared columns."""
         given = [columns] if isinstance(columns, str) else list(columns) if isinstance(columns, list | tuple) else []
         curator, guarantee = cls.open(data, given, epsilon, delta, declared)
         if curator.space is None:
             raise ArgumentError("columns", UNSHOWN, "at least one column of numbers; the schema declares none")
         weighed = None if weights is None else curator.columns[place_of("weights", weights, curator.columns)]
-        named, single = cls._choose(curator, columns, weighed)
+        named, single = cls._choose_columns(curator, columns, weighed)
         group = None if by is None else curator.category_columns[place_of("by", by, curator.category_columns)]
         curator = curator.only([name for name in (*named, weighed, group) if name is not None])
         places = tuple(curator.columns.index(name) for name in named)
@@ -193,17 +194,17 @@ class ColumnRequest(Request[Result]):
             guarantee=guarantee,
             bits=bits,
             places=places,
-            scales=tuple(checked_scale(curator, place) for place in places),
+            scales=tuple(check_scale(curator, place) for place in places),
             single=single,
             by=place,
             groups=None if place is None else curator.categories[place],
-            weights=None if weighed is None else _weights(curator, weighed),
+            weights=None if weighed is None else _check_weights(curator, weighed),
             **more,
         )
 
     @classmethod
-    def _choose(cls, curator: Curator, columns: Any, weighed: str | None) -> tuple[list[str], bool]:
-        """Return the names of the columns that are meant, and whether the answer is about a single one."""
+    def _choose_columns(cls, curator: Curator, columns: Any, weighed: str | None) -> tuple[list[str], bool]:
+        """Return the names of the chosen columns, and whether the answer is about a single one."""
         if columns is None:
             named = [name for name in curator.columns if name != weighed]
             single = len(named) == 1
@@ -230,30 +231,30 @@ class ColumnRequest(Request[Result]):
 
     @property
     def rows(self) -> int | None:
-        """How many rows count, where that is public and the rows have neither weights nor groups."""
+        """The number of rows that count, if it is public and there are neither weights nor groups; else None."""
         return self.curator.size.rows if self.by is None and self.weights is None else None
 
     def query(self, query: Query, places: Sequence[int] | None = None) -> Query:
-        """Return a query over the columns as one over the rows, with weights and groups."""
+        """Adapt a query over the columns to whole rows, with weights and groups."""
         asked: Query = OfColumns(query, self.curator.space, tuple(self.places if places is None else places))
         if self.weights is not None:
             asked = Weighted(asked, *self.weights)
         return asked if self.groups is None or self.by is None else Grouped(asked, len(self.groups), self.by)
 
     def additive_losses(self, share: float, number: int = 1) -> tuple[Loss, ...]:
-        """Return equal losses for sums, together at a share of ε and all of δ: Laplace at δ = 0, else Gaussian."""
+        """Return equal losses for sums that together cost a share of ε and δ: Laplace if δ = 0, else Gaussian."""
         epsilon, delta, relation = share * self.guarantee.epsilon, self.guarantee.delta, self.guarantee.neighbors
         if not delta:
             return (LaplaceLoss(epsilon / number, relation),) * number
         return calibrate(Guarantee(epsilon, delta, relation), [GaussianLoss(1.0, relation)] * number).losses
 
     def selection_losses(self, share: float, number: int = 1) -> tuple[BoundedRangeLoss, ...]:
-        """Return equal losses for exponential mechanisms, together at a share of ε."""
+        """Return equal losses for exponential mechanisms that together cost a share of ε."""
         return (BoundedRangeLoss(share * self.guarantee.epsilon / number, self.guarantee.neighbors),) * number
 
 
-def _weights(curator: Curator, name: str) -> tuple[int, float]:
-    """Return the column of weights, and the largest weight."""
+def _check_weights(curator: Curator, name: str) -> tuple[int, float]:
+    """Return the index of the column of weights, and the largest weight."""
     place = curator.columns.index(name)
     if curator.scales[place] != "linear":
         raise ArgumentError(
@@ -268,29 +269,29 @@ def _weights(curator: Curator, name: str) -> tuple[int, float]:
     return place, high
 
 
-def shaped(values: Array, *, grouped: bool, single: bool) -> Any:
-    """Return values of shape (groups, columns) in the shape of an answer."""
+def reshape_values(values: Array, *, grouped: bool, single: bool) -> Any:
+    """Drop the axis of groups or columns from values of shape (groups, columns), where the answer has none."""
     values = values if grouped else values[0]
-    return unwrapped(values[..., 0] if single else values)
+    return unwrap(values[..., 0] if single else values)
 
 
-def unwrapped(values: Any) -> Any:
-    """Return an array, or a float in place of one without axes."""
+def unwrap(values: Any) -> Any:
+    """Return an array as it is, and a zero-dimensional one as a float."""
     return values if np.ndim(values) else float(values)
 
 
 @dataclass(frozen=True)
-class Registered:
+class RegisteredStatistic:
     """A statistic of the registry.
 
     Attributes
     ----------
     function : callable
-        What a user calls.
+        The function that users call.
     request : callable
-        From the same arguments to a ``Request``.
+        Takes the same arguments and returns a ``Request``.
     example : mapping
-        Values for arguments of its own, for the audit and the tests.
+        Values for the statistic's own required arguments, for the audit and the tests.
     """
 
     function: Any
@@ -299,28 +300,27 @@ class Registered:
 
     @property
     def result(self) -> type:
-        """The class of its answers."""
+        """The class of the answers."""
         answers: type = get_args(get_type_hints(self.request)["return"])[0]
         return answers
 
     @property
     def parameters(self) -> tuple[inspect.Parameter, ...]:
-        """What it takes beside the rows and what it costs: its columns first."""
+        """The parameters other than the rows, their declarations, the cost and the bits; the columns come first."""
         given = inspect.signature(self.request).parameters.values()
         own = [one for one in given if one.name not in ("data", "epsilon", "delta", "bits", "declared")]
         return tuple(sorted(own, key=lambda one: (one.kind, one.name not in ("column", "columns"))))
 
 
-STATISTICS: dict[str, Registered] = {}
+STATISTICS: dict[str, RegisteredStatistic] = {}
 
 
 def statistic(
     **example: Any,
 ) -> Callable[[Callable[Arguments, Request[Result]]], PlannedFunction[Arguments, Result]]:
-    """Return a decorator that registers a statistic and makes what a user calls.
+    """Return a decorator that turns a request-making function into a statistic and registers it.
 
-    It is for the function that makes the requests, whose name is the statistic's. ``example`` has a value for each
-    argument of its own that must be given.
+    The statistic has the name of that function. ``example`` has a value for each of its own required arguments.
     """
 
     def register(request: Callable[Arguments, Request[Result]]) -> PlannedFunction[Arguments, Result]:
@@ -329,7 +329,7 @@ def statistic(
             return request(*args, **kwargs).plan()
 
         function = planned(plan)
-        STATISTICS[function.__name__] = Registered(function, request, example)
+        STATISTICS[function.__name__] = RegisteredStatistic(function, request, example)
         return function
 
     return register

@@ -1,22 +1,29 @@
-"""Variances and covariances: by one release of moments, in rounds that each whiten by the previous one, or directly.
+"""Private variances and covariances: by one release of moments, in adaptive rounds, or directly.
 
-**One release.** For a variance a row contributes (a, b·y, c·(2y² − 1)), y in [−1, 1]: the query ``Squares``. With
-counts N, means m and means t of the squares' part, all noisy, the variance is (t + 1)/2 − m². To first order its error
-is e₂/(2c) − 2m·e₁/b − (t/2 − 2m²)·e₀/a, over N, for noises e of one distribution. For a covariance rows y in the unit
-ball contribute (a, b·y, c·yyᵀ): the query ``Moments``. With second moments Q it is Q − mmᵀ, and its error
-e₂/c − (m_i e₁ⱼ + m_j e₁ᵢ)/b − (Q_ij − 2m_i m_j)·e₀/a, over N; e₂ is smaller by √2 off the diagonal, since the matrix is
-packed with √2 there.
+**One release** (``method="one-shot"``). For a variance a row contributes (a, b·y, c·(2y² − 1)) with y in [−1, 1]: the
+query ``Squares``. Let N be the noisy count, m the noisy mean, and t the noisy mean of the third part. The variance is
 
-**In rounds** (needs δ > 0): one Gaussian in its coordinates (``models.mixture.one_gaussian``): clip to an ellipsoid of
-the round before, so that noise is relative to the rows' own spread. What clipping did is undone as if the rows were
-Gaussian, so with heavy tails it falls short. With noise of variance v off the diagonal (2v on it) in the coordinates
-of the last round, entry (i, j) has the variance v(Σ_ii·Σ_jj + Σ_ij²).
+    (t + 1)/2 − m²,   with the error   (e₂/(2c) − 2m·e₁/b − (t/2 − 2m²)·e₀/a)/N
 
-**Directly**, where the number of rows is public: noise on Σ(x − x̄)(x − x̄)ᵀ itself, the question ``Scatter``, over n. No
-mean is released, wherever the rows lie, and the error is the noise, without any approximation. A variance that is moved
-into [0, w²/4], w the width of its bounds, comes no farther from the true one, which lies in there. A matrix whose
-negative eigenvalues are raised to 0 comes no farther in the Frobenius norm, but an entry may: so its interval
-is around the entry as it was measured, and stretched to where it was moved.
+to first order, where the noises e have one distribution. For a covariance, rows y in the unit ball contribute
+(a, b·y, c·yyᵀ): the query ``Moments``. With second moments Q the covariance is
+
+    Q − mmᵀ,   with the error   (e₂/c − (m_i e₁ⱼ + m_j e₁ᵢ)/b − (Q_ij − 2m_i m_j)·e₀/a)/N.
+
+Off the diagonal e₂ is smaller by √2, since the matrix is packed with √2 there.
+
+**In rounds** (``method="adaptive"``, needs δ > 0). This is the mixture of a single Gaussian
+(``models.mixture.one_gaussian``): each round clips to an ellipsoid from the previous estimate, so that the noise is
+relative to the rows' own spread. The effect of clipping is undone as if the rows were Gaussian, so with heavy tails the
+estimate is too small. With noise of variance v off the diagonal (2v on it) in the coordinates of the last round, entry
+(i, j) has the variance v(Σ_ii·Σ_jj + Σ_ij²).
+
+**Directly** (``method="direct"``), where the number of rows n is public: noise on Σ(x − x̄)(x − x̄)ᵀ itself, the question
+``Scatter``, divided by n. No mean is released, wherever the rows lie, and the error is the noise without any
+approximation. The true variance lies in [0, w²/4], where w is the width of the bounds; so projecting the measured
+variance into that interval moves it no farther from the true one. Likewise, raising negative eigenvalues of a matrix to
+0 moves it no farther from the true one in the Frobenius norm, but it may move a single entry farther. So the interval
+of an entry is centred at its measured value, and extended to include the projected value.
 """
 
 from __future__ import annotations
@@ -41,7 +48,7 @@ from discreet.noise import Bits
 from discreet.queries.moments.moments import Moments, Squares
 from discreet.queries.moments.scatter import Scatter
 from discreet.records import Box
-from discreet.statistics.request import ColumnRequest, Request, shaped, statistic, unwrapped
+from discreet.statistics.request import ColumnRequest, Request, reshape_values, statistic, unwrap
 from discreet.statistics.statistic import Statistic
 
 Array = NDArray[np.float64]
@@ -51,24 +58,24 @@ METHODS = ("one-shot", "adaptive", "direct")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Covariance(Statistic):
-    """A private variance or covariance: of logarithms for a log column, which is then called so, in days for dates.
+    """A private variance or covariance. For a log column it is about logarithms, for dates in days (squared).
 
     Attributes
     ----------
     value : float or array
-        A number, one a column, or a matrix, which has no negative eigenvalue; with an axis of groups before it where
-        there are groups.
+        A number, one for each column, or a matrix without negative eigenvalues. With groups, an axis of groups comes
+        first.
     means : array of shape (groups or 1, columns), or None
-        The private means, from the same releases, of logarithms for a log column; None where none are released, by the
-        direct method.
+        The private means from the same releases; of logarithms for a log column. None for the direct method, which
+        releases no means.
     method : str
         ``"one-shot"``, ``"adaptive"`` or ``"direct"``.
     measured : array
-        ``value`` as it was measured, where it had to be moved to what a covariance can be.
+        ``value`` as measured, before it was projected to a possible variance or covariance.
     coefficients : array
-        For each number of ``value``, along the last axis, by what the noises of the last release enter it.
+        For each number of ``value``, along the last axis, the coefficients of the noises of the last release in it.
     least : float
-        0 for variances, −∞ for covariances.
+        The smallest possible value: 0 for variances, −∞ for covariances.
     """
 
     means: Array | None
@@ -85,22 +92,22 @@ class Covariance(Statistic):
         return super()._axes() + ([("with", self.columns)] if matrix else [])
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return intervals that hold the value of these rows with about this probability, each by itself.
+        """Return an interval for each value of these rows that holds it with about this probability.
 
-        They are about the noise: not about clipping, nor about how these people were sampled. They hold to first order;
-        those of the direct method hold with this probability, or a little more.
+        It accounts for the noise, but not for clipping or for how these people were sampled. It holds to first order;
+        for the direct method it holds with at least this probability.
         """
         value = np.asarray(self.value)
         rows = self.coefficients.reshape(-1, self.coefficients.shape[-1]).tolist()
         half = np.array([self._noise.half_width_of_sum(row, level) for row in rows]).reshape(value.shape)
         lower = np.maximum(np.minimum(self.measured - half, value), self.least)
         upper = np.maximum(self.measured + half, value)
-        return unwrapped(lower), unwrapped(upper)
+        return unwrap(lower), unwrap(upper)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpreadRequest(ColumnRequest[Covariance]):
-    """A request for variances or a covariance matrix: what both have in common.
+    """The common part of requests for variances and for a covariance matrix.
 
     Attributes
     ----------
@@ -124,8 +131,8 @@ class SpreadRequest(ColumnRequest[Covariance]):
             raise ArgumentError(
                 "method",
                 "direct",
-                "replace-one, and rows of which each surely counts and stands for itself, since it divides by their "
-                "number, which must be public",
+                "replace-one, no row that may be dropped and one row for each person, since the number of rows must be "
+                "public",
                 write="missing='fill' for columns with gaps, or method='one-shot'",
             )
         if not isinstance(self.curator.space, Box):
@@ -133,32 +140,32 @@ class SpreadRequest(ColumnRequest[Covariance]):
 
     @property
     def rounds(self) -> Adaptive:
-        """How to measure in rounds."""
+        """The method for adaptive rounds: the mixture of a single Gaussian."""
         shape = "full" if self.matrix else "diag"
         return Adaptive.for_data(1, self.box, self.guarantee, self.curator.size, shape=shape)
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """Of each round; else of one matrix, or of each variance."""
+        """The losses of all rounds; for other methods that of one matrix, or of each variance."""
         if self.method == "adaptive":
             return self.rounds.losses(self.guarantee)
         return self.additive_losses(1.0, 1 if self.matrix else len(self.places))
 
     def plan(self) -> Inquiry[Covariance]:
-        """Return what the method asks."""
-        plans = {"one-shot": self.at_once, "adaptive": self.in_rounds, "direct": self.directly}
+        """Return the questions of the method."""
+        plans = {"one-shot": self.plan_one_release, "adaptive": self.plan_rounds, "direct": self.plan_direct}
         return plans[self.method]()
 
     @abstractmethod
-    def at_once(self) -> Inquiry[Covariance]:
-        """Return questions for moments in the declared bounds."""
+    def plan_one_release(self) -> Inquiry[Covariance]:
+        """Return questions for moments within the declared bounds."""
 
     @abstractmethod
-    def directly(self) -> Inquiry[Covariance]:
-        """Return questions for the scatter itself; see the module."""
+    def plan_direct(self) -> Inquiry[Covariance]:
+        """Return questions for the scatter matrix itself; see the module."""
 
-    def in_rounds(self) -> Inquiry[Covariance]:
-        """Return as many moments as there are rounds."""
+    def plan_rounds(self) -> Inquiry[Covariance]:
+        """Return a question for moments in each round."""
         rounds, box = self.rounds, self.box
 
         def answer(measure: Measure) -> Covariance:
@@ -175,7 +182,7 @@ class SpreadRequest(ColumnRequest[Covariance]):
                 matrix, noise = variances, np.diagonal(noise)
             return self.answer(matrix[None], noise[None, ..., None], moved.means[:1], releases)
 
-        return self.asks([self.query(Moments(box))] * len(self.losses), answer, self.name)
+        return self.make_inquiry([self.query(Moments(box))] * len(self.losses), answer, self.name)
 
     def answer(
         self,
@@ -185,13 +192,15 @@ class SpreadRequest(ColumnRequest[Covariance]):
         releases: list[Release],
         measured: Array | None = None,
     ) -> Covariance:
-        """Return the answer, from arrays that have an axis of groups first; the last of ``noises`` has coefficients."""
+        """Return the answer from arrays whose first axis is groups; the last axis of ``noises`` has coefficients."""
         grouped, single = self.groups is not None, self.single
         shown = noises if grouped else noises[0]
         facts = {
             "means": means,
             "method": self.method,
-            "measured": np.asarray(shaped(result if measured is None else measured, grouped=grouped, single=single)),
+            "measured": np.asarray(
+                reshape_values(result if measured is None else measured, grouped=grouped, single=single)
+            ),
             "coefficients": shown[..., 0, :] if single else shown,
             "least": -math.inf if self.matrix else 0.0,
         }
@@ -204,7 +213,7 @@ class VarianceRequest(SpreadRequest):
     matrix: ClassVar[bool] = False
     name: ClassVar[str] = "variance"
 
-    def at_once(self) -> Inquiry[Covariance]:
+    def plan_one_release(self) -> Inquiry[Covariance]:
         """Return a question for each column."""
         boxes = [Box([scale.low], [scale.high]) for scale in self.scales]
         counted = self.rows is None
@@ -216,9 +225,9 @@ class VarianceRequest(SpreadRequest):
             means, result, noises = (np.concatenate(part, axis=1) for part in zip(*each, strict=True))
             return self.answer(result, noises, means, releases)
 
-        return self.asks(queries, answer, self.name)
+        return self.make_inquiry(queries, answer, self.name)
 
-    def directly(self) -> Inquiry[Covariance]:
+    def plan_direct(self) -> Inquiry[Covariance]:
         """Return a question for each column."""
         questions = [Scatter(self.curator.space, (place,)) for place in self.places]
 
@@ -229,7 +238,7 @@ class VarianceRequest(SpreadRequest):
             value = np.clip(measured, 0.0, squares / 4.0)
             return self.answer(value[None], (squares / rows)[None, :, None], None, releases, measured[None])
 
-        return self.asks(questions, answer, self.name)
+        return self.make_inquiry(questions, answer, self.name)
 
 
 class CovarianceRequest(SpreadRequest):
@@ -243,8 +252,8 @@ class CovarianceRequest(SpreadRequest):
             raise ArgumentError("columns", self.scales[0].name, "two columns or more; of one, write variance(…)")
         super().__post_init__()
 
-    def at_once(self) -> Inquiry[Covariance]:
-        """Return moments with shares of the budget that suit so many columns; see ``models.spectral.one_release``."""
+    def plan_one_release(self) -> Inquiry[Covariance]:
+        """Return one query of moments, its shares of the budget chosen as in ``models.spectral.one_release``."""
         box, d = self.box, len(self.places)
         shares = np.array([0.5 / d if self.rows is None else 0.0, 1.0 / math.sqrt(d), 1.0])
         a2, b2, c2 = (shares / shares.sum()).tolist()
@@ -257,9 +266,9 @@ class CovarianceRequest(SpreadRequest):
             result = clip_eigenvalues(matrices / outer, 0.0, math.inf) * outer
             return self.answer(result, noises, means, [release])
 
-        return self.asks([query], answer, self.name)
+        return self.make_inquiry([query], answer, self.name)
 
-    def directly(self) -> Inquiry[Covariance]:
+    def plan_direct(self) -> Inquiry[Covariance]:
         """Return one question."""
         question = Scatter(self.curator.space, self.places)
 
@@ -274,11 +283,11 @@ class CovarianceRequest(SpreadRequest):
             noises = (outer / rows)[None, ..., None]
             return self.answer(value[None], noises, None, [release], (matrix * outer)[None])
 
-        return self.asks([question], answer, self.name)
+        return self.make_inquiry([question], answer, self.name)
 
 
 def _rows(release: Release) -> tuple[Array, float]:
-    """Return the number of rows of each group, public or as released, and the weight of the count's noise."""
+    """Return the number of rows of each group, public or released, and the count's weight a (∞ where it is public)."""
     if "count" in release.parts:
         return np.maximum(release["count"].reshape(-1, 1), 1.0), release.parts["count"].weight
     assert release.size.rows is not None
@@ -286,7 +295,7 @@ def _rows(release: Release) -> tuple[Array, float]:
 
 
 def _from_squares(release: Release, box: Box) -> tuple[Array, Array, Array]:
-    """Return mean, variance and its coefficients, for each group, in the data's own units; see the module."""
+    """Return means, variances and the variances' noise coefficients, for each group, in the data's own units."""
     rows, a = _rows(release)
     b, c = release.parts["first"].weight, release.parts["square"].weight
     m, t = (release[name].reshape(-1, 1) / rows for name in ("first", "square"))
@@ -297,7 +306,7 @@ def _from_squares(release: Release, box: Box) -> tuple[Array, Array, Array]:
 
 
 def _from_moments(release: Release, box: Box) -> tuple[Array, Array, Array]:
-    """Return means, covariances and their coefficients, for each group, in the data's own units; see the module."""
+    """Return means, covariances and the covariances' noise coefficients, for each group, in the data's own units."""
     d, parts = box.dimension, release.parts
     seconds, firsts = release["second"].reshape(-1, d, d), release["first"].reshape(-1, d)
     counts, a = _rows(release)
@@ -308,7 +317,7 @@ def _from_moments(release: Release, box: Box) -> tuple[Array, Array, Array]:
     same = np.eye(d)
     one = np.broadcast_to(np.abs(m)[:, :, None], mm.shape) / b
     other = np.broadcast_to(np.abs(m)[:, None, :], mm.shape) / b
-    # On the diagonal the two noises of the mean are one.
+    # On the diagonal both noises of the mean are the same number, so their coefficients add up.
     noises = [np.broadcast_to((same + (1.0 - same) / math.sqrt(2.0)) / c, mm.shape)]
     noises += [one + same * other, (1.0 - same) * other, np.abs(q - 2.0 * mm) / a]
     scale = np.asarray(box.scale)
@@ -337,11 +346,12 @@ def variance(
     data, columns, epsilon, delta, by, weights, bits
         As in ``mean``.
     method : {"one-shot", "adaptive", "direct"}
-        One release of moments in the declared bounds, or some rounds in coordinates that follow the rows. These win by
-        far where bounds are loose. They take Gaussian noise (δ > 0), neither groups nor weights, and rows that are
-        roughly Gaussian: of others they give the covariance of a Gaussian that fits, and intervals say nothing of that.
-        Or directly, with noise on the variance itself and intervals that hold exactly: neither groups nor weights, and
-        the number of rows must be public (replace-one, bounds for each column, no row that may be dropped).
+        ``"one-shot"``: one release of moments within the declared bounds. ``"adaptive"``: some rounds in coordinates
+        that adapt to the rows, which is far more accurate where bounds are loose. It needs Gaussian noise (δ > 0),
+        takes neither groups nor weights, and assumes roughly Gaussian rows: of others it returns the covariance of a
+        fitted Gaussian, and intervals do not account for that. ``"direct"``: noise on the variance itself, with
+        intervals that hold exactly. It takes neither groups nor weights, and needs a public number of rows
+        (replace-one, bounds for each column, no row that may be dropped).
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 

@@ -1,4 +1,4 @@
-"""Sums of columns, in groups and with weights if need be (``queries.moments.moments``)."""
+"""Private sums of columns, optionally in groups and with weights (``queries.moments.moments``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, Measure
 from discreet.noise import Bits
 from discreet.queries.moments.moments import Total
-from discreet.statistics.request import ColumnRequest, Request, statistic, unwrapped
+from discreet.statistics.request import ColumnRequest, Request, statistic, unwrap
 from discreet.statistics.statistic import Statistic
 
 Array = NDArray[np.float64]
@@ -26,7 +26,7 @@ class Totals(Statistic):
     Attributes
     ----------
     scales : array of shape (columns,)
-        By what the noise of the release is multiplied, column by column.
+        The factor by which the noise of the release is multiplied, column by column.
     """
 
     scales: Array
@@ -34,13 +34,13 @@ class Totals(Statistic):
     _from: ClassVar[str] = "summed over"
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Return intervals that hold the sum of these rows, clipped to their bounds, with this probability, each alone.
+        """Return an interval for each sum of these rows, clipped to their bounds, that holds it with this probability.
 
-        They are about the noise, and about the rows that count (``which_rows``): not about those beyond the limit of a
-        unit, clipping, or how these people were sampled.
+        It accounts for the noise, for the rows that count (``which_rows``). It does not account for rows beyond the
+        limit of a unit, for clipping, or for how these people were sampled.
         """
         half = self._noise.half_width(level) * (self.scales[0] if self.single else self.scales)
-        return unwrapped(self.value - half), unwrapped(self.value + half)
+        return unwrap(self.value - half), unwrap(self.value + half)
 
 
 class TotalsRequest(ColumnRequest[Totals]):
@@ -65,7 +65,7 @@ class TotalsRequest(ColumnRequest[Totals]):
                 )
 
     def plan(self) -> Inquiry[Totals]:
-        """Return one sum."""
+        """Return one question for all sums."""
         total = Total(self.box)
         query = self.query(total)
         scales = np.asarray(total.scale) * (1.0 if self.weights is None else self.weights[1])
@@ -75,7 +75,7 @@ class TotalsRequest(ColumnRequest[Totals]):
             sums = release["total"].reshape(-1, len(scales)) * scales
             return Totals.from_values(sums, self, [release], scales=scales)
 
-        return self.asks([query], answer, "sum")
+        return self.make_inquiry([query], answer, "sum")
 
 
 @statistic()
@@ -90,12 +90,12 @@ def sum(  # noqa: A001  # as in NumPy: it is read statistics.sum
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[Totals]:
-    """Return private sums of columns, which are neither dates nor on a log scale.
+    """Return private sums of columns. Columns of dates or on a log scale are refused.
 
     Parameters
     ----------
     data, columns, epsilon, delta, by, weights, bits
-        As in ``mean``; with weights it is Σwx.
+        As in ``mean``; with weights the sum is Σwx.
     **declared
         ``bounds``, ``classes``, ``schema``, ``neighbors``, ``unit``, ``max_rows``: see ``discreet.door.Declarations``.
 

@@ -1,1 +1,1 @@
-"""Densities of one column."""
+"""Private densities of one column."""

@@ -1,18 +1,20 @@
-"""The density of one column: private, smooth or a histogram, at least 0 and with integral 1.
+"""The private density of one column, smooth or as a histogram: at least 0 and with integral 1.
 
-Three methods, each one additive release and post-processing (``queries.counts.grids`` and
-``queries.moments.cosines`` have the proofs, ``density_estimates`` the rules and what is made of a release):
+There are three methods. Each is one release with additive noise, and post-processing. The proofs are in
+``queries.counts.grids`` and ``queries.moments.cosines``; ``density_estimates`` has the rules for defaults and the
+estimates from a release.
 
-- ``"smooth"`` (the default) estimates the coefficients of the density in cosines and shrinks them. With Gaussian noise
-  (δ > 0) sums of cosines are released, with less noise on the slow ones. At δ = 0 the L1 norm of many cosines is too
-  large: there, counts of fine bins are released, whose noise does not grow with their number, and the coefficients are
-  read from them.
-- ``"histogram"``: the counts of bins (Wasserman and Zhou 2010), with what is likely to be noise or chance taken out in
-  a Haar basis; ``denoise=False`` leaves that.
-- ``"functional"``: the kernel density of Hall, Rinaldo and Wasserman (2013), a Gaussian process on the function, as it
-  stands in the paper but for the constant, which needs no noise where the number of rows is public. Needs δ > 0.
+- ``"smooth"`` (the default) estimates the density's coefficients in a cosine basis and shrinks them. With Gaussian
+  noise (δ > 0) sums of cosines are released, with less noise on the low frequencies. At δ = 0 the L1 norm of many
+  cosines is too large. There the counts of fine bins are released, whose noise does not grow with their number, and
+  the coefficients are computed from them.
+- ``"histogram"``: the counts of bins (Wasserman and Zhou 2010), denoised by thresholding in a Haar basis unless
+  ``denoise=False``.
+- ``"functional"``: the kernel density of Hall, Rinaldo and Wasserman (2013), which adds a Gaussian process to the
+  function. It follows the paper, except that the constant gets no noise where the number of rows is public. It needs
+  δ > 0.
 
-At the same ε the Laplace noise of δ = 0 is the smaller one here; the Gaussian composes better with other releases.
+At the same ε the Laplace noise of δ = 0 is the smaller one here. Gaussian noise composes better with other releases.
 """
 
 from __future__ import annotations
@@ -36,16 +38,16 @@ from discreet.queries.question import Query
 from discreet.scales import ColumnScale, as_days
 from discreet.statistics.density.density_estimates import (
     DensityEstimate,
-    balanced_bins,
-    balanced_cosines,
-    balanced_width,
-    fine_bins,
+    choose_bandwidth,
+    choose_bins,
+    choose_cosines,
+    choose_fine_bins,
     from_fine_bins,
     from_histogram,
     from_sums,
 )
 from discreet.statistics.density.piecewise import Piecewise
-from discreet.statistics.request import ColumnRequest, Request, cells_of, known_rows, noise_variance, statistic
+from discreet.statistics.request import ColumnRequest, Request, grid_query, noise_variance, planning_rows, statistic
 
 Array = NDArray[np.float64]
 
@@ -61,16 +63,15 @@ class Density(Answer):
     value : ndarray
         The heights at ``grid()``.
     curve : Piecewise
-        The density of the values that were measured: of a log column of the logarithms, of dates of days since
-        1970-01-01.
+        The density on the measured scale: of logarithms for a log column, of days since 1970-01-01 for dates.
     column : str
     before : ndarray
-        The estimate at the points of the grid before it was moved to be at least 0 and to have integral 1 (and, for a
-        histogram, before anything was taken out of it).
+        The estimate at the points of the grid before it was projected to be at least 0 with integral 1 (and, for a
+        histogram, before denoising).
     noise : ndarray
-        The standard deviation of its noise.
+        The standard deviation of the noise in ``before``.
     factors : ndarray
-        What the coefficients of the cosines were multiplied with, by kernel or by shrinking; none of a histogram.
+        The factors by which the kernel or shrinkage multiplied the cosine coefficients; empty for a histogram.
     """
 
     curve: Piecewise
@@ -83,7 +84,7 @@ class Density(Answer):
     _scale: ColumnScale
 
     def __call__(self, points: ArrayLike) -> Array:
-        """Return the density at points in the column's own units (dates, or days); 0 outside of the declared bounds."""
+        """Return the density at points in the column's own units (dates, or days); 0 outside the declared bounds."""
         own = self._own(points)
         heights = self.curve.density(self._scale.to_values(own))
         if self._scale.kind != "log":
@@ -97,7 +98,7 @@ class Density(Answer):
         return np.asarray(points, dtype=np.float64)
 
     def distribution(self, points: ArrayLike) -> Array:
-        """Return the share of rows below points."""
+        """Return the distribution function: the share of rows below each point."""
         if self._scale.kind != "date" and np.asarray(points).dtype.kind not in "biuf":
             raise ArgumentError("points", points, "numbers")
         own = self._own(points)
@@ -106,7 +107,7 @@ class Density(Answer):
         return self.curve.distribution(self._scale.to_values(own))
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return the points below which the shares ``q`` of the rows lie; of dates in days since 1970-01-01."""
+        """Return the quantiles of the density at levels ``q``; for dates in days since 1970-01-01."""
         try:
             shares = np.asarray(q, dtype=np.float64)
         except (TypeError, ValueError):
@@ -116,28 +117,28 @@ class Density(Answer):
         return self._scale.to_own(self.curve.quantile(shares))[()]
 
     def sample(self, n: int, rng: np.random.Generator | None = None) -> NDArray[Any]:
-        """Return ``n`` synthetic values, dates as ``datetime64[D]``; as many as one likes, at no further cost."""
+        """Return ``n`` synthetic values, dates as ``datetime64[D]``; any number of them costs nothing more."""
         if not isinstance(rng, np.random.Generator | None):
             raise ArgumentError("rng", rng, "numpy.random.default_rng(…), or None")
         uniform = (rng or np.random.default_rng()).random(integer("n", n, least=0))
         return self._scale.as_rows(np.atleast_1d(self.curve.quantile(uniform)))
 
     def grid(self) -> tuple[Array, Array]:
-        """Return the points that the estimate was made at, and the density there."""
+        """Return the points at which the density was estimated, and the density there."""
         return self._points, self.value
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """Return an interval at each point of ``grid()``, around ``before``.
 
-        They are about the noise alone: each holds, with probability ``level``, what the same smoothing would have given
-        without noise; not about clipping, smoothing, or sampling the people in the data. For a histogram and for
-        "functional" with a public number of rows that is exact. For "smooth" the factors are taken as given, though
-        they were chosen after the noise, and a private number of rows enters to first order: it is nearly so.
+        Each interval holds, with probability ``level``, the value that the same smoothing would have given without
+        noise. It does not account for clipping, smoothing, or how these people were sampled. For a histogram, and for
+        "functional" with a public number of rows, the probability is exact. Otherwise it is approximate: "smooth" takes
+        the factors as given, though they depend on the noise, and a private number of rows enters to first order.
         """
         noise = self.release.noise
         assert noise is not None  # every release here is additive
         width = noise.half_width(level) / math.sqrt(noise.variance)
-        if self._mixed:  # many Laplace draws together: between one of them and a normal
+        if self._mixed:  # a sum of many Laplace draws: its tails lie between those of one draw and of a normal
             width = max(width, -float(ndtri((1.0 - level) / 2.0)))
         return self.before - width * self.noise, self.before + width * self.noise
 
@@ -177,43 +178,43 @@ class DensityRequest(ColumnRequest[Density]):
             raise ArgumentError("delta", delta, "one above 0 for a Gaussian process", write="for example delta=1e-6")
 
     def plan(self) -> Inquiry[Density]:
-        """Return one question, for counts or for sums of cosines."""
+        """Return one question, for counts of bins or for sums of cosines."""
         curator, (number,), (scale,) = self.curator, self.places, self.scales
-        rows, plan = known_rows(curator, self.guess), cells_of(curator.space, [number], [2])
+        rows, plan = planning_rows(curator, self.guess), grid_query(curator.space, [number], [2])
         variance = noise_variance(curator, plan, self.losses[0])
         if self.method == "histogram" or not self.guarantee.delta:
             fine = self.method == "smooth"
             least, most = (4, 2**11) if fine else (2, 2**16)
-            default = fine_bins(rows, variance) if fine else balanced_bins(rows, variance)
+            default = choose_fine_bins(rows, variance) if fine else choose_bins(rows, variance)
             count = default if self.bins is None else integer("bins", self.bins, least=least, most=most)
             made = from_fine_bins if fine else partial(from_histogram, denoise=self.denoise)
-            return self._estimate(cells_of(curator.space, [number], [count]), made)
+            return self._estimate(grid_query(curator.space, [number], [count]), made)
         noise = math.sqrt(variance / plan.bound.sensitivity("l2", curator.neighbors) ** 2)
-        width = _width(self.bandwidth, scale, balanced_width(rows, noise))
+        width = _width(self.bandwidth, scale, choose_bandwidth(rows, noise))
         functional = self.method == "functional"
-        weights = heat_weights(width) if functional else power_weights(balanced_cosines(rows, noise))
+        weights = heat_weights(width) if functional else power_weights(choose_cosines(rows, noise))
         sums = Cosines(curator.space, number, weights, 1.0 if curator.size.rows is None else 0.0)
         return self._estimate(sums, partial(from_sums, weights=np.asarray(weights), functional=functional))
 
     def _estimate(self, question: Query, estimate: Callable[[Release], DensityEstimate]) -> Inquiry[Density]:
-        """Return one question, and how an estimate is made from its release."""
-        return self.asks([question], lambda measure: self._answer(measure(question), estimate))
+        """Return the inquiry that asks one question and estimates the density from its release."""
+        return self.make_inquiry([question], lambda measure: self._answer(measure(question), estimate))
 
     def _answer(self, release: Release, estimate: Callable[[Release], DensityEstimate]) -> Density:
         made, (scale,) = estimate(release), self.scales
         low, high = scale.low, scale.high
         curve, points = made.curve(low, high)
         own = scale.to_own(points)
-        apart = (high - low) * (own if scale.kind == "log" else 1.0)  # dx = x·d(log x)
+        jacobian = (high - low) * (own if scale.kind == "log" else 1.0)  # dx = x·d(log x)
         return Density.from_releases(
-            curve.density(points) * (high - low) / apart,
+            curve.density(points) * (high - low) / jacobian,
             self.curator,
             self.guarantee,
             [release],
             curve=curve,
             column=scale.name,
-            before=made.before / apart,
-            noise=made.noise / apart,
+            before=made.before / jacobian,
+            noise=made.noise / jacobian,
             factors=made.factors,
             _points=own,
             _scale=scale,
@@ -222,7 +223,7 @@ class DensityRequest(ColumnRequest[Density]):
 
 
 def _width(bandwidth: float | None, scale: ColumnScale, default: float) -> float:
-    """Return the kernel's width as a share of the interval."""
+    """Return the kernel's bandwidth as a share of the column's interval."""
     if bandwidth is None:
         return default
     width = positive("bandwidth", bandwidth) / (scale.high - scale.low)
@@ -249,29 +250,29 @@ def density(
 ) -> Request[Density]:
     """Return the private density of a column.
 
-    Of a log column it is estimated over the logarithms, and is a density of the column itself. Of dates it is one of
-    days.
+    For a log column it is estimated over the logarithms and converted to a density of the column itself. For dates it
+    is a density over days.
 
     Parameters
     ----------
     data
         Rows with their bounds, or a Curator; see ``open_rows``.
     column : str or int
-        Which one; may be left out where there is only one.
+        The column; optional where there is only one.
     epsilon, delta : float
-        What to spend; Laplace noise at δ = 0, Gaussian above.
+        The cost. The noise is Laplace if δ = 0, else Gaussian.
     method : str
         ``"smooth"``, ``"histogram"`` or ``"functional"``; see the module.
     bandwidth : float
-        The kernel's width in the column's units (of a log column in natural logarithms, of dates in days), for
-        "functional"; by default a rule from public numbers.
+        The kernel's bandwidth for "functional", in the column's units (in natural logarithms for a log column, in days
+        for dates); by default chosen from public numbers.
     bins : int
-        How many, for a histogram, and for "smooth" at δ = 0; by default a rule from public numbers. For whole numbers
-        as many as there are values do best.
+        The number of bins, for "histogram", and for "smooth" at δ = 0; by default chosen from public numbers. For whole
+        numbers one bin for each possible value is best.
     denoise : bool
-        Whether to take out of a histogram what is likely to be noise.
+        Whether to denoise a histogram by thresholding.
     rows : int
-        A public guess of their number, for the rules, where it is not public; 1000 by default.
+        A public guess of the number of rows for these choices, where it is private; 1000 by default.
     bits : Bits
         Seeded bits, for a test.
     **declared
@@ -295,5 +296,5 @@ def density(
         raise ArgumentError("denoise", denoise, "True or False")
     if bandwidth is not None and method != "functional":
         raise ArgumentError("bandwidth", bandwidth, "None, unless method='functional'")
-    asked: dict[str, Any] = {"method": method, "bandwidth": bandwidth, "bins": bins, "denoise": denoise, "guess": rows}
-    return DensityRequest.from_columns(data, column, epsilon, delta, declared, bits, **asked)
+    options: dict[str, Any] = {"method": method, "bandwidth": bandwidth, "bins": bins, "denoise": denoise}
+    return DensityRequest.from_columns(data, column, epsilon, delta, declared, bits, **options, guess=rows)

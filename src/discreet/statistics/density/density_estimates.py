@@ -1,35 +1,39 @@
-"""Density estimates on [0, 1]: how fine to ask, what follows from a release, and how much to smooth.
+"""Density estimates on [0, 1] from a release: numbers of bins and cosines, bandwidths, shrinkage and projection.
 
-All of it is pure functions of public numbers, total for whatever numbers came out. All lengths are in units of the
-column's interval. v is the variance of the noise on a count, n the number of rows.
+All functions are pure functions of public numbers, and give a density for any released numbers. All lengths are in
+units of the column's interval. v is the variance of the noise on a count, n the number of rows.
 
 From a release to a density
 ---------------------------
-Sums of cosines S_j = Σ_i φ_j(t_i), over the number of rows n, are the density's coefficients: 1 + Σ_j (S_j/n)·φ_j.
-Counts of m bins give them too: Σ_b φ_j(middle of b)·count_b, where a bin's width has blurred cos(πjt) by the factor
-sin(x)/x, x = πj/(2m), which is undone. The φ_j at the middles are orthogonal, of squared length m, so noise of variance
-v on each count is noise of variance m·v on each sum, uncorrelated.
+Sums of cosines S_j = Σ_i φ_j(t_i), divided by the number of rows n, are the coefficients of the density
+1 + Σ_j (S_j/n)·φ_j. They can also be computed from the counts of m bins: Σ_b φ_j(centre of b)·count_b. The width of a
+bin multiplies cos(πjt) by sin(x)/x with x = πj/(2m), and this factor is divided out. The φ_j at the centres are
+orthogonal, of squared length m, so noise of variance v on each count is noise of variance m·v on each sum,
+uncorrelated.
 
-Where n is private it is released too; its noise enters the noise of the density to first order.
+Where n is private it is released too. Its noise enters the noise of the density to first order.
 
 Rules from public numbers
 -------------------------
-The density that the rules have in mind is a normal one whose standard deviation is a sixteenth of the interval.
+The rules are tuned for a normal density whose standard deviation is a sixteenth of the interval.
 
-**Bins** (``balanced_bins``). A histogram of m bins is wrong, in integrated square, by about R/(12·m²) for its steps
-(R = ∫f'²), m/n for the rows being a sample, and m²·v/n² for the noise (each height is m/n counts). The first and the
-last balance at m = (R·n²/(12·v))^(1/4): about 1.6·√(nε) bins for a replaced row and Laplace noise. So it is, up to
-constants, in Wasserman and Zhou (2010) and in Lei (2011) for a density with a slope.
+**Bins** (``choose_bins``). The integrated squared error of a histogram of m bins is about R/(12·m²) for its steps
+(R = ∫f'²), m/n for sampling the rows, and m²·v/n² for the noise (each height is m/n counts). The first and the last
+balance at m = (R·n²/(12·v))^(1/4): about 1.6·√(nε) bins for a replaced row and Laplace noise. Up to constants this is
+the rule of Wasserman and Zhou (2010), and of Lei (2011) for a density with a slope.
 
-**Width of a kernel** (``balanced_width``). Likewise S·h⁴/4 for the bend (S = ∫f''²), 1/(2√π·n·h) for the sample, and
-2·s²/(π·h²·n²) for the noise: Σ_j λ_j·σ² with Σ λ_j ≈ 1/(h·√(2π)) and σ² = 4·Σλ_j·s², where s is the noise of a sum that
-one row moves by 1.
+**Bandwidth of a kernel** (``choose_bandwidth``). Likewise the error is S·h⁴/4 for the bias (S = ∫f''²), 1/(2√π·n·h)
+for sampling, and 2·s²/(π·h²·n²) for the noise: Σ_j λ_j·σ² with Σ λ_j ≈ 1/(h·√(2π)) and σ² = 4·Σλ_j·s², where s is the
+standard deviation of the noise on a sum of sensitivity 1.
 
-**Shrinking** (``shrunk``). Each coefficient is multiplied with a factor between 0 and 1 that never grows with the
-frequency. Of all such factors those are taken that minimise an unbiased estimate of the risk, Σ f_j²·a_j² −
-2·f_j·(a_j² − v_j), where v_j is the variance of the noise and of the sample: a weighted monotone regression of
-1 − v_j/a_j² with weights a_j² (Beran and Dümbgen 1998). In simulations over six densities it did better than hard
-thresholds, than a cut at the best frequency, and by far than a fixed kernel.
+**Shrinkage** (``shrinkage_factors``). Each coefficient a_j is multiplied by a factor f_j between 0 and 1 that never
+grows with the frequency. The factors minimise an unbiased estimate of the risk,
+
+    Σ_j f_j²·a_j² − 2·f_j·(a_j² − v_j),
+
+where v_j is the variance of noise and sampling together. This is a weighted monotone regression of 1 − v_j/a_j² with
+weights a_j² (Beran and Dümbgen 1998). In simulations over six densities it did better than hard thresholds and than a
+cut at the best frequency, and much better than a fixed kernel.
 """
 
 from __future__ import annotations
@@ -45,7 +49,7 @@ from discreet.models.clusters.histogram_clusters import denoised
 from discreet.models.noisy_sums import noise_of
 from discreet.models.table.column_maps import on_simplex
 from discreet.queries.moments.cosines import cosines_at
-from discreet.statistics.density.piecewise import Piecewise, nearest_density
+from discreet.statistics.density.piecewise import Piecewise, project_to_density
 
 Array = NDArray[np.float64]
 
@@ -54,10 +58,10 @@ MOST = 1024
 NODES = 512
 
 
-def balanced_bins(rows: float, variance: float) -> int:
-    """Return how many bins balance steps, sample and noise.
+def choose_bins(rows: float, variance: float) -> int:
+    """Return the number of bins that minimises the estimated error of a histogram, see the module.
 
-    >>> balanced_bins(1000, 8.0), balanced_bins(100_000, 8.0), balanced_bins(1000, 800.0)
+    >>> choose_bins(1000, 8.0), choose_bins(100_000, 8.0), choose_bins(1000, 800.0)
     (39, 210, 16)
     """
     m = np.arange(4.0, MOST + 1.0)
@@ -65,10 +69,10 @@ def balanced_bins(rows: float, variance: float) -> int:
     return int(m[np.argmin(slope / (12.0 * m**2) + m / rows + m**2 * variance / rows**2)])
 
 
-def balanced_width(rows: float, noise: float) -> float:
-    """Return the kernel's width that balances bend, sample and noise, the noise being that of a sum moved by 1.
+def choose_bandwidth(rows: float, noise: float) -> float:
+    """Return the bandwidth that minimises the estimated error, for ``noise`` on a sum of sensitivity 1; see the module.
 
-    >>> round(balanced_width(1000, 4.0), 3)
+    >>> round(choose_bandwidth(1000, 4.0), 3)
     0.022
     """
     h = np.geomspace(0.01, 0.5, 400)
@@ -77,42 +81,40 @@ def balanced_width(rows: float, noise: float) -> float:
     return float(h[np.argmin(wrong)])
 
 
-def balanced_cosines(rows: float, noise: float) -> int:
-    """Return how many cosines to ask for: 1.7·√(n/s), found by simulation; shrinking sees to the rest.
+def choose_cosines(rows: float, noise: float) -> int:
+    """Return the number of cosines to release: 1.7·√(n/s), found by simulation. Shrinkage removes those not needed.
 
-    >>> balanced_cosines(1000, 4.0)
+    >>> choose_cosines(1000, 4.0)
     27
     """
     return int(min(max(round(1.7 * math.sqrt(rows / noise)), 8), 256))
 
 
-def fine_bins(rows: float, variance: float) -> int:
-    """Return how many bins to read coefficients from, an even number: 2.3·√(n·√(8/v)), found by simulation.
+def choose_fine_bins(rows: float, variance: float) -> int:
+    """Return the number of bins, even, from which to compute coefficients: 2.3·√(n·√(8/v)), found by simulation.
 
-    >>> fine_bins(1000, 8.0), fine_bins(1000, 800.0)
+    >>> choose_fine_bins(1000, 8.0), choose_fine_bins(1000, 800.0)
     (72, 22)
     """
     return 2 * int(min(max(1.15 * math.sqrt(rows * math.sqrt(8.0 / variance)), 8.0), 512.0))
 
 
-def shrunk(coefficients: Array, variances: Array) -> Array:
-    """Return the factors, between 0 and 1 and never growing, that minimise the estimated risk.
+def shrinkage_factors(coefficients: Array, variances: Array) -> Array:
+    """Return the non-increasing factors in [0, 1] that minimise the estimated risk, by pooling adjacent violators.
 
-    >>> shrunk(np.array([1.0, 0.2, 0.0, 0.1]), np.full(4, 0.01)).round(2).tolist()
+    >>> shrinkage_factors(np.array([1.0, 0.2, 0.0, 0.1]), np.full(4, 0.01)).round(2).tolist()
     [0.99, 0.75, 0.0, 0.0]
     """
     energy = coefficients**2
-    blocks: list[tuple[float, float, int]] = []  # the sum of energy − variance, the sum of energy, the length
-    for signal, all_of_it in zip(energy - variances, energy, strict=True):
-        block = (float(signal), float(all_of_it), 1)
-        # A block that wants a larger factor than the one before is pooled with it.
+    blocks: list[tuple[float, float, int]] = []  # Σ(a² − v), Σa² and the length of each block
+    for signal, total in zip(energy - variances, energy, strict=True):
+        block = (float(signal), float(total), 1)
+        # A block whose best factor, signal/total, exceeds that of the previous block is pooled with it.
         while blocks and block[0] * blocks[-1][1] >= blocks[-1][0] * block[1]:
             before = blocks.pop()
             block = (before[0] + block[0], before[1] + block[1], before[2] + block[2])
         blocks.append(block)
-    factors = [
-        np.full(length, max(signal, 0.0) / all_of_it if all_of_it else 0.0) for signal, all_of_it, length in blocks
-    ]
+    factors = [np.full(length, max(signal, 0.0) / total if total else 0.0) for signal, total, length in blocks]
     return np.asarray(np.clip(np.concatenate(factors), 0.0, 1.0))
 
 
@@ -123,16 +125,17 @@ class DensityEstimate:
     Attributes
     ----------
     heights : ndarray
-        In bins, where it is flat, or at nodes: at least 0, with integral 1.
+        The density in bins, where it is flat, else at nodes: at least 0, with integral 1.
     before : ndarray
-        Before they were moved to be so.
+        The same before projection to such heights.
     noise : ndarray
-        The standard deviation of the noise on those.
+        The standard deviation of the noise in ``before``.
     flat : bool
+        Whether it is constant in each bin.
     factors : ndarray
-        What the coefficients of the cosines were multiplied with; none of a histogram.
+        The factors by which the cosine coefficients were multiplied; empty for a histogram.
     mixed : bool
-        Whether the noise is a sum of many Laplace draws.
+        Whether the noise at a point is a sum of many Laplace draws.
     """
 
     heights: Array
@@ -143,7 +146,7 @@ class DensityEstimate:
     mixed: bool
 
     def curve(self, low: float, high: float) -> tuple[Piecewise, Array]:
-        """Return the density over an interval, and the points where it was estimated."""
+        """Return the density over an interval, and the points at which it was estimated."""
         cells = len(self.heights) - (0 if self.flat else 1)
         edges = np.linspace(low, high, cells + 1)
         ends = (self.heights, self.heights) if self.flat else (self.heights[:-1], self.heights[1:])
@@ -151,18 +154,18 @@ class DensityEstimate:
 
 
 def _count(noisy: float, std: float, release: Release) -> tuple[float, float]:
-    """Return the number of rows, public or noisy and then not below its noise, and its standard deviation."""
+    """Return the number of rows and its standard deviation: public, or noisy and then at least its noise."""
     if release.size.rows is not None:
         return float(max(release.size.rows, 1)), 0.0
     return max(noisy, std, 1.0), std
 
 
 def from_histogram(release: Release, denoise: bool) -> DensityEstimate:
-    """Return the density of noisy counts, with noise and chance taken out of it or not."""
+    """Return the histogram of noisy counts, optionally denoised."""
     counts, std = release["counts"], noise_of(release, "counts")
     m = len(counts)
     rows, unsure = _count(float(counts.sum()), std * math.sqrt(m), release)
-    # Counts have the chance of a sample on them as well; a threshold that knows keeps less of it.
+    # Counts vary by sampling as well as by noise; the threshold accounts for both.
     by_chance = math.sqrt(std**2 + rows / m)
     kept = (
         denoised(counts, by_chance, rows, np.random.default_rng(0)) if denoise else rows * on_simplex(counts, rows, 0.0)
@@ -173,7 +176,7 @@ def from_histogram(release: Release, denoise: bool) -> DensityEstimate:
 
 
 def from_fine_bins(release: Release) -> DensityEstimate:
-    """Return the smooth density of noisy counts of many bins; see the module."""
+    """Return the smooth density from the noisy counts of many bins; see the module."""
     counts, std = release["counts"], noise_of(release, "counts")
     m = len(counts)
     rows, unsure = _count(float(counts.sum()), std * math.sqrt(m), release)
@@ -184,7 +187,7 @@ def from_fine_bins(release: Release) -> DensityEstimate:
 
 
 def from_sums(release: Release, weights: Array, functional: bool) -> DensityEstimate:
-    """Return the density of noisy sums of weighted cosines: with the kernel of these weights, or shrunk."""
+    """Return the density from noisy sums of weighted cosines: with the kernel of these weights, or shrunk."""
     counted = "count" in release.parts
     rows, unsure = _count(
         *((float(release["count"][0]), noise_of(release, "count")) if counted else (0.0, 0.0)), release
@@ -196,16 +199,16 @@ def from_sums(release: Release, weights: Array, functional: bool) -> DensityEsti
 def _series(
     sums: Array, stds: Array, rows: float, unsure: float, factors: Array | None = None, mixed: bool = False
 ) -> DensityEstimate:
-    """Return the density of noisy sums of cosines: shrunk, unless the factors are given."""
+    """Return the density from noisy sums of cosines: shrunk, unless the factors are given."""
     a, tau = sums / rows, stds / rows
     if factors is None:
         doubled = np.zeros(len(a))
         doubled[: len(a) // 2] = a[1::2]  # E φ_j² = 1 + E φ_2j/√2
         chance = np.clip(1.0 + doubled / math.sqrt(2.0) - a**2, 0.0, 2.0) / rows
-        factors = shrunk(a, tau**2 + chance)
+        factors = shrinkage_factors(a, tau**2 + chance)
     nodes = np.linspace(0.0, 1.0, max(NODES, 4 * len(a)) + 1)
     phi = cosines_at(nodes, len(a))
     bends = phi @ (factors * a)
     noise = np.sqrt(phi**2 @ (factors * tau) ** 2 + (bends * unsure / rows) ** 2)
-    heights = nearest_density(1.0 + bends, 1.0 / (len(nodes) - 1))
+    heights = project_to_density(1.0 + bends, 1.0 / (len(nodes) - 1))
     return DensityEstimate(heights, 1.0 + bends, noise, False, factors, mixed)

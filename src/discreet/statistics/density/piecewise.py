@@ -1,7 +1,7 @@
-"""A density on an interval that is a straight line in each of its cells: evaluate, integrate, invert, draw.
+"""``Piecewise``: a piecewise linear density on an interval, its distribution function and its quantiles.
 
-A histogram is one whose lines are flat; a smooth density one whose lines meet. Within a cell of width b, from height l
-to height r, the distribution function grows by b·(l·u + (r − l)·u²/2) until the share u of the cell.
+A histogram has flat pieces; the pieces of a smooth density meet. Within a cell of width b, from height l to height r,
+the distribution function grows by b·(l·u + (r − l)·u²/2) up to the share u of the cell.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Piecewise:
-    """A density of straight pieces.
+    """A piecewise linear density.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Piecewise:
         return cell, (points - self.edges[cell]) / (self.edges[cell + 1] - self.edges[cell])
 
     def density(self, points: ArrayLike) -> Array:
-        """Return the heights at points; 0 outside of the interval and at NaN."""
+        """Return the density at points; 0 outside the interval and at NaN."""
         x = np.asarray(points, dtype=np.float64)
         cell, share = self._cell(x)
         inside = (x >= self.edges[0]) & (x <= self.edges[-1])
@@ -70,7 +70,7 @@ class Piecewise:
         return np.clip(self._below[cell] + grown, 0.0, 1.0)[()]
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return the points below which the masses ``q`` lie."""
+        """Return the points below which the density has the masses ``q``."""
         mass = np.asarray(q, dtype=np.float64)
         cell = np.clip(np.searchsorted(self._below, mass, side="right") - 1, 0, len(self.left) - 1)
         # A mass of 1 belongs to the last cell that has any.
@@ -79,19 +79,20 @@ class Piecewise:
         width = self.edges[cell + 1] - self.edges[cell]
         start, slope = self.left[cell], self.right[cell] - self.left[cell]
         rest = np.maximum(mass - self._below[cell], 0.0) / width
-        # start·u + slope·u²/2 = rest, solved so that nothing cancels
+        # start·u + slope·u²/2 = rest, solved without cancellation
         root = np.sqrt(np.maximum(start * start + 2.0 * slope * rest, 0.0))
         u = np.clip(2.0 * rest / np.maximum(start + root, 1e-300), 0.0, 1.0)
         return np.asarray(self.edges[cell] + width * u)[()]
 
 
-def nearest_density(heights: Array, width: float) -> Array:
-    """Return the nearest heights ≥ 0 at equally spaced points whose broken line integrates to 1.
+def project_to_density(heights: Array, width: float) -> Array:
+    """Return the nearest non-negative heights at equally spaced points whose linear interpolation integrates to 1.
 
-    They are max(height − c, 0), with the one c that makes the integral 1. Nearest is meant in the mean square, and such
-    densities are a convex set: so whichever of them is true, this is at least as near to it as the heights were.
+    They are max(height − c, 0), with the c that makes the integral 1. This is the projection, in the mean square, onto
+    the convex set of such densities. So it is at least as near to any density of the set, and so to the true one, as
+    the given heights.
 
-    >>> nearest_density(np.array([2.0, 1.0, -1.0]), 1.0).round(3).tolist()
+    >>> project_to_density(np.array([2.0, 1.0, -1.0]), 1.0).round(3).tolist()
     [1.333, 0.333, 0.0]
     """
     steps = np.full(len(heights), width)

@@ -1,1 +1,1 @@
-"""M-estimators and how far one point can pull an estimator."""
+"""M-estimators, and the influence of single points on estimators."""

@@ -1,11 +1,11 @@
-"""M-estimators from a perturbed histogram (Lei 2011): one release, then any loss over its counts.
+"""Private M-estimators from a perturbed histogram (Lei 2011): one release, then any loss over its counts.
 
-The release is a histogram with noise (``queries.counts.grids`` has the proof); all else is post-processing. Counts that
-noise made negative are set to 0 in the paper (``counts="truncated"``). That leaves spurious rows all over the bounds;
-the nearest counts at least 0 that sum to the number of rows have far fewer (``counts="nearest"``, the default).
+The release is a histogram with noise (proof: ``queries.counts.grids``); everything else is post-processing. The paper
+sets negative counts to 0 (``counts="truncated"``), which leaves spurious rows all over the bounds. The nearest
+non-negative counts that sum to the number of rows have far fewer of them (``counts="nearest"``, the default).
 
-A robust loss looks at loose bounds without harm: rows and noise far away pull with a bounded force. So the error grows
-with k, the loss's own width, rather than with the bounds as it does for a clipped mean.
+A robust loss tolerates loose bounds, since rows and noise far away have a bounded influence. So the error grows with k,
+the loss's own width, and not with the width of the bounds as for a clipped mean.
 """
 
 from __future__ import annotations
@@ -29,83 +29,82 @@ from discreet.statistics.request import (
     STATISTICS,
     ColumnRequest,
     Request,
-    cells_of,
-    known_rows,
+    grid_query,
     noise_variance,
+    planning_rows,
     statistic,
 )
 from discreet.statistics.robust.perturbed_histogram import (
     COUNTS,
     LOSSES,
-    by_column,
-    by_function,
-    cleaned,
+    bin_centres,
+    check_loss,
+    clean_counts,
     lei_bins,
-    middles,
-    theta_box,
-    try_loss,
+    parse_theta_bounds,
+    solve_by_column,
+    solve_by_function,
 )
-from discreet.statistics.statistic import in_own_units
+from discreet.statistics.statistic import to_own_units
 
 Array = NDArray[np.float64]
 Solve = Callable[[Array, Array | None], Array]  # weights of shape (draws, *bins) and a start, to θ of shape (draws, p)
 
 MOST = 2**16
-FINER = 3e4  # n·ε from which bins of half the width k pay: what they miss is then more than their noise
-EFFICIENT = 1.345  # standard deviations: 95 % as efficient as the mean on normal rows
+FINER = 3e4  # n·ε above which bins have half the width k: the error of wider bins then exceeds their noise
+EFFICIENT = 1.345  # standard deviations: 95 % efficiency relative to the mean on normal rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MEstimate(Answer):
-    """What minimises a loss over a private histogram.
+    """A private M-estimate: the minimiser of a summed loss over a private histogram.
 
     Attributes
     ----------
     value : float or ndarray
-        In the data's own units: what was found on the log scale comes back from it, and dates are days since
-        1970-01-01.
+        In the data's own units: estimates on a log scale are converted back, and dates are days since 1970-01-01.
     columns : tuple of str
     weights : ndarray
-        The counts that were used, at least 0.
+        The non-negative counts that were used.
     edges : list of ndarray
-        The ends of the bins, column by column, in the data's own units.
+        The edges of the bins, column by column, in the data's own units.
     """
 
     columns: tuple[str, ...]
     weights: Array
     edges: list[Array]
-    _theta: Array  # the value, on the scale that was measured on
-    _widths: Array  # of the bins on that scale
-    _scales: tuple[ColumnScale, ...]  # none for a loss of one's own
+    _theta: Array  # the value, on the measured scale
+    _widths: Array  # of the bins, on that scale
+    _scales: tuple[ColumnScale, ...]  # empty for a user's own loss
     _counts: str
     _within: Array
     _solve: Solve
 
     def interval(self, level: float = 0.95, draws: int = 400) -> tuple[Any, Any]:
-        """Return the ends of an interval for what the rows would have given without noise.
+        """Return the ends of an interval for the estimate that the rows would have given without noise.
 
-        A parametric bootstrap: noise like that of the release is put on the counts that were used, and the estimate is
-        made again, ``draws`` times. The ends are as far from the value as a share ``level`` of those is, coordinate by
-        coordinate, and by half a bin more, since where in its bin a row lies is not known. They are about noise and
-        bins: not about clipping, nor about sampling the people in the data. They are approximate, since the counts that
-        were used stand in for the true ones, and were on the safe side in simulations.
+        It is a parametric bootstrap: noise like that of the release is added to the counts that were used, and the
+        estimate is computed again, ``draws`` times. The half width is the ``level`` quantile of the distances from the
+        value, coordinate by coordinate, plus half a bin, since the position of a row in its bin is unknown. The
+        interval accounts for noise and bins, but not for clipping or for how these people were sampled. It is
+        approximate, since the counts that were used stand in for the true ones; in simulations it was conservative.
         """
         probability("level", level)
         noise, rng = self.release.noise, np.random.default_rng(0)
         assert noise is not None  # every release here is additive
         center = self._theta
-        left, result = integer("draws", draws, least=20), []
-        while left:  # in pieces, so that many bins do not fill the memory
-            some = min(left, max(2**20 // self.weights.size, 1))
-            shape, left = (some, *self.weights.shape), left - some
-            noisy = self.weights + noise.simulate(rng, shape)
-            again = np.stack([cleaned(one, self.release, self._counts) for one in noisy])
+        remaining, result = integer("draws", draws, least=20), []
+        while remaining:  # in chunks, so that many bins do not fill the memory
+            chunk = min(remaining, max(2**20 // self.weights.size, 1))
+            remaining -= chunk
+            noisy = self.weights + noise.simulate(rng, (chunk, *self.weights.shape))
+            again = np.stack([clean_counts(one, self.release, self._counts) for one in noisy])
             result.append(self._solve(again, center))
         width = np.quantile(np.abs(np.concatenate(result) - center), level, axis=0)
-        if len(center) == len(self.edges):  # a location; what θ is to a loss of one's own is not known
+        if len(center) == len(self.edges):  # a location; the meaning of θ in a user's own loss is unknown
             width = width + self._widths / 2.0
         ends = (np.clip(end, *self._within.T) for end in (center - width, center + width))
-        lower, upper = (in_own_units(end, self._scales) if self._scales else end for end in ends)
+        lower, upper = (to_own_units(end, self._scales) if self._scales else end for end in ends)
         return (float(lower[0]), float(upper[0])) if np.ndim(self.value) == 0 else (lower, upper)
 
     def _shown(self) -> str:
@@ -127,7 +126,7 @@ class MEstimateRequest(ColumnRequest[MEstimate]):
     loss, counts, within
         As in ``m_estimate``.
     bend : float
-        k, or 0.
+        k of the Huber loss, or 0.
     bins : int or None
     guess : int or None
         A public guess of the number of rows.
@@ -143,28 +142,28 @@ class MEstimateRequest(ColumnRequest[MEstimate]):
     argument: ClassVar[str] = "column"
 
     def plan(self) -> Inquiry[MEstimate]:
-        """Return one histogram."""
+        """Return one question for the histogram."""
         numbers, intervals = self.places, np.array([(scale.low, scale.high) for scale in self.scales])
         most = int(MOST ** (1.0 / len(numbers)) + 1e-9)
         if self.bins is None:
-            bins = min(self._default_bins(cells_of(self.curator.space, numbers, [2] * len(numbers)), intervals), most)
+            bins = min(self._default_bins(grid_query(self.curator.space, numbers, [2] * len(numbers)), intervals), most)
         else:
             bins = integer("bins", self.bins, least=2, most=most)
-        query = cells_of(self.curator.space, numbers, [bins] * len(numbers))
+        query = grid_query(self.curator.space, numbers, [bins] * len(numbers))
         edges = [np.linspace(low, high, bins + 1) for low, high in intervals]
         if callable(self.loss):
-            box = intervals if self.within is None else theta_box(self.within)
-            solve = partial(by_function, self.loss, middles(edges), box)
-            try_loss(self.loss, middles(edges), box)
+            box = intervals if self.within is None else parse_theta_bounds(self.within)
+            solve = partial(solve_by_function, self.loss, bin_centres(edges), box)
+            check_loss(self.loss, bin_centres(edges), box)
         else:
-            box, solve = intervals, partial(by_column, partial(LOSSES[self.loss], k=self.bend), edges)
+            box, solve = intervals, partial(solve_by_column, partial(LOSSES[self.loss], k=self.bend), edges)
 
         def answer(measure: Measure) -> MEstimate:
             release = measure(query)
-            weights = cleaned(release["counts"], release, self.counts)
+            weights = clean_counts(release["counts"], release, self.counts)
             theta = solve(weights[None], None)[0]
             located = () if callable(self.loss) else self.scales
-            shown_theta = in_own_units(theta, located) if located else theta
+            shown_theta = to_own_units(theta, located) if located else theta
             return MEstimate.from_releases(
                 float(shown_theta[0]) if len(theta) == 1 else shown_theta,
                 self.curator,
@@ -181,12 +180,12 @@ class MEstimateRequest(ColumnRequest[MEstimate]):
                 _solve=solve,
             )
 
-        return self.asks([query], answer)
+        return self.make_inquiry([query], answer)
 
     def _default_bins(self, query: Query, intervals: Array) -> int:
-        """Return the default number of bins a column, from public numbers."""
+        """Return the default number of bins for each column, from public numbers."""
         budget = math.sqrt(8.0 / noise_variance(self.curator, query, self.losses[0]))  # the ε of as much Laplace noise
-        rows = known_rows(self.curator, self.guess)
+        rows = planning_rows(self.curator, self.guess)
         balanced = lei_bins(rows, len(intervals), budget)
         bend = self.bend / 2.0 if rows * budget > FINER else self.bend
         widest = float((intervals[:, 1] / 2.0 - intervals[:, 0] / 2.0).max())
@@ -216,26 +215,28 @@ def m_estimate(
     data
         Rows with their bounds, or a Curator; see ``open_rows``.
     column : str, int, or list of them
-        Which ones; may be left out where there is only one. Several share one histogram, whose bins grow in number with
-        their product: two or three at most. The locations of several columns come out better one by one.
+        The columns; optional where there is only one. Several columns share one histogram, whose number of cells is the
+        product of their numbers of bins; so use two or three at most. Locations of several columns are more accurate
+        one by one.
     loss : str or callable
-        ``"huber"``, ``"squared"`` or ``"absolute"``, of the row less θ, column by column; or a function of points,
-        shape (m, d), and θ, shape (p,), that returns m numbers. It sees public bins only. (The answer pickles if it
-        does.) Of a log column it sees logarithms, of dates days since 1970-01-01, and its θ comes back as it is.
+        ``"huber"``, ``"squared"`` or ``"absolute"`` loss of the row minus θ, column by column; or a function of points,
+        of shape (m, d), and θ, of shape (p,), that returns m numbers. It is evaluated on public bins only. (The answer
+        can be pickled if the function can.) For a log column it sees logarithms, for dates days since 1970-01-01, and
+        its θ is returned unchanged.
     k : float
-        Where the Huber loss turns from square to straight, in the data's units; public. Of a log column it is a
-        difference of natural logarithms, of dates a number of days.
+        Where the Huber loss turns from quadratic to linear, in the data's units; public. For a log column it is a
+        difference of natural logarithms, for dates a number of days.
     epsilon, delta : float
-        What to spend; Laplace noise at δ = 0, Gaussian above.
+        The cost. The noise is Laplace if δ = 0, else Gaussian.
     bins : int
-        How many a column; by default ``lei_bins``, and for "huber" as many as make them no wider than k, or
-        half of it where there are many rows.
+        The number of bins for each column; by default ``lei_bins``, and for "huber" enough to make bins no wider than
+        k, or than k/2 where there are many rows.
     counts : str
         ``"nearest"`` or ``"truncated"``; see the module.
     within : sequence of (low, high)
-        For a function: where each of θ's numbers lies. By default the bounds of the columns.
+        For a function: the bounds of each component of θ. By default the bounds of the columns.
     rows : int
-        A public guess of their number, for the number of bins, where it is not public; 1000 by default.
+        A public guess of the number of rows for the default of ``bins``, where it is private; 1000 by default.
     bits : Bits
         Seeded bits, for a test.
     **declared
@@ -271,8 +272,8 @@ def m_estimate(
         wanted = "a width above 0 in the data's units; write for example k=1.345 * scale" if k is None else "None"
         raise ArgumentError("k", k, f"{wanted} for loss={shown(loss)}")
     bend = 0.0 if k is None else positive("k", k)
-    asked: dict[str, Any] = {"loss": loss, "bend": bend, "bins": bins, "counts": counts, "within": within}
-    return MEstimateRequest.from_columns(data, column, epsilon, delta, declared, bits, **asked, guess=rows)
+    options: dict[str, Any] = {"loss": loss, "bend": bend, "bins": bins, "counts": counts, "within": within}
+    return MEstimateRequest.from_columns(data, column, epsilon, delta, declared, bits, **options, guess=rows)
 
 
 @statistic(scale=1.0)
@@ -289,18 +290,18 @@ def huber_location(
     bits: Bits | None = None,
     **declared: Unpack[Declarations],
 ) -> Request[MEstimate]:
-    """Return the private Huber location of a column: a mean that wild values do little to.
+    """Return the private Huber location of a column: a mean that is robust to outliers.
 
-    Its bins are as wide as k or half of it, so bounds that are thousands of times as wide as k cost accuracy: there a
-    ``trimmed_mean`` or a ``median`` does better.
+    Its bins are as wide as k or k/2, so bounds that are thousands of times as wide as k cost accuracy; a
+    ``trimmed_mean`` or a ``median`` is then better.
 
     Parameters
     ----------
     scale : float
-        A public guess of the standard deviation, in the data's units (of a log column, of the logarithms), from which
-        k = 1.345·scale; or
+        A public guess of the standard deviation, in the data's units (for a log column, of the logarithms), from which
+        k = 1.345·scale. A guess that is wrong by a factor of two costs some accuracy, but no privacy.
     k : float
-        itself. A guess that is wrong by a factor of two costs some accuracy, no privacy.
+        The width of the loss itself, in place of ``scale``.
     data, column, epsilon, delta, bins, rows, bits, **declared
         As for ``m_estimate``.
 

@@ -1,13 +1,16 @@
-"""Minimising a sum of losses over a histogram, as if its counts were rows.
+"""Minimise a summed loss over a noisy histogram, as if its counts were rows.
 
-In one column the rows of a bin are taken to be spread evenly over it: the derivative of the summed loss is then
-−Σ_j weight_j·(ρ(b_j − θ) − ρ(a_j − θ))/(b_j − a_j), over bins from a_j to b_j, exactly and for any loss ρ of a
-difference. For weights at least 0 and a convex ρ it only grows with θ, and bisection finds where it is zero. A loss
-that a user brings is evaluated at the middles of the bins, as in Lei (2011).
+In one column the rows of a bin are assumed to be spread evenly over it. For any loss ρ of the difference x − θ, and
+bins from a_j to b_j, the derivative of the summed loss is then exactly
 
-**How many bins** (``lei_bins``). Over bins of side h in d columns of length 1, the h^−d noisy counts move an average of
-bounded losses by about h^(−d/2)/(nε), and the bins' width moves it by about h. They balance at h = (1/(nε))^(2/(2+d)).
-Lei's √log n in place of the 1 is for all θ at once.
+    −Σ_j weight_j·(ρ(b_j − θ) − ρ(a_j − θ))/(b_j − a_j).
+
+For non-negative weights and a convex ρ it increases with θ, and bisection finds its zero. A user's own loss is
+evaluated at the centres of the bins, as in Lei (2011).
+
+**Number of bins** (``lei_bins``). Over bins of side h in d columns of length 1, the noise on the h^−d counts moves an
+average of bounded losses by about h^(−d/2)/(nε), and the width of the bins moves it by about h. The two balance at
+h = (1/(nε))^(2/(2+d)). Lei has √log n in place of the 1, for a bound over all θ at once.
 """
 
 from __future__ import annotations
@@ -44,12 +47,12 @@ def _absolute(t: Array, k: float) -> Array:
     return np.abs(t)
 
 
-# ρ(t) with t = row − θ, and the width of its bend, where it has one. Functions with a name, so that answers pickle.
+# ρ(t, k) with t = row − θ; only the Huber loss uses k. Named functions, so that answers can be pickled.
 LOSSES: dict[str, Callable[..., Array]] = {"huber": _huber, "squared": _squared, "absolute": _absolute}
 
 
 def lei_bins(n: int, d: int, epsilon: float) -> int:
-    """Return how many bins to cut each of ``d`` columns into, for ``n`` rows.
+    """Return the number of bins for each of ``d`` columns with ``n`` rows; see the module.
 
     Examples
     --------
@@ -62,8 +65,8 @@ def lei_bins(n: int, d: int, epsilon: float) -> int:
     return int(min(max(math.ceil(1.0 / side), 2), 2**16))
 
 
-def cleaned(counts: Array, release: Release, how: str) -> Array:
-    """Return noisy counts as weights at least 0, some of them above."""
+def clean_counts(counts: Array, release: Release, how: str) -> Array:
+    """Turn noisy counts into non-negative weights that are not all 0."""
     if how == "truncated":
         kept = np.maximum(counts, 0.0)
         return kept if kept.any() else np.ones_like(kept)
@@ -73,12 +76,13 @@ def cleaned(counts: Array, release: Release, how: str) -> Array:
     return total * on_simplex(counts.ravel(), total, 0.0).reshape(counts.shape)
 
 
-def located(edges: Array, weights: Array, rho: Callable[[Array], Array]) -> Array:
+def minimize_location(edges: Array, weights: Array, rho: Callable[[Array], Array]) -> Array:
     """Return the θ that minimises Σ_j weight_j·(mean of ρ(x − θ) over bin j), for each row of weights.
 
-    Where a whole interval does, its middle.
+    Where a whole interval minimises it, return the centre of that interval.
 
-    >>> located(np.array([0.0, 1.0, 2.0, 3.0]), np.array([[1.0, 0.0, 1.0], [0.0, 4.0, 4.0]]), np.abs).round(6).tolist()
+    >>> weights = np.array([[1.0, 0.0, 1.0], [0.0, 4.0, 4.0]])
+    >>> minimize_location(np.array([0.0, 1.0, 2.0, 3.0]), weights, np.abs).round(6).tolist()
     [1.5, 2.0]
     """
     result = []
@@ -93,23 +97,24 @@ def located(edges: Array, weights: Array, rho: Callable[[Array], Array]) -> Arra
     return np.asarray(result[0] / 2.0 + result[1] / 2.0)
 
 
-def middles(edges: list[Array]) -> Array:
-    """Return the middles of all bins, a row each, in the order of the counts.
+def bin_centres(edges: list[Array]) -> Array:
+    """Return the centres of all bins, a row each, in the order of the counts.
 
-    >>> middles([np.array([0.0, 2.0]), np.array([0.0, 2.0, 4.0])]).tolist()
+    >>> bin_centres([np.array([0.0, 2.0]), np.array([0.0, 2.0, 4.0])]).tolist()
     [[1.0, 1.0], [1.0, 3.0]]
     """
     axes = [(one[:-1] + one[1:]) / 2.0 for one in edges]
     return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
 
 
-def minimised(loss: Loss, points: Array, weights: Array, within: Array, start: Array | None = None) -> Array:
+def minimize_loss(loss: Loss, points: Array, weights: Array, within: Array, start: Array | None = None) -> Array:
     """Return the θ within bounds, shape (p, 2), that minimises Σ_j weight_j·loss(point_j, θ).
 
-    From the best of many starts, or from one; a loss that is not convex may have better places elsewhere.
+    The search starts from the best of many random points, or from ``start``. For a loss that is not convex it may find
+    a local minimum.
 
     >>> def loss(points, theta): return (points[:, 0] - theta[0]) ** 2
-    >>> minimised(loss, np.array([[1.0], [4.0]]), np.array([2.0, 1.0]), np.array([[0.0, 5.0]])).round(4).tolist()
+    >>> minimize_loss(loss, np.array([[1.0], [4.0]]), np.array([2.0, 1.0]), np.array([[0.0, 5.0]])).round(4).tolist()
     [2.0]
     """
     from scipy.optimize import minimize
@@ -136,8 +141,8 @@ def minimised(loss: Loss, points: Array, weights: Array, within: Array, start: A
     return np.asarray(low + (high - low) * np.clip(np.atleast_1d(best.x), 0.0, 1.0))
 
 
-def theta_box(within: Any) -> Array:
-    """Return where each of θ's numbers lies, shape (p, 2)."""
+def parse_theta_bounds(within: Any) -> Array:
+    """Return the bounds of θ as an array of shape (p, 2); raise where they are not pairs (low, high)."""
     try:
         box = np.array(within, dtype=np.float64)
     except (TypeError, ValueError):
@@ -147,8 +152,8 @@ def theta_box(within: Any) -> Array:
     return box
 
 
-def try_loss(loss: Any, points: Array, box: Array) -> None:
-    """Call a user's loss once, on public points, so that what is wrong with it comes out before anything is spent."""
+def check_loss(loss: Any, points: Array, box: Array) -> None:
+    """Call a user's loss once, on public points, so that its errors appear before anything is spent."""
     result = np.asarray(loss(points, box.mean(axis=1)))
     if result.shape != (len(points),) or result.dtype.kind not in "biuf" or not np.all(np.isfinite(result)):
         raise ArgumentError(
@@ -159,15 +164,15 @@ def try_loss(loss: Any, points: Array, box: Array) -> None:
         )
 
 
-def by_column(rho: Callable[[Array], Array], edges: list[Array], weights: Array, start: Array | None) -> Array:
+def solve_by_column(rho: Callable[[Array], Array], edges: list[Array], weights: Array, start: Array | None) -> Array:
     """Return the minimiser of a loss of differences, column by column."""
     result = []
     for axis, ends in enumerate(edges):
         others = tuple(place + 1 for place in range(len(edges)) if place != axis)
-        result.append(located(ends, weights.sum(axis=others), rho))
+        result.append(minimize_location(ends, weights.sum(axis=others), rho))
     return np.stack(result, axis=1)
 
 
-def by_function(loss: Any, points: Array, box: Array, weights: Array, start: Array | None) -> Array:
+def solve_by_function(loss: Any, points: Array, box: Array, weights: Array, start: Array | None) -> Array:
     """Return the minimiser of a user's loss."""
-    return np.stack([minimised(loss, points, one.ravel(), box, start) for one in weights])
+    return np.stack([minimize_loss(loss, points, one.ravel(), box, start) for one in weights])

@@ -1,20 +1,21 @@
-"""How far one point can pull an estimator: influence and gross error sensitivity, for public or synthetic rows.
+"""Influence function and gross error sensitivity of an estimator, for public or synthetic rows. Not private.
 
-**NOT PRIVATE.** What is here reads rows exactly and returns exact numbers. It is a tool to choose an estimator with,
-before anything is spent: on published data, on rows that one made up, or on rows drawn from a released model (the
-``sample`` of a private density, say). Never on the rows that are to be protected.
+**NOT PRIVATE.** The functions here read rows exactly and return exact numbers. They help to choose an estimator before
+anything is spent, on published data, on made-up rows, or on rows drawn from a released model (for example the
+``sample`` of a private density). Never use them on the rows that are to be protected.
 
 With F the distribution of the rows and δ_x a point mass, the influence of x on the estimator T at scale ρ is
 
     IF_ρ(x) = (T((1 − ρ)·F + ρ·δ_x) − T(F))/ρ,
 
 and its largest size over x is the gross error sensitivity, GES_ρ. Chaudhuri and Hsu (2012) show that privacy adds an
-error of order GES_ρ/(ε·n) to an estimate from n rows, with ρ of order 1/(ε·n): for some private estimator no more, for
-any accurate one no less, either at F or close by. So the predicted error is good to a constant, and good to compare
-estimators by. The supremum is searched over candidates: a grid over the bounds, the rows' own quantiles, and both ends.
+error of order GES_ρ/(ε·n) to an estimate from n rows, with ρ of order 1/(ε·n): some private estimator attains it, and
+every accurate one has at least this error, either at F or close by. So the predicted error is right up to a constant,
+which suffices to compare estimators. The supremum is searched over candidates: a grid over the bounds, the rows' own
+quantiles, and both ends.
 
-The estimators (``weighted_mean`` and the like) are plain functions of rows and weights, both of one dimension; exact,
-and so not private.
+The estimators (``weighted_mean`` and so on) are plain functions of one-dimensional rows and weights; exact, and so not
+private.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ GRID = 257
 
 
 def weighted_mean(rows: Array, weights: Array) -> float:
-    """Return the mean.
+    """Return the weighted mean.
 
     >>> weighted_mean(np.array([0.0, 4.0]), np.array([3.0, 1.0]))
     1.0
@@ -48,7 +49,7 @@ def weighted_mean(rows: Array, weights: Array) -> float:
 
 
 def weighted_median(rows: Array, weights: Array) -> float:
-    """Return the point with half of the weight below it, the middle where there are many.
+    """Return the weighted median; the midpoint where it is an interval.
 
     >>> weighted_median(np.array([3.0, 1.0, 2.0, 9.0]), np.ones(4))
     2.5
@@ -61,7 +62,7 @@ def weighted_median(rows: Array, weights: Array) -> float:
 
 
 def weighted_trimmed_mean(rows: Array, weights: Array, trim: float = 0.1) -> float:
-    """Return the mean of what is left when a share ``trim`` of the weight is cut off at both ends.
+    """Return the mean after removing a share ``trim`` of the weight at each end.
 
     >>> weighted_trimmed_mean(np.array([-99.0, 1.0, 2.0, 3.0, 99.0]), np.ones(5), trim=0.2)
     2.0
@@ -73,7 +74,7 @@ def weighted_trimmed_mean(rows: Array, weights: Array, trim: float = 0.1) -> flo
 
 
 def weighted_huber(rows: Array, weights: Array, k: float | None = None) -> float:
-    """Return the Huber location; k is by default 1.345 standard deviations, judged from the median deviation.
+    """Return the Huber location; by default k is 1.345 standard deviations, estimated by the median deviation.
 
     >>> round(weighted_huber(np.array([1.0, 2.0, 3.0, 1000.0]), np.ones(4), k=1.0), 3)
     2.5
@@ -105,13 +106,13 @@ class Influence:
     Attributes
     ----------
     points : ndarray
-        The candidates, sorted.
+        The candidate points, sorted.
     values : ndarray
-        The influence of each.
+        The influence of each point.
     estimate : float
-        The estimator on the rows alone.
+        The estimate from the rows alone.
     scale : float
-        ρ.
+        The weight ρ of the added point.
     """
 
     points: Array
@@ -121,16 +122,16 @@ class Influence:
 
     @property
     def gross_error_sensitivity(self) -> float:
-        """The largest size of the influence."""
+        """The largest absolute influence."""
         return float(np.abs(self.values).max())
 
     @property
     def where(self) -> float:
-        """A point at which it is attained."""
+        """A point at which the gross error sensitivity is attained."""
         return float(self.points[np.abs(self.values).argmax()])
 
     def extra_error(self, epsilon: float, n: int) -> float:
-        """Return GES/(ε·n): about what privacy adds to the error of an estimate from ``n`` rows, up to a constant."""
+        """Return GES/(ε·n), the error that privacy adds to an estimate from ``n`` rows, up to a constant."""
         return self.gross_error_sensitivity / (positive("epsilon", epsilon) * integer("n", n, least=1, most=2**53))
 
     def plot(self, ax: Any = None) -> Any:
@@ -166,26 +167,26 @@ def influence(
     candidates: ArrayLike | None = None,
     **options: Any,
 ) -> Influence:
-    """Return how far each point pulls an estimator. NOT PRIVATE: for public or synthetic rows only.
+    """Return the influence of points on an estimator. NOT PRIVATE: for public or synthetic rows only.
 
     Parameters
     ----------
     estimator : str or callable
         ``"mean"``, ``"median"``, ``"trimmed"`` or ``"huber"``; or a function of rows and weights that returns a number.
     rows : array of one dimension
-        Public ones: published, made up, or drawn from a released model. They are exact in the result.
+        Public rows: published, made up, or drawn from a released model. The result shows them exactly.
     bounds : (low, high)
-        Where rows can lie; the supremum is over this interval.
+        The bounds of the rows; the supremum is over this interval.
     scale : float
-        ρ, above 0 and below 1; or
+        ρ, above 0 and below 1.
     epsilon : float
-        from which ρ = 1/(ε·n), with
+        In place of ``scale``: then ρ = 1/(ε·n).
     n : int
-        how many rows there will be; by default as many as are given.
+        The future number of rows; by default that of ``rows``.
     candidates : array
-        Where to look, in place of a grid.
+        The points to evaluate, in place of a grid.
     **options
-        For an estimator that is named: ``trim`` of the trimmed mean, ``k`` of the Huber location.
+        For a named estimator: ``trim`` of the trimmed mean, ``k`` of the Huber location.
 
     Returns
     -------
@@ -228,12 +229,12 @@ def influence(
 
 
 def gross_error_sensitivity(estimator: str | Estimator, rows: ArrayLike, **arguments: Any) -> float:
-    """Return the largest size of the influence, sup_x |IF_ρ(x)|. NOT PRIVATE: for public or synthetic rows only.
+    """Return the gross error sensitivity, sup_x |IF_ρ(x)|. NOT PRIVATE: for public or synthetic rows only.
 
     Parameters
     ----------
     estimator, rows, **arguments
-        As for ``influence``, which also says where it is attained.
+        As for ``influence``, whose result also has the point where it is attained.
 
     Examples
     --------

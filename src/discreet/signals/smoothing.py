@@ -1,20 +1,24 @@
-"""Filter and smoother: what a released series says of its totals, by a state-space model.
+"""Kalman filter and smoother of a released series, by a state-space model.
 
-All here is post-processing: no row is seen. The noise is known, so it is no parameter: the filter has R + σ² where a
-textbook has R.
+All of this is post-processing: it sees no row. The variance σ² of the noise is known, so it is not a parameter: the
+filter has R + σ² where a textbook has R.
 
-Two things can be asked for: the level C·x_t, which is what the model calls the signal, or the total S_t itself, whose
-own v_t is part of what the rows did. For the total v_t becomes one more state, of variance R without memory, and σ²
-alone is left to be filtered out. As σ² goes to 0 the estimated total goes to z_t; the level does not.
+Two quantities can be estimated: the level C·x_t, which is the signal in the model, or the total S_t itself, which
+includes v_t. For the total, v_t becomes one more state, of variance R and without memory, and only the noise of
+variance σ² is filtered out. As σ² goes to 0 the estimated total goes to z_t; the level does not.
 
-**A diffuse start** knows nothing of the first state x. For a *given* x everything is an ordinary filter, linear in x:
-estimates m_t + H_t·x, forecast errors e_t + W_t·x of variances F_t. So x has a flat distribution to begin with, and
-afterwards the normal one of least squares, x̂ = −(ΣW_tᵀW_t/F_t)⁻¹·ΣW_tᵀe_t/F_t with that inverse as its covariance;
-this adds H_t·x̂ and H_t·cov·H_tᵀ (Rosenberg 1973; de Jong 1991). A filter takes the sums up to t. Directions in which
-the sums are zero are not known at all: what looks into one of them has no estimate.
+**A diffuse start** assumes nothing about the first state x. For a *given* x everything is an ordinary filter, linear in
+x: estimates m_t + H_t·x, and forecast errors e_t + W_t·x of variances F_t. With a flat prior, the posterior of x is the
+normal distribution of least squares,
 
-Only m and e depend on what is released. Everything else follows from public numbers, so it is computed beforehand, and
-what could not be answered is refused before anything is spent (``Prepared.check``).
+    x̂ = −(ΣW_tᵀW_t/F_t)⁻¹·ΣW_tᵀe_t/F_t,   with that inverse as its covariance.
+
+This adds H_t·x̂ to the estimate and H_t·cov·H_tᵀ to its covariance (Rosenberg 1973; de Jong 1991). A filter takes the
+sums up to t, a smoother all of them. Directions in which the sums are zero are unidentified: an estimate that depends
+on one of them does not exist.
+
+Only m and e depend on the release. Everything else follows from public numbers. It is computed beforehand, so that a
+model that cannot be estimated is refused before anything is spent (``PreparedFilter.check``).
 
 The recursions are those of statsmodels (``statsmodels.tsa.statespace``); ``pip install 'discreet[signals]'``.
 """
@@ -33,21 +37,21 @@ from discreet.signals.state_space import StateSpace
 
 Array = NDArray[np.float64]
 
-LIMIT = 1e14  # times the noise: a variance beyond that swallows the noise's own, which has 16 digits
-UNSEEN = 1e-9  # of the singular values of the scaled W/√F: a direction that was not seen
-BARELY = 1e-5  # the same for a filter, which has the root of an eigenvalue
+LIMIT = 1e14  # times the noise's variance: beyond it floats, of 16 digits, lose that variance
+UNSEEN = 1e-9  # singular values of the scaled W/√F below this belong to unidentified directions
+BARELY = 1e-5  # the same for a filter, whose singular values are roots of eigenvalues
 
 
-class Belief(NamedTuple):
-    """What the released series says: the mean and variance of each step's total or level, and the states."""
+class StateEstimate(NamedTuple):
+    """The estimate from a released series: mean and variance of each step's total or level, and the states."""
 
     mean: Array
     variance: Array
     states: Array
 
 
-def need_statsmodels() -> Any:
-    """Return statsmodels' Kalman smoother; an error that says what to install where it is absent."""
+def import_statsmodels() -> Any:
+    """Return statsmodels' module of Kalman smoothers; raise an error that says what to install where it is missing."""
     try:
         return import_module("statsmodels.tsa.statespace.kalman_smoother")
     except ImportError:
@@ -56,46 +60,32 @@ def need_statsmodels() -> Any:
         ) from None
 
 
-def believed(model: StateSpace, series: Array, noise: Array, *, smooth: bool = True, target: str = "totals") -> Belief:
-    """Return what a released series says of its totals, or of the level behind them.
+class PreparedFilter:
+    """A filter or smoother for a series, with everything computed that does not depend on the release.
 
     Parameters
     ----------
     model : StateSpace
-    series : array of shape (T,)
-        Released; NaN where nothing was measured.
     noise : array of shape (T,)
-        The variance of the noise in it.
+        The variance of the noise in the series.
+    measured : array of bool of shape (T,)
+        Which steps are measured.
     smooth : bool
-        Whether each step looks at all of the series (Rauch, Tung and Striebel) or at its past alone (Kalman).
+        Whether each step uses all of the series (Rauch, Tung and Striebel) or its past alone (Kalman).
     target : {"totals", "level"}
 
     Examples
     --------
     >>> from discreet.signals.state_space import local_level
-    >>> result = believed(local_level(1.0), np.array([10.0, np.nan, 14.0]), np.ones(3))
-    >>> result.mean.round(6).tolist()
+    >>> measured = np.array([True, False, True])
+    >>> smoother = PreparedFilter(local_level(1.0), np.ones(3), measured, smooth=True, target="totals")
+    >>> smoother.estimate(np.array([10.0, np.nan, 14.0])).mean.round(6).tolist()
     [11.0, 12.0, 13.0]
     """
-    return Prepared(model, noise, np.isfinite(series), smooth=smooth, target=target).belief(series)
 
-
-class Prepared:
-    """A filter or smoother that is ready for a series: all that does not depend on what will be released.
-
-    Parameters
-    ----------
-    model : StateSpace
-    noise : array of shape (T,)
-    there : array of bool of shape (T,)
-        Which steps are measured.
-    smooth, target
-        As in ``believed``.
-    """
-
-    def __init__(self, model: StateSpace, noise: Array, there: Any, *, smooth: bool, target: str) -> None:
-        self.model, self.there, self.smooth = model, np.asarray(there, dtype=np.bool_), smooth
-        self.scale = math.sqrt(float(np.median(noise)))  # all is filtered in the unit of the noise
+    def __init__(self, model: StateSpace, noise: Array, measured: Any, *, smooth: bool, target: str) -> None:
+        self.model, self.measured, self.smooth = model, np.asarray(measured, dtype=np.bool_), smooth
+        self.scale = math.sqrt(float(np.median(noise)))  # everything is filtered in units of the noise
         self.noise = noise / self.scale**2
         self._whole = _with_own_variance(model) if target == "totals" else model
         self._row = self._whole.observation[0]
@@ -104,26 +94,26 @@ class Prepared:
         with np.errstate(all="ignore"):
             runs = [self._run(np.zeros(len(noise)), start) for start in starts]
             self.variance = np.maximum(np.einsum("i,ijt,j->t", self._row, runs[0].covariances, self._row), 0.0)
-            self._forecast = np.where(self.there, runs[0].forecast_variances, np.inf)  # F
+            self._forecast = np.where(self.measured, runs[0].forecast_variances, np.inf)  # F
             self._errors = np.stack([run.errors for run in runs], axis=1)  # W, or e for a known start
             self._moves = np.stack([run.means for run in runs], axis=2)  # H: shape (T, s, number of starts)
-            parts = (self.variance, self._errors, self._moves, self._forecast[self.there])
+            parts = (self.variance, self._errors, self._moves, self._forecast[self.measured])
             self._finite = all(bool(np.isfinite(part).all()) for part in parts)
             if model.diffuse and self._finite:
                 self._learn_start()
 
     def _run(self, series: Array, start: Array) -> _Run:
-        """Filter or smooth a series in the unit of the noise for a given mean of the first state."""
-        given = np.where(self.there, series, np.nan)
-        own = machine(self._whole, given, self.noise, self.scale, start)
+        """Filter or smooth a series, in units of the noise, for a given mean of the first state."""
+        given = np.where(self.measured, series, np.nan)
+        own = statsmodels_filter(self._whole, given, self.noise, self.scale, start)
         result = own.smooth() if self.smooth else own.filter()
         kind = "smoothed" if self.smooth else "filtered"
-        errors = np.where(self.there, result.forecasts_error[0], 0.0)
+        errors = np.where(self.measured, result.forecasts_error[0], 0.0)
         means, covariances = getattr(result, f"{kind}_state").T, getattr(result, f"{kind}_state_cov")
         return _Run(means, covariances, errors, result.forecasts_error_cov[0, 0])
 
     def _learn_start(self) -> None:
-        """Find how well each step knows the first state: W/√F = U·Σ·Vᵀ·D, D the lengths of its columns."""
+        """Compute how well each step determines the first state: W/√F = U·Σ·Vᵀ·D, D the lengths of its columns."""
         weighted = self._errors / np.sqrt(self._forecast)[:, None]
         squares = np.cumsum(weighted[:, :, None] * weighted[:, None, :], axis=0)[-1 if self.smooth else 0 :]
         lengths = np.sqrt(np.einsum("tii->ti", squares))
@@ -145,7 +135,7 @@ class Prepared:
         self.variance = self.variance + np.where(blind, np.inf, ((turned * self._inverse) ** 2).sum(axis=1))
 
     def check(self) -> None:
-        """Raise where the answer would not be true in floats, or a step could not be told; by public numbers."""
+        """Raise where floats are not precise enough, or a step cannot be estimated; by public numbers."""
         if self.model.diffuse and self._finite and not (self.complete and np.isfinite(self.variance).all()):
             raise ArgumentError(
                 "missing",
@@ -154,30 +144,30 @@ class Prepared:
                 write="a StateSpace with an initial_covariance"
                 + ("" if self.smooth else ", or smooth=True where only the first steps are missing"),
             )
-        largest = max(float((self._forecast / self.noise)[self.there].max()), float(self.variance.max()) / LIMIT)
+        largest = max(float((self._forecast / self.noise)[self.measured].max()), float(self.variance.max()) / LIMIT)
         means = 0.0 if self.model.diffuse else float(np.abs(self._errors).max())
         if not (self._finite and max(largest, means) <= LIMIT):
             raise ArgumentError(
                 "model",
                 UNSHOWN,
-                f"one whose forecasts have means, variances and gaps to bridge of at most {LIMIT:.0e} in the unit of "
-                "the noise; beyond that floats do not hold both. Write the model in the unit of the totals, with "
-                "smaller variances, or with transitions that grow less",
+                f"one whose forecasts have means and variances of at most {LIMIT:.0e} in units of the noise; beyond "
+                "that floats do not hold both. Write the model in the unit of the totals, with smaller variances, with "
+                "transitions that grow less, or with shorter gaps",
             )
 
-    def belief(self, series: Array) -> Belief:
-        """Return what a released series says."""
+    def estimate(self, series: Array) -> StateEstimate:
+        """Return the estimate from a released series; NaN where nothing was measured."""
         whole, scale = self._whole, self.scale
         start = np.zeros(whole.states) if self.model.diffuse else np.asarray(whole.initial_mean) / scale
         with np.errstate(all="ignore"):
-            run = self._run(np.where(self.there, series, 0.0) / scale, start)
+            run = self._run(np.where(self.measured, series, 0.0) / scale, start)
             means = run.means
             if self.model.diffuse:
                 sums = np.cumsum(self._errors * (run.errors / self._forecast)[:, None], axis=0)
                 turned = np.einsum("tj,tjk->tk", sums[-1 if self.smooth else 0 :] / self._lengths, self._vectors)
                 first = -np.einsum("tk,tjk->tj", turned * self._inverse**2, self._vectors) / self._lengths
                 means = means + np.einsum("tij,tj->ti", self._moves, np.broadcast_to(first, self._errors.shape))
-        return Belief(means @ self._row * scale, self.variance * scale**2, means[:, : self.model.states] * scale)
+        return StateEstimate(means @ self._row * scale, self.variance * scale**2, means[:, : self.model.states] * scale)
 
 
 class _Run(NamedTuple):
@@ -188,7 +178,7 @@ class _Run(NamedTuple):
 
 
 def _with_own_variance(model: StateSpace) -> StateSpace:
-    """Return the model whose last state is v. Where the start is diffuse its covariance is that of v alone."""
+    """Return the model with v as its last state. For a diffuse start its initial covariance is that of v alone."""
     s = model.states
     transition, process, covariance = np.zeros((s + 1, s + 1)), np.zeros((s + 1, s + 1)), np.zeros((s + 1, s + 1))
     transition[:s, :s] = model.transition
@@ -201,20 +191,20 @@ def _with_own_variance(model: StateSpace) -> StateSpace:
     return StateSpace(transition, row, process, 0.0, mean, covariance)
 
 
-def machine(model: StateSpace, series: Array, noise: Array, scale: float, start: Array | None = None) -> Any:
-    """Return statsmodels' smoother of a model in the unit of the noise.
+def statsmodels_filter(model: StateSpace, series: Array, noise: Array, scale: float, start: Array | None = None) -> Any:
+    """Return statsmodels' smoother of a model, in units of the noise.
 
     Parameters
     ----------
     model : StateSpace
     series, noise : array of shape (T,)
-        In the unit of the noise, ``scale``.
+        In units of the noise, ``scale``.
     scale : float
     start : array of shape (s,) or None
         The mean of the first state, whose covariance is the model's, or zero where it has none. None: statsmodels'
         diffuse start.
     """
-    library = need_statsmodels()
+    library = import_statsmodels()
     s = model.states
     own = library.KalmanSmoother(k_endog=1, k_states=s, k_posdef=s)
     own.bind(np.asarray(series, dtype=np.float64)[:, None].copy(order="C"))
