@@ -308,7 +308,7 @@ def least_epsilon_for(formula, strain, delta):
     low, high = 1e-4, 1e4
     for _ in range(60):
         middle = math.sqrt(low * high)
-        strained = formula.strain(dp.Guarantee(middle, delta, "add-remove")) > strain
+        strained = formula.count_noise(dp.Guarantee(middle, delta, "add-remove")) > strain
         low, high = (middle, high) if strained else (low, middle)
     return high
 
@@ -381,7 +381,7 @@ class TestSimulation:
         """A quotient of 400,000 draws, cut to the bounds as the statistic is: its error is known within 1 %."""
         formula = MeanFormula(n=100, offset=offset)
         guarantee = dp.Guarantee(least_epsilon_for(formula, strain, delta), delta, "add-remove")
-        assert formula.strain(guarantee) == pytest.approx(strain, rel=1e-3)
+        assert formula.count_noise(guarantee) == pytest.approx(strain, rel=1e-3)
         size = math.sqrt(formula.query.weights[0]) * strain * formula.n
         rng = np.random.default_rng(8)
         draws = rng.normal(size=(2, 400_000)) if delta else rng.laplace(size=(2, 400_000)) / math.sqrt(2.0)

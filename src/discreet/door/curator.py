@@ -33,7 +33,7 @@ MOST_WORDS = 900
 NAMELESS = re.compile(r"(unit|x\d+)_*")  # what records call a column of ids that came without a name
 
 
-class Now(NamedTuple):
+class ImmediatePayment(NamedTuple):
     """The payment for one measurement, at the time of the measurement."""
 
     curator: Curator
@@ -235,7 +235,7 @@ class Curator:
         """Return a curator of the same rows for counting them: a gap drops none, but in a column of a condition."""
         return self._view(self._records.counting())
 
-    def noting(self, words: str) -> Curator:
+    def with_note(self, words: str) -> Curator:
         """Return a curator of the same rows whose questions the ledger notes in these words."""
         return self._view(self._records, _words=words)
 
@@ -331,7 +331,7 @@ class Curator:
         -------
         Release
         """
-        return release(self, query, Now(self, query, loss), mechanism=mechanism, bits=bits)
+        return release(self, query, ImmediatePayment(self, query, loss), mechanism=mechanism, bits=bits)
 
     def reserve(self, losses: Loss | Iterable[Loss], *, query: str) -> Schedule:
         """Pay for a fixed schedule at once, at its exact composed cost, and return the right to measure it.

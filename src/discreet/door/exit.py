@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from discreet.door.release import PublicSize, Release, measured
+from discreet.door.release import PublicSize, Release, make_measured
 from discreet.noise import Bits
 from discreet.queries.mechanism import Mechanism, Plan
 from discreet.queries.naming import describe
@@ -71,7 +71,7 @@ def release(
             f"query={question.name!r}: its bound changed while it was asked; nothing was released. Write a query whose "
             "fields nothing changes once it is made"
         )
-    return measured(
+    return make_measured(
         query=question.name,
         value=draw_plan(plan, collected, bits),
         parts=plan.parts,

@@ -16,7 +16,7 @@ from functools import wraps
 from typing import Any, ClassVar, Generic, ParamSpec, Protocol, Self, TypeVar
 
 from discreet.door.curator import Curator
-from discreet.door.release import Release, guarantee_in_words, rows_of
+from discreet.door.release import Release, describe_guarantee, describe_rows_of_releases
 from discreet.door.schedule import Schedule
 from discreet.guarantees import Guarantee, Loss
 from discreet.noise import Bits
@@ -61,7 +61,7 @@ class Answer:
     @property
     def which_rows(self) -> str | None:
         """Which rows it is about, in words ("at most 4 rows of each patient"); None where it is about all of them."""
-        return rows_of(self.releases)
+        return describe_rows_of_releases(self.releases)
 
     def _shown(self) -> str:
         return f"{self.value:.6g}" if isinstance(self.value, float) else str(self.value)
@@ -72,7 +72,7 @@ class Answer:
         return self._shown() if rows is None else f"{self._shown()}, {self._from} {rows}"
 
     def __repr__(self) -> str:
-        return f"<{self._shown_with_rows()}: {guarantee_in_words(self.guarantee, self.unit, self.releases)}>"
+        return f"<{self._shown_with_rows()}: {describe_guarantee(self.guarantee, self.unit, self.releases)}>"
 
 
 Result = TypeVar("Result", covariant=True)

@@ -162,7 +162,7 @@ class Release:
     @property
     def which_rows(self) -> str | None:
         """Which rows it is about, in words ("at most 4 rows of each patient"); None where it is about all of them."""
-        return rows_in_words(self.declared)
+        return describe_rows(self.declared)
 
     @property
     def caveat(self) -> str | None:
@@ -318,7 +318,7 @@ def _copy(plain: Mapping[str, Any]) -> dict[str, Any]:
         raise ArgumentError("asked, declared", UNSHOWN, "what to_dict wrote, which is not so deep") from error
 
 
-def measured(*, private: bool, **facts: Any) -> Release:
+def make_measured(*, private: bool, **facts: Any) -> Release:
     """Return a measured release; called by the door and nobody else. Seeded noise makes it a simulated one."""
     release = Release(**facts)
     if private:
@@ -343,16 +343,16 @@ def simulate(
     )
 
 
-def rows_in_words(declared: Mapping[str, Any]) -> str | None:
+def describe_rows(declared: Mapping[str, Any]) -> str | None:
     """Describe which rows count, from what a release declares; None where all of them do.
 
     Files of earlier versions name the unit's column alone, and do not tell where gaps drop a row.
 
-    >>> rows_in_words({"unit": "id", "unit_name": "patient", "max_rows": 4, "where": "age >= 18", "required": ["age"]})
+    >>> describe_rows({"unit": "id", "unit_name": "patient", "max_rows": 4, "where": "age >= 18", "required": ["age"]})
     'at most 4 rows of each patient, where age >= 18, without gaps in age'
-    >>> rows_in_words({"unit": None, "max_rows": 1, "required": ["age", "ward"]})
+    >>> describe_rows({"unit": None, "max_rows": 1, "required": ["age", "ward"]})
     'rows without gaps in age and ward'
-    >>> rows_in_words({"unit": None, "max_rows": 1}) is None
+    >>> describe_rows({"unit": None, "max_rows": 1}) is None
     True
     """
     limit, rest = _describe_limit(declared, noun=True), _describe_conditions(declared)
@@ -361,12 +361,12 @@ def rows_in_words(declared: Mapping[str, Any]) -> str | None:
     return f"rows {', '.join(rest)}" if rest else None
 
 
-def count_in_words(count: str, declared: Mapping[str, Any]) -> str:
+def describe_count(count: str, declared: Mapping[str, Any]) -> str:
     """Describe a number of rows, and which of them were counted where these are not all.
 
-    >>> count_in_words("36781", {"unit": "patient", "max_rows": 4, "where": "age >= 18"})
+    >>> describe_count("36781", {"unit": "patient", "max_rows": 4, "where": "age >= 18"})
     '36781 rows, at most 4 of each patient, where age >= 18'
-    >>> count_in_words("36781", {"where": "age >= 18"}), count_in_words("36781", {})
+    >>> describe_count("36781", {"where": "age >= 18"}), describe_count("36781", {})
     ('36781 rows where age >= 18', '36781')
     """
     limit, rest = _describe_limit(declared, noun=False), _describe_conditions(declared)
@@ -403,13 +403,13 @@ def as_printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else "�" for letter in text)
 
 
-def rows_of(releases: Sequence[Release]) -> str | None:
+def describe_rows_of_releases(releases: Sequence[Release]) -> str | None:
     """Describe which rows count in releases that led to one answer; None where all of them do."""
     result = dict.fromkeys(release.which_rows for release in releases)
     return "; ".join(rows for rows in result if rows is not None) or None
 
 
-def guarantee_in_words(guarantee: Guarantee | None, unit: str, releases: Sequence[Release]) -> str:
+def describe_guarantee(guarantee: Guarantee | None, unit: str, releases: Sequence[Release]) -> str:
     """Describe a guarantee, for a ``repr``: at what cost and for whom, or that there is none."""
     if guarantee is None:
         seeded = any(release.provenance == "simulated" for release in releases)
@@ -420,7 +420,7 @@ def guarantee_in_words(guarantee: Guarantee | None, unit: str, releases: Sequenc
     return whose + ("" if all(release.recorded for release in releases) else ", NOT RECORDED in any ledger")
 
 
-def promise_in_words(guarantee: Guarantee | None, unit: str, releases: Sequence[Release]) -> str:
+def describe_fit_guarantee(guarantee: Guarantee | None, unit: str, releases: Sequence[Release]) -> str:
     """Describe to which rows something was fitted, where these are not all, and the guarantee; it follows "fitted"."""
-    rows, holds = rows_of(releases), guarantee_in_words(guarantee, unit, releases)
+    rows, holds = describe_rows_of_releases(releases), describe_guarantee(guarantee, unit, releases)
     return holds if rows is None else f"to {rows}, {holds}"

@@ -23,7 +23,7 @@ class PlanningWarning(UserWarning):
     """
 
 
-def too_large(failure: float, n: int | None) -> bool:
+def is_too_large(failure: float, n: int | None) -> bool:
     """Return whether a probability of outright failure among n records is worth a warning, not a word only."""
     return n is not None and n * failure > STRONG * ROUNDING
 
@@ -41,7 +41,7 @@ def delta_caution(failure: float, n: int | None, unit: str) -> str:
     number = f"n times {failure:.3g} = {n * failure:.2g}"
     within = f"it allows a mechanism that publishes {number} whole {unit}s on average"
     advice = f"write a δ of at most {_rounded_down(MILD / n)}."
-    if not too_large(failure, n):
+    if not is_too_large(failure, n):
         return f"δ={failure:.3g} could be smaller for n={n}: {within}; {advice}"
     return f"δ={failure:.3g} is not far below 1/n: {within}; {advice}"
 
@@ -57,7 +57,7 @@ def spending_caution(delta: float, n: int | None, unit: str) -> str:
     δ=0.9 is not small: it allows a mechanism that publishes each record whole with that probability; write 1e-6, say.
     """
     if n is not None:
-        return delta_caution(delta, n, unit) if too_large(delta, n) else ""
+        return delta_caution(delta, n, unit) if is_too_large(delta, n) else ""
     if delta <= ANY * ROUNDING:
         return ""
     within = f"it allows a mechanism that publishes each {unit} whole with that probability"

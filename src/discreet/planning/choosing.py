@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from discreet.arguments import ArgumentError, axes, positive
 from discreet.guarantees import Guarantee, Neighbors
-from discreet.planning.caution import PlanningWarning, delta_caution, too_large
+from discreet.planning.caution import PlanningWarning, delta_caution, is_too_large
 from discreet.planning.formulas import Formula
-from discreet.planning.recognition import delta_for, formula_for, name_of
+from discreet.planning.recognition import delta_for, formula_for, recognize
 
 LEAST, MOST = 1e-6, 1e4  # of ε
 LITTLE = 10.0  # from here on ε promises next to nothing
@@ -111,10 +111,10 @@ class EpsilonPlan:
         ]
         if self.floor:
             lines.append(f"Of that {self.floor:.3g} is there whatever ε is.")
-        strain = self.formula.strain(self.guarantee)
-        if strain > STRAINED:
+        count_noise = self.formula.count_noise(self.guarantee)
+        if count_noise > STRAINED:
             lines.append(
-                f"That is rough: the noise on the number of rows is {strain:.0%} of it, which should be small."
+                f"That is rough: the noise on the number of rows is {count_noise:.0%} of it, which should be small."
             )
         if self.epsilon <= LEAST:
             lines.append("Any ε meets the target.")
@@ -204,9 +204,9 @@ def plan(
     mean of 10000 rows: ε = 0.17, δ = 0, replace-one.
     Predicted: 0.1, for a target of 0.1 (root mean squared error of each column's mean, in the data's units).
     """
-    question = name_of(what)
+    question = recognize(what)
     target = positive("target", target)
-    relation = Neighbors.parse(neighbors or question.said("neighbors") or Neighbors.REPLACE_ONE)
+    relation = Neighbors.parse(neighbors or question.get("neighbors") or Neighbors.REPLACE_ONE)
     private = relation is Neighbors.ADD_REMOVE
     if counted is False and private:
         raise ArgumentError("counted", False, "True under 'add-remove', where the number of rows is private")
@@ -228,7 +228,7 @@ def plan(
     )
     guarantee = Guarantee(1.0, delta_for(question, formula, delta), relation)
     result = replace(guarantee, epsilon=least_epsilon(formula, guarantee, target))
-    caution = delta_caution(result.delta, formula.n, "record") if too_large(result.delta, formula.n) else ""
+    caution = delta_caution(result.delta, formula.n, "record") if is_too_large(result.delta, formula.n) else ""
     if not caution and result.epsilon > LITTLE:
         caution = f"ε={result.epsilon:.3g} promises next to nothing; more rows, tighter bounds or a larger target help."
     if caution:

@@ -59,8 +59,8 @@ class Formula(ABC):
 
     name: ClassVar[str]
     measure: ClassVar[str]  # of the error, for the words
-    gaussian: ClassVar[bool] = False  # whether it takes δ > 0
-    drawn: ClassVar[bool] = False  # whether it spends no δ
+    needs_delta: ClassVar[bool] = False  # whether it takes δ > 0
+    spends_no_delta: ClassVar[bool] = False  # whether it spends no δ
 
     @abstractmethod
     def noise(self, guarantee: Guarantee) -> float:
@@ -81,7 +81,7 @@ class Formula(ABC):
         """What no ε removes."""
         return math.hypot(self.resolution, self.sampling_error if self.sampling else 0.0)
 
-    def strain(self, guarantee: Guarantee) -> float:
+    def count_noise(self, guarantee: Guarantee) -> float:
         """Return the noise on a divisor over that divisor, which the formula takes as small; 0 where there is none."""
         return 0.0
 
@@ -170,7 +170,7 @@ class Bounded(Formula):
         """What one step in the unit ball is, in a column: h·√d."""
         return self.width / 2.0 * math.sqrt(self.d)
 
-    def _strain(self, bound: Bound, count: float, guarantee: Guarantee) -> float:
+    def _relative_noise(self, bound: Bound, count: float, guarantee: Guarantee) -> float:
         """Return the noise on the number of rows over that number, ``count`` being the weight a of the count."""
         return noise_std(bound, guarantee) / (count * self.n) if count else 0.0
 
@@ -204,8 +204,8 @@ class MeanFormula(Bounded):
 
     **Where it ends.** Against a million draws (v = 0 and 0.2 of the width) the root is within 2 % up to r = 0.15, at r
     = 0.2 at most 5 % low, and at r = 0.35 at most 12 %. Means are cut to the bounds. Where that matters, at large r or
-    near an end of the bounds, it is too high, which is the safe side. ``strain`` is r; a plan says where it is above
-    0.1.
+    near an end of the bounds, it is too high, which is the safe side. ``count_noise`` is r; a plan says where it is
+    above 0.1.
 
     >>> round(MeanFormula(n=1000, counted=False).noise(Guarantee(0.1)), 4)
     0.0141
@@ -219,14 +219,14 @@ class MeanFormula(Bounded):
         """What is measured."""
         return self._moments(COUNTED, 1.0 - COUNTED, 0.0)
 
-    def strain(self, guarantee: Guarantee) -> float:
+    def count_noise(self, guarantee: Guarantee) -> float:
         """Return r, the noise on the number of rows over it."""
-        return self._strain(self.query.bound, math.sqrt(self.query.weights[0]), guarantee)
+        return self._relative_noise(self.query.bound, math.sqrt(self.query.weights[0]), guarantee)
 
     def noise(self, guarantee: Guarantee) -> float:
         """Return the root mean square of the noise on a column's mean."""
         a2, b2, _ = self.query.weights
-        second = 3.0 * self.strain(guarantee) ** 2
+        second = 3.0 * self.count_noise(guarantee) ** 2
         squared = self._reach**2 / b2 * (1.0 + second)
         if a2:
             squared += self.offset**2 / a2 * (1.0 + (3.0 if guarantee.delta else 6.0) * second)
@@ -280,8 +280,9 @@ class VarianceFormula(Bounded):
     **Where it ends.** All this is first order: (e_i/n)² and the square of r, the noise on the number of rows over it,
     are left out. Of counted rows that fill their bounds evenly variances err by ½ % more than predicted at r = 0.02, 3
     % at 0.05, 12 % at 0.1 and 28 % at 0.2. Answers are cut to what can be, no variance below 0. Where the noise is
-    about as large as the variance this matters more, and the prediction is too high. ``strain`` is r; a plan says where
-    it is above 0.1. (AxesFormula do not feel r: a matrix over another number of rows has the same ones.)
+    about as large as the variance this matters more, and the prediction is too high. ``count_noise`` is r; a plan says
+    where it is above 0.1. (r does not affect ``AxesFormula``: a matrix divided by another number of rows has the same
+    axes.)
 
     >>> round(VarianceFormula(n=10_000).noise(Guarantee(1.0)), 6)
     6e-05
@@ -297,10 +298,10 @@ class VarianceFormula(Bounded):
         """What is measured of each column."""
         return Squares(Box([0.0], [self.width]), self.counted)
 
-    def strain(self, guarantee: Guarantee) -> float:
+    def count_noise(self, guarantee: Guarantee) -> float:
         """Return r, the noise on the number of rows over it."""
         columns = math.sqrt(self.d) if guarantee.delta else float(self.d)
-        return columns * self._strain(self.query.bound, self.query.amplitudes[0], guarantee)
+        return columns * self._relative_noise(self.query.bound, self.query.amplitudes[0], guarantee)
 
     def noise(self, guarantee: Guarantee) -> float:
         """Return the standard deviation of a variance."""
@@ -331,9 +332,9 @@ class CovarianceFormula(SecondMoments):
         "root mean squared error over the entries of the covariance by method='one-shot', in the data's squared units"
     )
 
-    def strain(self, guarantee: Guarantee) -> float:
+    def count_noise(self, guarantee: Guarantee) -> float:
         """Return r, the noise on the number of rows over it."""
-        return self._strain(self.query.bound, math.sqrt(self.query.weights[0]), guarantee)
+        return self._relative_noise(self.query.bound, math.sqrt(self.query.weights[0]), guarantee)
 
     def noise(self, guarantee: Guarantee) -> float:
         """Return the root mean square of the noise over all entries."""
@@ -379,7 +380,7 @@ class AxesFormula(SecondMoments):
     measure: ClassVar[str] = (
         "lost share of the principal axes, the mean sin² of their angle to the true ones, by one release"
     )
-    gaussian: ClassVar[bool] = True
+    needs_delta: ClassVar[bool] = True
 
     def noise(self, guarantee: Guarantee) -> float:
         """Return τ²(d − k)/g², at most 1."""
@@ -463,7 +464,7 @@ class QuantileFormula(Formula):
 
     name: ClassVar[str] = "quantile"
     measure: ClassVar[str] = "root mean squared error of each quantile, in the data's units, of rows even around it"
-    drawn: ClassVar[bool] = True
+    spends_no_delta: ClassVar[bool] = True
 
     def noise(self, guarantee: Guarantee) -> float:
         """Return the error of the drawn rank, in the data's units."""
@@ -507,7 +508,7 @@ class InterquartileRangeFormula(Formula):
     measure: ClassVar[str] = (
         "root mean squared error of the distance between the quartiles, in the data's units, of rows even around them"
     )
-    drawn: ClassVar[bool] = True
+    spends_no_delta: ClassVar[bool] = True
 
     @property
     def _quartile(self) -> QuantileFormula:
@@ -576,7 +577,7 @@ class MixtureFormula(Formula):
 
     name: ClassVar[str] = "gaussian-mixture"
     measure: ClassVar[str] = "excess nats a row, an order of magnitude"
-    gaussian: ClassVar[bool] = True
+    needs_delta: ClassVar[bool] = True
 
     @property
     def _costs(self) -> tuple[float, float, float]:

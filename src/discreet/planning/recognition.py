@@ -52,23 +52,23 @@ class PlannedQuestion:
     name: str
     estimator: Any = None
 
-    def said(self, attribute: str) -> Any:
+    def get(self, attribute: str) -> Any:
         """Return what the estimator was set to, None where there is none."""
         return getattr(self.estimator, attribute, None)
 
     @property
     def space(self) -> Box | Ball | None:
         """The bounds that the estimator was given."""
-        bounds = self.said("bounds")
+        bounds = self.get("bounds")
         return None if bounds is None else space_of(bounds)
 
 
-def name_of(what: Any) -> PlannedQuestion:
+def recognize(what: Any) -> PlannedQuestion:
     """Return the question that a name, a function, an estimator or its class stands for.
 
-    >>> name_of("mean")
+    >>> recognize("mean")
     PlannedQuestion(name='mean', estimator=None)
-    >>> name_of("mode")
+    >>> recognize("mode")
     Traceback (most recent call last):
         ...
     discreet.arguments.ArgumentError: what='mode': expected one of 'mean', ..., or a function or estimator ...
@@ -140,7 +140,7 @@ def formula_for(
             )
         return AxesFormula(**bounded, gap=positive("gap", gap), components=count)
     if name == "gaussian-mixture":
-        shape = choice("covariance_type", question.said("covariance_type") or "full", SHAPES)
+        shape = choice("covariance_type", question.get("covariance_type") or "full", SHAPES)
         return MixtureFormula(**rows, components=_components(question, n_components), shape=shape)
     if name == "count":
         return CountFormula(**rows)
@@ -168,8 +168,8 @@ def _quantile(name: str, q: float | None) -> float:
 
 
 def _components(question: PlannedQuestion, given: int | None) -> int:
-    said = question.said("n_components") if given is None else given
-    return integer("n_components", 1 if said is None else said, least=1)
+    chosen = question.get("n_components") if given is None else given
+    return integer("n_components", 1 if chosen is None else chosen, least=1)
 
 
 def _columns(question: PlannedQuestion, d: int | None) -> int:
@@ -196,12 +196,12 @@ def _width(question: PlannedQuestion, d: int, width: float | None) -> float:
 
 def delta_for(question: PlannedQuestion, formula: Formula, delta: float | None) -> float:
     """Return δ: as given, as the estimator says, or the default one."""
-    chosen = question.said("delta") if delta is None else delta
+    chosen = question.get("delta") if delta is None else delta
     if chosen is None:
-        chosen = min(DEFAULT_DELTA, MILD / formula.n) if formula.gaussian else 0.0
+        chosen = min(DEFAULT_DELTA, MILD / formula.n) if formula.needs_delta else 0.0
     checked = probability("delta", chosen)
-    if formula.gaussian and not checked:
+    if formula.needs_delta and not checked:
         raise ArgumentError("delta", chosen, f"one above 0, as {question.name} takes Gaussian noise")
-    if formula.drawn and checked:
+    if formula.spends_no_delta and checked:
         raise ArgumentError("delta", chosen, f"None or 0, as what={question.name!r} spends no δ")
     return checked

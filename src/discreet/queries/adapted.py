@@ -28,10 +28,10 @@ from discreet.queries.question import Part, Query
 from discreet.records import Ball, Block, Box
 
 
-def limits_of(space: Box | Ball, column: int) -> tuple[float, float]:
+def column_limits(space: Box | Ball, column: int) -> tuple[float, float]:
     """Return where a column of the space can lie: the sides of a box, centre ± radius for a ball.
 
-    >>> limits_of(Box([0, 40], [120, 250]), 1), limits_of(Ball(2.0, center=[1.0]), 0)
+    >>> column_limits(Box([0, 40], [120, 250]), 1), column_limits(Ball(2.0, center=[1.0]), 0)
     ((40.0, 250.0), (-1.0, 3.0))
     """
     center = float(np.asarray(space.center).reshape(-1)[column])
@@ -42,12 +42,12 @@ def limits_of(space: Box | Ball, column: int) -> tuple[float, float]:
 
 
 @np.errstate(all="ignore")
-def column_share(space: Box | Ball, x: Any, column: int) -> Any:
+def scale_column(space: Box | Ball, x: Any, column: int) -> Any:
     """Return where in its interval each row's column lies, from 0 at the low end to 1 at the high end.
 
     In [0, 1] for any row whatever; a NaN is in the middle. Elementwise and array-API generic.
     """
-    low, high = limits_of(space, column)
+    low, high = column_limits(space, column)
     half = high / 2.0 - low / 2.0
     xp = array_namespace(x)
     y = (xp.astype(x[:, column], xp.float64) - (low / 2.0 + high / 2.0)) / half
@@ -168,7 +168,7 @@ class _Scaled(_OnRows):
 
     def sum(self, block: Block) -> Any:
         """Return the sum of w·c, each c held to the bound of the other query, with its ball."""
-        rows = self.weight(block)[:, None] * self.query.hold(block)
+        rows = self.weight(block)[:, None] * self.query.clipped_contributions(block)
         return array_namespace(rows).sum(rows, axis=0)
 
 

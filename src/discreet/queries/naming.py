@@ -53,7 +53,7 @@ PLACES = {
         "discreet.queries.objectives.margin_losses": "HuberHinge Logistic",
         "discreet.queries.objectives.minimum": "GaussianObjective Minimum NoisyMinimum PureObjective",
         "discreet.queries.series.factorization": "Blocks Tree",
-        "discreet.queries.series.fourier_choice": "Kept",
+        "discreet.queries.series.fourier_choice": "Kept=FourierCount",
         "discreet.queries.series.operators": "Fourier Identity Picked PrefixSums Toeplitz",
         "discreet.queries.series.series_sums": "ColumnSums StepSums WaveSums",
         "discreet.queries.series.stream_sums": "StreamSums",

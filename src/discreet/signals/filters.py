@@ -29,7 +29,7 @@ from discreet.arguments import UNSHOWN, ArgumentError, choice
 from discreet.door import Declarations
 from discreet.door.inquiry import Inquiry, planned
 from discreet.noise import Bits
-from discreet.queries.series.factorization import Convolved, series_quotient
+from discreet.queries.series.factorization import ToeplitzFactorization, series_quotient
 from discreet.queries.series.operators import Toeplitz, convolve
 from discreet.signals.running_sum import ask_factored
 from discreet.signals.series import Series, Steps
@@ -96,7 +96,7 @@ def lti_filter(
     return ask_factored(series, min(chosen, key=lambda factors: _mean_variance(series, factors)))
 
 
-def _mean_variance(series: Series, factors: Convolved) -> float:
+def _mean_variance(series: Series, factors: ToeplitzFactorization) -> float:
     """Return it, or infinity where the noise does not fit; ``ask_factored`` says why where none does."""
     try:
         variance = series.noise(series.query(factors.operator), series.loss()).variance
@@ -106,16 +106,16 @@ def _mean_variance(series: Series, factors: Convolved) -> float:
         return float(variance * np.mean(factors.weights**2))
 
 
-def placed(response: Array, method: str) -> Convolved:
+def placed(response: Array, method: str) -> ToeplitzFactorization:
     """Return the factors of a filter, by where the noise is put."""
     one = np.zeros(len(response))
     one[0] = 1.0
     if method == "output":
-        return Convolved(Toeplitz(response), one)
-    return Convolved(Toeplitz(one), response) if method == "input" else factored(response)
+        return ToeplitzFactorization(Toeplitz(response), one)
+    return ToeplitzFactorization(Toeplitz(one), response) if method == "input" else factored(response)
 
 
-def factored(response: Array) -> Convolved:
+def factored(response: Array) -> ToeplitzFactorization:
     """Return B and C for an impulse response; see the module.
 
     >>> from scipy.signal import lfilter
@@ -130,7 +130,7 @@ def factored(response: Array) -> Convolved:
     causal = np.concatenate([cepstrum[:1], 2.0 * cepstrum[1 : size // 2], np.zeros(size // 2)])
     spectrum = np.exp(fft.rfft(causal, size))
     terms = np.asarray(fft.irfft(spectrum, size)[:count])
-    return Convolved(Toeplitz(terms), series_quotient(response, terms))
+    return ToeplitzFactorization(Toeplitz(terms), series_quotient(response, terms))
 
 
 def impulse_response(b: Any, a: Any, sos: Any, count: int) -> Array:

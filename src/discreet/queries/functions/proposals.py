@@ -29,18 +29,18 @@ from discreet.guarantees import ApproximateLoss, Guarantee, Loss
 from discreet.noise import GeometricNoise, LaplaceNoise
 from discreet.noise.draws import NoDraw
 from discreet.queries.bound import Setting
-from discreet.queries.functions.user_functions import Array, Own, OwnMechanism
+from discreet.queries.functions.user_functions import Array, RowMechanism, UserFunction
 from discreet.queries.mechanism import Plan
 from discreet.queries.question import Part
 
 
 @dataclass(frozen=True, eq=False)
-class ProposedTest(OwnMechanism):
+class ProposeTestRelease(RowMechanism):
     """The test and the release; see the module for the proof."""
 
     name = "propose, test, release"
-    own: Own
-    away: Own
+    function: UserFunction
+    away: UserFunction
     proposal: float
     share: float
 
@@ -58,7 +58,7 @@ class ProposedTest(OwnMechanism):
             raise ArgumentError(("epsilon", "share"), (loss.epsilon, self.share), "from 1e-12 to 256 for the test")
         # A little more than r·T = ln(1/δ) − ln(1 + q) asks for, against the roundings of the logarithms.
         least = (-math.log(loss.delta) - math.log1p(math.exp(-1.0 / scale))) * scale
-        noise = LaplaceNoise.for_query(epsilon=rest, sensitivity=self.proposal, largest=self.own.largest)
+        noise = LaplaceNoise.for_query(epsilon=rest, sensitivity=self.proposal, largest=self.function.largest)
         return GeometricNoise(scale), max(1, math.ceil(least + 1e-9 * abs(least) + 1e-9)), noise
 
     def plan_rows(self, loss: Loss, setting: Setting) -> Plan:
@@ -69,7 +69,7 @@ class ProposedTest(OwnMechanism):
 
         def released(rows: Array, noise: Any, of_test: Any) -> Array:
             passed = test.steps(np.floor(self.away(rows.copy()))) + of_test >= least
-            noisy = (distribution.steps(self.own(rows)) + noise) * distribution.grid
+            noisy = (distribution.steps(self.function(rows)) + noise) * distribution.grid
             return np.array([1.0, float(noisy[0])]) if passed[0] else np.zeros(2)
 
         return Plan(

@@ -29,7 +29,7 @@ from discreet.guarantees import ApproximateLoss, Guarantee, Loss, PureLoss
 from discreet.noise.draws import NoDraw
 from discreet.queries.bound import Setting
 from discreet.queries.functions.admissible_noise import AdmissibleNoise
-from discreet.queries.functions.user_functions import Array, Own, OwnMechanism
+from discreet.queries.functions.user_functions import Array, RowMechanism, UserFunction
 from discreet.queries.mechanism import Plan
 from discreet.queries.question import Part
 from discreet.records import Box
@@ -37,13 +37,13 @@ from discreet.records import Box
 FLOOR = 2.0**-40  # the least scale of the noise, in units of the largest number there may be
 
 
-def width_of(box: Box) -> float:
+def box_width(box: Box) -> float:
     """Return the width of a box of one column."""
     return float(np.asarray(box.high)[0] - np.asarray(box.low)[0])
 
 
 @dataclass(frozen=True, eq=False)
-class Smooth(OwnMechanism):
+class SmoothMechanism(RowMechanism):
     """f + (S/α)·Z, moved into a box; see the module for the proof."""
 
     name = "smooth sensitivity"
@@ -95,14 +95,14 @@ class Smooth(OwnMechanism):
         value, bound = self.at(values, beta)
         largest = float(max(np.abs(np.asarray(self.box.low)).max(), np.abs(np.asarray(self.box.high)).max()))
         floor = FLOOR * largest * max(1.0, alpha)
-        return float(self.box.clip(np.array([value]))[0]), max(min(bound, width_of(self.box)), floor)
+        return float(self.box.clip(np.array([value]))[0]), max(min(bound, box_width(self.box)), floor)
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothOwn(Smooth):
+class SmoothFunction(SmoothMechanism):
     """A user's f and s."""
 
-    own: Own
+    function: UserFunction
     s: Callable[[Array, float], Any]
 
     @property
@@ -112,6 +112,6 @@ class SmoothOwn(Smooth):
 
     def at(self, values: Array, beta: float) -> tuple[float, float]:
         """Return f, and s or the width."""
-        width = width_of(self.box)
-        bound = Own.with_output(lambda rows: self.s(rows, beta), (0.0, width), None, width)
-        return float(self.own(values.copy())[0]), float(bound(values)[0])
+        width = box_width(self.box)
+        bound = UserFunction.with_output(lambda rows: self.s(rows, beta), (0.0, width), None, width)
+        return float(self.function(values.copy())[0]), float(bound(values)[0])

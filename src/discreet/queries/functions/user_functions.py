@@ -15,7 +15,7 @@ asked for, or None. Nothing else of the call comes out:
   masked becomes NaN. Objects that compute when they are asked (a lazy array, ``__array__``, ``__float__``) do so in
   here. Numbers that are not real, text, dates and other shapes are failures; the shape is looked at before anything is
   copied.
-- *Warnings* are dropped (``quiet``).
+- *Warnings* are dropped (``silence_warnings``).
 
 On trust, since nobody can check it from outside: that the code does not write, print, log or send what it sees, keeps
 nothing of it, ends neither the process nor its memory, and that the time it takes tells nothing that matters.
@@ -38,7 +38,7 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from discreet.arguments import ArgumentError
+from discreet.arguments import ArgumentError, integer
 from discreet.guarantees import Guarantee, Loss, Neighbors
 from discreet.queries.bound import Setting
 from discreet.queries.mechanism import Mechanism, Plan
@@ -55,10 +55,10 @@ class NotNumbers(ValueError):  # noqa: N818  (it names what is wrong, as WrongBo
     """A result of another shape or another kind than was asked for; its text says which."""
 
 
-def numbers(result: Any, shape: tuple[int, ...]) -> Array:
+def as_numbers(result: Any, shape: tuple[int, ...]) -> Array:
     """Return a result as a new array of float64 and NumPy's own class, NaN where it is masked; raise where it is none.
 
-    >>> numbers(np.ma.masked_invalid([1, np.inf]), (2,)).tolist()
+    >>> as_numbers(np.ma.masked_invalid([1, np.inf]), (2,)).tolist()
     [1.0, nan]
     """
     data = to_host(result)
@@ -81,10 +81,10 @@ def attempt(f: Callable[[], Any], shape: tuple[int, ...]) -> Array | None:
     True
     """
     result = None
-    with _Interruptions() as interruptions, quiet():
+    with _Interruptions() as interruptions, silence_warnings():
         try:
             interruptions.inside = True
-            result = numbers(f(), shape)
+            result = as_numbers(f(), shape)
         except BaseException:  # no call in here: Python runs handlers of signals at calls, and one would have a context
             result = None
         interruptions.inside = False
@@ -172,7 +172,7 @@ class WhileOwnCodeRuns(Warning, metaclass=_Always):
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def silence_warnings() -> Iterator[None]:
     """Drop all warnings of the process for as long as this lasts, NumPy's of floats included; right on threads.
 
     ``warnings.catch_warnings`` would not do: it saves the filters of the whole process and puts them back, so of two
@@ -219,7 +219,7 @@ class _QuietShow:
 LARGEST, SMALLEST = 1e300, 1e-300  # what a Box takes
 
 
-class OwnMechanism(Mechanism):
+class RowMechanism(Mechanism):
     """A mechanism that starts from rows. Its ``name`` is that of the question, for the ledger and the release."""
 
     name: ClassVar[str]
@@ -240,17 +240,17 @@ class OwnMechanism(Mechanism):
 
 
 @dataclass(frozen=True, eq=False)
-class MechanismRows(RowQuery):
+class MechanismQuery(RowQuery):
     """Rows side by side for a mechanism of their own.
 
     Parameters
     ----------
-    way : OwnMechanism
+    way : RowMechanism
     numbers : int
         How many numeric columns there are.
     """
 
-    way: OwnMechanism
+    way: RowMechanism
     numbers: int
 
     @property
@@ -274,12 +274,12 @@ class MechanismRows(RowQuery):
 
 
 @dataclass(frozen=True, eq=False)
-class WholeRows(MechanismRows):
+class WholeRows(MechanismQuery):
     """All columns of the rows: the numeric ones in their units, then the number of each category.
 
     Parameters
     ----------
-    way : OwnMechanism
+    way : RowMechanism
     numbers, labels : int
         How many columns of each kind.
     """
@@ -287,7 +287,7 @@ class WholeRows(MechanismRows):
     labels: int
 
     @classmethod
-    def for_rows(cls, rows: Any, way: OwnMechanism) -> WholeRows:
+    def for_rows(cls, rows: Any, way: RowMechanism) -> WholeRows:
         """Return the question for rows of these ``columns`` and ``categories``."""
         return cls(way, len(rows.columns), len(rows.categories))
 
@@ -303,7 +303,7 @@ class WholeRows(MechanismRows):
 
 
 @dataclass(frozen=True, eq=False)
-class Own:
+class UserFunction:
     """A user's function, made total: from rows to a vector in a declared box.
 
     Whatever the function does with rows (an exception, a NaN, another shape, a warning), what comes back is a vector in
@@ -327,7 +327,9 @@ class Own:
     default: Array
 
     @classmethod
-    def with_output(cls, f: Callable[[Array], Any], output: Any, size: int | None = None, default: Any = None) -> Own:
+    def with_output(
+        cls, f: Callable[[Array], Any], output: Any, size: int | None = None, default: Any = None
+    ) -> UserFunction:
         """Return the function with its results in ``output`` = (low, high); of one number where ``size`` is None.
 
         Where nothing is declared as a default it is the middle of the box.
@@ -336,6 +338,7 @@ class Own:
             raise ArgumentError("f", f, "a function of rows", write="for example lambda rows: rows.mean()")
         if not isinstance(output, tuple | list) or len(output) != 2:
             raise ArgumentError("output", output, "(low, high), what f returns", write="for example (0, 100)")
+        size = None if size is None else integer("size", size, least=1)
         try:
             box = Box(*output)
             shape = (box.columns,) if box.columns is not None else () if size is None else (size,)
@@ -358,7 +361,7 @@ class Own:
         return cls(f, box, shape, box.clip(np.broadcast_to(given, (box.dimension,))))
 
     @classmethod
-    def one(cls, f: Callable[[Array], Any], output: Any, default: Any) -> Own:
+    def scalar(cls, f: Callable[[Array], Any], output: Any, default: Any) -> UserFunction:
         """Return a function of one number; an error where ``output`` is for several."""
         own = cls.with_output(f, output, None, default)
         if own.shape:
@@ -378,7 +381,7 @@ class Own:
         result = result.reshape(-1)
         return np.asarray(self.box.clip(np.where(np.isfinite(result), result, self.default)))
 
-    def shown(self, values: Array) -> Any:
+    def as_output(self, values: Array) -> Any:
         """Return numbers in the shape that the function has; one number as a float."""
         return values.reshape(self.shape).copy() if self.shape else float(values[0])
 
@@ -389,7 +392,7 @@ class Own:
         return max(float(low.max()), float(high.max()), 1e-280)
 
 
-def refuse_gaps(setting: Setting, query: str) -> None:
+def require_public_count(setting: Setting, query: str) -> None:
     """Raise where rows may be dropped or a unit may have several: for proofs that take their number as public."""
     if setting.neighbors is not Neighbors.REPLACE_ONE or not setting.complete:
         raise ArgumentError(

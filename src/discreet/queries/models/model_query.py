@@ -7,7 +7,7 @@ model does with a row, a row contributes finite numbers of norm at most B, its o
 
 - its contributions are taken through ``queries.functions.user_functions``, so plain numbers are looked at, and nothing
   that the code raises, warns of or returns tells of a row;
-- each is held to its bound (``Bound.hold``), and those that are not finite, or masked, are 0;
+- each is held to its bound (``Bound.clip_contributions``), and those that are not finite, or masked, are 0;
 - where the code fails, or gives another shape or another type than float64, its rows are tried in halves, down to one,
   and a row for which it does is 0: so one row does not take the others with it;
 - the sum is taken here, of these contributions; the model's own ``sum`` never sees a row;
@@ -176,7 +176,7 @@ class GuardedQuery(ModelQuery[Any]):
     def contributions(self, block: Block) -> Array:
         """Return what each row contributes: finite, and no longer than the bound."""
         rows = attempt_rows(partial(self._ask, block), block.x.shape[0], self.size, 0.0)
-        return np.asarray(self.bound.hold(rows, self.roundoff))
+        return np.asarray(self.bound.clip_contributions(rows, self.roundoff))
 
     def _ask(self, block: Block, some: slice) -> Any:
         """Return the model's contributions of some rows, which are copied: it may write into them."""

@@ -211,7 +211,7 @@ class RankTarget:
         return self.q in (0.0, 1.0) and not self.below and not self.above
 
 
-class Ranks:
+class RankDistribution:
     """The distribution of one target, given its rows: by how much each candidate misses it.
 
     The module has the proof.
@@ -259,7 +259,7 @@ class Ranks:
     def runs(self, reach: float = math.inf) -> Runs:
         """Return the runs, with bundles of what lies farther from the aim than some reach.
 
-        >>> runs = Ranks(np.array([3, 3, 8]), None, RankTarget(0.5, 0, 0, 9), 1.0).runs()
+        >>> runs = RankDistribution(np.array([3, 3, 8]), None, RankTarget(0.5, 0, 0, 9), 1.0).runs()
         >>> runs.starts.tolist(), runs.counts.tolist(), runs.weights.tolist()
         ([0, 3, 4, 8, 9], [3, 1, 4, 1, 1], [-1.5, -0.0, -0.5, -0.5, -1.5])
         """
@@ -300,7 +300,7 @@ TIE_BITS = 20
 MOST_FLIPS = 2**12  # candidates, for permute-and-flip
 
 
-class DrawnQuantiles(Mechanism):
+class QuantileMechanism(Mechanism):
     """A candidate for each target, by the exponential mechanism; see the module for the proof."""
 
     kind = "selection"
@@ -374,7 +374,7 @@ class Quantiles(RowQuery):
     weights: tuple[int, float] | None = None
     break_ties: bool = False
     flips: bool = False
-    way: DrawnQuantiles = field(default_factory=DrawnQuantiles, repr=False)
+    way: QuantileMechanism = field(default_factory=QuantileMechanism, repr=False)
 
     name = "quantiles"
 
@@ -404,7 +404,7 @@ class Quantiles(RowQuery):
         return self.break_ties or self.flips
 
     @property
-    def mechanism(self) -> DrawnQuantiles:
+    def mechanism(self) -> QuantileMechanism:
         """The exponential mechanism."""
         return self.way
 
@@ -456,7 +456,7 @@ class Quantiles(RowQuery):
             low, high = np.searchsorted(numbers, [target.first, target.last + 1])
             here = slice(low, high) if self.by is None else low + np.flatnonzero(values[low:high, 1] == target.group)
             weights = None if self.weights is None else values[here, -1].astype(np.int64)
-            ranks = Ranks(numbers[here], weights, target, eta)
+            ranks = RankDistribution(numbers[here], weights, target, eta)
             result.append(ranks.runs() if self.flips else ranks.near())
         return result
 

@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Kept(Selection):
+class FourierCount(Selection):
     """How many coefficients are worth their noise; see the module.
 
     Parameters

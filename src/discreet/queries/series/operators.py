@@ -29,13 +29,13 @@ MOST_STEPS = 2**22
 UP = 1.0 + 2.0**-40  # more than the float error of a norm of MOST_STEPS squares, summed pairwise
 
 
-def length(values: Array, norm: str) -> float:
+def upper_norm(values: Array, norm: str) -> float:
     """Return the L1 or L2 norm, rounded up.
 
     NumPy sums pairwise: 4·10⁶ terms pass through fewer than 200 roundings each, and the root, the squares and the
     entries themselves add a few. 2⁻⁴⁰ is forty times as much.
 
-    >>> length(np.array([3.0, -4.0]), "l1") > 7.0, length(np.array([3.0, -4.0]), "l2") > 5.0
+    >>> upper_norm(np.array([3.0, -4.0]), "l1") > 7.0, upper_norm(np.array([3.0, -4.0]), "l2") > 5.0
     (True, True)
     """
     sizes = np.abs(np.asarray(values, dtype=np.float64))
@@ -98,8 +98,8 @@ class Operator(ABC):
         most = float(sizes.max())
         if not self.nonnegative or bool(np.all(sizes == most)):
             return most * self.box_norm(norm)
-        charged = self.error * length(sizes, "l1") * (np.sqrt(self.size) if norm == "l1" else 1.0)
-        return length(self.apply(sizes), norm) + float(charged)
+        charged = self.error * upper_norm(sizes, "l1") * (np.sqrt(self.size) if norm == "l1" else 1.0)
+        return upper_norm(self.apply(sizes), norm) + float(charged)
 
     @cached_property
     def matrix(self) -> Array:
@@ -139,11 +139,11 @@ class Identity(Operator):
 
     def box_norm(self, norm: str) -> float:
         """Return √T or T."""
-        return float(self.count) if norm == "l1" else length(np.ones(self.count), "l2")
+        return float(self.count) if norm == "l1" else upper_norm(np.ones(self.count), "l2")
 
     def reach(self, halves: Array, norm: str) -> float:
         """Return ‖h‖, which x = h attains."""
-        return length(halves, norm)
+        return upper_norm(halves, norm)
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class Picked(Operator):
 
     def box_norm(self, norm: str) -> float:
         """Return √size or size."""
-        return float(self.size) if norm == "l1" else length(np.ones(self.size), "l2")
+        return float(self.size) if norm == "l1" else upper_norm(np.ones(self.size), "l2")
 
 
 ROOT_5 = math.sqrt(5.0)
@@ -226,7 +226,7 @@ def convolution_error(coefficients: Array, count: int) -> float:
     *Directly.* A convolution of k coefficients errs by at most (k + 1)·u of the convolution of |c| and |S|, whose norm
     is at most ‖c‖₂‖S‖₁ ≤ ‖c‖₁‖S‖₁; twice that is charged.
     """
-    size = length(coefficients, "l1")
+    size = upper_norm(coefficients, "l1")
     if len(coefficients) <= SHORT:
         return 2.0 * (len(coefficients) + 1) * UNIT_ROUNDOFF * size
     levels = transform_length(count).bit_length() - 1
@@ -283,11 +283,11 @@ class Toeplitz(Operator):
 
     def column_norm(self, norm: str) -> float:
         """Return ‖c‖."""
-        return length(self.coefficients, norm)
+        return upper_norm(self.coefficients, norm)
 
     def box_norm(self, norm: str) -> float:
         """Return the norm of the running sums of |c|."""
-        return length(np.cumsum(np.abs(self.coefficients)), norm) * UP
+        return upper_norm(np.cumsum(np.abs(self.coefficients)), norm) * UP
 
     @cached_property
     def nonnegative(self) -> bool:
@@ -330,11 +330,11 @@ class PrefixSums(Operator):
 
     def column_norm(self, norm: str) -> float:
         """Return √T or T."""
-        return length(np.ones(self.count), norm)
+        return upper_norm(np.ones(self.count), norm)
 
     def box_norm(self, norm: str) -> float:
         """Return ‖(1, 2, …, T)‖."""
-        return length(np.arange(1.0, self.count + 1.0), norm)
+        return upper_norm(np.arange(1.0, self.count + 1.0), norm)
 
     @property
     def error(self) -> float:
@@ -450,7 +450,7 @@ class Fourier(Operator):
 
     def reach(self, halves: Array, norm: str) -> float:
         """Return ‖h‖₂, or √k times that in L1."""
-        return length(halves, "l2") * (math.sqrt(self.kept) if norm == "l1" else 1.0)
+        return upper_norm(halves, "l2") * (math.sqrt(self.kept) if norm == "l1" else 1.0)
 
     @property
     def nonnegative(self) -> bool:
