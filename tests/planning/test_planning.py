@@ -28,17 +28,10 @@ from discreet import planning, statistics
 from discreet.guarantees import ObjectiveLoss
 from discreet.noise import NotPrivateWarning
 from discreet.planning import EpsilonPlan, Explanation, PlanningWarning, caution, explain, plan
-from discreet.planning.formulas import (
-    AxesFormula,
-    CellsFormula,
-    CountFormula,
-    CovarianceFormula,
-    InterquartileRangeFormula,
-    MeanFormula,
-    MixtureFormula,
-    QuantileFormula,
-    VarianceFormula,
-)
+from discreet.planning.formula import CellsFormula, CountFormula
+from discreet.planning.mixture_formula import MixtureFormula
+from discreet.planning.moment_formulas import AxesFormula, CovarianceFormula, MeanFormula, VarianceFormula
+from discreet.planning.quantile_formulas import InterquartileRangeFormula, QuantileFormula
 from discreet.planning.recognition import NAMES
 from discreet.planning.tradeoff import CurveTradeoff, GaussianTradeoff, PointTradeoff, tradeoff_of
 from discreet.queries.counts.count_queries import Count as CountQuery
@@ -625,7 +618,7 @@ class TestPlan:
 
     def test_a_rough_plan_says_so(self):
         for name, target in (("mean", 0.12), ("variance", 0.05)):
-            assert "That is rough: the noise on the number of rows" in str(
+            assert "This is a rough prediction: the noise on the number of rows" in str(
                 plan(name, 100, target=target, neighbors="add-remove")
             )
             assert "rough" not in str(plan(name, 100, target=target))
@@ -681,9 +674,9 @@ class TestPlan:
                 call()
 
     def test_a_target_that_costs_all_privacy_warns(self):
-        with pytest.warns(PlanningWarning, match="promises next to nothing"):
+        with pytest.warns(PlanningWarning, match="guarantees almost nothing"):
             result = plan("mean", 100, target=1e-4)
-        assert "next to nothing" in str(result)
+        assert "almost nothing" in str(result)
         with pytest.warns(PlanningWarning, match="not far below 1/n"):
             plan("mean", 1000, target=0.1, delta=1e-3)
 

@@ -15,6 +15,7 @@ from discreet.guarantees import BoundedRangeLoss, Neighbors, PureLoss
 from discreet.noise.draws import ChooseInRuns, PermuteAndFlip
 from discreet.queries.bound import Setting
 from discreet.queries.ranks import quantile_queries as order
+from discreet.queries.ranks.column_steps import Scale
 from discreet.queries.ranks.quantile_queries import (
     TIE_BITS,
     WEIGHT_STEPS,
@@ -22,7 +23,6 @@ from discreet.queries.ranks.quantile_queries import (
     Quantiles,
     RankDistribution,
     RankTarget,
-    Scale,
     quantile_levels,
 )
 

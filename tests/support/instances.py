@@ -54,8 +54,9 @@ from discreet.queries.objectives.gradients import MarginGradient
 from discreet.queries.objectives.labelled_rows import Features
 from discreet.queries.objectives.margin_losses import HuberHinge, Logistic
 from discreet.queries.series.fourier_choice import FourierCount
-from discreet.queries.series.operators import Fourier, Identity
-from discreet.queries.series.series_sums import ColumnSums, StepSums, WaveSums, some_operators
+from discreet.queries.series.fourier_operator import Fourier
+from discreet.queries.series.operators import Identity, Operator, Picked, PrefixSums, Toeplitz
+from discreet.queries.series.series_sums import ColumnSums, StepSums, WaveSums
 from discreet.records import Ball, Box
 
 
@@ -296,6 +297,12 @@ def _gradients_instances(rng: np.random.Generator, d: int, radius: float) -> lis
         MarginGradient(Features(ball, 0.3), Logistic(), np.zeros((3, d + 1)), 3),
         MarginGradient(Features(box, 0.8), Logistic(), 0.3 * several, 4, 1),
     ]
+
+
+def some_operators(count: int) -> list[Operator]:
+    """Return a few operators over so many steps."""
+    signed = Toeplitz(np.array([1.0, -0.7, 0.2, 0.1])[:count])
+    return [Identity(count), PrefixSums(count), signed if count <= 4 else Picked(count, (count - 1, 0))]
 
 
 def _column_sums_wide(rng: np.random.Generator, d: int, radius: float) -> list[Any]:

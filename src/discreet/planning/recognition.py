@@ -1,7 +1,7 @@
-"""Which formula is meant: by a name, by a statistic's function, or by an estimator.
+"""Choose the formula for a name, a function of ``discreet.statistics`` or an estimator, and check its numbers.
 
-Functions are known by their ``__name__``, estimators by the name of their class, and what they were set to is read off
-their attributes. So nothing of those rooms is imported.
+Functions are recognized by their ``__name__``, estimators by the name of their class, and their parameters are read
+from their attributes. So this module imports neither room.
 """
 
 from __future__ import annotations
@@ -13,19 +13,10 @@ from typing import Any
 from discreet.arguments import ArgumentError, choice, integer, meant, nonnegative, positive, probability
 from discreet.guarantees.loss import MOST
 from discreet.planning.caution import MILD
-from discreet.planning.formulas import (
-    SHAPES,
-    AxesFormula,
-    CellsFormula,
-    CountFormula,
-    CovarianceFormula,
-    Formula,
-    InterquartileRangeFormula,
-    MeanFormula,
-    MixtureFormula,
-    QuantileFormula,
-    VarianceFormula,
-)
+from discreet.planning.formula import CellsFormula, CountFormula, Formula
+from discreet.planning.mixture_formula import SHAPES, MixtureFormula
+from discreet.planning.moment_formulas import AxesFormula, CovarianceFormula, MeanFormula, VarianceFormula
+from discreet.planning.quantile_formulas import InterquartileRangeFormula, QuantileFormula
 from discreet.records import Ball, Box, space_of
 
 NAMES = (
@@ -47,13 +38,13 @@ SINGLE = ("median", *(one.name for one in (QuantileFormula, InterquartileRangeFo
 
 @dataclass(frozen=True)
 class PlannedQuestion:
-    """What was asked about: a formula's name, and what an estimator says of itself where one was given."""
+    """The name of a formula, and the estimator where one was given."""
 
     name: str
     estimator: Any = None
 
     def get(self, attribute: str) -> Any:
-        """Return what the estimator was set to, None where there is none."""
+        """Return a parameter of the estimator; None where there is no estimator."""
         return getattr(self.estimator, attribute, None)
 
     @property
@@ -64,7 +55,7 @@ class PlannedQuestion:
 
 
 def recognize(what: Any) -> PlannedQuestion:
-    """Return the question that a name, a function, an estimator or its class stands for.
+    """Return the formula's name for a name, a function, an estimator or its class.
 
     >>> recognize("mean")
     PlannedQuestion(name='mean', estimator=None)
@@ -116,7 +107,7 @@ def formula_for(
             raise ArgumentError(flag, value, "True or False")
     n, d = integer("n", n, least=1, most=MOST), _columns(question, d)
     if d > 1 and name in SINGLE:
-        raise ArgumentError("d", d, f"None or 1, as what={name!r} is not asked of several columns at once")
+        raise ArgumentError("d", d, f"None or 1, since what={name!r} is for a single column")
     wide = _width(question, d, width)
     std = wide / math.sqrt(12.0) if spread is None else positive("spread", spread)
     if nonnegative("offset", offset) > wide / 2.0:
@@ -183,7 +174,7 @@ def _columns(question: PlannedQuestion, d: int | None) -> int:
 
 
 def _width(question: PlannedQuestion, d: int, width: float | None) -> float:
-    """Return the width of a cube whose surrounding ball is that of the bounds; 1 where nothing says."""
+    """Return the width of the cube with the same circumscribed ball as the bounds; 1 where there are no bounds."""
     if width is not None:
         return positive("width", width)
     space = question.space

@@ -29,7 +29,8 @@ from discreet.door.inquiry import Inquiry, Measure, planned
 from discreet.guarantees import BoundedRangeLoss, GaussianLoss, Guarantee, LaplaceLoss, Loss, calibrate
 from discreet.noise import Bits
 from discreet.queries.series.fourier_choice import FourierCount
-from discreet.queries.series.operators import Fourier, Identity
+from discreet.queries.series.fourier_operator import Fourier
+from discreet.queries.series.operators import Identity
 from discreet.queries.series.series_sums import ColumnSums, StepSums, WaveSums
 from discreet.signals.series import Series, Steps
 from discreet.signals.signal import Signal, quietest, spent_delta

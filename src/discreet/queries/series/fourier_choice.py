@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from discreet.queries.bound import UNIT_ROUNDOFF, Bound
 from discreet.queries.question import Part, Selection
-from discreet.queries.series.operators import Fourier
+from discreet.queries.series.fourier_operator import Fourier
 from discreet.queries.series.series_sums import ColumnSums, StepSums
 from discreet.records import Block, Box, Records
 

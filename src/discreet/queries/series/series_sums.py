@@ -14,25 +14,21 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_torch_array
+from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
 from discreet.arguments import UNSHOWN, ArgumentError, integer
 from discreet.queries.bound import Bound
 from discreet.queries.question import Part, Query
-from discreet.queries.series.operators import Fourier, Identity, Operator, Picked, PrefixSums, Toeplitz, upper_norm
+from discreet.queries.series.fourier_operator import Fourier
+from discreet.queries.series.operators import Operator, upper_norm
 from discreet.records import Block, Box, Contributions, Records
-from discreet.records.declared.spaces import on_device
+from discreet.records.declared.spaces import on_device, to_host
 
 if TYPE_CHECKING:
     from discreet.queries.bound import Setting
 
 Array = NDArray[np.float64]
-
-
-def host(values: Any) -> Array:
-    """Return an array of any library as a NumPy array."""
-    return np.asarray(values.cpu() if is_torch_array(values) else values, dtype=np.float64)
 
 
 class SeriesQuery(Query):
@@ -62,19 +58,13 @@ class SeriesQuery(Query):
 
     def sum(self, block: Block) -> Any:
         """Return O·S of the block."""
-        return self.operator.apply(host(self.bin_rows(block)))
+        return self.operator.apply(to_host(self.bin_rows(block)))
 
     def collect(self, records: Records, setting: Setting) -> Array:
         """Return O·S over all rows; see ``Query.collect`` for the last step."""
         most = setting.largest(self)
         series = records.reduce(self.bin_rows, self.operator.count, self.entries)
         return np.clip(self.operator.apply(series), -most, most)
-
-
-def some_operators(count: int) -> list[Operator]:
-    """Return a few operators, for the search of worst neighbours."""
-    signed = Toeplitz(np.array([1.0, -0.7, 0.2, 0.1])[:count])
-    return [Identity(count), PrefixSums(count), signed if count <= 4 else Picked(count, (count - 1, 0))]
 
 
 SMALL = 64  # steps up to which it is computed how much of a bound is attained
