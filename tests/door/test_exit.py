@@ -511,7 +511,7 @@ def test_bits_that_call_themselves_private_are_refused_where_a_ledger_records(tm
             return np.zeros(count, dtype=np.uint64)
 
     curator = dp.Curator(ROWS, space=dp.Box(0, 10), name="rows", ledger=str(tmp_path / "l"))
-    with pytest.raises(ValueError, match="bits: expected None where a ledger records"):
+    with pytest.raises(ValueError, match="bits: expected None where there is a ledger"):
         curator.measure(dp.Sum(curator.space), dp.GaussianLoss(0.1), bits=Fixed())
 
 

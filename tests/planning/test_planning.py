@@ -665,7 +665,7 @@ class TestPlan:
             "d=3: expected 2": lambda: plan(dp.PCA(1, bounds=dp.Box([0, 0], [1, 1])), 10, 3, target=0.1, gap=1.0),
             "delta=0.001: expected None or 0, as what='median'": lambda: plan("median", 10, target=0.1, delta=1e-3),
             "delta=1e-09: expected None or 0": lambda: plan("interquartile_range", 10, target=0.1, delta=1e-9),
-            "d=3: expected None or 1, as what='median'": lambda: plan("median", 10, 3, target=0.1),
+            "d=3: expected None or 1, since what='median'": lambda: plan("median", 10, 3, target=0.1),
             "d=2: expected None or 1": lambda: plan("count", 10, 2, target=10.0),
             "d=4: expected None or 1": lambda: plan("histogram", 10, 4, target=10.0),
             r"n_components=\[1, 2\]": lambda: plan(dp.GaussianMixture([1, 2]), 10_000, 3, target=0.1),
