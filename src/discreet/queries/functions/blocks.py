@@ -1,12 +1,13 @@
-"""A function's results on random blocks of rows, and two private centres of them: mean and median.
+"""Sample and aggregate: a function's results on random blocks of rows, and private centres of them, with proofs.
 
-*Proof.* Each row goes to one of k blocks, uniformly and independently of all others and of what is in it; rows of a
-block keep their order. Couple two neighbours: rows that both have go to the same blocks. Under add-remove the extra row
-has a block of its own choosing, and the others do not notice; under replace-one the new row goes where the old one
-went. A unit of m rows: the i-th new row goes where the i-th old one went (those without a partner just go), so at
-most min(m, k) blocks differ, under either relation. f is applied to each block, its failures being the middle of the
-box, its results moved into the box: so given the blocks, all results but these are equal, and these lie in the box.
-Equal, that is, if f keeps nothing from one block to the next; that rests on trust.
+*Proof.* Each row is assigned to one of k blocks, uniformly and independently of all other rows and of its values; rows
+of a block keep their order. Couple two neighbours: rows that both have are assigned to the same blocks. Under
+add-remove the extra row is assigned to some block, and the other rows are unaffected. Under replace-one the new row
+takes the block of the old one. For a unit of m rows, the i-th new row takes the block of the i-th old one (rows without
+a partner are assigned to any block), so at most min(m, k) blocks differ, under either relation. f is applied to each
+block. Its failures are replaced by the middle of the box, and its results are clipped to the box. So, given the blocks,
+at most these min(m, k) results differ, and they lie in the box. This assumes that f keeps no state from one block to
+the next, which is not checked.
 
 - *Mean.* In units of the box's widths around its middle the mean moves by at most Δ = min(m, k)/k in each of d
   coordinates: dΔ in L1, √d·Δ in L2. It is the correctly rounded sum over k, so off by less than 2⁻⁵²; that is charged
@@ -43,7 +44,7 @@ from discreet.queries.question import Part, additive_loss
 
 @dataclass(frozen=True, eq=False)
 class BlockMechanism(RowMechanism):
-    """What both centres have in common."""
+    """Base class of the two centres."""
 
     name = "sample and aggregate"
     function: UserFunction

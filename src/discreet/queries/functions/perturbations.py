@@ -1,4 +1,4 @@
-"""Output and input perturbation: noise on a function of rows, or on every row (Sarwate and Chaudhuri 2013)."""
+"""Output and input perturbation, with proofs: noise on a function of rows, or on each row (Sarwate, Chaudhuri 2013)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ APART = 2.0  # the largest distance of two points of the unit ball
 
 @dataclass(frozen=True, eq=False)
 class OutputPerturbation(RowMechanism):
-    """Noise on a function of rows, by a sensitivity that its user states (equations 5 to 7).
+    """Noise on a function of rows, for a sensitivity that its user states (equations 5 to 7).
 
-    *Proof.* Let f be the function with its default in place of failures, moved into a declared box: a move into a box
-    brings no two vectors farther apart, in L1 or L2. Say that f moves by at most Δ when one row changes; m rows of a
-    unit are m steps, so two neighbours are at most mΔ apart by the triangle inequality. Then
+    *Proof.* Let f be the function with its default in place of failures, clipped to a declared box. Clipping to a box
+    brings no two vectors farther apart, in L1 or L2. Suppose that f changes by at most Δ when one row changes. The m
+    rows of a unit are m steps, so two neighbours are at most mΔ apart by the triangle inequality. Then
 
     - Gaussian noise on a grid: μ, the rounding of both to the grid charged (``GaussianNoise.for_query``); as ‖v‖₂ ≤
       ‖v‖₁, a bound in L1 will do;
@@ -74,13 +74,13 @@ class RowNoise(Mechanism):
     - density ∝ e^(−(ε/2)‖z‖): the log-ratio at any point is at most (ε/2)·2 = ε;
     - Gaussian noise on a grid: a shift of at most 2 in L2, and 2·grid·√d for the rounding of both: μ, by ``for_query``.
 
-    The rows come out in a random order, uniform over all orders. That is post-processing, and it makes the distribution
-    a function of the rows as a set: so the guarantee holds too where a changed value would have put a row in another
-    place of the file, as in one that is sorted. (Which noisy row is whose is then open; what is known of a person's
-    place tells nothing.)
+    The rows are released in a random order, uniform over all orders. That is post-processing, and it makes the
+    distribution a function of the multiset of rows. So the guarantee also holds where a changed value would move a row
+    to another place of the file, for example of a sorted one. (The order does not reveal which noisy row belongs to
+    whom.)
 
-    There is no version under add-remove: n noisy rows reveal n. So nothing here where rows may be dropped, or where a
-    person has several.
+    There is no version under add-remove, since n noisy rows reveal n. So it is refused where rows may be dropped, or
+    where a person has several.
     """
 
     kind = "additive"

@@ -1,19 +1,19 @@
-"""Propose, test, release: a proposed bound on the local sensitivity is tested privately before it is used.
+"""Propose, test, release (Dwork and Lei 2009): a proposed bound on the local sensitivity is tested before it is used.
 
-Dwork and Lei (2009). b is the proposal. γ(D) = ``distance`` is a whole number ≥ 0, at most the number of rows that must
-change until some data set's local sensitivity exceeds b, and differs by at most 1 between neighbours. (A real number is
-cut down to a whole one: if two differ by at most 1, so do their floors.)
+b is the proposal. γ(D) = ``distance`` is an integer ≥ 0, at most the number of rows that must change until the local
+sensitivity exceeds b, and it differs by at most 1 between neighbours. (A real number is rounded down: if two differ by
+at most 1, so do their floors.)
 
-*The test.* γ(D) + G ≥ T, G two-sided geometric, P(G = g) ∝ q^|g| with q = e^(−r), r ≤ ε₁; T ≥ 1 is the least whole
-number with P(G ≥ T) = q^T/(1 + q) ≤ δ. If it fails, that is all that is said. *The release.* Otherwise f(D) with
-Laplace noise for a sensitivity of b and ε₂. *Proof* of (ε₁ + ε₂, δ), for two neighbours:
+*The test.* γ(D) + G ≥ T, where G is two-sided geometric, P(G = g) ∝ q^|g| with q = e^(−r), r ≤ ε₁, and T ≥ 1 is the
+least integer with P(G ≥ T) = q^T/(1 + q) ≤ δ. If the test fails, only this is released. *The release.* Otherwise f(D)
+is released with Laplace noise for a sensitivity of b and ε₂. *Proof* of (ε₁ + ε₂, δ), for two neighbours:
 
 - The local sensitivity of one of them is at most b. Then |f(D) − f(D')| ≤ b, and since γ differs by at most 1, the
-  test is ε₁-private and the noisy value ε₂-private: together ε₁ + ε₂, and what is made of both is post-processing.
+  test is ε₁-private and the noisy value ε₂-private: together ε₁ + ε₂, and combining both is post-processing.
 - It is above b for both. Then γ is 0 for both, so they fail the test with the same probability, and pass it with
   probability at most δ: P(A) ≤ P(A and failed) + δ ≤ P'(A) + δ.
 
-f is moved into a declared interval first, which makes no local sensitivity larger. All noise is exact.
+f is first clipped to a declared interval, which increases no local sensitivity. All noise is exact.
 """
 
 from __future__ import annotations
