@@ -199,7 +199,7 @@ class TestPrecision:
 def captured(call, rows):
     """Return what went through the door while ``call`` had its rows: the plan, and the private numbers it drew from."""
     result, drawn = [], []
-    draw, wrap = door.draw_plan, door.measured
+    draw, wrap = door.draw_plan, door.make_measured
 
     def watched(plan, collected, bits):
         drawn.append((plan, collected))
@@ -213,7 +213,7 @@ def captured(call, rows):
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of rows that say nothing of a line
         patch.setattr(door, "draw_plan", watched)
-        patch.setattr(door, "measured", wrapped)
+        patch.setattr(door, "make_measured", wrapped)
         call(rows)
     assert not drawn
     return result
